@@ -1,0 +1,100 @@
+"""Boxes and quads as arrays: conversion, overlap, tilt.
+
+Boxes are ``(N, 4)`` float, x0, y0, x1, y1 in pixels, origin top-left, right and
+bottom exclusive. Quads are ``(N, 4, 2)`` float in the order TL, TR, BR, BL.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from postprocess.table import Quad
+
+Floats = NDArray[np.float64]
+
+
+def boxes_to_quads(boxes_xyxy: ArrayLike) -> Floats:
+    """Corners of upright boxes.
+
+    >>> boxes_to_quads([[0, 0, 2, 1]]).tolist()
+    [[[0.0, 0.0], [2.0, 0.0], [2.0, 1.0], [0.0, 1.0]]]
+    >>> boxes_to_quads([]).shape
+    (0, 4, 2)
+    """
+    boxes = as_boxes(boxes_xyxy)
+    return boxes[:, [0, 1, 2, 1, 2, 3, 0, 3]].reshape(-1, 4, 2)
+
+
+def quads_to_boxes(quads: ArrayLike) -> Floats:
+    """Upright hull of quads.
+
+    >>> quads_to_boxes([[[1, 0], [3, 1], [2, 3], [0, 2]]]).tolist()
+    [[0.0, 0.0, 3.0, 3.0]]
+    >>> quads_to_boxes([]).shape
+    (0, 4)
+    """
+    corners = as_quads(quads)
+    return np.hstack([corners.min(axis=1), corners.max(axis=1)])
+
+
+def as_boxes(boxes_xyxy: ArrayLike) -> Floats:
+    """Boxes as a ``(N, 4)`` float array, also for an empty list."""
+    return np.asarray(boxes_xyxy, np.float64).reshape(-1, 4)
+
+
+def as_quads(quads: ArrayLike) -> Floats:
+    """Quads as a ``(N, 4, 2)`` float array, also for an empty list."""
+    return np.asarray(quads, np.float64).reshape(-1, 4, 2)
+
+
+def array_to_quad(corners: NDArray[Any]) -> Quad:
+    """One ``(4, 2)`` array as the plain tuples that Cell and Word keep."""
+    (a, b), (c, d), (e, f), (g, h) = corners.tolist()
+    return (a, b), (c, d), (e, f), (g, h)
+
+
+def quads_to_array(quads: Sequence[Quad]) -> Floats:
+    """Quads of cells or words as one ``(N, 4, 2)`` array."""
+    return as_quads(quads)
+
+
+def intersection_areas(boxes_a_xyxy: Floats, boxes_b_xyxy: Floats) -> Floats:
+    """``(N, M)`` areas that boxes of two sets share, in square pixels.
+
+    >>> intersection_areas(as_boxes([[0, 0, 2, 2]]), as_boxes([[1, 1, 3, 3], [5, 5, 6, 6]])).tolist()
+    [[1.0, 0.0]]
+    """
+    a, b = boxes_a_xyxy[:, None], boxes_b_xyxy[None]
+    width = np.minimum(a[..., 2], b[..., 2]) - np.maximum(a[..., 0], b[..., 0])
+    height = np.minimum(a[..., 3], b[..., 3]) - np.maximum(a[..., 1], b[..., 1])
+    return np.clip(width, 0, None) * np.clip(height, 0, None)
+
+
+def box_areas(boxes_xyxy: Floats) -> Floats:
+    """``(N,)`` areas in square pixels; a box with negative sides has none."""
+    return np.prod(np.clip(boxes_xyxy[:, 2:] - boxes_xyxy[:, :2], 0, None), axis=1)
+
+
+def quad_angles(quads: Floats) -> Floats:
+    """``(N,)`` direction of the reading line in degrees, clockwise in the picture, -180 to 180.
+
+    >>> quad_angles(as_quads([[[0, 0], [2, 2], [1, 3], [-1, 1]]])).round(1).tolist()
+    [45.0]
+    """
+    along = (quads[:, 1] + quads[:, 2]) - (quads[:, 0] + quads[:, 3])
+    return np.degrees(np.arctan2(along[:, 1], along[:, 0]))
+
+
+def rotate_points(points: Floats, degrees: float, center: tuple[float, float] = (0.0, 0.0)) -> Floats:
+    """Turn ``(..., 2)`` points clockwise in the picture around a center.
+
+    >>> rotate_points(np.array([[1.0, 0.0]]), 90).round(6).tolist()
+    [[0.0, 1.0]]
+    """
+    angle = np.radians(degrees)
+    turn = np.array([[np.cos(angle), np.sin(angle)], [-np.sin(angle), np.cos(angle)]])
+    return np.asarray((points - np.asarray(center)) @ turn + np.asarray(center))

@@ -1,0 +1,43 @@
+"""The errors of the project, one tree.
+
+::
+
+    TablerecError                 the root: catch this one
+    ├── TableError                cells that do not form a table
+    ├── InputError                a picture, document or file that cannot be read
+    ├── OutputError               a file that cannot be written
+    ├── SettingsError             an option that does not exist or does not fit
+    ├── MissingDependencyError    an optional package is not installed
+    └── ModelNotFoundError        a model that is not on this machine
+
+Every message names the file or the setting, the cause, and the next step.
+``tablerec.errors`` offers the same names.
+"""
+
+
+class TablerecError(Exception):
+    """Root of all errors that the project raises on purpose."""
+
+
+class TableError(TablerecError, ValueError):
+    """Cells that clash, leave holes, or lie outside the table."""
+
+
+class InputError(TablerecError, ValueError):
+    """A picture, document, label or other input that cannot be used."""
+
+
+class OutputError(TablerecError, OSError):
+    """A result that cannot be written."""
+
+
+class SettingsError(TablerecError, ValueError):
+    """An option that does not exist, or does not fit the others."""
+
+
+class MissingDependencyError(TablerecError, ImportError):
+    """An optional package is needed; the message says how to install it."""
+
+
+class ModelNotFoundError(TablerecError, FileNotFoundError):
+    """A model is not on this machine; the message says where it belongs."""

@@ -1,0 +1,61 @@
+"""How well a set of cells explains the text of a picture."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import shapely
+
+from postprocess.boxes import Floats
+from postprocess.gaps import GapSettings, is_number, words_to_tokens
+from postprocess.rulings import Rulings
+from postprocess.words import Word
+
+
+def explained_share(quads: Floats, words: Sequence[Word], frame: Rulings, *, numbers_only: bool = False) -> float:
+    """Share of the text that cells account for, 0 to 1.
+
+    A token is unexplained when it lies in no cell, when a wide gap separates it
+    from its neighbour in the same cell (a column was missed), or when two
+    numbers stand above each other in one cell (a row was missed).
+
+    Args:
+        quads: ``(N, 4, 2)`` cells in pixels.
+        words: Words of the same picture.
+        frame: Upright frame of the picture.
+        numbers_only: Count only gaps beside numbers, for cells that are sure:
+            justified prose and bullets leave wide gaps inside a cell too.
+
+    >>> from postprocess.boxes import as_boxes, boxes_to_quads
+    >>> frame = Rulings(as_boxes([]), as_boxes([]), 0.0, (0.0, 0.0), 10.0)
+    >>> words = [Word("5", ((5, 5), (15, 5), (15, 15), (5, 15))), Word("7", ((5, 25), (15, 25), (15, 35), (5, 35)))]
+    >>> explained_share(boxes_to_quads([[0, 0, 20, 40]]), words, frame)
+    0.0
+    >>> explained_share(boxes_to_quads([[0, 0, 20, 20], [0, 20, 20, 40]]), words, frame)
+    1.0
+    """
+    tokens = words_to_tokens(words, frame, GapSettings())
+    n = len(tokens.line)
+    if n == 0:
+        return 1.0
+    if not len(quads):
+        return 0.0
+    boxes = tokens.boxes_xyxy
+    middle = (boxes[:, :2] + boxes[:, 2:]) / 2
+    owner = np.full(n, -1)
+    token, cell = shapely.STRtree(shapely.polygons(frame.to_upright(quads))).query(shapely.points(middle), "intersects")
+    owner[token[::-1]] = cell[::-1]
+    bad = owner < 0
+    numeric = np.array([is_number(text) for text in tokens.texts])
+    beside = (tokens.line[1:] == tokens.line[:-1]) & (owner[1:] == owner[:-1])
+    if numbers_only:
+        letters = np.array([any(map(str.isalnum, text)) for text in tokens.texts])
+        beside &= (numeric[1:] | numeric[:-1]) & letters[1:] & letters[:-1]
+    bad[1:] |= beside
+    bad[:-1] |= beside
+    for index in np.unique(owner[numeric & (owner >= 0)]):
+        stacked = np.flatnonzero(numeric & (owner == index))
+        if len(np.unique(tokens.line[stacked])) > 1:
+            bad[stacked] = True
+    return float(1 - bad.mean())

@@ -1,0 +1,56 @@
+"""Table -> CSV (RFC 4180): one line a row, a span writes its text once.
+
+CSV has no types: Excel drops leading zeros when it opens one. Write ``.xlsx``
+where that matters.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Sequence
+
+from postprocess.export.text import clean_text, is_formula
+from postprocess.table import Table
+from postprocess.values import parse_value
+
+CSV_ENCODING = "utf-8-sig"
+"""UTF-8 with the mark by which Excel knows it; without it Chinese text is garbled there."""
+
+
+def table_to_csv(table: Table, *, fill_spans: bool = False, keep_formulas: bool = False) -> str:
+    r"""Write the texts of a table as CSV.
+
+    A spreadsheet runs a text that starts with ``=``, ``+``, ``-`` or ``@`` as a
+    formula when it opens the file, so such a text gets a leading apostrophe,
+    unless it is a number (https://owasp.org/www-community/attacks/CSV_Injection).
+
+    Args:
+        table: Any table; one without cells gives an empty text.
+        fill_spans: Write the text of a spanning cell into all its slots.
+        keep_formulas: Write formulas as they were read, for programs that only read.
+
+    Returns:
+        Lines that end with CR LF; encode them with `CSV_ENCODING`.
+
+    >>> table_to_csv(Table.from_texts([["=1+1", "-5.2", "a,b"]])).strip()
+    '\'=1+1,-5.2,"a,b"'
+    """
+    stream = io.StringIO()
+    writer = csv.writer(stream, lineterminator="\r\n")
+    for row in table.to_grid(fill_spans=fill_spans):
+        writer.writerow([clean_text(text) if keep_formulas else _defuse(clean_text(text)) for text in row])
+    return stream.getvalue()
+
+
+def tables_to_csv(tables: Sequence[Table], *, fill_spans: bool = False, keep_formulas: bool = False) -> str:
+    r"""Write several tables into one text, with an empty line between them.
+
+    >>> tables_to_csv([Table.from_texts([["a"]]), Table.from_texts([["b"]])])
+    'a\r\n\r\nb\r\n'
+    """
+    return "\r\n".join(table_to_csv(table, fill_spans=fill_spans, keep_formulas=keep_formulas) for table in tables)
+
+
+def _defuse(text: str) -> str:
+    return f"'{text}" if is_formula(text) and isinstance(parse_value(text).value, str) else text

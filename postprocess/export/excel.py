@@ -1,0 +1,224 @@
+"""Tables -> Excel workbook, one sheet a table.
+
+Data cells and row headers get the values of `postprocess.values`; column and
+section headers are bold and stay text, as spreadsheets want their labels. No text ever becomes a formula or
+an error value: its cell has the type of a string, and one that starts like a
+formula is marked as quoted, so that editing it does not start the formula either.
+
+A table beyond Excel's limits is refused, not cut: see `OutputError` below.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from copy import copy
+from math import ceil
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, BinaryIO
+
+from postprocess.errors import MissingDependencyError, OutputError, SettingsError
+from postprocess.export.text import clean_text, is_formula, text_to_width
+from postprocess.table import Cell, Table
+from postprocess.values import Value, parse_value
+
+if TYPE_CHECKING:
+    from openpyxl import Workbook
+
+MAX_ROWS, MAX_COLS, MAX_CHARS = 1_048_576, 16_384, 32_767
+"""Limits of Excel: rows and columns of a sheet, UTF-16 units of a cell."""
+
+MIN_WIDTH, MAX_WIDTH = 6, 60
+"""Column widths in characters; longer texts wrap."""
+
+LINE_HEIGHT, MAX_HEIGHT = 15, 409
+"""Row heights in points."""
+
+
+def tables_to_workbook(tables: Sequence[Table], names: Sequence[str] | None = None) -> Workbook:
+    """Write each table into a sheet of its own.
+
+    Args:
+        tables: Any number of tables; without any, one sheet says so.
+        names: A name for each sheet, ``Table 1`` and so on by default. Names are
+            cut, completed and counted up as far as Excel's rules need.
+
+    Returns:
+        An `openpyxl.Workbook`.
+
+    Raises:
+        OutputError: A table has more rows or columns, or a cell more characters,
+            than Excel allows.
+        SettingsError: The number of names is not the number of tables.
+        MissingDependencyError: openpyxl is not installed.
+
+    >>> sheet = tables_to_workbook([Table([Cell(0, 0, text="Total"), Cell(0, 1, text="1,234.50")])])["Table 1"]
+    >>> sheet["B1"].value, sheet["B1"].number_format
+    (1234.5, '#,##0.00')
+    """
+    try:
+        from openpyxl import Workbook
+    except ImportError as error:
+        raise MissingDependencyError("writing Excel files needs openpyxl: pip install openpyxl") from error
+    if names is not None and len(names) != len(tables):
+        raise SettingsError(f"{len(names)} sheet names for {len(tables)} tables: give one name a table")
+    workbook = Workbook()
+    workbook.remove(workbook.active)
+    workbook.properties.creator = "tablerec"
+    styles = _Styles()
+    for table, name in zip(tables, _sheet_names(names or [""] * len(tables)), strict=True):
+        _write_sheet(workbook.create_sheet(name), table, styles)
+    if not tables:
+        workbook.create_sheet("Tables")["A1"] = "No table found"
+    return workbook
+
+
+def write_excel(tables: Sequence[Table], file: str | Path | BinaryIO, names: Sequence[str] | None = None) -> None:
+    """Write the tables into an ``.xlsx`` file or a binary stream.
+
+    Args:
+        tables: As for `tables_to_workbook`, which may raise as well.
+        file: Path or stream; a file that exists is replaced.
+        names: As for `tables_to_workbook`.
+
+    Raises:
+        OutputError: The file cannot be written.
+    """
+    workbook = tables_to_workbook(tables, names)
+    try:
+        workbook.save(file)
+    except OSError as error:
+        raise OutputError(f"{file}: cannot be written ({error}); choose another place with -o") from error
+
+
+def _sheet_names(wanted: Sequence[str]) -> list[str]:
+    """Names that Excel takes: 1 to 31 characters, none of ``[]:*?/\\``, unique whatever the case."""
+    names: list[str] = []
+    taken = {"", "history"}
+    for number, name in enumerate(wanted, 1):
+        base = re.sub(r"[\[\]:*?/\\\n\t]", " ", clean_text(name)).strip(" '") or f"Table {number}"
+        unique, count = _cut(base, 31), 1
+        while unique.lower() in taken:
+            count += 1
+            unique = f"{_cut(base, 31 - len(f' ({count})'))} ({count})"
+        taken.add(unique.lower())
+        names.append(unique)
+    return names
+
+
+def _cut(text: str, n_units: int) -> str:
+    # Excel counts UTF-16 units: a rare character counts two.
+    while len(text.encode("utf-16-le")) > 2 * n_units:
+        text = text[:-1]
+    return text.strip(" '")
+
+
+def _write_sheet(sheet: Any, table: Table, styles: _Styles) -> None:
+    if table.n_rows > MAX_ROWS or table.n_cols > MAX_COLS:
+        raise OutputError(
+            f"sheet {sheet.title}: a table of {table.n_rows:,} x {table.n_cols:,} does not fit into Excel's "
+            f"{MAX_ROWS:,} x {MAX_COLS:,}: write it as CSV or HTML"
+        )
+    for cell in table.cells:
+        _write_cell(sheet, cell, styles)
+    widths = _column_widths(table)
+    for index, width in enumerate(widths, 1):
+        sheet.column_dimensions[_column_letter(index)].width = width
+    for row, height in _row_heights(table, widths):
+        sheet.row_dimensions[row + 1].height = height
+    # After the styles: merging spreads the border of the first cell.
+    for cell in table.cells:
+        if cell.is_spanning:
+            sheet.merge_cells(
+                start_row=cell.row + 1, end_row=cell.end_row, start_column=cell.col + 1, end_column=cell.end_col
+            )
+    _set_up_page(sheet, table)
+
+
+def _write_cell(sheet: Any, cell: Cell, styles: _Styles) -> None:
+    text = clean_text(cell.text)
+    if len(text.encode("utf-16-le")) > 2 * MAX_CHARS:
+        raise OutputError(
+            f"sheet {sheet.title}: the cell at row {cell.row + 1}, column {cell.col + 1} has {len(text):,} characters, "
+            f"Excel holds {MAX_CHARS:,}: write the table as CSV or HTML"
+        )
+    value = Value(text, "General") if _is_heading(cell) else parse_value(text)
+    target = sheet.cell(cell.row + 1, cell.col + 1)
+    if isinstance(value.value, str):
+        # Excel decodes _x0041_ to A.
+        target.value = re.sub("_(?=x[0-9A-Fa-f]{4}_)", "_x005F_", value.value) or None
+        target.data_type = "s" if target.value else "n"
+    else:
+        target.value = value.value
+    styles.apply(target, cell, value)
+
+
+def _is_heading(cell: Cell) -> bool:
+    return cell.header in ("column", "section")
+
+
+class _Styles:
+    """Style of each kind of cell, made once: openpyxl compares styles field by field."""
+
+    def __init__(self) -> None:
+        from openpyxl.styles import Alignment, Border, Font, Side
+
+        line = Side("thin", "BFBFBF")
+        self._bold = Font(name="Calibri", size=11, bold=True)
+        self._border = Border(line, line, line, line)
+        self._head = Alignment("center", "center", wrap_text=True)
+        self._body = Alignment(vertical="center", wrap_text=True)
+        self._known: dict[tuple[str, bool, bool, bool], Any] = {}
+
+    def apply(self, target: Any, cell: Cell, value: Value) -> None:
+        is_quoted = isinstance(value.value, str) and is_formula(value.value)
+        key = (value.number_format, cell.header == "column", _is_heading(cell), is_quoted)
+        if key not in self._known:
+            target.border = self._border
+            target.alignment = self._head if cell.header == "column" else self._body
+            if _is_heading(cell):
+                target.font = self._bold
+            target.number_format = value.number_format
+            target.quotePrefix = is_quoted
+            self._known[key] = copy(target._style)
+        target._style = copy(self._known[key])
+
+
+def _column_letter(index: int) -> str:
+    from openpyxl.utils import get_column_letter
+
+    return str(get_column_letter(index))
+
+
+def _column_widths(table: Table) -> list[float]:
+    """Width of each column in characters, spans included."""
+    widths = [float(MIN_WIDTH)] * table.n_cols
+    for cell in sorted(table.cells, key=lambda cell: cell.colspan):
+        needed = min(text_to_width(clean_text(cell.text)) * (1.1 if _is_heading(cell) else 1) + 2, MAX_WIDTH)
+        missing = (needed - sum(widths[cell.col : cell.end_col])) / cell.colspan
+        for col in range(cell.col, cell.end_col):
+            widths[col] += max(missing, 0)
+    return widths
+
+
+def _row_heights(table: Table, widths: Sequence[float]) -> Iterator[tuple[int, float]]:
+    """Heights of the rows that need more than one line; few programs adapt them, none for merged cells."""
+    n_lines = [1] * table.n_rows
+    for cell in table.cells:
+        width = sum(widths[cell.col : cell.end_col]) - 1
+        needed = sum(max(ceil(text_to_width(line) / width), 1) for line in clean_text(cell.text).split("\n"))
+        for row in range(cell.row, cell.end_row):
+            n_lines[row] = max(n_lines[row], ceil(needed / cell.rowspan))
+    for row, count in enumerate(n_lines):
+        if count > 1:
+            yield row, min(count * LINE_HEIGHT, MAX_HEIGHT)
+
+
+def _set_up_page(sheet: Any, table: Table) -> None:
+    sheet.sheet_properties.pageSetUpPr.fitToPage = True
+    sheet.page_setup.fitToHeight = 0
+    if sum(sheet.column_dimensions[key].width for key in sheet.column_dimensions) > 90:
+        sheet.page_setup.orientation = "landscape"
+    if 0 < table.n_header_rows < table.n_rows:
+        sheet.freeze_panes = sheet.cell(table.n_header_rows + 1, 1)
+        sheet.print_title_rows = f"1:{table.n_header_rows}"

@@ -1,0 +1,187 @@
+"""Tables <-> JSON, with nothing left out: the one export that reads back exactly.
+
+A document is ``{"format": "tablerec-tables", "version": 1, "tables": [...]}``.
+A table has ``n_rows``, ``n_cols``, ``quad`` and ``cells``; a cell has the fields
+of `postprocess.table.Cell`. Quads are four ``[x, y]`` in pixels of the original
+picture. A reader ignores fields that it does not know; a change that an older
+reader would misread raises the version.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+import reprlib
+from collections.abc import Mapping, Sequence
+from typing import Any, get_args
+
+from postprocess.errors import InputError, OutputError, TableError
+from postprocess.table import Cell, HeaderKind, Quad, Table
+
+FORMAT = "tablerec-tables"
+VERSION = 1
+
+MAX_SLOTS = 10_000_000
+"""A table read from JSON may cover this many slots."""
+
+SCORES = ("detector_score", "reader_score", "alignment_score")
+HEADERS = (None, *get_args(HeaderKind))
+
+
+def tables_to_json(tables: Sequence[Table], *, indent: int | None = None) -> str:
+    """Write tables as a JSON document.
+
+    Args:
+        tables: Any number of tables.
+        indent: Blanks by level for people to read; None writes one line.
+
+    Raises:
+        OutputError: A coordinate or score is not a finite number.
+
+    >>> tables_to_json([])
+    '{"format": "tablerec-tables", "version": 1, "tables": []}'
+    """
+    document = {"format": FORMAT, "version": VERSION, "tables": [table_to_dict(table) for table in tables]}
+    try:
+        text = json.dumps(document, ensure_ascii=False, allow_nan=False, indent=indent)
+    except ValueError as error:
+        raise OutputError(f"a coordinate or score is not a finite number ({error}): JSON cannot hold it") from error
+    # Half of a surrogate pair is no character, UTF-8 refuses it; as an escape it is kept.
+    return re.sub("[\ud800-\udfff]", lambda match: f"\\u{ord(match[0]):04x}", text)
+
+
+def tables_from_json(text: str | bytes) -> list[Table]:
+    """Read what `tables_to_json` wrote.
+
+    Raises:
+        InputError: The text is not such a document; the message says where.
+
+    >>> tables_from_json(tables_to_json([Table([Cell(0, 0, text="a")])]))[0][0, 0].text
+    'a'
+    """
+    try:
+        document = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"this is not JSON: {error}") from error
+    _check(isinstance(document, dict) and document.get("format") == FORMAT, f'"format" is not "{FORMAT}"')
+    version = document.get("version")
+    _check(_is_int(version), '"version" is not a number')
+    _check(version <= VERSION, f"it has version {version}, this program reads {VERSION}: update tablerec")
+    tables = document.get("tables")
+    _check(isinstance(tables, list), '"tables" is not a list')
+    return [table_from_dict(table, name=f"table {number}") for number, table in enumerate(tables, 1)]
+
+
+def table_to_dict(table: Table) -> dict[str, Any]:
+    """Return a table as plain dictionaries, lists, texts and numbers.
+
+    >>> table_to_dict(Table([Cell(0, 0, text="a", reader_score=0.9)]))["cells"][0]["reader_score"]
+    0.9
+    """
+    n_rows, n_cols = table.shape
+    cells = [_cell_to_dict(cell) for cell in table.cells]
+    return {"n_rows": n_rows, "n_cols": n_cols, "quad": _quad_to_list(table.quad), "cells": cells}
+
+
+def table_from_dict(data: Mapping[str, Any], *, name: str = "the table") -> Table:
+    """Read a table from what `table_to_dict` returned; nothing in it is trusted.
+
+    Args:
+        data: A table, as `json.loads` returns it.
+        name: What to call it in messages.
+
+    Raises:
+        InputError: A field is missing, has the wrong type, or the cells do not form a table.
+
+    >>> table_from_dict({"cells": [{"row": 0, "col": 0, "rowspan": "2"}]})
+    Traceback (most recent call last):
+    postprocess.errors.InputError: the table, cell 1: "rowspan" is '2', not a whole number
+    """
+    _check(isinstance(data, Mapping), f"{name} is {reprlib.repr(data)}, not an object")
+    cells = data.get("cells")
+    _check(isinstance(cells, list), f'{name}: "cells" is not a list')
+    n_slots = 0
+    parsed = []
+    for number, cell_data in enumerate(cells or (), 1):
+        cell = _cell_from_dict(cell_data, f"{name}, cell {number}")
+        n_slots += cell.rowspan * cell.colspan
+        _check(n_slots <= MAX_SLOTS, f"{name} covers more than {MAX_SLOTS:,} slots")
+        parsed.append(cell)
+    try:
+        table = Table(parsed, _quad_from_list(data.get("quad"), name))
+    except TableError as error:
+        raise InputError(f"{name}: {error}") from error
+    for key, size in zip(("n_rows", "n_cols"), table.shape, strict=True):
+        _check(data.get(key, size) == size, f'{name}: "{key}" is {reprlib.repr(data.get(key))}, the cells make {size}')
+    return table
+
+
+def _cell_to_dict(cell: Cell) -> dict[str, Any]:
+    data: dict[str, Any] = {key: int(getattr(cell, key)) for key in ("row", "col", "rowspan", "colspan")}
+    data |= {"text": cell.text, "header": cell.header, "quad": _quad_to_list(cell.quad)}
+    for key in SCORES:
+        score = getattr(cell, key)
+        data[key] = None if score is None else float(score)
+    return data
+
+
+def _cell_from_dict(data: Any, name: str) -> Cell:
+    _check(isinstance(data, Mapping), f"{name} is {reprlib.repr(data)}, not an object")
+    text, header = data.get("text", ""), data.get("header")
+    _check(isinstance(text, str), f'{name}: "text" is {reprlib.repr(text)}, not a text')
+    _check(header in HEADERS, f'{name}: "header" is {reprlib.repr(header)}, not one of {HEADERS}')
+
+    def score(key: str) -> float | None:
+        return None if data.get(key) is None else _to_float(data[key], key, name)
+
+    try:
+        return Cell(
+            row=_to_int(data.get("row"), "row", name),
+            col=_to_int(data.get("col"), "col", name),
+            rowspan=_to_int(data.get("rowspan", 1), "rowspan", name),
+            colspan=_to_int(data.get("colspan", 1), "colspan", name),
+            quad=_quad_from_list(data.get("quad"), name),
+            text=text,
+            header=header,
+            detector_score=score("detector_score"),
+            reader_score=score("reader_score"),
+            alignment_score=score("alignment_score"),
+        )
+    except TableError as error:
+        raise InputError(f"{name}: {error}") from error
+
+
+def _quad_to_list(quad: Quad | None) -> list[list[float]] | None:
+    return None if quad is None else [[float(x), float(y)] for x, y in quad]
+
+
+def _quad_from_list(data: Any, name: str) -> Quad | None:
+    if data is None:
+        return None
+    is_quad = isinstance(data, list) and len(data) == 4 and all(isinstance(p, list) and len(p) == 2 for p in data)
+    _check(is_quad, f'{name}: "quad" is {reprlib.repr(data)}, not four [x, y]')
+    top_left, top_right, bottom_right, bottom_left = (
+        (_to_float(x, "quad", name), _to_float(y, "quad", name)) for x, y in data
+    )
+    return top_left, top_right, bottom_right, bottom_left
+
+
+def _to_int(value: Any, key: str, name: str) -> int:
+    _check(_is_int(value), f'{name}: "{key}" is {reprlib.repr(value)}, not a whole number')
+    return int(value)
+
+
+def _to_float(value: Any, key: str, name: str) -> float:
+    is_number = isinstance(value, float) or (_is_int(value) and abs(value) < 2**53)
+    _check(is_number and math.isfinite(value), f'{name}: "{key}" is {reprlib.repr(value)}, not a finite number')
+    return float(value)
+
+
+def _is_int(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def _check(is_right: bool, message: str) -> None:
+    if not is_right:
+        raise InputError(message)

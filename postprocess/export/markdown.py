@@ -1,0 +1,49 @@
+"""Table -> Markdown, as GitHub writes tables (https://github.github.com/gfm/#tables-extension-).
+
+Markdown knows one header row and no spans. So several header rows are joined,
+a table without header rows gets an empty one, and a span writes its text once;
+HTML keeps what is lost here.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from postprocess.export.text import clean_text
+from postprocess.table import Table
+
+# "&" only where it would start a character reference.
+_SPECIAL = re.compile(r"[\\`*_\[\]<>~|]|&(?=[#\w]+;)")
+
+
+def table_to_markdown(table: Table) -> str:
+    r"""Write a table as Markdown.
+
+    Args:
+        table: Any table; one without cells gives an empty text.
+
+    Returns:
+        Lines that end with a line feed; line feeds inside a cell are ``<br>``.
+
+    >>> print(table_to_markdown(Table.from_texts([["a|b", "x\ny"]])), end="")
+    |  |  |
+    | --- | --- |
+    | a\|b | x<br>y |
+    """
+    grid = [[_escape(text) for text in row] for row in table.to_grid()]
+    if not grid:
+        return ""
+    depth = table.n_header_rows
+    columns = zip(*grid[:depth], strict=True) if depth else [()] * table.n_cols
+    head = ["<br>".join(filter(None, column)) for column in columns]
+    return "".join(f"| {' | '.join(row)} |\n" for row in [head, ["---"] * table.n_cols, *grid[depth:]])
+
+
+def tables_to_markdown(tables: Sequence[Table]) -> str:
+    """Write several tables, with an empty line between them."""
+    return "\n".join(map(table_to_markdown, tables))
+
+
+def _escape(text: str) -> str:
+    return _SPECIAL.sub(r"\\\g<0>", clean_text(text).strip().replace("\t", " ")).replace("\n", "<br>")

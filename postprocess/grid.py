@@ -1,0 +1,302 @@
+"""Quads of cells -> rows and columns -> spans.
+
+The stages, each a function::
+
+    quads -> straight boxes -> lines per axis -> spans -> spans without overlap
+
+No tolerance is a pixel count: edges are one line when they are close for the
+size of the cells they belong to.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from postprocess.boxes import Floats, array_to_quad, as_boxes, as_quads, boxes_to_quads, quads_to_boxes
+from postprocess.table import Cell, Quad
+
+Ints = NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class GridSettings:
+    """Tolerances of the grid builder.
+
+    Args:
+        merge_share: Two edges may be one line when their distance is below this
+            share of the smaller of the two cells, along the axis.
+        overlap_share: A cell is dropped when more than this share of it lies in better cells.
+    """
+
+    merge_share: float = 0.45
+    overlap_share: float = 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class Grid:
+    """Where each cell lies in the grid, with every stage kept for drawing.
+
+    Args:
+        kept: ``(K,)`` indices of the cells in the grid.
+        spans: ``(K, 4)`` row, column, end row, end column.
+        dropped: Index and reason of each cell that is not in the grid.
+        boxes_xyxy: ``(N, 4)`` all cells in the straightened frame.
+        row_lines: ``(R + 1,)`` positions in the straightened frame.
+        col_lines: ``(C + 1,)`` positions in the straightened frame.
+        alignment: ``(K,)`` how well each cell agrees with its lines, 0 to 1.
+        slopes: Rise of the rows and drift of the columns, per pixel; see ``straighten``.
+    """
+
+    kept: Ints
+    spans: Ints
+    dropped: tuple[tuple[int, str], ...]
+    boxes_xyxy: Floats
+    row_lines: Floats
+    col_lines: Floats
+    alignment: Floats
+    slopes: tuple[float, float]
+
+    def empty_cells(self) -> list[Cell]:
+        """A cell without text for each slot that no detected cell covers.
+
+        >>> from postprocess.boxes import boxes_to_quads
+        >>> grid = quads_to_grid(boxes_to_quads([[0, 0, 10, 10], [10, 10, 20, 20]]))
+        >>> [(cell.row, cell.col, cell.quad[0]) for cell in grid.empty_cells()]
+        [(0, 1, (10.0, 0.0)), (1, 0, (0.0, 10.0))]
+        """
+        taken = np.zeros((max(len(self.row_lines) - 1, 0), max(len(self.col_lines) - 1, 0)), bool)
+        for row, col, end_row, end_col in self.spans:
+            taken[row:end_row, col:end_col] = True
+        holes = np.argwhere(~taken)
+        boxes = np.column_stack(
+            [self.col_lines[holes[:, 1]], self.row_lines[holes[:, 0]], self.col_lines[holes[:, 1] + 1], self.row_lines[holes[:, 0] + 1]]
+        ) if len(holes) else as_boxes([])
+        quads = bend(boxes_to_quads(boxes), self.slopes)
+        return [Cell(int(r), int(c), quad=array_to_quad(quad)) for (r, c), quad in zip(holes, quads, strict=True)]
+
+    def outline(self) -> Quad | None:
+        """Outer border of the grid in the picture, None where it is empty."""
+        if len(self.row_lines) < 2 or len(self.col_lines) < 2:
+            return None
+        box = [self.col_lines[0], self.row_lines[0], self.col_lines[-1], self.row_lines[-1]]
+        return array_to_quad(bend(boxes_to_quads([box]), self.slopes)[0])
+
+
+def quads_to_grid(quads: ArrayLike, scores: ArrayLike | None = None, settings: GridSettings | None = None) -> Grid:
+    """Find rows, columns and spans of detected cells.
+
+    Args:
+        quads: ``(N, 4, 2)`` cells in pixels.
+        scores: ``(N,)`` how sure the detector is, 0 to 1; 1 where None.
+        settings: Tolerances.
+
+    Returns:
+        The grid. Each cell is in ``kept`` or in ``dropped``.
+
+    >>> from postprocess.boxes import boxes_to_quads
+    >>> grid = quads_to_grid(boxes_to_quads([[0, 0, 50, 10], [56, 0, 99, 10], [0, 12, 99, 20]]))
+    >>> grid.spans.tolist()
+    [[0, 0, 1, 1], [0, 1, 1, 2], [1, 0, 2, 2]]
+    >>> quads_to_grid([]).spans.shape
+    (0, 4)
+    """
+    settings = settings or GridSettings()
+    corners = as_quads(quads)
+    weights = np.ones(len(corners)) if scores is None else np.asarray(scores, np.float64)
+    slopes = estimate_slopes(corners)
+    boxes = straighten(corners, slopes)
+    usable, dropped = _usable(boxes)
+    usable, overlapping = _without_copies(boxes, weights, usable, settings)
+    dropped += overlapping
+    cols, col_lines = intervals_to_spans(boxes[usable][:, [0, 2]], settings.merge_share)
+    rows, row_lines = intervals_to_spans(boxes[usable][:, [1, 3]], settings.merge_share)
+    spans = np.column_stack([rows[:, 0], cols[:, 0], rows[:, 1], cols[:, 1]])
+    free, clashing = _without_overlap(spans, weights[usable])
+    dropped += [(int(usable[index]), reason) for index, reason in clashing]
+    kept, spans = usable[free], spans[free]
+    spans, row_lines, col_lines = _without_unused_lines(spans, row_lines, col_lines)
+    alignment = _alignment(boxes[kept], spans, row_lines, col_lines)
+    order = np.lexsort([spans[:, 1], spans[:, 0]])
+    return Grid(kept[order], spans[order], tuple(sorted(dropped)), boxes, row_lines, col_lines, alignment[order], slopes)
+
+
+def estimate_slopes(quads: Floats) -> tuple[float, float]:
+    """Rise of the rows per pixel to the right, and drift of the columns per pixel down.
+
+    Boxes of a tilted table are upright themselves, so the tilt is read from
+    how neighbours are displaced against each other, not from their edges.
+    """
+    hull = quads_to_boxes(quads)
+    middles = quads.mean(axis=1)
+    return _slope(hull, middles), _slope(hull[:, [1, 0, 3, 2]], middles[:, ::-1])
+
+
+def straighten(quads: Floats, slopes: tuple[float, float]) -> Floats:
+    """``(N, 4)`` boxes in the frame where rows and columns are upright.
+
+    Each edge is taken at its middle, so tilted and upright quads give the same box.
+    """
+    if not len(quads):
+        return quads_to_boxes(quads)
+    rise, drift = slopes
+    sides = (quads + np.roll(quads, -1, axis=1)) / 2  # top, right, bottom, left
+    x, y = sides[..., 0] - drift * sides[..., 1], sides[..., 1] - rise * sides[..., 0]
+    return np.column_stack([x[:, 3], y[:, 0], x[:, 1], y[:, 2]])
+
+
+def bend(points: Floats, slopes: tuple[float, float]) -> Floats:
+    """Inverse of ``straighten`` for ``(..., 2)`` points."""
+    rise, drift = slopes
+    x = (points[..., 0] + drift * points[..., 1]) / (1 - rise * drift)
+    return np.stack([x, points[..., 1] + rise * x], axis=-1)
+
+
+def _slope(hull: Floats, middles: Floats) -> float:
+    """Median rise per pixel from a cell to its next neighbour of the same height on the right."""
+    order = np.argsort(hull[:, 0])
+    hull, middles = hull[order], middles[order]
+    rises = []
+    for index, (x0, y0, x1, y1) in enumerate(hull):
+        first = int(np.searchsorted(hull[:, 0], x1 - 0.2 * (x1 - x0)))
+        others = hull[first : first + 60]
+        shared = np.minimum(y1, others[:, 3]) - np.maximum(y0, others[:, 1])
+        alike = shared > 0.6 * np.maximum(y1 - y0, others[:, 3] - others[:, 1])
+        if alike.any():
+            step = middles[first + int(alike.argmax())] - middles[index]
+            if step[0] > 0:
+                rises.append(step[1] / step[0])
+    slope = float(np.median(rises)) if len(rises) >= 3 else 0.0
+    return slope if abs(slope) > 1e-4 else 0.0
+
+
+def intervals_to_spans(intervals: Floats, merge_share: float) -> tuple[Ints, Floats]:
+    """Lines of one axis, and the lines between which each cell lies.
+
+    Both ends of all intervals are sorted; neighbours grow together, nearest
+    first, while they are close for the size of their cells and as long as no
+    cell would have both ends on one line.
+
+    Args:
+        intervals: ``(N, 2)`` start and end of each cell along the axis.
+        merge_share: See ``GridSettings``.
+
+    Returns:
+        ``(N, 2)`` first and last line of each cell, and the ``(L,)`` positions of the lines.
+
+    >>> spans, lines = intervals_to_spans(np.array([[0.0, 10], [11, 20], [0, 21]]), 0.3)
+    >>> spans.tolist(), lines.tolist()
+    ([[0, 1], [1, 2], [0, 2]], [0.0, 10.5, 20.5])
+    """
+    n = len(intervals)
+    if n == 0:
+        return np.zeros((0, 2), np.int64), np.zeros(0)
+    position = intervals.T.ravel()
+    size = np.tile(intervals[:, 1] - intervals[:, 0], 2)
+    is_end = np.repeat([False, True], n)
+    cell = np.tile(np.arange(n), 2)
+    order = np.lexsort([is_end, position])
+    position, size, cell = position[order], size[order], cell[order]
+    line = _grow(position, size, cell, merge_share)
+    lines = np.bincount(line, position) / np.bincount(line)
+    of_end = np.empty(2 * n, np.int64)
+    of_end[order] = line
+    return of_end.reshape(2, n).T.copy(), lines
+
+
+def _grow(position: Floats, size: Floats, cell: Ints, merge_share: float) -> Ints:
+    """Number of the line of each sorted edge."""
+    gaps = np.diff(position)
+    # A run of edges is known by its two ends: first[its last edge] and last[its first edge].
+    first, last = np.arange(len(position)), np.arange(len(position))
+    cut = np.ones(len(gaps), bool)
+    smallest = size.copy()
+    members: list[set[int]] = [{int(c)} for c in cell]
+    for index in np.argsort(gaps, kind="stable"):
+        a, b = int(first[index]), int(index) + 1
+        limit = merge_share * min(smallest[a], smallest[b])
+        if gaps[index] > limit or position[last[b]] - position[a] > 2 * limit:
+            continue
+        small, large = (members[a], members[b]) if len(members[a]) < len(members[b]) else (members[b], members[a])
+        if not small.isdisjoint(large):
+            continue
+        large |= small
+        end = int(last[b])
+        members[a] = large
+        smallest[a] = min(smallest[a], smallest[b])
+        last[a] = end
+        first[end] = a
+        cut[index] = False
+    return np.concatenate([[0], np.cumsum(cut)]).astype(np.int64)
+
+
+def _usable(boxes: Floats) -> tuple[Ints, list[tuple[int, str]]]:
+    good = np.isfinite(boxes).all(axis=1) & (boxes[:, 2] > boxes[:, 0]) & (boxes[:, 3] > boxes[:, 1])
+    return np.flatnonzero(good), [(int(i), "the cell has no area") for i in np.flatnonzero(~good)]
+
+
+def _without_copies(
+    boxes: Floats, weights: Floats, usable: Ints, settings: GridSettings
+) -> tuple[Ints, list[tuple[int, str]]]:
+    """Drop cells that lie mostly inside better ones."""
+    from shapely import STRtree, box
+
+    shapes = box(*boxes[usable].T) if len(usable) else np.zeros(0, object)
+    if not len(usable):
+        return usable, []
+    first, second = STRtree(shapes).query(shapes, predicate="intersects")
+    pairs = first < second
+    first, second = usable[first[pairs]], usable[second[pairs]]
+    a, b = boxes[first], boxes[second]
+    shared = np.clip(np.minimum(a[:, 2:], b[:, 2:]) - np.maximum(a[:, :2], b[:, :2]), 0, None).prod(axis=1)
+    areas = (boxes[:, 2:] - boxes[:, :2]).prod(axis=1)
+    clash = shared > settings.overlap_share * np.minimum(areas[first], areas[second])
+    gone: dict[int, str] = {}
+    rank = np.lexsort([-areas, -weights])
+    place = np.empty(len(rank), np.int64)
+    place[rank] = np.arange(len(rank))
+    worst = np.where(place[first] > place[second], first, second)
+    for one, two, loser in sorted(zip(first[clash], second[clash], worst[clash], strict=True), key=lambda t: place[t[2]]):
+        winner = two if loser == one else one
+        if int(winner) not in gone:
+            gone.setdefault(int(loser), f"it lies on cell {int(winner)}, which has a better score")
+    return np.array([i for i in usable if int(i) not in gone], np.int64), sorted(gone.items())
+
+
+def _without_overlap(spans: Ints, weights: Floats) -> tuple[Ints, list[tuple[int, str]]]:
+    """Keep a cell only where its slots are still free, best score first."""
+    taken = np.full((int(spans[:, 2].max(initial=0)), int(spans[:, 3].max(initial=0))), -1)
+    kept, dropped = [], []
+    for index in np.lexsort([np.arange(len(spans)), -weights]):
+        row, col, end_row, end_col = spans[index]
+        slots = taken[row:end_row, col:end_col]
+        if (slots < 0).all():
+            slots[...] = index
+            kept.append(index)
+        else:
+            dropped.append((int(index), f"its slots belong to a better cell at row {row}, column {col}"))
+    return np.sort(np.array(kept, np.int64)), dropped
+
+
+def _without_unused_lines(spans: Ints, row_lines: Floats, col_lines: Floats) -> tuple[Ints, Floats, Floats]:
+    """Remove rows and columns in which no cell starts: they hold nothing of their own."""
+    spans = spans.copy()
+    lines = []
+    for axis, positions in enumerate((row_lines, col_lines)):
+        starts = np.unique(spans[:, axis])
+        used = np.append(starts, spans[:, axis + 2].max(initial=0)) if len(starts) else starts
+        spans[:, axis] = np.searchsorted(starts, spans[:, axis])
+        spans[:, axis + 2] = np.searchsorted(starts, spans[:, axis + 2])
+        lines.append(positions[used])
+    return spans, lines[0], lines[1]
+
+
+def _alignment(boxes: Floats, spans: Ints, row_lines: Floats, col_lines: Floats) -> Floats:
+    """1 minus the mean distance of a cell's edges from their lines, in cell sizes."""
+    if not len(boxes):
+        return np.zeros(0)
+    target = np.column_stack([col_lines[spans[:, 1]], row_lines[spans[:, 0]], col_lines[spans[:, 3]], row_lines[spans[:, 2]]])
+    size = np.tile(boxes[:, 2:] - boxes[:, :2], 2)
+    return np.clip(1 - (np.abs(boxes - target) / size).mean(axis=1), 0, 1)

@@ -1,0 +1,228 @@
+"""Ruling lines seen in a picture, and the cells that they enclose.
+
+The stages, each a function::
+
+    image -> tilt -> upright image -> line segments -> lattice of lines -> walls -> cells
+
+A ruling is a thin dark stroke, a thin light stroke, or the straight border of
+a filled area. All sizes are fractions of the text height.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import cv2
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from postprocess.boxes import Floats, as_boxes, as_quads, quads_to_boxes, rotate_points
+
+Gray = NDArray[np.uint8]
+Mask = NDArray[np.bool_]
+
+
+@dataclass(frozen=True, slots=True)
+class RulingSettings:
+    """Tolerances of the search for rulings; lengths are fractions of the text height.
+
+    Args:
+        min_contrast: Least difference of a line from its ground, in grey levels of 255.
+        min_length: Shortest stroke that counts as a piece of a ruling.
+        min_fill_length: Shortest straight border of a filled area.
+        max_thickness: Thickest stroke that is a line and not a filled area.
+        merge_distance: Parallel lines closer than this are one line.
+        min_coverage: Share of a cell border that must be drawn to be a wall, 0 to 1.
+        min_drawn: Share of a stroke that must be drawn; the rest are gaps at crossings, 0 to 1.
+        max_tilt: Largest tilt of the picture that is corrected, in degrees.
+    """
+
+    min_contrast: int = 12
+    min_length: float = 1.3
+    min_fill_length: float = 4.0
+    max_thickness: float = 0.2
+    merge_distance: float = 0.4
+    min_coverage: float = 0.85
+    min_drawn: float = 0.8
+    max_tilt: float = 20.0
+
+
+@dataclass(frozen=True, slots=True)
+class Rulings:
+    """Line segments in the upright frame of a picture.
+
+    Args:
+        horizontal: ``(N, 4)`` boxes of the horizontal segments.
+        vertical: ``(M, 4)`` boxes of the vertical segments.
+        degrees: Tilt of the picture; ``to_picture`` turns upright points back by it.
+        center: Point in pixels that the turn leaves in place.
+        text_height: Text height that the tolerances refer to, pixels.
+    """
+
+    horizontal: Floats
+    vertical: Floats
+    degrees: float
+    center: tuple[float, float]
+    text_height: float
+
+    def to_picture(self, points: Floats) -> Floats:
+        """Turn ``(..., 2)`` points of the upright frame into pixels of the picture."""
+        return rotate_points(points, self.degrees, self.center)
+
+    def to_upright(self, points: Floats) -> Floats:
+        """Turn ``(..., 2)`` pixels of the picture into the upright frame."""
+        return rotate_points(points, -self.degrees, self.center)
+
+
+def image_to_rulings(
+    image: NDArray[np.uint8], word_quads: ArrayLike | None = None, settings: RulingSettings | None = None
+) -> Rulings:
+    """Find the ruling lines of a picture.
+
+    Args:
+        image: ``(height, width, 3)`` or ``(height, width)`` uint8.
+        word_quads: ``(W, 4, 2)`` words in pixels, where a reader was there: their
+            height sets the scale, and strokes of letters are not taken for lines.
+        settings: Tolerances.
+
+    Returns:
+        Segments in the upright frame.
+
+    >>> page = np.full((60, 80), 255, np.uint8)
+    >>> page[20:22, 5:75] = 0
+    >>> image_to_rulings(page).horizontal.tolist()
+    [[5.0, 20.0, 75.0, 22.0]]
+    """
+    settings = settings or RulingSettings()
+    gray = image if image.ndim == 2 else image.min(axis=2)
+    words = as_quads([] if word_quads is None else word_quads)
+    if min(gray.shape) < 3:
+        return Rulings(as_boxes([]), as_boxes([]), 0.0, (0.0, 0.0), 1.0)
+    height = word_height(words) if len(words) else estimate_text_height(gray)
+    degrees = estimate_tilt(gray, height, settings.max_tilt)
+    center = (gray.shape[1] / 2, gray.shape[0] / 2)
+    upright = _turn(gray, -degrees, center) if degrees else gray
+    words_xyxy = quads_to_boxes(rotate_points(words, -degrees, center))
+    horizontal = _horizontal_segments(upright, height, settings)
+    vertical = _horizontal_segments(np.ascontiguousarray(upright.T), height, settings)
+    horizontal = _without_letters(horizontal, words_xyxy)
+    vertical = _without_letters(vertical, words_xyxy[:, [1, 0, 3, 2]])[:, [1, 0, 3, 2]]
+    return Rulings(horizontal, vertical, degrees, center, height)
+
+
+def word_height(word_quads: Floats) -> float:
+    """Median of the shorter sides of words, pixels; vertical words count as well."""
+    sides = np.linalg.norm(word_quads[:, [1, 3]] - word_quads[:, [0, 0]], axis=2)
+    return float(np.median(sides.min(axis=1)))
+
+
+def estimate_text_height(gray: Gray) -> float:
+    """Typical height of letters in pixels, from the connected strokes of a grey picture.
+
+    Falls back to a 40th of the shorter side where there is no text.
+    """
+    fallback = max(min(gray.shape) / 40, 4.0)
+    size = 31
+    ground = cv2.blur(gray, (size, size))
+    darker = cv2.subtract(ground, gray) if gray.mean() > 127 else cv2.subtract(gray, ground)
+    ink = (darker > 40).astype(np.uint8)
+    _, _, stats, _ = cv2.connectedComponentsWithStats(ink, connectivity=8)
+    width, height = stats[1:, cv2.CC_STAT_WIDTH], stats[1:, cv2.CC_STAT_HEIGHT]
+    letters = (height >= 5) & (width >= 2) & (width < 4 * height) & (height < 4 * width) & (height < size * 3)
+    return float(np.percentile(height[letters], 70)) * 1.3 if letters.sum() >= 8 else fallback
+
+
+def estimate_tilt(gray: Gray, text_height: float, max_tilt: float) -> float:
+    """Tilt of the long straight lines of a picture in degrees, clockwise; 0 where there are none.
+
+    Uses the line segment detector of OpenCV (von Gioi et al., LSD, IPOL 2012)
+    on a reduced picture and the mode of the angles, weighted by length.
+    """
+    scale = min(1.0, 1200 / max(gray.shape))
+    small = cv2.resize(gray, None, fx=scale, fy=scale, interpolation=cv2.INTER_AREA) if scale < 1 else gray
+    if min(small.shape) < 8:
+        return 0.0
+    lines = cv2.createLineSegmentDetector(cv2.LSD_REFINE_NONE).detect(small)[0]
+    if lines is None:
+        return 0.0
+    x0, y0, x1, y1 = lines.reshape(-1, 4).astype(np.float64).T
+    length = np.hypot(x1 - x0, y1 - y0)
+    angle = (np.degrees(np.arctan2(y1 - y0, x1 - x0)) + 45) % 90 - 45
+    long = (length > 4 * text_height * scale) & (np.abs(angle) <= max_tilt)
+    if not long.any():
+        return 0.0
+    angle, length = angle[long], length[long]
+    votes, edges = np.histogram(angle, bins=np.arange(-max_tilt - 0.25, max_tilt + 0.5, 0.5), weights=length**2)
+    mode = edges[int(votes.argmax())] + 0.25
+    near = np.abs(angle - mode) < 0.75
+    tilt = float(np.average(angle[near], weights=length[near] ** 2))
+    return tilt if abs(tilt) > 0.1 else 0.0
+
+
+def _turn(gray: Gray, degrees: float, center: tuple[float, float]) -> Gray:
+    matrix = cv2.getRotationMatrix2D(center, -degrees, 1.0)
+    turned = cv2.warpAffine(gray, matrix, gray.shape[::-1], flags=cv2.INTER_LINEAR, borderMode=cv2.BORDER_REPLICATE)
+    return np.asarray(turned, np.uint8)
+
+
+def _horizontal_segments(gray: Gray, text_height: float, settings: RulingSettings) -> Floats:
+    """Boxes of the horizontal rulings of an upright grey picture."""
+    length = max(int(settings.min_length * text_height), 5)
+    thickness = max(int(settings.max_thickness * text_height), 3)
+    strokes = [_thin(ground, thickness, settings.min_contrast) for ground in (gray, 255 - gray)]
+    fills = _fill_borders(gray, settings.min_contrast)
+    fill_length = max(int(settings.min_fill_length * text_height), 8)
+    return np.vstack(
+        [_runs(stroke, length, thickness, settings.min_drawn) for stroke in strokes]
+        + [_runs(border, fill_length, thickness, settings.min_drawn) for border in fills]
+    )
+
+
+def _thin(gray: Gray, thickness: int, contrast: int) -> Mask:
+    """Pixels that are darker than what lies above and below, at most ``thickness`` apart."""
+    thin = np.zeros(gray.shape, bool)
+    for distance in sorted({2, (thickness + 3) // 2, thickness + 1}):
+        if 2 * distance < len(gray):
+            padded = np.pad(gray, ((distance, distance), (0, 0)), mode="edge")
+            around = np.minimum(padded[: -2 * distance], padded[2 * distance :])
+            thin |= cv2.subtract(around, gray) > contrast
+    return thin
+
+
+def _runs(mask: Mask, length: int, thickness: int, min_drawn: float) -> Floats:
+    """Boxes of long flat runs of a mask; short gaps, as at crossing lines, are bridged.
+
+    Letters in a row make such runs too, but their stems interrupt them, so a
+    run counts only when most of it is drawn.
+    """
+    drawn = mask.astype(np.uint8)
+    bridged = cv2.morphologyEx(drawn, cv2.MORPH_CLOSE, np.ones((1, thickness + 2), np.uint8))
+    long = cv2.morphologyEx(bridged, cv2.MORPH_OPEN, np.ones((1, length), np.uint8))
+    count, label, stats, _ = cv2.connectedComponentsWithStats(long, connectivity=8)
+    x, y, width, height, area = stats[1:].T
+    share = np.bincount(label.ravel(), drawn.ravel(), count)[1:] / np.maximum(area, 1)
+    # A slightly bent line is taller than it is thick, so judge the mean thickness.
+    flat = (area <= (thickness + 1) * width) & (height <= np.maximum(width / 4, thickness + 1))
+    return np.column_stack([x, y, x + width, y + height])[flat & (share >= min_drawn)].astype(np.float64)
+
+
+def _fill_borders(gray: Gray, contrast: int) -> list[Mask]:
+    """Pixels at the border to a darker area below, and to a brighter one."""
+    step = np.zeros(gray.shape, np.int16)
+    step[1:-2] = gray[3:].astype(np.int16) - gray[:-3]
+    return [step > contrast, step < -contrast]
+
+
+def _without_letters(segments: Floats, words_xyxy: Floats) -> Floats:
+    """Drop horizontal segments that run through the middle of words and nowhere else."""
+    if not len(segments) or not len(words_xyxy):
+        return segments
+    height = words_xyxy[:, 3] - words_xyxy[:, 1]
+    top, bottom = words_xyxy[:, 1] + 0.08 * height, words_xyxy[:, 3] - 0.08 * height
+    slack = 0.15 * np.minimum(height, words_xyxy[:, 2] - words_xyxy[:, 0])
+    middle = (segments[:, 1] + segments[:, 3]) / 2
+    through = (middle[:, None] > top) & (middle[:, None] < bottom)
+    starts = np.maximum(segments[:, None, 0], words_xyxy[:, 0] - slack)
+    ends = np.minimum(segments[:, None, 2], words_xyxy[:, 2] + slack)
+    covered = (np.clip(ends - starts, 0, None) * through).sum(axis=1)
+    return segments[covered < 0.8 * (segments[:, 2] - segments[:, 0])]

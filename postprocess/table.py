@@ -1,0 +1,252 @@
+"""Cell and Table: the one truth that every export reads."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from postprocess.errors import TableError
+
+Point = tuple[float, float]
+Quad = tuple[Point, Point, Point, Point]
+"""Corners in pixels of the original picture, in the order TL, TR, BR, BL."""
+
+HeaderKind = Literal["column", "row", "section"]
+"""What a header cell heads: the columns below it, its row, or the rows until the next section."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """One cell of a table, placed in the grid and in the picture.
+
+    Args:
+        row: First row, counted from 0.
+        col: First column, counted from 0.
+        rowspan: Number of rows, at least 1.
+        colspan: Number of columns, at least 1.
+        quad: Corners TL, TR, BR, BL in pixels of the original picture, or None
+            where the cell was not seen (an empty slot that completes the grid).
+        text: Content; lines are separated by ``"\\n"``.
+        header: Kind of header, or None for data.
+        detector_score: How sure the detector is of the cell, 0 to 1, or None.
+        reader_score: Mean score of the words in the cell, 0 to 1, or None.
+        alignment_score: How well the quad agrees with the lines of the grid
+            and the words with the quad, 0 to 1, or None.
+
+    Raises:
+        TableError: Negative position or a span below 1.
+
+    >>> Cell(0, 1, colspan=2, text="Total").end_col
+    3
+    """
+
+    row: int
+    col: int
+    rowspan: int = 1
+    colspan: int = 1
+    quad: Quad | None = None
+    text: str = ""
+    header: HeaderKind | None = None
+    detector_score: float | None = None
+    reader_score: float | None = None
+    alignment_score: float | None = None
+
+    def __post_init__(self) -> None:
+        if self.row < 0 or self.col < 0 or self.rowspan < 1 or self.colspan < 1:
+            raise TableError(
+                f"cell at row {self.row}, column {self.col} with span {self.rowspan} x {self.colspan}: "
+                "positions start at 0 and spans at 1"
+            )
+
+    @property
+    def end_row(self) -> int:
+        """First row below the cell."""
+        return self.row + self.rowspan
+
+    @property
+    def end_col(self) -> int:
+        """First column right of the cell."""
+        return self.col + self.colspan
+
+    @property
+    def is_spanning(self) -> bool:
+        """Whether the cell covers more than one slot."""
+        return self.rowspan > 1 or self.colspan > 1
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A complete grid of cells: rectangular, without overlap, without holes.
+
+    Args:
+        cells: All cells, in any order; they are kept sorted by row and column.
+        quad: Outline of the table in the picture, or None.
+
+    Raises:
+        TableError: Two cells share a slot, or a slot belongs to no cell. The
+            message says which.
+
+    >>> table = Table([Cell(0, 0, colspan=2, text="Q1"), Cell(1, 0, text="7"), Cell(1, 1, text="8")])
+    >>> table.shape
+    (2, 2)
+    >>> table[0, 1].text
+    'Q1'
+    >>> Table([]).shape
+    (0, 0)
+    >>> Table([Cell(0, 0, colspan=2), Cell(0, 1)])
+    Traceback (most recent call last):
+    postprocess.errors.TableError: cells at (0, 0) 1 x 2 and (0, 1) 1 x 1 share row 0, column 1
+    """
+
+    cells: Sequence[Cell]
+    quad: Quad | None = None
+    owner: NDArray[np.int32] = field(init=False, repr=False, compare=False)
+    """``(n_rows, n_cols)`` index into ``cells`` of the cell that covers each slot."""
+
+    def __post_init__(self) -> None:
+        ordered = tuple(sorted(self.cells, key=lambda cell: (cell.row, cell.col)))
+        object.__setattr__(self, "cells", ordered)
+        object.__setattr__(self, "owner", _cells_to_owner(ordered))
+
+    def __repr__(self) -> str:
+        return f"Table({self.n_rows} rows x {self.n_cols} columns, {len(self.cells)} cells)"
+
+    def __len__(self) -> int:
+        return len(self.cells)
+
+    def __getitem__(self, position: tuple[int, int]) -> Cell:
+        """Return the cell that covers (row, column)."""
+        return self.cells[int(self.owner[position])]
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """(number of rows, number of columns)."""
+        n_rows, n_cols = self.owner.shape
+        return n_rows, n_cols
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+        return self.shape[0]
+
+    @property
+    def n_cols(self) -> int:
+        """Number of columns."""
+        return self.shape[1]
+
+    @property
+    def n_header_rows(self) -> int:
+        """Number of rows at the top in which every cell is a column header.
+
+        >>> Table([Cell(0, 0, header="column"), Cell(1, 0)]).n_header_rows
+        1
+        """
+        count = 0
+        for row in self.rows():
+            if not row or any(cell.header != "column" for cell in row):
+                break
+            count += 1
+        ends = [cell.end_row for cell in self.cells if cell.row < count]
+        return count if not ends or max(ends) <= count else 0
+
+    def rows(self) -> list[list[Cell]]:
+        """Cells by the row in which they start, left to right; the order of HTML.
+
+        >>> [[cell.text for cell in row] for row in Table([Cell(0, 0, text="a"), Cell(1, 0, text="b")]).rows()]
+        [['a'], ['b']]
+        """
+        rows: list[list[Cell]] = [[] for _ in range(self.n_rows)]
+        for cell in self.cells:
+            rows[cell.row].append(cell)
+        return rows
+
+    def to_grid(self, *, fill_spans: bool = False) -> list[list[str]]:
+        """Text by slot, ``n_rows`` lists of ``n_cols`` strings.
+
+        A spanning cell writes its text in its first slot only, or in all of
+        them with ``fill_spans``.
+
+        >>> table = Table([Cell(0, 0, colspan=2, text="Q1")])
+        >>> table.to_grid(), table.to_grid(fill_spans=True)
+        ([['Q1', '']], [['Q1', 'Q1']])
+        """
+        grid = [[""] * self.n_cols for _ in range(self.n_rows)]
+        for cell in self.cells:
+            for row in range(cell.row, cell.end_row if fill_spans else cell.row + 1):
+                for col in range(cell.col, cell.end_col if fill_spans else cell.col + 1):
+                    grid[row][col] = cell.text
+        return grid
+
+    def with_cells(self, cells: Iterable[Cell]) -> Table:
+        """Return the same table with other cells."""
+        return Table(tuple(cells), self.quad)
+
+    @staticmethod
+    def from_texts(rows: Sequence[Sequence[str]]) -> Table:
+        """Build a table without spans from rows of texts; short rows are filled.
+
+        >>> Table.from_texts([["a", "b"], ["c"]]).to_grid()
+        [['a', 'b'], ['c', '']]
+        """
+        width = max((len(row) for row in rows), default=0)
+        return Table(
+            [Cell(r, c, text=row[c] if c < len(row) else "") for r, row in enumerate(rows) for c in range(width)]
+        )
+
+
+def fill_holes(cells: Iterable[Cell]) -> tuple[Cell, ...]:
+    """Add an empty cell for each slot that no cell covers.
+
+    >>> [(cell.row, cell.col) for cell in fill_holes([Cell(0, 0), Cell(1, 1)])]
+    [(0, 0), (1, 1), (0, 1), (1, 0)]
+    """
+    kept = tuple(cells)
+    owner = _paint(kept)
+    return kept + tuple(Cell(int(r), int(c)) for r, c in np.argwhere(owner < 0))
+
+
+def shift(cell: Cell, rows: int = 0, cols: int = 0) -> Cell:
+    """Return the cell moved by whole rows and columns."""
+    return replace(cell, row=cell.row + rows, col=cell.col + cols)
+
+
+def _paint(cells: tuple[Cell, ...]) -> NDArray[np.int32]:
+    n_rows = max((cell.end_row for cell in cells), default=0)
+    n_cols = max((cell.end_col for cell in cells), default=0)
+    owner = np.full((n_rows, n_cols), -1, np.int32)
+    for index, cell in enumerate(cells):
+        slots = owner[cell.row : cell.end_row, cell.col : cell.end_col]
+        if (slots >= 0).any():
+            row, col = np.argwhere(slots >= 0)[0]
+            raise TableError(
+                f"cells at {_describe(cells[slots[row, col]])} and {_describe(cell)} "
+                f"share row {cell.row + row}, column {cell.col + col}"
+            )
+        slots[...] = index
+    return owner
+
+
+def _cells_to_owner(cells: tuple[Cell, ...]) -> NDArray[np.int32]:
+    n_slots = sum(cell.rowspan * cell.colspan for cell in cells)
+    n_rows = max((cell.end_row for cell in cells), default=0)
+    n_cols = max((cell.end_col for cell in cells), default=0)
+    # A stray cell far away must not make us allocate a huge grid before we refuse it.
+    if n_rows * n_cols > max(4 * n_slots, 1_000_000):
+        raise TableError(f"{len(cells)} cells cannot cover a grid of {n_rows} x {n_cols}: slots belong to no cell")
+    owner = _paint(cells)
+    if (owner < 0).any():
+        row, col = np.argwhere(owner < 0)[0]
+        raise TableError(
+            f"row {row}, column {col} belongs to no cell of the {n_rows} x {n_cols} table; "
+            "fill_holes() completes a grid with empty cells"
+        )
+    owner.flags.writeable = False
+    return owner
+
+
+def _describe(cell: Cell) -> str:
+    return f"({cell.row}, {cell.col}) {cell.rowspan} x {cell.colspan}"

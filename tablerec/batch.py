@@ -1,0 +1,298 @@
+"""Many inputs, one after another: names of the outputs, messages, and errors that stop nothing else."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from contextlib import nullcontext
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import BinaryIO, Protocol
+
+import click
+import numpy as np
+
+from tablerec.errors import (
+    MissingDependencyError,
+    ModelNotFoundError,
+    OutputError,
+    SettingsError,
+    TablerecError,
+)
+from tablerec.images import OVERLAY_SUFFIX, display_name, source_name
+from tablerec.output import SUFFIX_TO_FORMAT, check_folder, output_paths, path_to_format, result_to_json, save
+from tablerec.result import Page, Result
+
+DEFAULT_FORMATS = ("html", "xlsx")
+ALIKE = (BrokenPipeError, MissingDependencyError, ModelNotFoundError, SettingsError)
+"""Errors that every other input would meet as well, so that they end the batch."""
+
+Input = str | BinaryIO
+
+
+class Recognizes(Protocol):
+    """What a batch needs: the interface of ``tablerec.pipeline.Recognizer``."""
+
+    def pages(self, source: Input, /) -> Iterator[Page]:
+        """Yield the pages of one input with their tables."""
+
+
+@dataclass(frozen=True)
+class Target:
+    """Where results go: into ``file``, or under names made from the inputs, in ``folder`` or beside the inputs."""
+
+    formats: tuple[str, ...] = DEFAULT_FORMATS
+    file: Path | None = None
+    folder: Path | None = None
+    overlay: bool = False
+
+    @property
+    def has_overlay(self) -> bool:
+        """Whether the pictures are needed to the end."""
+        return self.overlay or (self.file is not None and path_to_format(self.file) == "overlay")
+
+    def names(self, source: Input, extra: str = "") -> list[tuple[Path, str]]:
+        """Return path and format of everything to write for one input; ``extra`` goes behind the stem.
+
+        >>> [(path.name, format) for path, format in Target(overlay=True).names("a/b.png")]
+        [('b.html', 'html'), ('b.xlsx', 'xlsx'), ('b.overlay.png', 'overlay')]
+        """
+        path = self.file or (Path(source) if isinstance(source, str) else Path("stdin"))
+        folder = self.folder if self.folder is not None else path.parent
+        base = path.stem + extra
+        names = [(folder / f"{base}.{format}", format) for format in self.formats]
+        if self.file is not None:
+            names.append((folder / (base + self.file.suffix), path_to_format(self.file)))
+        if self.overlay:
+            names.append((folder / (base + OVERLAY_SUFFIX), "overlay"))
+        return names
+
+
+def to_target(output: str | None, formats: Sequence[str], overlay: bool, as_json: bool, n_inputs: int) -> Target:
+    """Read ``-o`` and ``--format``.
+
+    Raises:
+        click.UsageError: They contradict each other, or one file is named for several inputs.
+    """
+    chosen = tuple(dict.fromkeys(formats))
+    if output is None:
+        return Target(chosen or (() if as_json else DEFAULT_FORMATS), overlay=overlay)
+    if output == "-":
+        raise click.UsageError("standard output takes JSON only: use --json in place of -o -")
+    path = Path(output)
+    if output.endswith(("/", os.sep)) or path.is_dir() or not path.suffix:
+        return Target(chosen or DEFAULT_FORMATS, folder=path, overlay=overlay)
+    name = display_name(output)
+    if path.suffix.lower() not in SUFFIX_TO_FORMAT:
+        known = " ".join(SUFFIX_TO_FORMAT)
+        raise click.UsageError(
+            f"-o {name}: no format has the suffix {path.suffix}; use {known}, or {name}/ for a folder"
+        )
+    if chosen:
+        raise click.UsageError(f"-o {name}: the suffix is the format; leave out --format, or give a folder: -o DIR/")
+    if n_inputs > 1:
+        raise click.UsageError(f"-o {name}: {n_inputs} inputs do not fit into one file; give a folder: -o DIR/")
+    return Target((), file=path, overlay=overlay)
+
+
+@dataclass
+class Console:
+    """What the user sees: files written on standard output, unless data goes there; all else on standard error."""
+
+    quiet: bool = False
+    as_json: bool = False
+    has_bar: bool = False
+    n_errors: int = 0
+
+    def info(self, message: str) -> None:
+        """Say what was written."""
+        if not self.quiet:
+            self._echo(message, err=self.as_json)
+
+    def note(self, message: str) -> None:
+        """Say what deserves a look."""
+        if not self.quiet:
+            self._echo(message, err=True)
+
+    def error(self, message: str) -> None:
+        """Say what failed; the exit code remembers it."""
+        self.n_errors += 1
+        self._echo(f"Error: {message}", err=True)
+
+    def data(self, content: bytes) -> None:
+        """Write to standard output as it is."""
+        self._echo(content.removesuffix(b"\n"), err=False)
+
+    def _echo(self, message: str | bytes, err: bool) -> None:
+        if self.has_bar:
+            click.echo("\r\033[K", nl=False, err=True)
+        click.echo(message, err=err)
+
+
+@dataclass
+class Totals:
+    """Sums over all inputs."""
+
+    started: float = field(default_factory=time.perf_counter)
+    seconds: dict[str, float] = field(default_factory=dict)
+    n_pages: int = 0
+    n_tables: int = 0
+
+    def add(self, result: Result) -> None:
+        """Count a result."""
+        self.n_pages += len(result.pages)
+        self.n_tables += len(result.tables)
+        for page in result.pages:
+            for stage, seconds in page.seconds.items():
+                self.seconds[stage] = self.seconds.get(stage, 0.0) + seconds
+
+    def timing(self) -> str:
+        """Return the seconds by stage, a line each; what no stage claims is start-up and writing."""
+        total = time.perf_counter() - self.started
+        stages = {**self.seconds, "everything else": max(0.0, total - sum(self.seconds.values()))}
+        width = max(map(len, stages))
+        rows = [f"{stage:<{width}} {seconds:9.3f} s {seconds / total:5.0%}" for stage, seconds in stages.items()]
+        return "\n".join([*rows, f"{'total':<{width}} {total:9.3f} s for {count(self.n_pages, 'page')}"])
+
+
+@dataclass
+class Batch:
+    """Recognizes inputs one after another, keeping none of the results.
+
+    Args:
+        recognizer: Finds the tables.
+        target: Where they go.
+        console: Where messages go.
+    """
+
+    recognizer: Recognizes
+    target: Target
+    console: Console
+    totals: Totals = field(default_factory=Totals)
+    taken: set[str] = field(default_factory=set)
+    """Files that must not be overwritten: the inputs and what was written before."""
+
+    def run(self, sources: Sequence[Input]) -> None:
+        """Read all inputs; the errors of one are reported and the next goes on.
+
+        Raises:
+            TablerecError: Only what all inputs would meet alike: a missing model, package or device.
+        """
+        self.taken.update(_key(Path(source)) for source in sources if isinstance(source, str))
+        self.console.has_bar = len(sources) > 1 and not self.console.quiet and sys.stderr.isatty()
+        bar = click.progressbar(sources, label="Reading", file=sys.stderr) if self.console.has_bar else None
+        with bar or nullcontext(sources) as items:
+            for source in items:
+                self._guarded(source)
+        self.console.has_bar = False
+
+    def _guarded(self, source: Input) -> None:
+        name = display_name(source_name(source))
+        try:
+            self.read(source)
+        except ALIKE:
+            raise
+        except TablerecError as error:
+            message = display_name(str(error))
+            self.console.error(message if name in message else f"{name}: {message}")
+        except Exception as error:
+            if os.environ.get("TABLEREC_DEBUG"):
+                raise
+            cause = display_name(f"{type(error).__name__}: {error}")
+            self.console.error(f"{name}: a fault of tablerec ({cause}); report it, TABLEREC_DEBUG=1 shows the place")
+
+    def read(self, source: Input) -> None:
+        """Recognize one input, write its files and say so.
+
+        Raises:
+            TablerecError: It cannot be read or written.
+        """
+        self._check_names(self.target.names(source))
+        result = self._recognize(source)
+        self.totals.add(result)
+        if self.console.as_json:
+            self.console.data(result_to_json(result))
+        name = display_name(source_name(source))
+        n_written = self._write(source, result)
+        if not result.tables:
+            nothing = "" if n_written or self.console.as_json else ", nothing written"
+            self.console.info(f"{name}: no table found{nothing}")
+        self._note_leftovers(name, result)
+
+    def _recognize(self, source: Input) -> Result:
+        pages = self.recognizer.pages(source)
+        if not self.target.has_overlay:
+            pages = map(_without_pixels, pages)
+        return Result(source_name(source), tuple(pages))
+
+    def _check_names(self, names: Sequence[tuple[Path, str]]) -> None:
+        """Refuse what cannot be written before the work is done, not after."""
+        for path, _ in names:
+            check_folder(path.parent)
+            if self.target.file is not None and _key(path) in self.taken:
+                raise OutputError(f"{display_name(str(path))}: is the input itself; give another name with -o")
+
+    def _write(self, source: Input, result: Result) -> int:
+        written = 0
+        for path, format in self._free_names(source, result):
+            for saved in save(result, path, format):
+                self.taken.add(_key(saved))
+                self.console.info(f"wrote {display_name(str(saved))} ({_shapes(result)})")
+                written += 1
+        return written
+
+    def _free_names(self, source: Input, result: Result) -> list[tuple[Path, str]]:
+        """Number the names until no input and no other result has them."""
+        number = 1
+        while True:
+            names = self.target.names(source, f"_{number}" if number > 1 else "")
+            paths = [path for name, format in names for path in output_paths(result, name, format)]
+            if self.taken.isdisjoint(map(_key, paths)):
+                return names
+            number += 1
+
+    def _note_leftovers(self, name: str, result: Result) -> None:
+        hint = "" if self.console.as_json else "; --overlay shows them, --json lists them"
+        words = [item.reason for page in result.pages for item in page.unplaced]
+        if words:
+            n_words = max(len(words), sum(len(page.words) for page in result.pages))
+            self.console.note(f"{name}: {len(words)} of {count(n_words, 'word')} in no cell ({_most(words)}){hint}")
+        cells = [item.reason for page in result.pages for item in page.dropped]
+        if cells:
+            self.console.note(f"{name}: {count(len(cells), 'detected cell')} in no table ({_most(cells)}){hint}")
+
+
+def count(number: int, noun: str) -> str:
+    """Return a number with its noun.
+
+    >>> count(1, "table"), count(2, "table")
+    ('1 table', '2 tables')
+    """
+    return f"{number} {noun}{'' if number == 1 else 's'}"
+
+
+def _without_pixels(page: Page) -> Page:
+    """Keep the size of a picture only, in one byte: a book's pages do not fit into memory."""
+    blank = np.broadcast_to(np.uint8(255), page.picture.image.shape)
+    return replace(page, picture=replace(page.picture, image=blank))
+
+
+def _most(reasons: Sequence[str]) -> str:
+    """Return the most frequent reason, and whether there are others."""
+    (reason, _), *others = Counter(reasons).most_common()
+    return f"{reason}, ..." if others else reason
+
+
+def _shapes(result: Result) -> str:
+    shapes = [f"{table.n_rows} x {table.n_cols}" for table in result.tables]
+    if not shapes:
+        return "no table"
+    return f"{count(len(shapes), 'table')}: {', '.join(shapes[:4])}{', ...' if len(shapes) > 4 else ''}"
+
+
+def _key(path: Path) -> str:
+    # Some file systems take a.html and A.html for the same file.
+    return os.path.realpath(path).casefold()

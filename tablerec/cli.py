@@ -1,0 +1,182 @@
+"""The command line: ``tablerec IMAGE...`` and the verbs.
+
+Nothing heavy is imported here before it is needed: ``tablerec --help`` answers at once.
+"""
+
+from __future__ import annotations
+
+import sys
+from functools import partial
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
+
+VERBS = {"eval": "tablerec.evaluate.command:command"}
+"""Verb -> "module:command", imported when the verb is used. A file of that name is given as ``./eval``."""
+
+FORMATS = ("html", "xlsx", "csv", "md", "json", "tex")
+
+_INTERRUPTED = 130
+
+_EPILOG = """
+\b
+Examples:
+  tablerec scan.png                      writes scan.html and scan.xlsx beside it
+  tablerec scan.pdf -o tables.xlsx       all pages, a sheet for each table
+  tablerec scans/ -o out/ --format csv   a whole folder
+  cat scan.png | tablerec - --json       data on standard output
+
+\b
+Verbs:
+  tablerec eval GT_DIR   score the recognition against labelled tables
+
+\b
+Shell completion, in ~/.bashrc (for zsh and fish: zsh_source, fish_source):
+  eval "$(_TABLEREC_COMPLETE=bash_source tablerec)"
+
+Exit code: 0 if all inputs were read, with or without tables; 1 if some failed; 2 for
+wrong usage; 130 after Ctrl-C.
+"""
+
+
+class _Main(click.Command):
+    """The default command, which hands over to a verb where the first argument is one."""
+
+    def make_context(
+        self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: Any
+    ) -> click.Context:
+        if args and args[0] in VERBS:
+            verb, *rest = args
+            return _load(VERBS[verb]).make_context(f"{info_name} {verb}", rest, parent, **extra)
+        return super().make_context(info_name, args, parent, **extra)
+
+    def invoke(self, ctx: click.Context) -> Any:
+        try:
+            return super().invoke(ctx) if ctx.command is self else ctx.command.invoke(ctx)
+        except KeyboardInterrupt:
+            click.echo("\nstopped", err=True)
+            ctx.exit(_INTERRUPTED)
+        except Exception as error:
+            from tablerec.errors import SettingsError, TablerecError
+
+            if not isinstance(error, TablerecError):
+                raise
+            click.echo(f"Error: {error}", err=True)
+            ctx.exit(2 if isinstance(error, SettingsError) else 1)
+
+
+def _load(target: str) -> click.Command:
+    module, name = target.split(":")
+    loaded: click.Command = getattr(import_module(module), name)
+    return loaded
+
+
+def _complete(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    from click.shell_completion import CompletionItem
+
+    verbs = [] if ctx.params.get(param.name or "") else [verb for verb in VERBS if verb.startswith(incomplete)]
+    return [*map(CompletionItem, verbs), CompletionItem(incomplete, type="file")]
+
+
+def _print_version(ctx: click.Context, param: click.Parameter, value: bool) -> None:
+    if value and not ctx.resilient_parsing:
+        from tablerec import __version__
+
+        click.echo(f"tablerec {__version__}")
+        ctx.exit()
+
+
+@click.command(
+    "tablerec",
+    cls=_Main,
+    epilog=_EPILOG,
+    no_args_is_help=True,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+)
+@click.argument("inputs", nargs=-1, required=True, metavar="IMAGE...", shell_complete=_complete)
+@click.option("-o", "--output", metavar="FILE|DIR/", help="File (its suffix is the format) or folder to write to.")
+@click.option(
+    "--format", "formats", multiple=True, type=click.Choice(FORMATS), help="May be repeated.  [default: html, xlsx]"
+)
+@click.option(
+    "--json", "as_json", is_flag=True, help="Print a line of JSON for each input; files only with -o, --format."
+)
+@click.option("--overlay", is_flag=True, help="Also write IMAGE.overlay.png: the cells drawn over the picture.")
+@click.option("--detector", metavar="NAME", help="auto, rulings, words, or a PaddleX model.  [default: auto]")
+@click.option(
+    "--detector-dir",
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    help="Folder with the weights of the PaddleX model.",
+)
+@click.option(
+    "--ocr", "reader", type=click.Choice(["rapidocr", "paddlex", "none"]), help="Text reader.  [default: rapidocr]"
+)
+@click.option("--device", metavar="NAME", help="Where models run: cpu, gpu:0, npu:1, ...  [default: cpu]")
+@click.option(
+    "--layout",
+    type=click.Choice(["page", "table"]),
+    help="page: look for tables; table: the whole picture is one table.  [default: page]",
+)
+@click.option("--recursive", is_flag=True, help="Also read the folders inside a folder.")
+@click.option("--quiet", is_flag=True, help="Print errors only.")
+@click.option("--timing", is_flag=True, help="Print the seconds by stage.")
+@click.option(
+    "--version", is_flag=True, expose_value=False, is_eager=True, callback=_print_version, help="Print the version."
+)
+@click.pass_context
+def command(
+    ctx: click.Context,
+    /,
+    inputs: tuple[str, ...],
+    output: str | None,
+    formats: tuple[str, ...],
+    as_json: bool,
+    overlay: bool,
+    recursive: bool,
+    quiet: bool,
+    timing: bool,
+    **options: Any,
+) -> None:
+    """Read the tables in pictures and PDFs, and write them as HTML and Excel.
+
+    IMAGE is a PNG, JPEG, TIFF, WebP, BMP, GIF or PDF file, a folder, a glob, or - for
+    standard input. Files are written beside the input unless -o says otherwise.
+    """
+    import logging
+
+    from tablerec.batch import Batch, Console, Totals, count, to_target
+    from tablerec.config import Settings
+    from tablerec.images import expand_inputs
+
+    totals, console = Totals(), Console(quiet, as_json)
+    settings = Settings(**{name: value for name, value in options.items() if value is not None})
+    if quiet:
+        logger = logging.getLogger("tablerec")
+        ctx.call_on_close(partial(logger.setLevel, logger.level))
+        logger.setLevel(logging.ERROR)
+    sources = expand_inputs(inputs, recursive, on_error=lambda error: console.error(str(error)))
+    target = to_target(output, formats, overlay, as_json, len(sources))
+    if sources:
+        from tablerec.pipeline import Recognizer
+
+        Batch(Recognizer(settings), target, console, totals).run(sources)
+    if len(sources) > 1 or console.n_errors > 1:
+        failed = f", {count(console.n_errors, 'error')}" if console.n_errors else ""
+        console.note(f"{count(len(sources), 'input')}, {count(totals.n_tables, 'table')}{failed}")
+    if timing:
+        click.echo(totals.timing(), err=True)
+    if console.n_errors:
+        ctx.exit(1)
+
+
+def main() -> None:
+    """Run the command line; file names and texts that a terminal cannot show are escaped."""
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="backslashreplace")
+    command(prog_name="tablerec")

@@ -1,0 +1,50 @@
+"""Settings of the main job: one frozen object, read by the CLI, the library and the notebooks."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from tablerec.errors import SettingsError
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """How a picture becomes tables.
+
+    Args:
+        detector: ``auto``, ``rulings``, ``words``, or the name of a PaddleX cell
+            detector such as ``RT-DETR-L_wired_table_cell_det``.
+        detector_dir: Folder of a PaddleX model to use in place of the official weights.
+        reader: ``rapidocr``, ``paddlex`` or ``none``.
+        device: Where the models run, in PaddleX's syntax: ``cpu``, ``gpu:0``, ``npu:1``.
+        layout: ``page`` looks for any number of tables in the picture;
+            ``table`` takes the whole picture as one table, as a user would crop it.
+        min_reader_score: Words below this score are reported as unplaced instead of
+            written into cells; 0 to 1.
+        pdf_dpi: Resolution at which PDF pages are drawn, dots per inch.
+        max_megapixels: Larger pictures are refused, in million pixels.
+
+    Raises:
+        SettingsError: A value outside its range.
+    """
+
+    detector: str = "auto"
+    detector_dir: Path | None = None
+    reader: str = "rapidocr"
+    device: str = "cpu"
+    layout: Literal["page", "table"] = "page"
+    min_reader_score: float = 0.3
+    pdf_dpi: int = 200
+    max_megapixels: float = 100.0
+
+    def __post_init__(self) -> None:
+        if self.layout not in ("page", "table"):
+            raise SettingsError(f"layout {self.layout!r} is unknown: choose page or table")
+        if not 0 <= self.min_reader_score <= 1:
+            raise SettingsError(f"min_reader_score is {self.min_reader_score}: give a value from 0 to 1")
+        if not 36 <= self.pdf_dpi <= 1200:
+            raise SettingsError(f"pdf_dpi is {self.pdf_dpi}: give a value from 36 to 1200")
+        if self.max_megapixels <= 0:
+            raise SettingsError(f"max_megapixels is {self.max_megapixels}: give a value above 0")

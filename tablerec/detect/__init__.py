@@ -1,0 +1,69 @@
+"""Cell detectors: a picture and its words in, the cells of each table out.
+
+A detector is anything with a ``name`` and a ``detect`` method. Nothing in the
+rest of the pipeline depends on which one ran.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+from postprocess.words import Word
+from tablerec.config import Settings
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from tablerec.result import Image
+
+
+@dataclass(frozen=True, slots=True)
+class Detection:
+    """The cells of one table.
+
+    Args:
+        quads: ``(N, 4, 2)`` float64 corners TL, TR, BR, BL in pixels of the picture.
+        scores: ``(N,)`` float64, how sure the detector is of each cell, 0 to 1.
+        detector: Name of the detector that found them.
+    """
+
+    quads: NDArray[np.float64]
+    scores: NDArray[np.float64]
+    detector: str
+
+
+class CellDetector(Protocol):
+    """Finds the cells of the tables in a picture."""
+
+    name: str
+
+    def detect(self, image: Image, words: Sequence[Word]) -> list[Detection]:
+        """Find tables.
+
+        Args:
+            image: ``(height, width, 3)`` uint8, BGR.
+            words: What the reader found; empty without a reader.
+
+        Returns:
+            One Detection for each table, from top to bottom; empty where there is none.
+        """
+        ...
+
+
+def make_detector(settings: Settings) -> CellDetector:
+    """Create the detector that the settings name.
+
+    Raises:
+        SettingsError: The name is unknown.
+        MissingDependencyError, ModelNotFoundError: From PaddleX backends.
+    """
+    if settings.detector in ("auto", "rulings", "words") and settings.detector_dir is None:
+        from tablerec.detect.geometric import GeometricDetector
+
+        return GeometricDetector(settings.detector, settings.layout)
+    from tablerec.detect.paddlex import PaddleXDetector
+
+    return PaddleXDetector(settings.detector, settings.detector_dir, settings.device)

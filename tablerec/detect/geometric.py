@@ -1,0 +1,92 @@
+"""Detectors without weights: ruling lines, words and white gaps, or whichever explains the picture better."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from postprocess.words import Word
+from tablerec.detect import Detection
+
+if TYPE_CHECKING:
+    from postprocess.lattice import RuledArea
+    from postprocess.rulings import Rulings
+    from tablerec.result import Image
+
+_CLOSED = 0.9
+"""Rulings that enclose their cells this well, on a scale from 0 to 1, leave little doubt."""
+_EXPLAINED = {True: 0.65, False: 0.8}
+"""Closed and open rulings that explain this share of the text are taken without looking at the gaps."""
+
+
+class GeometricDetector:
+    """The detectors ``rulings``, ``words`` and ``auto``.
+
+    Args:
+        name: ``rulings`` reads the drawn lines only, ``words`` the text and its
+            gaps with the lines as hints, ``auto`` takes for each table the one
+            that explains more of the text.
+        layout: ``page`` or ``table``, see ``Settings``.
+    """
+
+    def __init__(self, name: str, layout: str = "page") -> None:
+        self.name = name
+        self.layout = layout
+
+    def detect(self, image: Image, words: Sequence[Word]) -> list[Detection]:
+        """See ``CellDetector``."""
+        from postprocess.boxes import quads_to_array
+        from postprocess.lattice import rulings_to_areas
+        from postprocess.rulings import image_to_rulings
+
+        rulings = image_to_rulings(image, quads_to_array([word.quad for word in words]))
+        if self.name == "words":
+            return self._from_words(rulings, words)
+        areas = rulings_to_areas(rulings, whole=self.layout == "table")
+        if self.name == "rulings":
+            return [_ruled(area) for area in areas]
+        return self._best(rulings, areas, words)
+
+    def _from_words(self, rulings: Rulings, words: Sequence[Word]) -> list[Detection]:
+        from postprocess.regions import words_to_regions
+
+        if self.layout == "table":
+            return _lineless(rulings, words)
+        return [found for region in words_to_regions(words, rulings) for found in _lineless(rulings, region)]
+
+    def _best(self, rulings: Rulings, areas: list[RuledArea], words: Sequence[Word]) -> list[Detection]:
+        from postprocess.evidence import explained_share
+        from postprocess.regions import words_inside
+
+        detections = []
+        rest = list(words)
+        for area in areas:
+            inside = rest if self.layout == "table" else words_inside(rest, area.quads)
+            choice = _ruled(area)
+            closed = len(area.quads) > 1 and float(area.scores.mean()) > _CLOSED
+            drawn = explained_share(area.quads, inside, rulings, numbers_only=closed)
+            if drawn < _EXPLAINED[closed]:
+                lineless = _lineless(rulings, inside)
+                if lineless and explained_share(lineless[0].quads, inside, rulings, numbers_only=closed) > drawn:
+                    choice = lineless[0]
+            detections.append(choice)
+            taken = {id(word) for word in inside}
+            rest = [word for word in rest if id(word) not in taken]
+        return sorted(detections + self._from_words(rulings, rest), key=_top)
+
+
+def _ruled(area: RuledArea) -> Detection:
+    return Detection(area.quads, area.scores, "rulings")
+
+
+def _lineless(rulings: Rulings, words: Sequence[Word]) -> list[Detection]:
+    import numpy as np
+
+    from postprocess.gaps import words_to_quads
+
+    quads = words_to_quads(words, rulings)
+    return [Detection(quads, np.full(len(quads), 0.5), "words")] if len(quads) else []
+
+
+def _top(detection: Detection) -> float:
+    return float(detection.quads[..., 1].min())

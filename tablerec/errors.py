@@ -1,0 +1,21 @@
+"""The error tree, re-exported from ``postprocess.errors`` so that one import serves."""
+
+from postprocess.errors import (
+    InputError,
+    MissingDependencyError,
+    ModelNotFoundError,
+    OutputError,
+    SettingsError,
+    TableError,
+    TablerecError,
+)
+
+__all__ = [
+    "InputError",
+    "MissingDependencyError",
+    "ModelNotFoundError",
+    "OutputError",
+    "SettingsError",
+    "TableError",
+    "TablerecError",
+]

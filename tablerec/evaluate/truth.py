@@ -1,0 +1,204 @@
+"""Tables with known structure, read from JSON.
+
+One file describes one table and lies beside its picture::
+
+    {"id": "invoice_1",                  the name of the file without its suffix
+     "source": "invoices",
+     "image": "invoice_1.png",
+     "cells": [{"row": 0, "col": 0, "rowspan": 1, "colspan": 2, "bbox": [8, 8, 120, 40], "text": "Total"}],
+     "meta": {"has_text": true, "bbox_kind": "cell"}}
+
+``bbox`` (x0, y0, x1, y1 in pixels) and ``text`` may be null. ``meta`` may also say that
+the truth is known to miss spanning cells: ``suspect_spans`` or ``ambiguous_spans`` > 0.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from postprocess.boxes import array_to_quad, boxes_to_quads
+from postprocess.table import Cell, Table
+from tablerec.errors import InputError, TableError
+from tablerec.evaluate.fields import Fields, read_json
+
+Position = tuple[int, int]
+"""(row, column) of a cell's first slot."""
+
+MAX_SLOTS = 1_000_000
+"""Slots of a truth; more is a mistake in the file."""
+
+
+class Grid(Protocol):
+    """Cells and the slots they cover: a ``Table``, or a ``RaggedTable``."""
+
+    @property
+    def cells(self) -> Sequence[Cell]:
+        """Cells sorted by row and column."""
+
+    @property
+    def owner(self) -> NDArray[np.int32]:
+        """``(n_rows, n_cols)`` index of the cell that covers each slot, -1 where none does."""
+
+
+@dataclass(frozen=True, slots=True)
+class RaggedTable:
+    """Cells that do not form a complete table, placed as a browser places them.
+
+    Args:
+        cells: Cells by row and column, at the place where they ended up.
+        owner: ``(n_rows, n_cols)`` int32 index of the cell in each slot; -1 is a hole.
+    """
+
+    cells: tuple[Cell, ...]
+    owner: NDArray[np.int32]
+
+
+@dataclass(frozen=True, slots=True)
+class Truth:
+    """What is known of the table in one picture.
+
+    Args:
+        id: Name of the table, also the name of its file.
+        source: Collection that the table comes from.
+        image: The picture.
+        table: The cells; a quad stands where the file has a box.
+        filled: Positions of the cells that hold something, by box or text.
+        has_text: Whether the texts are known.
+        flawed: Whether the truth is known to miss spanning cells.
+        boxes_are_cells: Whether the boxes outline cells; else they outline the
+            text in them or bands of the grid, and cannot be compared with found cells.
+    """
+
+    id: str
+    source: str
+    image: Path
+    table: Table | RaggedTable
+    filled: frozenset[Position]
+    has_text: bool = True
+    flawed: bool = False
+    boxes_are_cells: bool = False
+
+
+def find_truths(folder: Path) -> list[Truth]:
+    """Read all JSON files in ``folder`` and below, sorted by path.
+
+    Raises:
+        InputError: No such folder, nothing in it, an unusable file, or one id twice.
+    """
+    if not folder.is_dir():
+        raise InputError(f"{folder}: not a folder; name one that holds tables as JSON with their pictures")
+    paths = sorted(folder.rglob("*.json"))
+    if not paths:
+        raise InputError(f"{folder}: holds no JSON files; each table needs one beside its picture")
+    seen: dict[str, Path] = {}
+    for path in paths:
+        if path.stem in seen:
+            raise InputError(f"{path}: {seen[path.stem]} has the same id; rename one of them")
+        seen[path.stem] = path
+    return [read_truth(path) for path in paths]
+
+
+def read_truth(path: Path) -> Truth:
+    """Read one table with known structure.
+
+    Raises:
+        InputError: The file cannot be read, or a field is missing or wrong. The
+            message names the file and the field.
+    """
+    data = Fields(path, read_json(path))
+    name = data.text("id")
+    if name != path.stem:
+        raise InputError(f"{path}: id is {name!r}, but the file is called {path.stem!r}; they must agree")
+    image = data.text("image")
+    if Path(image).name != image or "\\" in image:
+        raise InputError(f"{path}: image {image!r} must be a file name without folders, beside the JSON")
+    meta = data.child("meta")
+    cells = tuple(_read_cell(fields) for fields in data.children("cells"))
+    if not cells:
+        raise InputError(f"{path}: cells is empty; a picture without a table cannot be scored")
+    return Truth(
+        id=name,
+        source=data.text("source", path.parent.name),
+        image=path.parent / image,
+        table=_to_table(cells, path),
+        filled=frozenset((cell.row, cell.col) for cell in cells if cell.quad or normalize(cell.text)),
+        has_text=meta.flag("has_text", any(normalize(cell.text) for cell in cells)),
+        flawed=meta.is_set("suspect_spans") or meta.whole("ambiguous_spans", 0) > 0,
+        boxes_are_cells=meta.text("bbox_kind", "") == "cell",
+    )
+
+
+def normalize(text: str) -> str:
+    r"""Return the text as scores compare it: NFKC, without any white space.
+
+    >>> normalize("\uff11 0\n%")
+    '10%'
+    """
+    return "".join(unicodedata.normalize("NFKC", text).split())
+
+
+def place_as_browser(cells: Sequence[Cell]) -> RaggedTable:
+    """Put each cell in the first free slot of its row, as browsers do with HTML.
+
+    Raises:
+        TableError: The spans spread the cells over more than 4 million slots.
+
+    >>> ragged = place_as_browser([Cell(0, 0, rowspan=2), Cell(0, 2), Cell(1, 0, colspan=2)])
+    >>> [(cell.row, cell.col) for cell in ragged.cells]
+    [(0, 0), (0, 1), (1, 1)]
+    >>> ragged.owner.tolist()
+    [[0, 1, -1], [0, 2, 2]]
+    """
+    slots: dict[Position, int] = {}
+    placed: list[Cell] = []
+    for cell in sorted(cells, key=lambda cell: (cell.row, cell.col)):
+        col = placed[-1].end_col if placed and placed[-1].row == cell.row else 0
+        while (cell.row, col) in slots:
+            col += 1
+        placed.append(replace(cell, col=col))
+        for row in range(cell.row, cell.end_row):
+            for covered in range(col, col + cell.colspan):
+                slots.setdefault((row, covered), len(placed) - 1)
+    n_rows = max((row for row, _ in slots), default=-1) + 1
+    n_cols = max((col for _, col in slots), default=-1) + 1
+    if n_rows * n_cols > 4 * MAX_SLOTS:
+        raise TableError(f"{len(placed)} cells spread over {n_rows} x {n_cols} slots; check their spans")
+    owner = np.full((n_rows, n_cols), -1, np.int32)
+    for slot, index in slots.items():
+        owner[slot] = index
+    return RaggedTable(tuple(placed), owner)
+
+
+def _to_table(cells: tuple[Cell, ...], path: Path) -> Table | RaggedTable:
+    n_slots = sum(cell.rowspan * cell.colspan for cell in cells)
+    n_rows = max((cell.end_row for cell in cells), default=0)
+    n_cols = max((cell.end_col for cell in cells), default=0)
+    if max(n_slots, n_rows * n_cols) > MAX_SLOTS:
+        raise InputError(f"{path}: cells reach over {n_rows} x {n_cols} slots; at most {MAX_SLOTS:,} are allowed")
+    try:
+        return Table(cells)
+    except TableError:
+        pass
+    try:
+        return place_as_browser(cells)
+    except TableError as error:
+        raise InputError(f"{path}: {error}") from error
+
+
+def _read_cell(fields: Fields) -> Cell:
+    box = fields.numbers("bbox", 4)
+    return Cell(
+        row=fields.whole("row", low=0),
+        col=fields.whole("col", low=0),
+        rowspan=fields.whole("rowspan", 1, low=1),
+        colspan=fields.whole("colspan", 1, low=1),
+        quad=None if box is None else array_to_quad(boxes_to_quads(box)[0]),
+        text=fields.text("text", ""),
+    )

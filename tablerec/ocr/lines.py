@@ -1,0 +1,211 @@
+"""From a picture to lines of text: what all readers with a detector and a recogniser share."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from postprocess.words import CharSpans, Word
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from tablerec.result import Image
+
+    Quads = NDArray[np.float32]
+
+STRIDE = 32
+"""Side of the blocks in which text detectors work: sides of their input are multiples of it."""
+MARGIN = 16
+"""Ground laid around the picture, in pixels of the detector's input: text that touches the edge is missed."""
+FIRST_PIXELS = 2e6
+"""Pixels of the detector's input at the first look: a table of a page at 150 dpi in full."""
+MOST_PIXELS = 8e6
+"""Pixels of its input at the second look; the memory it takes grows with them."""
+SMALL_LINE = 20.0
+"""Median height of the found lines, in pixels of the detector's input, below which it looks again, enlarged ..."""
+GOOD_LINE = 28.0
+"""... to this height."""
+TALL = 1.5
+"""A box this many times as high as wide may be a line that runs upwards or downwards."""
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """What a recogniser read in a crop.
+
+    Args:
+        text: May be empty.
+        score: 0 to 1.
+        char_spans: See ``Word``; fractions of the crop's width.
+    """
+
+    text: str
+    score: float
+    char_spans: CharSpans | None = None
+
+
+class LineReader(ABC):
+    """A reader made of a detector of lines and a recogniser of one line."""
+
+    @abstractmethod
+    def detect(self, image: Image) -> Quads:
+        """Find lines: ``(N, 4, 2)`` float32 corners TL, TR, BR, BL in pixels of ``image``, which is not resized."""
+
+    @abstractmethod
+    def recognize(self, crops: Sequence[Image]) -> list[Line]:
+        """Read each crop, which shows one line from left to right."""
+
+    def read(self, image: Image) -> list[Word]:
+        """See ``TextReader``."""
+        return self.read_quads(image, find_lines(self, image))
+
+    def read_quads(self, image: Image, quads: NDArray[np.floating]) -> list[Word]:
+        """See ``TextReader``."""
+        if len(quads) == 0 or image.size == 0:
+            return []
+        return read_lines(self, image, np.asarray(quads, np.float32))
+
+
+def find_lines(reader: LineReader, image: Image) -> Quads:
+    """Find the lines of a picture at the size that suits its text.
+
+    The first look takes the picture as it is, shrunk to ``FIRST_PIXELS`` where it is larger. Where
+    nothing is found or the lines are low, a second look takes it so large that they are not. A rule
+    by the sides of the picture, as readers have it, enlarges a strip of two lines eleven times.
+
+    Returns:
+        ``(N, 4, 2)`` float32 corners in pixels of ``image``, inside it.
+    """
+    height, width = image.shape[:2]
+    if image.size == 0:
+        return np.empty((0, 4, 2), np.float32)
+    scale = min(1.0, (FIRST_PIXELS / (height * width)) ** 0.5)
+    quads = _detect_scaled(reader, image, scale)
+    line = float(np.median(_sides(quads).min(axis=1))) * scale if len(quads) else SMALL_LINE / 2
+    if line < SMALL_LINE:
+        larger = min(scale * GOOD_LINE / line, (MOST_PIXELS / (height * width)) ** 0.5)
+        if larger > 1.2 * scale:
+            quads = _detect_scaled(reader, image, larger)
+    quads = np.clip(quads, 0, np.float32([width, height]))
+    return quads[_sides(quads).min(axis=1) >= 1]
+
+
+def read_lines(reader: LineReader, image: Image, quads: Quads) -> list[Word]:
+    """Read the text in each quad; a tall one in the three directions it may run, of which the best counts.
+
+    A tall box may hold a line that runs upwards or downwards, or a single narrow character: turned,
+    a ``1`` reads as a dash.
+    """
+    crops, owners = [], []
+    for index, quad in enumerate(quads):
+        crop = quad_to_crop(image, quad)
+        is_tall = crop.shape[0] >= TALL * crop.shape[1]
+        # np.rot90 turns against the clock: once for text that runs downwards, three times for upwards.
+        for turns in (0, 1, 3) if is_tall else (0,):
+            crops.append(np.ascontiguousarray(np.rot90(crop, turns)))
+            owners.append((index, turns))
+    best: dict[int, tuple[Line, int]] = {}
+    for (index, turns), line in zip(owners, reader.recognize(crops), strict=True):
+        if line.text.strip() and (index not in best or line.score > best[index][0].score):
+            best[index] = (line, turns)
+    return [_line_to_word(line, np.roll(quads[index], -turns, axis=0)) for index, (line, turns) in sorted(best.items())]
+
+
+def quad_to_crop(image: Image, quad: Quads) -> Image:
+    """Cut a quad out of a picture, straightened.
+
+    Args:
+        image: ``(height, width, 3)`` uint8.
+        quad: ``(4, 2)`` corners TL, TR, BR, BL in pixels.
+
+    Returns:
+        ``(h, w, 3)`` uint8, where h and w are the longer of the quad's opposite sides.
+    """
+    import cv2
+
+    height, width = image.shape[:2]
+    low = np.clip(np.floor(quad.min(axis=0)), 0, [width - 1, height - 1]).astype(int)
+    high = np.clip(np.ceil(quad.max(axis=0)), low + 1, [width, height]).astype(int)
+    # OpenCV warps no picture with a side above 32,767: only the part around the quad is given to it.
+    part = image[low[1] : high[1], low[0] : high[0]]
+    across, along = _sides(quad[None])[0].round().clip(1, 32_000).astype(int)
+    target = np.float32([[0, 0], [along, 0], [along, across], [0, across]])
+    matrix = cv2.getPerspectiveTransform(quad - np.float32(low), target)
+    return cv2.warpPerspective(
+        part, matrix, (int(along), int(across)), flags=cv2.INTER_CUBIC, borderMode=cv2.BORDER_REPLICATE
+    )
+
+
+def centers_to_spans(text: str, centers: Sequence[float]) -> CharSpans | None:
+    """Turn the places of the visible characters into spans for all characters.
+
+    A character reaches to the middle between it and its neighbours, but no further than half the
+    usual distance, so that one beside a wide gap stays small; spaces fill the gap.
+
+    Args:
+        text: Text with spaces.
+        centers: Middle of each character that is no space, rising, as fractions of the width.
+
+    Returns:
+        Start and end of each character, or None where the numbers do not agree.
+
+    >>> centers_to_spans("a b", [0.25, 0.75])
+    ((0.0, 0.5), (0.5, 0.5), (0.5, 1.0))
+    >>> centers_to_spans("ab", [0.5]) is None
+    True
+    """
+    visible = [index for index, char in enumerate(text) if not char.isspace()]
+    if not visible or len(visible) != len(centers):
+        return None
+    places = np.maximum.accumulate(np.clip(np.asarray(centers, float), 0.0, 1.0))
+    steps = np.diff(places)
+    close = steps[np.diff(visible) == 1]
+    half = float(np.median(close if len(close) else steps)) / 2 if len(steps) else 0.5
+    middles = (places[1:] + places[:-1]) / 2
+    starts = np.maximum(places - half, np.r_[0.0, middles])
+    ends = np.minimum(places + half, np.r_[middles, 1.0])
+    spans: list[tuple[float, float]] = []
+    for index in range(len(text)):
+        after = int(np.searchsorted(visible, index))
+        if after < len(visible) and visible[after] == index:
+            spans.append((float(starts[after]), float(ends[after])))
+            continue
+        gap_start = float(ends[after - 1]) if after else 0.0
+        gap_end = float(starts[after]) if after < len(visible) else 1.0
+        first = visible[after - 1] + 1 if after else 0
+        count = (visible[after] if after < len(visible) else len(text)) - first
+        step = (gap_end - gap_start) / count
+        spans.append((gap_start + step * (index - first), gap_start + step * (index - first + 1)))
+    return tuple(spans)
+
+
+def _detect_scaled(reader: LineReader, image: Image, scale: float) -> Quads:
+    import cv2
+
+    height, width = image.shape[:2]
+    size_wh = max(1, round(width * scale)), max(1, round(height * scale))
+    resized = cv2.resize(image, size_wh, interpolation=cv2.INTER_CUBIC if scale > 1 else cv2.INTER_AREA)
+    right, bottom = (MARGIN + -(side + 2 * MARGIN) % STRIDE for side in size_wh)
+    edge = np.concatenate([resized[0], resized[-1], resized[:, 0], resized[:, -1]])
+    ground = [float(value) for value in np.median(edge, axis=0)]
+    framed = cv2.copyMakeBorder(resized, MARGIN, bottom, MARGIN, right, cv2.BORDER_CONSTANT, value=ground)
+    return (reader.detect(framed) - MARGIN) * np.float32([width / size_wh[0], height / size_wh[1]])
+
+
+def _sides(quads: Quads) -> NDArray[np.float32]:
+    """Return ``(N, 2)`` the longer of the two sides across the line (height) and along it (width)."""
+    top, right, bottom, left = (np.linalg.norm(quads[:, i] - quads[:, (i + 1) % 4], axis=1) for i in range(4))
+    return np.stack([np.maximum(left, right), np.maximum(top, bottom)], axis=1).astype(np.float32)
+
+
+def _line_to_word(line: Line, quad: Quads) -> Word:
+    text = line.text.strip()
+    start = len(line.text) - len(line.text.lstrip())
+    spans = line.char_spans[start : start + len(text)] if line.char_spans else None
+    corners = [(float(x), float(y)) for x, y in quad]
+    return Word(text, (corners[0], corners[1], corners[2], corners[3]), min(1.0, max(0.0, line.score)), spans)

@@ -1,0 +1,137 @@
+"""RapidOCR: PP-OCR on onnxruntime, with the weights that its wheel holds."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import threading
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tablerec.errors import MissingDependencyError, ModelNotFoundError
+from tablerec.ocr.lines import STRIDE, Line, LineReader, centers_to_spans
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from tablerec.result import Image
+
+WEIGHTS = {"Det": "PP-OCRv6_det_small.onnx", "Rec": "PP-OCRv6_rec_small.onnx"}
+MOST_THREADS = 8
+
+_LEAST_WIDTH = 160
+"""Crops are padded to this width at 48 pixels of height. RapidOCR's own 320 takes 1.7 times as long: most cells are
+short. Below 160 the last characters suffer."""
+_TAIL = 0.5
+"""Grey right of each crop as a share of its height: the recogniser is trained with some, and without it reads the
+last character worse."""
+_GREY = (127, 127, 127)
+
+
+class RapidOcrReader(LineReader):
+    """Reads with RapidOCR; never downloads.
+
+    Its angle classifier stays off: it turns ``998`` into ``866``. Its limits stay off too: the default
+    score threshold, number of candidates and side length each lose text without a word.
+
+    Args:
+        threads: Threads of onnxruntime; None takes the CPUs that this process may use, at most 8.
+    """
+
+    name = "rapidocr"
+
+    def __init__(self, threads: int | None = None) -> None:
+        self.threads = threads or min(MOST_THREADS, _usable_cpus())
+        self._engine: Any = None
+        self._lock = threading.Lock()
+
+    def detect(self, image: Image) -> NDArray[np.float32]:
+        """See ``LineReader``."""
+        boxes = self._load()(image).boxes
+        return np.empty((0, 4, 2), np.float32) if boxes is None else np.asarray(boxes, np.float32)
+
+    def recognize(self, crops: Sequence[Image]) -> list[Line]:
+        """See ``LineReader``."""
+        import cv2
+
+        tails = [round(_TAIL * crop.shape[0]) for crop in crops]
+        padded = [
+            cv2.copyMakeBorder(crop, 0, 0, 0, tail, cv2.BORDER_CONSTANT, value=_GREY)
+            for crop, tail in zip(crops, tails, strict=True)
+        ]
+        found = self._load().recognize_txt(padded)
+        stretches = [1 + tail / crop.shape[1] for crop, tail in zip(crops, tails, strict=True)]
+        return [
+            Line(text, float(score), _spans(text, info, stretch))
+            for text, score, info, stretch in zip(
+                found.txts, found.scores, found.word_results, stretches, strict=True
+            )
+        ]
+
+    def _load(self) -> Any:
+        with self._lock:
+            if self._engine is None:
+                self._engine = _make_engine(self.threads)
+        return self._engine
+
+
+def model_paths() -> dict[str, Path]:
+    """Return the weights in RapidOCR's wheel by section of its configuration.
+
+    Raises:
+        MissingDependencyError: RapidOCR or onnxruntime is not installed.
+        ModelNotFoundError: The wheel does not hold the weights.
+    """
+    for package in ("rapidocr", "onnxruntime"):
+        spec = importlib.util.find_spec(package)
+        if spec is None or spec.origin is None:
+            raise MissingDependencyError(f'the reader rapidocr needs {package}: run pip install "rapidocr" onnxruntime')
+        if package == "rapidocr":
+            folder = Path(spec.origin).parent / "models"
+    paths = {section: folder / name for section, name in WEIGHTS.items()}
+    missing = [str(path) for path in paths.values() if not path.is_file()]
+    if missing:
+        raise ModelNotFoundError(
+            f"RapidOCR's weights are missing ({', '.join(missing)}): they come with the wheel of rapidocr 3.10, "
+            'run pip install --force-reinstall --no-deps "rapidocr>=3.10,<3.11"'
+        )
+    return paths
+
+
+def _make_engine(threads: int) -> Any:
+    paths = model_paths()
+    from rapidocr import RapidOCR
+
+    return RapidOCR(
+        params={
+            "Global.log_level": "critical",
+            "Global.use_cls": False,
+            "Global.use_rec": False,
+            "Global.return_word_box": True,
+            # Sizes are chosen by find_lines.
+            "Global.use_preprocess_img": False,
+            "Global.use_vertical_padding": False,
+            "Det.limit_side_len": STRIDE,
+            "Det.limit_type": "min",
+            "Det.max_candidates": 1_000_000,
+            "Rec.rec_img_shape": [3, 48, _LEAST_WIDTH],
+            **{f"{section}.model_path": str(path) for section, path in paths.items()},
+            "EngineConfig.onnxruntime.intra_op_num_threads": threads,
+        }
+    )
+
+
+def _spans(text: str, info: Any, stretch: float) -> Any:
+    """Turn the columns of the recogniser's output in which characters were seen into fractions of the crop."""
+    columns = [column for word in info.word_cols for column in word]
+    if not info.line_txt_len:
+        return None
+    return centers_to_spans(text, [(column + 0.5) / info.line_txt_len * stretch for column in columns])
+
+
+def _usable_cpus() -> int:
+    # In a container os.cpu_count() tells the CPUs of the host, and onnxruntime's threads wait by spinning.
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

@@ -1,0 +1,151 @@
+"""Picture -> words -> cells -> grid -> words in cells -> tables."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from postprocess.table import Cell, Table
+from postprocess.words import Unplaced, Word
+from tablerec.config import Settings
+from tablerec.detect import CellDetector, Detection, make_detector
+from tablerec.ocr import TextReader, make_reader
+from tablerec.result import Dropped, Page, PageImage, Result
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+
+class Recognizer:
+    """Turns pictures and documents into tables; models are loaded once, at first use.
+
+    Args:
+        settings: What to use; the defaults where None.
+        detector: Any object with the ``CellDetector`` protocol, in place of ``settings.detector``.
+        reader: Any object with the ``TextReader`` protocol, in place of ``settings.reader``.
+    """
+
+    def __init__(
+        self, settings: Settings | None = None, *, detector: CellDetector | None = None, reader: TextReader | None = None
+    ) -> None:
+        self.settings = settings or Settings()
+        self.detector = detector or make_detector(self.settings)
+        self.reader = reader or make_reader(self.settings)
+
+    def recognize(self, source: Any, words: Sequence[Word] | None = None) -> Result:
+        """Read all pages of one input.
+
+        Args:
+            source: Path, bytes, binary file, ``(H, W, 3)`` BGR array, PIL picture or PageImage.
+            words: Words in the picture, in place of the reader's; for inputs with one page.
+
+        Raises:
+            InputError: The input cannot be read; the message names it and says why.
+        """
+        pages = tuple(self.pages(source, words))
+        name = pages[0].picture.source if pages else str(source)
+        return Result(name, pages)
+
+    def pages(self, source: Any, words: Sequence[Word] | None = None) -> Iterator[Page]:
+        """Read one input page by page, so that long documents need not fit into memory."""
+        from tablerec.images import load_pages
+
+        started = time.perf_counter()
+        for picture in load_pages(source, self.settings):
+            given = picture if words is None else replace(picture, words=tuple(words))
+            load_seconds = time.perf_counter() - started
+            yield self._page(given, load_seconds)
+            started = time.perf_counter()
+
+    def _page(self, picture: PageImage, load_seconds: float) -> Page:
+        seconds = {"load": load_seconds}
+        with _timed(seconds, "read"):
+            found = self.reader.read(picture.image) if picture.words is None else list(picture.words)
+        words = [word for word in found if word.score >= self.settings.min_reader_score]
+        with _timed(seconds, "detect"):
+            detections = self.detector.detect(picture.image, words)
+        with _timed(seconds, "grid"):
+            built = [detection_to_table(detection) for detection in detections]
+        with _timed(seconds, "place"):
+            tables, unplaced = _place([table for table, _ in built], words)
+        doubtful = [
+            Unplaced(word, f"the reader's score {word.score:.2f} is below {self.settings.min_reader_score:.2f}")
+            for word in found
+            if word.score < self.settings.min_reader_score
+        ]
+        return Page(
+            picture=picture,
+            tables=tuple(table for table in tables if len(table)),
+            words=tuple(found),
+            unplaced=tuple(unplaced + doubtful),
+            dropped=tuple(lost for _, dropped in built for lost in dropped),
+            detector="+".join(sorted({detection.detector for detection in detections})) or self.detector.name,
+            seconds=seconds,
+        )
+
+
+def recognize(source: Any, words: Sequence[Word] | None = None, **options: Any) -> Result:
+    """Find the tables in one picture or document.
+
+    Args:
+        source: Path, bytes, binary file, ``(H, W, 3)`` BGR array, or PIL picture.
+        words: Words in the picture, in place of the reader's.
+        **options: Fields of ``Settings``.
+
+    Returns:
+        A Result with ``tables`` and, by page, what did not become part of them.
+
+    Raises:
+        TablerecError: The input or an option cannot be used.
+    """
+    from tablerec.errors import SettingsError
+
+    try:
+        settings = Settings(**options)
+    except TypeError as error:
+        raise SettingsError(f"{error}; the options are {', '.join(Settings.__dataclass_fields__)}") from None
+    return Recognizer(settings).recognize(source, words)
+
+
+def detection_to_table(detection: Detection) -> tuple[Table, list[Dropped]]:
+    """The grid of detected cells, completed with empty cells, and the cells that found no place."""
+    from postprocess.boxes import array_to_quad
+    from postprocess.grid import quads_to_grid
+
+    grid = quads_to_grid(detection.quads, detection.scores)
+    dropped = [
+        Dropped(array_to_quad(detection.quads[index]), float(detection.scores[index]), reason)
+        for index, reason in grid.dropped
+    ]
+    cells = [
+        Cell(
+            row, col, end_row - row, end_col - col,
+            quad=array_to_quad(detection.quads[index]),
+            detector_score=float(detection.scores[index]),
+            alignment_score=float(alignment),
+        )
+        for index, (row, col, end_row, end_col), alignment in zip(
+            grid.kept, grid.spans.tolist(), grid.alignment, strict=True
+        )
+    ]  # fmt: skip
+    return Table([*cells, *grid.empty_cells()], grid.outline()), dropped
+
+
+def _place(tables: Sequence[Table], words: Sequence[Word]) -> tuple[list[Table], list[Unplaced]]:
+    """Write words into the first table that takes them."""
+    from postprocess.headers import mark_headers
+    from postprocess.words import words_to_tables
+
+    filled, unplaced = words_to_tables(tables, words)
+    return [mark_headers(table) for table in filled], unplaced
+
+
+@contextmanager
+def _timed(seconds: dict[str, float], stage: str) -> Iterator[None]:
+    started = time.perf_counter()
+    yield
+    seconds[stage] = time.perf_counter() - started

@@ -1,0 +1,81 @@
+"""What the pipeline returns: a Result for each input, with a Page for each picture in it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from postprocess.table import Quad, Table
+from postprocess.words import Unplaced, Word
+
+Image = NDArray[np.uint8]
+"""``(height, width, 3)`` uint8 in BGR order, as OpenCV and Paddle have it."""
+
+
+@dataclass(frozen=True, slots=True)
+class PageImage:
+    """A picture to read: a picture file, one frame of a TIFF, or one page of a PDF.
+
+    Args:
+        source: Name of the input for messages and file names.
+        number: Page number, counted from 1.
+        image: The picture.
+        words: Words of a PDF's text layer in pixels of ``image``; None where a reader is needed.
+    """
+
+    source: str
+    number: int
+    image: Image
+    words: tuple[Word, ...] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Dropped:
+    """A detected cell that is not in the grid, and why."""
+
+    quad: Quad
+    score: float
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """The tables of one picture and everything that did not become part of them.
+
+    Args:
+        picture: The picture that was read.
+        tables: Tables from top to bottom.
+        words: All words that the reader returned.
+        unplaced: Words outside all cells, with the reason.
+        dropped: Detected cells outside all grids, with the reason.
+        detector: Name of the detector that found the cells.
+        seconds: Time by stage.
+    """
+
+    picture: PageImage
+    tables: tuple[Table, ...] = ()
+    words: tuple[Word, ...] = ()
+    unplaced: tuple[Unplaced, ...] = ()
+    dropped: tuple[Dropped, ...] = ()
+    detector: str = ""
+    seconds: dict[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """What was found in one input.
+
+    Args:
+        source: Name of the input.
+        pages: One for each picture in the input.
+    """
+
+    source: str
+    pages: tuple[Page, ...]
+
+    @property
+    def tables(self) -> tuple[Table, ...]:
+        """All tables, page by page."""
+        return tuple(table for page in self.pages for table in page.tables)

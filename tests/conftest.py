@@ -1,0 +1,64 @@
+"""Fixtures for all tests, and the promise that no test uses the network."""
+
+from __future__ import annotations
+
+import shutil
+import socket
+from pathlib import Path
+
+import pytest
+from hypothesis import settings
+
+ROOT = Path(__file__).resolve().parent.parent
+
+# The same examples on every run: a change is to blame for a failure, not chance.
+settings.register_profile("steady", derandomize=True, deadline=None, database=None)
+settings.load_profile("steady")
+
+
+@pytest.fixture(autouse=True)
+def no_network(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Fail a test that connects to anything but this machine."""
+    connect = socket.socket.connect
+
+    def guarded(self: socket.socket, address: object) -> None:
+        host = address[0] if isinstance(address, tuple) else "localhost"
+        if host not in ("localhost", "127.0.0.1", "::1"):
+            raise AssertionError(f"a test tried to connect to {address}")
+        connect(self, address)
+
+    def resolve(host: object, *args: object, **kwargs: object) -> list[object]:
+        raise AssertionError(f"a test tried to look up {host!r}")
+
+    monkeypatch.setattr(socket.socket, "connect", guarded)
+    monkeypatch.setattr(socket, "getaddrinfo", resolve)
+
+
+@pytest.fixture(scope="session")
+def repository() -> Path:
+    """Return the root of the checkout."""
+    return ROOT
+
+
+@pytest.fixture(scope="session")
+def samples(repository: Path) -> Path:
+    """Return the folder of our own labelled pictures."""
+    return repository / "data" / "samples"
+
+
+@pytest.fixture(scope="session")
+def shared(repository: Path) -> Path:
+    """Return the optional folder beside the checkout that holds the benchmark."""
+    folder = repository.parent / "shared"
+    if not folder.is_dir():
+        pytest.skip("needs the folder shared/ beside the checkout")
+    return folder
+
+
+@pytest.fixture(scope="session")
+def soffice() -> str:
+    """Return LibreOffice's command."""
+    command = shutil.which("soffice")
+    if command is None:
+        pytest.skip("needs LibreOffice (soffice)")
+    return command

@@ -1,0 +1,205 @@
+from __future__ import annotations
+
+import csv
+import io
+import subprocess
+import sys
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import openpyxl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from postprocess.errors import MissingDependencyError, OutputError, SettingsError
+from postprocess.export import tables_to_workbook, write_excel
+from postprocess.export.text import clean_text, text_to_width
+from postprocess.table import Cell, Table
+from postprocess.values import parse_value
+from tests.postprocess.strategies import tables
+
+
+def reopen(many: list[Table], names: list[str] | None = None) -> Any:
+    stream = io.BytesIO()
+    write_excel(many, stream, names)
+    stream.seek(0)
+    return openpyxl.load_workbook(stream)
+
+
+def sheet_of(*texts: str) -> Any:
+    return reopen([Table.from_texts([list(texts)])])["Table 1"]
+
+
+def test_no_tables_says_so() -> None:
+    assert [sheet["A1"].value for sheet in reopen([])] == ["No table found"]
+
+
+def test_table_without_cells_is_an_empty_sheet() -> None:
+    assert reopen([Table([])])["Table 1"]["A1"].value is None
+
+
+def stored(value: object) -> object:
+    if isinstance(value, datetime):
+        return value.date()
+    # Excel and LibreOffice decode this escape, openpyxl does not.
+    return value.replace("_x005F_", "_") if isinstance(value, str) else value
+
+
+def read_value(text: str, header: str | None) -> object:
+    if header in ("column", "section"):
+        return clean_text(text) or None
+    value = parse_value(clean_text(text)).value
+    return value or None if isinstance(value, str) else value
+
+
+@settings(max_examples=30)
+@given(st.lists(tables(), min_size=1, max_size=2))
+def test_reopened_workbook_holds_every_value_and_merge(many: list[Table]) -> None:
+    workbook = reopen(many)
+    assert len(workbook.sheetnames) == len(many)
+    for table, sheet in zip(many, workbook, strict=True):
+        for cell in table.cells:
+            found = sheet.cell(cell.row + 1, cell.col + 1)
+            assert stored(found.value) == read_value(cell.text, cell.header)
+            assert found.data_type != "f"
+            assert found.alignment.wrap_text
+            assert found.font.bold == (cell.header in ("column", "section"))
+        merged = {area.bounds for area in sheet.merged_cells.ranges}
+        spanning = [cell for cell in table.cells if cell.is_spanning]
+        assert merged == {(cell.col + 1, cell.row + 1, cell.end_col, cell.end_row) for cell in spanning}
+
+
+def test_fault_9_text_is_not_markup() -> None:
+    assert sheet_of("x<b")["A1"].value == "x<b"
+
+
+@pytest.mark.parametrize("text", ["=1+1", "+A1", "-A1", "@SUM(A1)", '=HYPERLINK("http://x")', "＝1+1", "=", " =1"])
+def test_fault_10_formula_stays_text(text: str) -> None:
+    cell = sheet_of(text)["A1"]
+    assert (cell.value, cell.data_type) == (text, "s")
+    assert cell.quotePrefix == (len(text) > 1)
+
+
+@pytest.mark.parametrize("text", ["#N/A", "#REF!", "TRUE", "00123", "1-2", "3/4", "'5", "12345678901234567"])
+def test_fault_10_text_stays_text(text: str) -> None:
+    cell = sheet_of(text)["A1"]
+    assert (cell.value, cell.data_type) == (text, "s")
+
+
+def test_text_that_looks_like_an_escape_is_escaped() -> None:
+    assert sheet_of("_x0041_")["A1"].value == "_x005F_x0041_"
+
+
+def test_fault_10_values_are_real() -> None:
+    sheet = sheet_of("12.50", "1,234", "(5.2)", "12%", "2026-01-02")
+    assert [cell.value for cell in sheet[1]] == [12.5, 1234, -5.2, 0.12, datetime(2026, 1, 2)]
+    assert [cell.data_type for cell in sheet[1]] == ["n", "n", "n", "n", "d"]
+    assert [cell.number_format for cell in sheet[1]] == ["0.00", "#,##0", "0.0;(0.0)", "0%", "yyyy\\-mm\\-dd"]
+
+
+def test_fault_11_spans_do_not_overlap_and_keep_their_text() -> None:
+    table = Table([Cell(0, 0, 2, 2, text="a"), Cell(0, 2, 2, text="b"), Cell(2, 0, colspan=3, text="c")])
+    sheet = reopen([table])["Table 1"]
+    assert {str(area) for area in sheet.merged_cells.ranges} == {"A1:B2", "C1:C2", "A3:C3"}
+    assert [sheet[place].value for place in ("A1", "C1", "A3")] == ["a", "b", "c"]
+
+
+def test_fault_12_control_characters_are_removed() -> None:
+    assert sheet_of("a\x00b\x07\ufffe\ud800")["A1"].value == "ab"
+
+
+def test_fault_14_two_tables_are_two_sheets() -> None:
+    assert reopen([Table([]), Table([])]).sheetnames == ["Table 1", "Table 2"]
+
+
+def test_names_of_sheets_are_valid_and_unique() -> None:
+    wanted = ["a/b:c", "A b C", "", "History", "'x'", "表" * 40, "表" * 40, "a\x00\n", "\U0001f600" * 20]
+    names = reopen([Table([])] * len(wanted), wanted).sheetnames
+    assert names[:5] == ["a b c", "A b C (2)", "Table 3", "History (2)", "x"]
+    assert len({name.lower() for name in names}) == len(wanted)
+    assert all(0 < len(name.encode("utf-16-le")) // 2 <= 31 for name in names)
+
+
+@settings(max_examples=40)
+@given(st.lists(st.text(max_size=40), max_size=6))
+def test_any_names_of_sheets_are_valid_and_unique(wanted: list[str]) -> None:
+    names = tables_to_workbook([Table([])] * len(wanted), wanted).sheetnames if wanted else []
+    assert len({name.lower() for name in names}) == len(wanted)
+    assert all(0 < len(name.encode("utf-16-le")) // 2 <= 31 and not set(name) & set("[]:*?/\\") for name in names)
+
+
+def test_wrong_number_of_names() -> None:
+    with pytest.raises(SettingsError, match="2 sheet names for 1 tables"):
+        tables_to_workbook([Table([])], ["a", "b"])
+
+
+def test_header_rows_are_bold_frozen_and_text() -> None:
+    head = [Cell(0, 0, colspan=2, text="2017", header="column")]
+    body = [Cell(1, 0, text="2017", header="row"), Cell(1, 1, text="2017")]
+    sheet = reopen([Table(head + body)])["Table 1"]
+    assert (sheet.freeze_panes, sheet.print_title_rows) == ("A2", "$1:$1")
+    assert [sheet[place].value for place in ("A1", "A2", "B2")] == ["2017", 2017, 2017]
+    assert [sheet[place].font.bold for place in ("A1", "A2", "B2")] == [True, False, False]
+
+
+def test_a_table_of_headers_only_is_not_frozen() -> None:
+    assert reopen([Table([Cell(0, 0, header="column")])])["Table 1"].freeze_panes is None
+
+
+def test_widths_follow_the_text_and_chinese_counts_double() -> None:
+    sheet = sheet_of("a", "a" * 20, "表" * 20, "x" * 500, "short\nlines")
+    widths = [sheet.column_dimensions[letter].width for letter in "ABCDE"]
+    assert widths == [6, 22, 42, 60, 7]
+    assert text_to_width("表e\u0301") == 3
+
+
+def test_rows_of_several_lines_are_high_enough() -> None:
+    texts = [["a\nb\nc", ""], ["d", "x" * 100], ["e", "f"]]
+    heights = reopen([Table.from_texts(texts)])["Table 1"].row_dimensions
+    assert [heights[row].height for row in (1, 2, 3)] == [45, 30, None]
+    tall = reopen([Table([Cell(0, 0, 2, text="a\nb\nc\nd"), Cell(0, 1), Cell(1, 1)])])["Table 1"].row_dimensions
+    assert [tall[row].height for row in (1, 2)] == [30, 30]
+
+
+def test_limits_of_excel_are_errors() -> None:
+    with pytest.raises(OutputError, match="row 1, column 2 has 32,768 characters"):
+        tables_to_workbook([Table.from_texts([["a", "x" * 32_768]])])
+    with pytest.raises(OutputError, match="1 x 16,385"):
+        tables_to_workbook([Table.from_texts([[""] * 16_385])])
+    assert len(sheet_of("x" * 32_767)["A1"].value) == 32_767
+
+
+def test_a_file_that_cannot_be_written(tmp_path: Path) -> None:
+    with pytest.raises(OutputError, match="cannot be written"):
+        write_excel([], tmp_path / "missing" / "a.xlsx")
+
+
+def test_openpyxl_is_imported_when_needed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "openpyxl", None)
+    with pytest.raises(MissingDependencyError, match="pip install openpyxl"):
+        tables_to_workbook([])
+
+
+SHOWN = [
+    *("12.50", "1,234", "1,234,567.89", "1 234 567", "1'234.50", "-5.20", "(5.2)", "($1,200.00)", "-$5", "$-5"),
+    *("5 €", "US$ 5", "￥1,200", "100元", "12%", "12.5 %", "(12%)", "+5.0", ".5", "0", "-.5", "$(5.2)", "+0.3%"),
+    *("2026-01-02", "2026/1/2", "2026年1月2日", "02 Jan 2026", "January 2, 2026", "2-May-2026"),
+    *("00123", "12345678901234567", "1-2", "3/4", "1.2.3", "01/02/2026", "13800138000", "=1+1", "@A1", "#N/A", "TRUE"),
+    *('x<b & "c"', "_x0041_", "表格", "a\nb", "-", "'5"),
+]
+
+
+def test_libreoffice_shows_what_was_read(soffice: str, tmp_path: Path) -> None:
+    """Also the proof that another program opens the file."""
+    spans = [Cell(0, 0, colspan=3, text="2017", header="column"), *(Cell(1, col, text=f"b{col}") for col in range(3))]
+    write_excel([Table.from_texts([[text] for text in SHOWN]), Table(spans)], tmp_path / "a.xlsx", ["one", "two"])
+    # Comma, quotes, UTF-8, cells as shown, every sheet.
+    target = "csv:Text - txt - csv (StarCalc):44,34,76,1,,0,false,true,true,false,false,-1"
+    profile = (tmp_path / "profile").as_uri()
+    command = [soffice, f"-env:UserInstallation={profile}", "--headless", "--convert-to", target, "a.xlsx"]
+    subprocess.run(command, cwd=tmp_path, check=True, capture_output=True, timeout=120)
+    with (tmp_path / "a-one.csv").open(encoding="utf-8", newline="") as file:
+        assert [row[0] for row in csv.reader(file)] == SHOWN
+    assert (tmp_path / "a-two.csv").read_text(encoding="utf-8").split() == ["2017,,", "b0,b1,b2"]

@@ -1,0 +1,214 @@
+from __future__ import annotations
+
+import time
+import warnings
+from dataclasses import replace
+from typing import Any
+
+import html5lib
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from postprocess.errors import InputError, OutputError, TableError, TablerecError
+from postprocess.export import html_to_table, html_to_tables, table_to_html, tables_to_html
+from postprocess.export.text import clean_text
+from postprocess.table import Cell, Table
+from tests.postprocess.strategies import tables
+
+
+def parse_strictly(html: str) -> Any:
+    """Parse a page with the HTML5 algorithm; any parse error fails the test."""
+    with warnings.catch_warnings():
+        # html5lib itself, about entities inside its own code.
+        warnings.simplefilter("ignore", DeprecationWarning)
+        return html5lib.HTMLParser(strict=True, namespaceHTMLElements=False).parse(html)
+
+
+def as_read(table: Table) -> Table:
+    """Return what can survive HTML: no quads and scores, no forbidden characters, white space collapsed."""
+
+    def collapse(line: str) -> str:
+        return " ".join(filter(None, line.replace("\t", " ").split(" ")))
+
+    return Table(
+        [
+            Cell(
+                *(cell.row, cell.col, cell.rowspan, cell.colspan),
+                text="\n".join(map(collapse, clean_text(cell.text).split("\n"))),
+                header=cell.header,
+            )
+            for cell in table.cells
+        ]
+    )
+
+
+def test_no_cells() -> None:
+    assert table_to_html(Table([])) == "<table>\n</table>\n"
+    assert html_to_table("<table></table>") == Table([])
+
+
+def test_no_tables_says_so() -> None:
+    assert "No table found" in tables_to_html([])
+    parse_strictly(tables_to_html([]))
+
+
+@given(tables())
+def test_round_trip(table: Table) -> None:
+    assert html_to_table(table_to_html(table)) == as_read(table)
+
+
+@given(st.lists(tables(), max_size=3), st.text(max_size=9))
+def test_page_is_valid_html5_and_holds_every_table(many: list[Table], title: str) -> None:
+    page = tables_to_html(many, title)
+    page.encode("utf-8")
+    tree = parse_strictly(page)
+    assert len(tree.findall(".//table")) == len(many)
+    assert tree.find("head/title") is not None
+    assert html_to_tables(page) == [as_read(table) for table in many]
+
+
+@given(tables(max_rows=8))
+def test_an_html5_parser_sees_the_same_grid(table: Table) -> None:
+    """Row groups do not cut a span, each row has its tr, and th and scope tell the header."""
+    tree = parse_strictly(tables_to_html([table])).find(".//table")
+    assert len(tree.findall(".//tr")) == table.n_rows
+    assert len(tree.findall("thead/tr")) == table.n_header_rows
+    found = [
+        (cell.tag, cell.get("scope"), int(cell.get("rowspan", 1)), int(cell.get("colspan", 1)))
+        for cell in (node for node in tree.iter() if node.tag in ("td", "th"))
+    ]
+    scopes = {"column": "col", "row": "row", "section": "rowgroup", None: None}
+    assert found == [
+        ("th" if cell.header else "td", scopes[cell.header], cell.rowspan, cell.colspan) for cell in table.cells
+    ]
+    for group in tree:
+        rows = list(group)
+        for row, element in enumerate(rows):
+            assert all(row + int(cell.get("rowspan", 1)) <= len(rows) for cell in element)
+
+
+def test_each_section_starts_a_body() -> None:
+    marks = ["column", None, "section", None, "section", None]
+    html = table_to_html(Table([Cell(row, 0, text="x", header=mark) for row, mark in enumerate(marks)]))  # type: ignore[arg-type]
+    assert html.count("<tbody>") == 3
+    assert '<tbody>\n<tr><th scope="rowgroup">x</th></tr>' in html
+
+
+def test_caption_and_title_are_escaped() -> None:
+    assert "<caption>a &lt; b</caption>" in table_to_html(Table([]), title="a < b")
+    assert "<title>&lt;/title&gt;</title>" in tables_to_html([], "</title>")
+    assert '<html lang="&quot;">' in tables_to_html([], lang='"')
+
+
+def test_fault_9_markup_in_a_text_is_escaped() -> None:
+    html = table_to_html(Table.from_texts([["p<0.05 & q", "<script>", "x<b", "&amp;"]]))
+    assert "p&lt;0.05 &amp; q" in html
+    assert "<script>" not in html
+    assert html_to_table(html).to_grid() == [["p<0.05 & q", "<script>", "x<b", "&amp;"]]
+
+
+def test_fault_12_control_characters_are_removed() -> None:
+    html = table_to_html(Table.from_texts([["a\x00b\x07", "c\x85d", "\ufffe\ud800"]]))
+    assert html_to_table(html).to_grid() == [["ab", "c\nd", ""]]
+
+
+def test_unstructured_inference_355_row_without_a_cell_of_its_own() -> None:
+    html = table_to_html(Table([Cell(0, 0, rowspan=2), Cell(0, 1, rowspan=2)]))
+    assert html.count("<tr></tr>") == 1
+    assert html_to_table(html).shape == (2, 2)
+
+
+def test_span_beyond_html_is_refused() -> None:
+    with pytest.raises(OutputError, match="1 x 1001"):
+        table_to_html(Table([Cell(0, 0, colspan=1001)]))
+
+
+@pytest.mark.parametrize(
+    ("html", "grid"),
+    [
+        ("<table><tr><td>a<td>b<tr><td>c", [["a", "b"], ["c", ""]]),
+        ("<TABLE><TR><TD>a</TD></TR></TABLE>", [["a"]]),
+        ("<table><td>a</td></table>", [["a"]]),
+        ("<table><tr><td>\n a <b>b</b>\t c<br/>d <br> e</td></table>", [["a b c\nd\ne"]]),
+        ("<table><tr><td>AT&amp;T &lt; &#65;&nbsp;x &unknown;</table>", [["AT&T < A\xa0x &unknown;"]]),
+        ("<table><tr><td>AT&T", [["AT&T"]]),
+        ("<p>x<table><caption>c</caption><colgroup><col></colgroup><tr><td>a<!-- td --></table>y", [["a"]]),
+        ("<table><tr><td>a<script>x < 1</script><style>td {}</style></table>", [["a"]]),
+        ("<table><tr><td rowspan=0>a<td>b<tr><td>c<tbody><tr><td>d<td>e</table>", [["a", "b"], ["", "c"], ["d", "e"]]),
+        ("<table><tr><td rowspan=9>a<td>b</table>", [["a", "b"]]),
+        ("<table><tr><td colspan='-2'>a<td colspan=x>b<td colspan=0>c</table>", [["a", "b", "c"]]),
+        ("<table><tr><td rowspan=2>a<td>b<tr><td>c<td>d</table>", [["a", "b", ""], ["", "c", "d"]]),
+        ("<table><tr><td>a<tr><tr><td>b</table>", [["a"], [""], ["b"]]),
+    ],
+)
+def test_html_of_others(html: str, grid: list[list[str]]) -> None:
+    assert html_to_table(html).to_grid() == grid
+
+
+def test_headers_of_others() -> None:
+    table = html_to_table(
+        "<table><thead><tr><td>a<th>b<tbody><tr><th>c<td>d<tr><th scope=ROWGROUP>e<td>f<tfoot><tr><th>g<th>h</table>"
+    )
+    marks = [cell.header for cell in table.cells]
+    assert marks == ["column", "column", "row", None, "section", None, "column", "column"]
+
+
+def test_one_table_is_expected() -> None:
+    for html in ("", "<p>", "<table></table><table></table>"):
+        with pytest.raises(InputError, match="not one"):
+            html_to_table(html)
+
+
+@pytest.mark.parametrize(
+    ("html", "error"),
+    [
+        ("<table><tr><td colspan=1000 rowspan=65534>" + "<tr>" * 2000, InputError),
+        ("<table><tr>" + "<td colspan=1000>" * 2000, InputError),
+        ("<table>" + "<tr><td>" * 20_000 + "<tr>" + "<td>" * 1000, InputError),
+        ("<table><tr><td rowspan=2><td rowspan=2><tr><td><tr><td colspan=3>", None),
+        ("<table><tr><td><td rowspan=2><tr><td colspan=2>", TableError),
+        ("<table><tr><td><table>", InputError),
+        ("<table><tr><td><![x", InputError),
+        ("<table><tr><td>a<!-- ", InputError),
+        ("<table><tr><td>a</td", InputError),
+        ("<table><tr><td><style>", InputError),
+        ("<table><tr><td colspan=" + "9" * 100_000 + ">", None),
+        ("<table><tr><td " + "x " * 200_000, InputError),
+        ("<table><tr><td>" + "<!--" * 100_000, InputError),
+        ("<table><tr><td>" + "</" * 100_000, InputError),
+        ("<table><tr><td>" + "&#" * 100_000, None),
+        ("<table><tr><td>" + "<br>" * 100_000, None),
+        ("<table><tr>" + "<th>" * 30_000, None),
+    ],
+    ids=range(17),
+)
+def test_hostile_html_is_refused_or_read_soon(html: str, error: type[Exception] | None) -> None:
+    start = time.process_time()
+    if error is None:
+        assert html_to_table(html).cells
+    else:
+        with pytest.raises(error):
+            html_to_table(html)
+    assert time.process_time() - start < 10, "quadratic time"
+
+
+PIECES = [
+    *("<table>", "</table>", "<thead>", "<tbody>", "</tbody>", "<tr>", "</tr>", "<td>", "<th scope=row>", "</td>"),
+    *("<td colspan=2>", "<td rowspan=3>", "<td rowspan=0>", "<br>", "a", "&lt;", "<!-- x -->", "<", "</", "<!", "<p>"),
+]
+
+
+@given(st.lists(st.sampled_from(PIECES), max_size=30))
+def test_any_html_gives_tables_or_one_of_our_errors(pieces: list[str]) -> None:
+    try:
+        read = html_to_tables("".join(pieces))
+    except TablerecError:
+        return
+    assert [html_to_table(table_to_html(table)) for table in read] == read
+
+
+def test_quads_and_scores_do_not_matter() -> None:
+    cell = Cell(0, 0, text="a")
+    full = replace(cell, quad=((0, 0), (1, 0), (1, 1), (0, 1)), detector_score=0.5)
+    assert table_to_html(Table([full])) == table_to_html(Table([cell]))

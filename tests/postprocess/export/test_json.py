@@ -1,0 +1,144 @@
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from postprocess.errors import InputError, OutputError
+from postprocess.export import table_from_dict, table_to_dict, tables_from_json, tables_to_json
+from postprocess.table import Cell, Table
+from tests.postprocess.strategies import tables
+
+
+def test_no_tables_and_no_cells() -> None:
+    assert tables_from_json(tables_to_json([])) == []
+    assert tables_from_json(tables_to_json([Table([])])) == [Table([])]
+
+
+@settings(max_examples=30)
+@given(st.lists(tables(with_geometry=True), max_size=2), st.sampled_from([None, 2]))
+def test_round_trip_is_exact(many: list[Table], indent: int | None) -> None:
+    text = tables_to_json(many, indent=indent)
+    assert tables_from_json(text) == tables_from_json(text.encode("utf-8")) == many
+
+
+def test_document_says_what_it_is() -> None:
+    document = json.loads(tables_to_json([Table([Cell(0, 0, text="表")])]))
+    assert (document["format"], document["version"]) == ("tablerec-tables", 1)
+    assert document["tables"][0]["n_rows"] == 1
+    assert set(document["tables"][0]["cells"][0]) == set(Cell.__dataclass_fields__)
+
+
+def test_text_is_readable() -> None:
+    assert "表" in tables_to_json([Table([Cell(0, 0, text="表")])])
+
+
+def test_unknown_fields_are_ignored() -> None:
+    data = {"new": 1, "cells": [{"row": 0, "col": 0, "new": 2}]}
+    assert table_from_dict(data) == Table([Cell(0, 0)])
+
+
+def test_coordinate_that_json_cannot_hold() -> None:
+    quad = ((0.0, 0.0), (1.0, 0.0), (1.0, float("nan")), (0.0, 1.0))
+    with pytest.raises(OutputError, match="finite"):
+        tables_to_json([Table([Cell(0, 0, quad=quad)])])
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "not JSON"),
+        ("{", "not JSON"),
+        (b"\xff\xff\xff", "not JSON"),
+        ("[" * 100_000, "not JSON"),
+        ("1" * 5000, "not JSON|format"),
+        ("[]", "format"),
+        ("null", "format"),
+        ("{}", "format"),
+        ('{"format": "tablerec-tables"}', "version"),
+        ('{"format": "tablerec-tables", "version": true, "tables": []}', "version"),
+        ('{"format": "tablerec-tables", "version": 2, "tables": []}', "update tablerec"),
+        ('{"format": "tablerec-tables", "version": 1}', "tables"),
+        ('{"format": "tablerec-tables", "version": 1, "tables": {}}', "tables"),
+        ('{"format": "tablerec-tables", "version": 1, "tables": [[]]}', "table 1 is"),
+    ],
+    ids=range(14),
+)
+def test_document_that_is_none(text: str | bytes, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        tables_from_json(text)
+
+
+def change_cell(**fields: Any) -> Callable[[dict[str, Any]], None]:
+    return lambda data: data["cells"][0].update(fields)
+
+
+def change(**fields: Any) -> Callable[[dict[str, Any]], None]:
+    return lambda data: data.update(fields)
+
+
+@pytest.mark.parametrize(
+    ("damage", "message"),
+    [
+        (change(cells=None), "cells"),
+        (change(cells={}), "cells"),
+        (change(cells=[5]), "cell 1 is 5"),
+        (change(cells=[]), "n_rows"),
+        (change(n_rows=2), "n_rows"),
+        (change(n_cols="2"), "n_cols"),
+        (change(quad=[[0, 0]]), "quad"),
+        (lambda data: data["cells"].pop(), "n_cols"),
+        (lambda data: data["cells"].append({"row": 0, "col": 0}), "share row 0, column 0"),
+        (lambda data: data["cells"].append({"row": 5, "col": 5}), "belongs to no cell"),
+        (lambda data: data["cells"].append({"row": 10**300, "col": 5}), "no cell"),
+        (lambda data: data["cells"][0].pop("row"), "row"),
+        (change_cell(row=-1), "positions start at 0"),
+        (change_cell(row=True), "whole number"),
+        (change_cell(row=0.0), "whole number"),
+        (change_cell(row="0"), "whole number"),
+        (change_cell(rowspan=0), "spans at 1"),
+        (change_cell(rowspan=10**9, colspan=10**9), "more than 10,000,000 slots"),
+        (change_cell(text=5), "text"),
+        (change_cell(text=None), "text"),
+        (change_cell(header="title"), "header"),
+        (change_cell(header=[]), "header"),
+        (change_cell(reader_score="0.5"), "reader_score"),
+        (change_cell(reader_score=float("inf")), "finite"),
+        (change_cell(reader_score=10**400), "finite"),
+        (change_cell(detector_score=True), "detector_score"),
+        (change_cell(quad=[]), "quad"),
+        (change_cell(quad="abcd"), "quad"),
+        (change_cell(quad=[[0, 0], [1, 0], [1, 1], [0]]), "quad"),
+        (change_cell(quad=[[0, 0], [1, 0], [1, 1], [0, None]]), "quad"),
+        (change_cell(quad=[[0, 0], [1, 0], [1, 1], [0, float("nan")]]), "finite"),
+    ],
+    ids=range(31),
+)
+def test_hostile_table_is_refused(damage: Callable[[dict[str, Any]], object], message: str) -> None:
+    data = table_to_dict(Table.from_texts([["a", "b"]]))
+    damage(data)
+    with pytest.raises(InputError, match=message):
+        table_from_dict(data)
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers(-2, 3) | st.floats() | st.text(max_size=2),
+    lambda inner: (
+        st.lists(inner, max_size=4)
+        | st.dictionaries(st.sampled_from(["cells", "row", "col", "rowspan", "quad", "n_rows"]), inner, max_size=4)
+    ),
+    max_leaves=12,
+)
+
+
+@given(JSON)
+def test_any_json_gives_a_table_or_our_error(data: Any) -> None:
+    try:
+        table = table_from_dict(data)
+    except InputError:
+        return
+    assert table_from_dict(table_to_dict(table)) == table

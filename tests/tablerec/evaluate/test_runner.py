@@ -1,0 +1,132 @@
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from postprocess.table import Cell, Table
+from postprocess.words import Unplaced, Word
+from tablerec.errors import ModelNotFoundError
+from tablerec.evaluate.runner import Case, Storage, evaluate, largest_table
+from tablerec.evaluate.truth import Truth, read_truth
+from tablerec.result import Page, PageImage, Result
+
+QUAD = ((0.0, 0.0), (9.0, 0.0), (9.0, 9.0), (0.0, 9.0))
+WORDS = (Word("00", QUAD, 0.5, ((0.0, 0.5), (0.5, 1.0))), Word("lost", QUAD))
+GRID = [Cell(r, c, text=f"{r}{c}") for r in range(2) for c in range(2)]
+
+
+class FakeRecognizer:
+    """Finds the true table, or fails, and remembers what it was given."""
+
+    def __init__(self, truths: list[Truth], error: Exception | None = None) -> None:
+        self.truths = {truth.id: truth for truth in truths}
+        self.error = error
+        self.seen: list[Path] = []
+        self.given: list[Sequence[Word] | None] = []
+
+    def recognize(self, source: Path, words: Sequence[Word] | None = None) -> Result:
+        self.seen.append(source)
+        self.given.append(words)
+        name = str(source)
+        if self.error and name.endswith("b.png"):
+            raise self.error
+        picture = PageImage(name, 1, np.zeros((9, 9, 3), np.uint8))
+        unplaced = (Unplaced(Word("los", QUAD), "outside"),)
+        table = self.truths[Path(name).stem].table
+        assert isinstance(table, Table)
+        return Result(name, (Page(picture, (table,), WORDS, unplaced, (), "fake", {"detect": 0.5}),))
+
+
+@pytest.fixture
+def truths(write_truth: Callable[..., Path]) -> list[Truth]:
+    return [read_truth(write_truth(name, GRID)) for name in "abc"]
+
+
+def ids(cases: list[Case]) -> list[str]:
+    return [case.truth.id for case in cases]
+
+
+def test_no_truths_give_no_cases() -> None:
+    assert list(evaluate([], FakeRecognizer([]))) == []
+
+
+def test_each_picture_is_scored_in_order(truths: list[Truth]) -> None:
+    cases = list(evaluate(truths, FakeRecognizer(truths), jobs=1))
+    assert ids(cases) == ["a", "b", "c"]
+    for case in cases:
+        assert case.scores.exact == case.scores.teds == case.scores.detection_f1_80 == 1
+        assert case.prediction.characters_kept == pytest.approx(5 / 6)
+        assert (case.prediction.detector, case.prediction.n_unplaced) == ("fake", 1)
+        assert case.prediction.seconds == {"detect": 0.5}
+
+
+def test_other_processes_give_the_same_scores(truths: list[Truth]) -> None:
+    recognizer = FakeRecognizer(truths)
+    here, there = (list(evaluate(truths, recognizer, jobs=jobs)) for jobs in (1, 2))
+    assert [case.scores for case in there] == [case.scores for case in here]
+    assert ids(there) == ids(here)
+
+
+def test_a_failing_picture_scores_0_and_does_not_end_the_run(truths: list[Truth]) -> None:
+    cases = list(evaluate(truths, FakeRecognizer(truths, RuntimeError("boom")), jobs=1))
+    assert [case.prediction.error for case in cases] == ["", "RuntimeError: boom", ""]
+    assert [case.scores.exact for case in cases] == [1, 0, 1]
+    assert cases[1].scores.missing == 1
+
+
+def test_what_no_picture_can_do_without_ends_the_run(truths: list[Truth]) -> None:
+    with pytest.raises(ModelNotFoundError, match="no model"):
+        list(evaluate(truths, FakeRecognizer(truths, ModelNotFoundError("no model")), jobs=1))
+
+
+def test_words_are_kept_and_used_in_place_of_the_reader(truths: list[Truth], tmp_path: Path) -> None:
+    storage = Storage(words=tmp_path / "words")
+    first, second = FakeRecognizer(truths), FakeRecognizer(truths)
+    cases = list(evaluate(truths, first, storage, jobs=1))
+    assert first.given == [None] * 3
+    assert not any(case.prediction.words_were_kept for case in cases)
+    cases = list(evaluate(truths, second, storage, jobs=1))
+    assert all(case.prediction.words_were_kept for case in cases)
+    assert second.seen == [truth.image for truth in truths]
+    assert second.given == [WORDS] * 3
+
+
+def test_resume_reuses_what_the_same_settings_made(truths: list[Truth], tmp_path: Path) -> None:
+    storage = Storage(tmp_path / "predictions", resume=True, made_with={"detector": "fake"})
+    first = list(evaluate(truths, FakeRecognizer(truths, RuntimeError("boom")), storage, jobs=1))
+    again = FakeRecognizer(truths)
+    second = list(evaluate(truths, again, storage, jobs=1))
+    assert again.seen == [truths[1].image]  # the one that failed
+    assert second[0].prediction == first[0].prediction
+    assert second[1].scores.exact == 1
+    other = FakeRecognizer(truths)
+    list(evaluate(truths, other, replace(storage, made_with={"detector": "rulings"}), jobs=1))
+    assert len(other.seen) == 3
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_an_early_end_keeps_what_was_recognized(truths: list[Truth], tmp_path: Path, jobs: int) -> None:
+    class Stopped(FakeRecognizer):
+        def recognize(self, source: Path, words: Sequence[Word] | None = None) -> Result:
+            if len(self.seen) == 2:
+                raise KeyboardInterrupt
+            return super().recognize(source, words)
+
+    storage = Storage(tmp_path / "predictions", resume=True)
+    with pytest.raises(KeyboardInterrupt):
+        list(evaluate(truths, Stopped(truths), storage, jobs=jobs))
+    rest = FakeRecognizer(truths)
+    assert ids(list(evaluate(truths, rest, storage, jobs=1))) == ["a", "b", "c"]
+    assert rest.seen == [truths[2].image]
+
+
+def test_the_largest_of_several_tables_counts() -> None:
+    small = Table([Cell(0, 0), Cell(0, 1)], QUAD)
+    large = Table([Cell(0, 0)], ((0.0, 0.0), (90.0, 0.0), (90.0, 9.0), (0.0, 9.0)))
+    assert largest_table([]) is None
+    assert largest_table([small, large]) is large
+    assert largest_table([Table([Cell(0, 0)]), Table(GRID)]) == Table(GRID)

@@ -1,0 +1,121 @@
+"""What the wheel holds, what it asks for, and that one OpenCV is installed."""
+
+from __future__ import annotations
+
+import email
+import importlib.metadata
+import re
+import sys
+import zipfile
+from email.message import Message
+from pathlib import Path
+
+import pytest
+from packaging.requirements import Requirement
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> zipfile.ZipFile:
+    from hatchling.builders.wheel import WheelBuilder
+
+    folder = tmp_path_factory.mktemp("wheel")
+    built = list(WheelBuilder(str(ROOT)).build(directory=str(folder), versions=["standard"]))
+    return zipfile.ZipFile(built[0])
+
+
+@pytest.fixture(scope="module")
+def metadata(wheel: zipfile.ZipFile) -> Message:
+    name = next(name for name in wheel.namelist() if name.endswith(".dist-info/METADATA"))
+    return email.message_from_bytes(wheel.read(name))
+
+
+@pytest.fixture(scope="module")
+def requirements(metadata: Message) -> list[Requirement]:
+    return [Requirement(text) for text in metadata.get_all("Requires-Dist", [])]
+
+
+def of_extra(requirements: list[Requirement], extra: str) -> dict[str, Requirement]:
+    """Return what an extra adds to the base install, by normalized name."""
+    chosen = [
+        requirement
+        for requirement in requirements
+        if requirement.marker and requirement.marker.evaluate({"extra": extra})
+    ]
+    return {normalized(requirement.name): requirement for requirement in chosen}
+
+
+def normalized(name: str) -> str:
+    return re.sub(r"[-_.]+", "-", name).lower()
+
+
+def test_wheel_holds_the_two_packages_only(wheel: zipfile.ZipFile) -> None:
+    tops = {name.split("/")[0] for name in wheel.namelist()}
+    assert {top for top in tops if not top.endswith(".dist-info")} == {"tablerec", "postprocess"}
+
+
+def test_wheel_holds_every_source_file(wheel: zipfile.ZipFile) -> None:
+    sources = {
+        path.relative_to(ROOT).as_posix()
+        for package in ("tablerec", "postprocess")
+        for path in (ROOT / package).rglob("*")
+        if path.suffix in (".py", ".typed")
+    }
+    assert {"tablerec/py.typed", "postprocess/py.typed"} <= sources
+    assert sources <= set(wheel.namelist())
+
+
+def test_wheel_carries_licence_and_command(wheel: zipfile.ZipFile, metadata: Message) -> None:
+    assert metadata["License-Expression"] == "Apache-2.0"
+    assert any(name.endswith(".dist-info/licenses/LICENSE") for name in wheel.namelist())
+    entry_points = next(name for name in wheel.namelist() if name.endswith("entry_points.txt"))
+    assert b"tablerec = tablerec.cli:main" in wheel.read(entry_points)
+
+
+def test_version_has_one_source(metadata: Message) -> None:
+    import tablerec
+
+    assert metadata["Version"] == tablerec.__version__
+
+
+def test_this_python_is_supported(metadata: Message) -> None:
+    from packaging.specifiers import SpecifierSet
+
+    assert ".".join(map(str, sys.version_info[:3])) in SpecifierSet(metadata["Requires-Python"])
+
+
+def test_base_install_needs_no_paddle(requirements: list[Requirement]) -> None:
+    base = {normalized(requirement.name) for requirement in requirements if requirement.marker is None}
+    assert {"numpy", "rapidocr", "onnxruntime"} <= base
+    assert not any("paddle" in name or name in ("pandas", "matplotlib", "torch") for name in base)
+
+
+def test_one_opencv_is_asked_for(requirements: list[Requirement]) -> None:
+    asked = {requirement.name for requirement in requirements if requirement.name.startswith("opencv")}
+    assert asked == {"opencv-python-headless"}
+    # Any extra of PaddleX would bring opencv-contrib-python.
+    assert [requirement.extras for requirement in requirements if requirement.name == "paddlex"] == [set()]
+
+
+def test_one_opencv_is_installed() -> None:
+    providers = set(importlib.metadata.packages_distributions()["cv2"])
+    assert len(providers) == 1, f"uninstall all of {providers}, then install opencv-python-headless again"
+
+
+def test_paddle_extra_covers_paddlex_ocr_extra(requirements: list[Requirement]) -> None:
+    try:
+        wanted = [Requirement(text) for text in importlib.metadata.requires("paddlex") or []]
+    except importlib.metadata.PackageNotFoundError:
+        pytest.skip("needs paddlex")
+    ours = of_extra(requirements, "paddle") | {
+        normalized(requirement.name): requirement for requirement in requirements if requirement.marker is None
+    }
+    theirs = {
+        name: requirement
+        for name, requirement in of_extra(wanted, "ocr").items()
+        if not requirement.name.startswith("opencv")
+    }
+    assert theirs.keys() <= ours.keys()
+    for name, requirement in theirs.items():
+        assert importlib.metadata.version(name) in requirement.specifier

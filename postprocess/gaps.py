@@ -85,11 +85,15 @@ def words_to_tokens(words: Sequence[Word], frame: Rulings, settings: GapSettings
     boxes = quads_to_boxes(frame.to_upright(as_quads([piece.quad for piece in pieces])))
     line = _number_lines(boxes, settings.same_line)
     order = np.lexsort([boxes[:, 0], line])
-    return Tokens(boxes[order], tuple(pieces[i].text for i in order), line[order])
+    return _with_currency(Tokens(boxes[order], tuple(pieces[i].text for i in order), line[order]), frame.text_height)
 
 
+_CURRENCY = re.compile(r"[$€£¥￥₩₹]|(?:US|HK|NT|C|A|S)\$|RMB|USD|EUR|GBP|CHF", re.IGNORECASE)
+_YEAR = re.compile(r"(?:19|20)\d\d")
 _LEADER = re.compile(r"[\s.·…‥_\-—–•]{3,}|[·…‥.]+")
-_NUMBER = re.compile(r"^[\s$€£¥￥(+\-−–—]*[\d.,%]*\d[\d.,\s%)*†‡]*$|^[-–—]+$|^n/?a$", re.IGNORECASE)
+_NUMBER = re.compile(
+    r"^[\s$€£¥￥(<>≤≥~+\-−–—±.,]*\d[\d.,:\s%‰)(*†‡±/×+\-−–—]*[a-z]{0,2}[)*†‡]*$|^[-–—]+$|^n/?a$", re.IGNORECASE
+)
 
 
 def is_number(text: str) -> bool:
@@ -134,6 +138,19 @@ def _number_lines(boxes: Floats, same_line: float) -> Ints:
             sizes.append(float(height[index]))
         line[index] = len(means) - 1
     return line
+
+
+def _with_currency(tokens: Tokens, height: float) -> Tokens:
+    """Join a currency sign that stands apart with the number after it: they are one value."""
+    boxes, texts = tokens.boxes_xyxy.copy(), list(tokens.texts)
+    keep = np.ones(len(texts), bool)
+    for i in range(len(texts) - 1):
+        near = tokens.line[i] == tokens.line[i + 1] and boxes[i + 1, 0] - boxes[i, 2] < 8 * height
+        if near and _CURRENCY.fullmatch(texts[i]) and is_number(texts[i + 1]):
+            boxes[i + 1] = [*np.minimum(boxes[i, :2], boxes[i + 1, :2]), *np.maximum(boxes[i, 2:], boxes[i + 1, 2:])]
+            texts[i + 1] = f"{texts[i]} {texts[i + 1]}"
+            keep[i] = False
+    return Tokens(boxes, tuple(texts), tokens.line).select(keep)
 
 
 def tokens_to_separators(tokens: Tokens, height: float, settings: GapSettings, forced: Floats | None = None) -> Floats:
@@ -230,11 +247,12 @@ def lines_to_rows(tokens: Tokens, columns: Ints, horizontal: Floats, settings: G
     top = np.array([boxes[tokens.line == i, 1].min() for i in range(n)])
     bottom = np.array([boxes[tokens.line == i, 3].max() for i in range(n)])
     ruled, long_ruled = _ruled_between((top + bottom) / 2, boxes, horizontal)
-    stacked = _stacked_numbers(tokens, columns)
+    numbers = _numbers_by_line(tokens, columns)
     joined = (
-        _join_in_bands(ruled, long_ruled, stacked)
-        | _join_close(top, bottom, ruled, stacked, settings)
-        | _join_wrapped(tokens, columns, ruled)
+        _join_groups(~long_ruled, ruled, numbers, min_groups=3, even=True)
+        | _join_groups(_is_close(top, bottom, ruled, settings), ruled, numbers, min_groups=2, even=False)
+        | _join_wrapped(tokens, columns, ruled, numbers)
+        | _join_header(tokens, columns, np.diff((top + bottom) / 2), ruled, numbers)
     )
     return np.concatenate([[0], np.cumsum(~joined)]).astype(np.int64)
 
@@ -250,40 +268,92 @@ def _ruled_between(
     return between.any(axis=1), (between * np.clip(inside, 0, None)).sum(axis=1) > 0.8 * width
 
 
-def _stacked_numbers(tokens: Tokens, columns: Ints) -> NDArray[np.bool_]:
-    """``(n_lines - 1,)`` whether two neighbouring lines hold numbers in the same column."""
-    n_cols = int(columns[:, 1].max())
-    numbers = np.zeros((tokens.n_lines, n_cols), bool)
+def _numbers_by_line(tokens: Tokens, columns: Ints) -> NDArray[np.bool_]:
+    """``(n_lines, n_cols)`` where a line holds a number."""
+    numbers = np.zeros((tokens.n_lines, int(columns[:, 1].max())), bool)
     for line, (first, _), text in zip(tokens.line, columns, tokens.texts, strict=True):
         numbers[line, first] |= is_number(text)
-    return (numbers[1:] & numbers[:-1]).any(axis=1)
+    return numbers
 
 
-def _join_in_bands(
-    ruled: NDArray[np.bool_], long_ruled: NDArray[np.bool_], stacked: NDArray[np.bool_]
+def _join_groups(
+    together: NDArray[np.bool_],
+    ruled: NDArray[np.bool_],
+    numbers: NDArray[np.bool_],
+    *,
+    min_groups: int,
+    even: bool,
 ) -> NDArray[np.bool_]:
-    """Join the lines of each band between long rulings when there are several bands without stacked numbers."""
-    band = np.concatenate([[0], np.cumsum(long_ruled)])
-    n_bands = int(band[-1]) + 1
-    busy = np.bincount(band[1:][~ruled], stacked[~ruled], n_bands) > 0
-    if n_bands < 3 or busy.mean() > 0.34:
-        return np.zeros(len(ruled), bool)
-    return ~ruled & ~busy[band[1:]]
+    """Join the lines of each group when that is how the rows of the table are set.
+
+    It is when joining brings few second numbers into a cell.
+
+    Args:
+        together: ``(n_lines - 1,)`` whether two neighbouring lines are in one group.
+        ruled: ``(n_lines - 1,)`` whether any ruling lies between.
+        numbers: ``(n_lines, n_cols)`` where a line holds a number.
+        min_groups: Fewest groups that make a pattern.
+        even: Whether one group that holds most of the lines spoils the pattern.
+    """
+    group = np.concatenate([[0], np.cumsum(~together)])
+    sizes = np.bincount(group)
+    joins = sizes - 1
+    held = np.array([numbers[group == g].sum(axis=0) for g in range(len(sizes))])
+    clashes = np.clip(held - 1, 0, None).max(axis=1, initial=0)
+    dominated = even and sizes.max() > max(4, len(group) / 2)
+    if len(sizes) < min_groups or dominated or clashes.sum() > 0.2 * joins.sum():
+        return np.zeros(len(together), bool)
+    return together & ~ruled & (clashes <= 0.34 * joins)[group[1:]]
 
 
-def _join_close(
-    top: Floats, bottom: Floats, ruled: NDArray[np.bool_], stacked: NDArray[np.bool_], settings: GapSettings
+def _join_header(
+    tokens: Tokens, columns: Ints, pitch: Floats, ruled: NDArray[np.bool_], numbers: NDArray[np.bool_]
 ) -> NDArray[np.bool_]:
-    """Join lines that are clearly closer than others, if that is how the rows of this table are set."""
+    """Join the lines of wrapped column headers; a header over several columns keeps its own row."""
+    joined = np.zeros(len(ruled), bool)
+    height = np.median(tokens.boxes_xyxy[:, 3] - tokens.boxes_xyxy[:, 1])
+    spanning = np.zeros(tokens.n_lines, bool)
+    np.logical_or.at(spanning, tokens.line, columns[:, 1] - columns[:, 0] > 1)
+    for line in range(_header_end(tokens, columns, ruled, numbers) - 1):
+        new_level = spanning[line] and not spanning[line + 1]
+        joined[line] = not ruled[line] and not new_level and pitch[line] < 1.6 * height
+    return joined
+
+
+def _header_end(tokens: Tokens, columns: Ints, ruled: NDArray[np.bool_], numbers: NDArray[np.bool_]) -> int:
+    """Number of text lines that belong to the column headers.
+
+    They end at the last ruling above the first line of data; without one, at
+    the first line of data or the labels right above it.
+    """
+    share = numbers.mean(axis=0)
+    numeric = share > 0.5 * share.max(initial=0)
+    amounts = numbers.copy()
+    for line, (first, _), text in zip(tokens.line, columns, tokens.texts, strict=True):
+        if _YEAR.fullmatch(text):
+            amounts[line, first] = False
+    data = amounts[:, numeric].sum(axis=1) >= max(1, 0.5 * numeric.sum())
+    if not data.any():
+        first_rule = np.flatnonzero(ruled)
+        return int(first_rule[0]) + 1 if len(first_rule) and first_rule[0] < 0.4 * len(numbers) else 0
+    end = int(data.argmax())
+    rules = np.flatnonzero(ruled[:end])
+    if len(rules):
+        return int(rules[-1]) + 1
+    while end and _is_label_only(tokens, columns, np.flatnonzero(tokens.line == end - 1)):
+        end -= 1
+    return end
+
+
+def _is_close(
+    top: Floats, bottom: Floats, ruled: NDArray[np.bool_], settings: GapSettings
+) -> NDArray[np.bool_]:
+    """``(n_lines - 1,)`` whether two lines are clearly closer than others are."""
     pitch = np.diff((top + bottom) / 2)
-    none = np.zeros(len(pitch), bool)
     if len(pitch) < 2:
-        return none
+        return np.zeros(len(pitch), bool)
     cut, contrast = _two_levels(pitch)
-    close = (pitch < cut) & ~ruled
-    if contrast < 1 / settings.tight_share or not close.any() or stacked[close].mean() > 0.15:
-        return none
-    return close & ~stacked
+    return (pitch < cut) & ~ruled & (contrast > 1 / settings.tight_share)
 
 
 def _two_levels(values: Floats) -> tuple[float, float]:
@@ -296,9 +366,18 @@ def _two_levels(values: Floats) -> tuple[float, float]:
     return float((ordered[best] + ordered[best + 1]) / 2), float(high[best] / max(low[best], 1e-9))
 
 
-def _join_wrapped(tokens: Tokens, columns: Ints, ruled: NDArray[np.bool_]) -> NDArray[np.bool_]:
+def _join_wrapped(
+    tokens: Tokens, columns: Ints, ruled: NDArray[np.bool_], numbers: NDArray[np.bool_]
+) -> NDArray[np.bool_]:
+    """Join a line with the next one that only holds the rest of its text."""
     edges = _column_edges(tokens, columns)
-    return np.array([not ruled[i] and _continues(tokens, columns, i, edges) for i in range(len(ruled))])
+    joined = np.zeros(len(ruled), bool)
+    held = numbers[0].copy()
+    for line in range(len(ruled)):
+        fits = not ruled[line] and not (held & numbers[line + 1]).any()
+        joined[line] = fits and _continues(tokens, columns, line, edges)
+        held = held | numbers[line + 1] if joined[line] else numbers[line + 1].copy()
+    return joined
 
 
 def _column_edges(tokens: Tokens, columns: Ints) -> dict[int, tuple[float, float]]:
@@ -326,7 +405,7 @@ def _continues(tokens: Tokens, columns: Ints, line: int, edges: dict[int, tuple[
             return False
         x0, x1 = edges.get(int(columns[i, 0]), (0.0, 0.0))
         full = tokens.boxes_xyxy[partner, 2] > x1 - 0.15 * (x1 - x0)
-        lower = text[:1].islower()
+        lower = text[:1].islower() or text[:1] in "(（"
         if not (lower or (full and not text[:1].isupper() and not text[:1].isdigit())):
             return False
     return len(below) < len(above) or _is_label_only(tokens, columns, above)

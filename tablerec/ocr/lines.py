@@ -23,13 +23,13 @@ STRIDE = 32
 MARGIN = 16
 """Ground laid around the picture, in pixels of the detector's input: text that touches the edge is missed."""
 FIRST_PIXELS = 2e6
-"""Pixels of the detector's input at the first look: a table of a page at 150 dpi in full."""
+"""Pixels of the detector's input up to which it is cheap: a table of a page at 150 dpi in full."""
 MOST_PIXELS = 8e6
-"""Pixels of its input at the second look; the memory it takes grows with them."""
+"""Pixels of its input for small text; the time and the memory it takes grow with them."""
 SMALL_LINE = 20.0
-"""Median height of the found lines, in pixels of the detector's input, below which it looks again, enlarged ..."""
-GOOD_LINE = 28.0
-"""... to this height."""
+"""Height of a found line, in pixels of the detector's input, below which text is missed."""
+GOOD_LINE = 40.0
+"""Height from which nothing is gained: lines set close together are told apart."""
 TALL = 1.5
 """A box this many times as high as wide may be a line that runs upwards or downwards."""
 
@@ -74,9 +74,10 @@ class LineReader(ABC):
 def find_lines(reader: LineReader, image: Image) -> Quads:
     """Find the lines of a picture at the size that suits its text.
 
-    The first look takes the picture as it is, shrunk to ``FIRST_PIXELS`` where it is larger. Where
-    nothing is found or the lines are low, a second look takes it so large that they are not. A rule
-    by the sides of the picture, as readers have it, enlarges a strip of two lines eleven times.
+    The first look takes the picture as it is, shrunk to ``FIRST_PIXELS`` where it is larger. By the
+    height of the lines it finds, a second look takes the picture up to twice as large, or more where
+    the text is smaller than ``SMALL_LINE`` even then. A rule by the sides of the picture, as readers
+    have it, enlarges a strip of two lines eleven times and leaves the small print of a page as it is.
 
     Returns:
         ``(N, 4, 2)`` float32 corners in pixels of ``image``, inside it.
@@ -86,12 +87,12 @@ def find_lines(reader: LineReader, image: Image) -> Quads:
         return np.empty((0, 4, 2), np.float32)
     scale = min(1.0, (FIRST_PIXELS / (height * width)) ** 0.5)
     quads = _detect_scaled(reader, image, scale)
-    line = float(np.median(_sides(quads).min(axis=1))) * scale if len(quads) else SMALL_LINE / 2
-    if line < SMALL_LINE:
-        larger = min(scale * GOOD_LINE / line, (MOST_PIXELS / (height * width)) ** 0.5)
-        if larger > 1.2 * scale:
-            quads = _detect_scaled(reader, image, larger)
-    quads = np.clip(quads, 0, np.float32([width, height]))
+    line = float(np.median(_sides(quads)[:, 0])) * scale if len(quads) else SMALL_LINE / 2
+    larger = scale * min(GOOD_LINE / line, max(2.0, SMALL_LINE / line))
+    larger = min(larger, ((MOST_PIXELS if line < SMALL_LINE else FIRST_PIXELS) / (height * width)) ** 0.5)
+    if larger > 1.2 * scale:
+        quads = _detect_scaled(reader, image, larger)
+    quads = np.clip(quads, 0, np.array([width, height], np.float32))
     return quads[_sides(quads).min(axis=1) >= 1]
 
 
@@ -134,11 +135,11 @@ def quad_to_crop(image: Image, quad: Quads) -> Image:
     # OpenCV warps no picture with a side above 32,767: only the part around the quad is given to it.
     part = image[low[1] : high[1], low[0] : high[0]]
     across, along = _sides(quad[None])[0].round().clip(1, 32_000).astype(int)
-    target = np.float32([[0, 0], [along, 0], [along, across], [0, across]])
-    matrix = cv2.getPerspectiveTransform(quad - np.float32(low), target)
-    return cv2.warpPerspective(
-        part, matrix, (int(along), int(across)), flags=cv2.INTER_CUBIC, borderMode=cv2.BORDER_REPLICATE
-    )
+    target = np.array([[0, 0], [along, 0], [along, across], [0, across]], np.float32)
+    matrix = cv2.getPerspectiveTransform((quad - low).astype(np.float32), target)
+    size_wh = int(along), int(across)
+    crop = cv2.warpPerspective(part, matrix, size_wh, flags=cv2.INTER_CUBIC, borderMode=cv2.BORDER_REPLICATE)
+    return np.asarray(crop, np.uint8)
 
 
 def centers_to_spans(text: str, centers: Sequence[float]) -> CharSpans | None:
@@ -194,7 +195,8 @@ def _detect_scaled(reader: LineReader, image: Image, scale: float) -> Quads:
     edge = np.concatenate([resized[0], resized[-1], resized[:, 0], resized[:, -1]])
     ground = [float(value) for value in np.median(edge, axis=0)]
     framed = cv2.copyMakeBorder(resized, MARGIN, bottom, MARGIN, right, cv2.BORDER_CONSTANT, value=ground)
-    return (reader.detect(framed) - MARGIN) * np.float32([width / size_wh[0], height / size_wh[1]])
+    factors = np.array([width / size_wh[0], height / size_wh[1]], np.float32)
+    return (reader.detect(np.asarray(framed, np.uint8)) - MARGIN) * factors
 
 
 def _sides(quads: Quads) -> NDArray[np.float32]:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from postprocess.words import CharSpans
 from tablerec.errors import MissingDependencyError, ModelNotFoundError
 from tablerec.ocr.lines import STRIDE, Line, LineReader, centers_to_spans
 
@@ -66,9 +67,7 @@ class RapidOcrReader(LineReader):
         stretches = [1 + tail / crop.shape[1] for crop, tail in zip(crops, tails, strict=True)]
         return [
             Line(text, float(score), _spans(text, info, stretch))
-            for text, score, info, stretch in zip(
-                found.txts, found.scores, found.word_results, stretches, strict=True
-            )
+            for text, score, info, stretch in zip(found.txts, found.scores, found.word_results, stretches, strict=True)
         ]
 
     def _load(self) -> Any:
@@ -85,18 +84,17 @@ def model_paths() -> dict[str, Path]:
         MissingDependencyError: RapidOCR or onnxruntime is not installed.
         ModelNotFoundError: The wheel does not hold the weights.
     """
-    for package in ("rapidocr", "onnxruntime"):
-        spec = importlib.util.find_spec(package)
-        if spec is None or spec.origin is None:
-            raise MissingDependencyError(f'the reader rapidocr needs {package}: run pip install "rapidocr" onnxruntime')
-        if package == "rapidocr":
-            folder = Path(spec.origin).parent / "models"
+    specs = {package: importlib.util.find_spec(package) for package in ("rapidocr", "onnxruntime")}
+    for package, spec in specs.items():
+        if spec is None:
+            raise MissingDependencyError(f'{package} is not installed: run pip install "rapidocr==3.10.*" onnxruntime')
+    folder = Path(str(getattr(specs["rapidocr"], "origin", ""))).parent / "models"
     paths = {section: folder / name for section, name in WEIGHTS.items()}
     missing = [str(path) for path in paths.values() if not path.is_file()]
     if missing:
         raise ModelNotFoundError(
             f"RapidOCR's weights are missing ({', '.join(missing)}): they come with the wheel of rapidocr 3.10, "
-            'run pip install --force-reinstall --no-deps "rapidocr>=3.10,<3.11"'
+            'run pip install --force-reinstall --no-deps "rapidocr==3.10.*"'
         )
     return paths
 
@@ -124,7 +122,7 @@ def _make_engine(threads: int) -> Any:
     )
 
 
-def _spans(text: str, info: Any, stretch: float) -> Any:
+def _spans(text: str, info: Any, stretch: float) -> CharSpans | None:
     """Turn the columns of the recogniser's output in which characters were seen into fractions of the crop."""
     columns = [column for word in info.word_cols for column in word]
     if not info.line_txt_len:

@@ -1,0 +1,130 @@
+"""PaddleX's text models: any family of PP-OCR, or models of one's own from folders."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from postprocess.words import CharSpans
+from tablerec.errors import ModelNotFoundError
+from tablerec.ocr.lines import STRIDE, Line, LineReader, centers_to_spans
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from tablerec.result import Image
+
+DEFAULT_FAMILY = "PP-OCRv6_medium"
+"""What the OCR pipeline of PaddleX 3.7 takes."""
+
+
+class PaddleXReader(LineReader):
+    """Reads with a text detector and a text recogniser of PaddleX.
+
+    Pages are neither turned nor unwarped, and lines are not classified by direction.
+
+    Args:
+        detection: PaddleX's name of the detector.
+        recognition: PaddleX's name of the recogniser.
+        device: In PaddleX's syntax.
+        detection_dir: Folder of the detector; None for the official one, which is downloaded when it is missing.
+        recognition_dir: The same for the recogniser.
+        may_download: False keeps official models that are not on this machine an error.
+    """
+
+    name = "paddlex"
+
+    def __init__(
+        self,
+        detection: str,
+        recognition: str,
+        device: str = "cpu",
+        *,
+        detection_dir: Path | None = None,
+        recognition_dir: Path | None = None,
+        may_download: bool = True,
+    ) -> None:
+        self.detection = detection
+        self.recognition = recognition
+        self.device = device
+        self._folders = {detection: detection_dir, recognition: recognition_dir}
+        self._may_download = may_download
+        self._models: tuple[Any, Any] | None = None
+        self._lock = threading.Lock()
+
+    @classmethod
+    def of_family(cls, family: str = "", device: str = "cpu") -> PaddleXReader:
+        """Create a reader from the detector and recogniser of a family.
+
+        Args:
+            family: Such as ``PP-OCRv6_small``, or ``cyrillic_PP-OCRv5_mobile`` for a recogniser of other letters.
+                Empty takes ``DEFAULT_FAMILY`` and downloads nothing, because nobody named it.
+            device: In PaddleX's syntax.
+
+        >>> reader = PaddleXReader.of_family("cyrillic_PP-OCRv5_mobile")
+        >>> reader.detection, reader.recognition
+        ('PP-OCRv5_mobile_det', 'cyrillic_PP-OCRv5_mobile_rec')
+        """
+        chosen = family or DEFAULT_FAMILY
+        letters, mark, rest = chosen.partition("PP-OCR")
+        detection = f"{mark}{rest}_det" if mark else f"{letters}_det"
+        return cls(detection, f"{chosen}_rec", device, may_download=bool(family))
+
+    def detect(self, image: Image) -> NDArray[np.float32]:
+        """See ``LineReader``."""
+        detector, _ = self._load()
+        with self._lock:
+            found = next(iter(detector.predict(image)))
+        return np.asarray(found["dt_polys"], np.float32).reshape(-1, 4, 2)
+
+    def recognize(self, crops: Sequence[Image]) -> list[Line]:
+        """See ``LineReader``."""
+        _, recognizer = self._load()
+        with self._lock:
+            found = list(recognizer.predict(list(crops), return_word_box=True))
+        return [_result_to_line(result["rec_text"], float(result["rec_score"])) for result in found]
+
+    def _load(self) -> tuple[Any, Any]:
+        with self._lock:
+            if self._models is None:
+                # Sizes are chosen by find_lines; PaddleX keeps coordinates as 16 bit integers.
+                detector = self._create(self.detection, limit_side_len=STRIDE, limit_type="min", max_side_limit=32_000)
+                # The default, 1000, drops words of large tables without telling.
+                if hasattr(detector, "post_op"):
+                    detector.post_op.max_candidates = 1_000_000
+                # One crop at a time: in larger batches PaddleX 3.7 mixes up the widths that place the characters.
+                self._models = detector, self._create(self.recognition, batch_size=1)
+        return self._models
+
+    def _create(self, name: str, **options: Any) -> Any:
+        from tablerec.paddlex_support import create_model, official_model_dir
+
+        folder = self._folders[name]
+        if folder is None and not self._may_download and not official_model_dir(name).is_dir():
+            raise ModelNotFoundError(
+                f"the reader paddlex needs {name}, which is not in {official_model_dir(name)}: name its family, as in "
+                f"paddlex:{DEFAULT_FAMILY}, to have PaddleX download it, or put it there"
+            )
+        return create_model(name, folder, self.device, **options)
+
+
+def _result_to_line(found: Any, score: float) -> Line:
+    """Read PaddleX's answer: the text, or the text with the columns in which its characters were seen."""
+    if isinstance(found, str):
+        return Line(found, score)
+    text, (n_columns, _, columns_by_word, _) = found
+    return Line(
+        text, score, _columns_to_spans(text, [column for word in columns_by_word for column in word], n_columns)
+    )
+
+
+def _columns_to_spans(text: str, columns: Sequence[int], n_columns: float) -> CharSpans | None:
+    # PaddleX counts spaces as characters.
+    if len(columns) != len(text) or not n_columns:
+        return None
+    places = [(column + 0.5) / n_columns for column, char in zip(columns, text, strict=True) if not char.isspace()]
+    return centers_to_spans(text, places)

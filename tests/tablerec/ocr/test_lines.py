@@ -1,0 +1,181 @@
+"""Lines: the size at which they are looked for, the crops, the directions, and the places of characters."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import cv2
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tablerec.ocr import lines
+from tablerec.ocr.lines import Line, LineReader, centers_to_spans, find_lines, quad_to_crop
+from tablerec.result import Image
+
+
+class InkReader(LineReader):
+    """Finds dark rectangles and reads the share of ink in the left half of each."""
+
+    def __init__(self) -> None:
+        self.sizes_wh: list[tuple[int, int]] = []
+
+    def detect(self, image: Image) -> np.ndarray:
+        self.sizes_wh.append(image.shape[1::-1])
+        ink = (image.min(axis=2) < 128).astype(np.uint8)
+        boxes = [cv2.boundingRect(c) for c in cv2.findContours(ink, cv2.RETR_EXTERNAL, cv2.CHAIN_APPROX_SIMPLE)[0]]
+        quads = [[[x, y], [x + w, y], [x + w, y + h], [x, y + h]] for x, y, w, h in boxes]
+        return np.array(quads, np.float32).reshape(-1, 4, 2)
+
+    def recognize(self, crops: Sequence[Image]) -> list[Line]:
+        shares = [float((crop[:, : max(1, crop.shape[1] // 2)] < 128).mean()) for crop in crops]
+        return [Line(f"{share:.2f}", share) for share in shares]
+
+
+def page(height: int, width: int, *boxes_xyxy: tuple[int, int, int, int]) -> Image:
+    image = np.full((height, width, 3), 255, np.uint8)
+    for x0, y0, x1, y1 in boxes_xyxy:
+        image[y0:y1, x0:x1] = 0
+    return image
+
+
+@pytest.mark.parametrize("shape", [(0, 0, 3), (0, 9, 3), (9, 0, 3)])
+def test_empty_picture(shape: tuple[int, int, int]) -> None:
+    reader = InkReader()
+    assert reader.read(np.zeros(shape, np.uint8)) == []
+    assert reader.sizes_wh == []
+
+
+def test_no_quads() -> None:
+    assert InkReader().read_quads(page(9, 9), np.empty((0, 4, 2))) == []
+
+
+@pytest.mark.parametrize("shape", [(1, 1), (1, 40_000), (40_000, 1), (3, 5000), (2500, 2500)])
+def test_ground_alone(shape: tuple[int, int]) -> None:
+    assert InkReader().read(page(*shape)) == []
+
+
+@settings(max_examples=60)
+@given(st.integers(8, 300), st.integers(8, 300), st.data())
+def test_places_survive_every_change_of_size(height: int, width: int, data: st.DataObject) -> None:
+    x0, y0 = data.draw(st.integers(1, width - 5)), data.draw(st.integers(1, height - 5))
+    x1, y1 = data.draw(st.integers(x0 + 3, width - 1)), data.draw(st.integers(y0 + 3, height - 1))
+    reader = InkReader()
+    (quad,) = find_lines(reader, page(height, width, (x0, y0, x1, y1)))
+    assert np.abs(quad - [[x0, y0], [x1, y0], [x1, y1], [x0, y1]]).max() <= 1
+    assert all(side % lines.STRIDE == 0 for size in reader.sizes_wh for side in size)
+
+
+def test_low_lines_are_looked_at_again_enlarged() -> None:
+    reader = InkReader()
+    find_lines(reader, page(65, 250, (10, 10, 60, 18), (10, 30, 60, 38)))
+    first, second = (width - 2 * lines.MARGIN for width, _ in reader.sizes_wh)
+    assert second / first == pytest.approx(lines.GOOD_LINE / 8, rel=0.15)
+
+
+def test_high_lines_are_looked_at_once() -> None:
+    reader = InkReader()
+    find_lines(reader, page(300, 400, (10, 10, 160, 60)))
+    assert reader.sizes_wh == [(448, 352)]
+
+
+def test_enlarging_ends_at_the_most_pixels() -> None:
+    reader = InkReader()
+    find_lines(reader, page(2000, 2000, (10, 10, 60, 14)))
+    assert reader.sizes_wh[0][0] * reader.sizes_wh[0][1] < 1.2 * lines.FIRST_PIXELS
+    assert 0.8 * lines.MOST_PIXELS < reader.sizes_wh[1][0] * reader.sizes_wh[1][1] < 1.2 * lines.MOST_PIXELS
+
+
+def test_text_at_the_edge_gets_a_margin_of_the_ground() -> None:
+    image = page(64, 64, (0, 20, 40, 52))
+    image[image == 255] = 200
+    seen = []
+    reader = InkReader()
+    reader.detect = lambda framed: seen.append(framed) or np.empty((0, 4, 2), np.float32)  # type: ignore[method-assign]
+    find_lines(reader, image)
+    assert (seen[0][:, : lines.MARGIN] == 200).all()
+
+
+@pytest.mark.parametrize(
+    ("dark_end", "first_corner"),
+    [((10, 10, 20, 30), 1), ((10, 50, 20, 70), 3)],
+    ids=["runs downwards", "runs upwards"],
+)
+def test_tall_box_is_read_in_its_best_direction(dark_end: tuple[int, int, int, int], first_corner: int) -> None:
+    quad = np.float32([[10, 10], [20, 10], [20, 70], [10, 70]])
+    (word,) = InkReader().read_quads(page(80, 40, dark_end), quad[None])
+    assert float(word.text) > 0.6
+    assert word.quad[0] == tuple(quad[first_corner])
+    assert word.quad == tuple(map(tuple, np.roll(quad, -first_corner, axis=0).tolist()))
+
+
+def test_words_keep_the_order_of_the_quads() -> None:
+    boxes = [(5, 5, 25, 15), (40, 5, 60, 15), (5, 25, 25, 35)]
+    quads = np.float32([[[a, b], [c, b], [c, d], [a, d]] for a, b, c, d in boxes[::-1]])
+    words = InkReader().read_quads(page(50, 80, *boxes), quads)
+    assert [word.quad[0] for word in words] == [(5, 25), (40, 5), (5, 5)]
+
+
+def test_blank_answers_are_no_words_and_ends_are_trimmed() -> None:
+    reader = InkReader()
+    spans = ((0.0, 0.2), (0.2, 0.4), (0.4, 0.6), (0.6, 1.0))
+    answers = [Line("  ", 0.9), Line(" ab ", 1.2, spans), Line("", 0.0)]
+    reader.recognize = lambda crops: answers  # type: ignore[method-assign]
+    quads = np.tile(np.float32([[0, 0], [9, 0], [9, 9], [0, 9]]), (3, 1, 1))
+    (word,) = reader.read_quads(page(9, 9), quads)
+    assert (word.text, word.score, word.char_spans) == ("ab", 1.0, spans[1:3])
+
+
+def test_crop_of_a_box_is_a_slice() -> None:
+    image = np.random.default_rng(0).integers(0, 256, (40, 60, 3), np.uint8)
+    crop = quad_to_crop(image, np.float32([[10, 5], [50, 5], [50, 25], [10, 25]]))
+    assert np.array_equal(crop, image[5:25, 10:50])
+
+
+def test_crop_straightens() -> None:
+    image = page(100, 100)
+    quad = np.float32([[20, 50], [60, 20], [72, 36], [32, 66]])
+    cv2.fillPoly(image, [quad.astype(int)], (0, 0, 0))
+    crop = quad_to_crop(image, quad)
+    assert crop.shape == (20, 50, 3)
+    assert (crop[2:-2, 2:-2] < 60).all()
+
+
+def test_crop_far_right_in_a_picture_wider_than_opencv_warps() -> None:
+    image = page(20, 40_000, (39_950, 5, 39_990, 15))
+    assert (quad_to_crop(image, np.float32([[39_950, 5], [39_990, 5], [39_990, 15], [39_950, 15]])) == 0).all()
+
+
+@pytest.mark.parametrize("quad", [[[0, 0]] * 4, [[99, 99]] * 4, [[-5, -5], [3, -5], [3, 3], [-5, 3]]])
+def test_crop_of_a_quad_without_area_or_outside(quad: list[list[float]]) -> None:
+    assert quad_to_crop(page(10, 10), np.float32(quad)).size > 0
+
+
+@given(st.text(alphabet="ab .中", max_size=12), st.data())
+def test_spans_rise_and_hold_their_character(text: str, data: st.DataObject) -> None:
+    count = sum(not char.isspace() for char in text)
+    centers = sorted(data.draw(st.lists(st.floats(0, 1), min_size=count, max_size=count)))
+    spans = centers_to_spans(text, centers)
+    if count == 0:
+        assert spans is None
+        return
+    assert spans is not None
+    assert len(spans) == len(text)
+    flat = np.array(spans)
+    assert (flat >= 0).all()
+    assert (flat <= 1).all()
+    assert (np.diff(flat.ravel()) >= -1e-9).all()
+    visible = flat[[not char.isspace() for char in text]]
+    assert (visible[:, 0] <= np.array(centers) + 1e-9).all()
+    assert (visible[:, 1] >= np.array(centers) - 1e-9).all()
+
+
+def test_spans_beside_a_wide_gap_stay_small() -> None:
+    spans = centers_to_spans("12 34", [0.05, 0.15, 0.85, 0.95])
+    assert spans is not None
+    assert np.allclose(spans, [(0, 0.1), (0.1, 0.2), (0.2, 0.8), (0.8, 0.9), (0.9, 1)])
+
+
+def test_spans_are_unknown_where_the_numbers_disagree() -> None:
+    assert centers_to_spans("abc", [0.1, 0.5]) is None

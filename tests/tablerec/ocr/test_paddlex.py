@@ -1,0 +1,199 @@
+"""PaddleX as a reader: a stand-in for its models, and its own machinery with tiny networks."""
+
+from __future__ import annotations
+
+import importlib.util
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tablerec import paddlex_support
+from tablerec.errors import ModelNotFoundError
+from tablerec.ocr.paddlex import DEFAULT_FAMILY, PaddleXReader
+
+HAS_PADDLEX = importlib.util.find_spec("paddlex") is not None and importlib.util.find_spec("paddle") is not None
+
+
+class FakeModels:
+    """Stands for ``create_model``: a detector of one line and a recogniser with a fixed answer."""
+
+    def __init__(self, answer: Any = "text", polygons: Any = None) -> None:
+        self.answer = answer
+        self.polygons = [[[26, 26], [86, 26], [86, 46], [26, 46]]] if polygons is None else polygons
+        self.created: list[tuple[Any, ...]] = []
+
+    def __call__(self, name: str, folder: Path | None = None, device: str = "cpu", **options: Any) -> Any:
+        self.created.append((name, folder, device, options))
+        model = type("Model", (), {"post_op": type("PostOp", (), {"max_candidates": 1000})()})()
+        if name.endswith("det"):
+            model.predict = lambda image: iter([{"dt_polys": self.polygons, "dt_scores": [0.9] * len(self.polygons)}])
+        else:
+            model.predict = lambda crops, **_: ({"rec_text": self.answer, "rec_score": 0.8} for _ in crops)
+        self.last = model
+        return model
+
+
+@pytest.fixture
+def models(monkeypatch: pytest.MonkeyPatch) -> FakeModels:
+    """Return the stand-in, in place."""
+    fake = FakeModels()
+    monkeypatch.setattr(paddlex_support, "create_model", fake)
+    return fake
+
+
+@pytest.fixture
+def image() -> np.ndarray:
+    """Return a grey picture that needs no change of size."""
+    return np.full((96, 160, 3), 200, np.uint8)
+
+
+def test_nothing_found(models: FakeModels, image: np.ndarray) -> None:
+    models.polygons = []
+    assert PaddleXReader("a_det", "a_rec").read(image) == []
+
+
+def test_lines_become_words(models: FakeModels, image: np.ndarray) -> None:
+    (word,) = PaddleXReader("a_det", "a_rec", "gpu:0").read(image)
+    assert (word.text, word.score, word.char_spans) == ("text", 0.8, None)
+    assert word.quad == ((10, 10), (70, 10), (70, 30), (10, 30))
+    assert [(name, device) for name, _, device, _ in models.created] == [("a_det", "gpu:0"), ("a_rec", "gpu:0")]
+
+
+def test_characters_are_placed_with_spaces(models: FakeModels, image: np.ndarray) -> None:
+    models.answer = ("1 2", [10.0, [["1"], [" "], ["2"]], [[0], [4], [9]], ["en&num", "symbol", "en&num"]])
+    (word,) = PaddleXReader("a_det", "a_rec").read(image)
+    assert word.char_spans is not None
+    assert [round((a + b) / 2, 2) for a, b in word.char_spans] == [0.25, 0.5, 0.75]
+
+
+def test_characters_that_do_not_add_up_have_no_places(models: FakeModels, image: np.ndarray) -> None:
+    models.answer = ("abc", [10.0, [["a"]], [[0]], ["en&num"]])
+    (word,) = PaddleXReader("a_det", "a_rec").read(image)
+    assert (word.text, word.char_spans) == ("abc", None)
+
+
+def test_sizes_and_candidates_are_not_limited(models: FakeModels, image: np.ndarray) -> None:
+    reader = PaddleXReader("a_det", "a_rec")
+    detector, _ = reader._load()
+    assert detector.post_op.max_candidates > 10_000
+    assert models.created[0][3]["max_side_limit"] > 30_000
+    assert models.created[0][3]["limit_side_len"] == 32
+
+
+def test_models_are_loaded_once(models: FakeModels, image: np.ndarray) -> None:
+    reader = PaddleXReader("a_det", "a_rec")
+    reader.read(image)
+    reader.read(image)
+    assert len(models.created) == 2
+
+
+def test_nothing_is_downloaded_unless_a_family_was_named(
+    models: FakeModels, image: np.ndarray, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("PADDLE_PDX_CACHE_HOME", str(tmp_path))
+    with pytest.raises(ModelNotFoundError, match=f"{DEFAULT_FAMILY}_det.*paddlex:{DEFAULT_FAMILY}"):
+        PaddleXReader.of_family().read(image)
+    assert models.created == []
+    for part in ("det", "rec"):
+        (tmp_path / "official_models" / f"{DEFAULT_FAMILY}_{part}").mkdir(parents=True)
+    assert len(PaddleXReader.of_family().read(image)) == 1
+    assert PaddleXReader.of_family("PP-OCRv5_server").read(image)
+    assert models.created[-1][0] == "PP-OCRv5_server_rec"
+
+
+@pytest.mark.skipif(not HAS_PADDLEX, reason="needs the paddle extra")
+@pytest.mark.filterwarnings("ignore")
+class TestInstalledPaddleX:
+    """PaddleX's own detector and recogniser around networks of a few numbers."""
+
+    @pytest.fixture(scope="class")
+    def reader(self, tmp_path_factory: pytest.TempPathFactory) -> Iterator[PaddleXReader]:
+        """Return a reader whose detector sees dark pixels and whose recogniser sees an a and a b."""
+        import paddle
+
+        paddlex_support.import_paddlex()
+
+        class Dark(paddle.nn.Layer):
+            def __init__(self) -> None:
+                super().__init__()
+                self.factor = self.create_parameter([1], default_initializer=paddle.nn.initializer.Constant(1.0))
+
+            def forward(self, x: Any) -> Any:
+                return self.factor * (1 - x.mean(1, keepdim=True))
+
+        class LeftA(paddle.nn.Layer):
+            def __init__(self) -> None:
+                super().__init__()
+                self.factor = self.create_parameter([1], default_initializer=paddle.nn.initializer.Constant(1.0))
+
+            def forward(self, x: Any) -> Any:
+                columns = self.factor * x[:, 0, 0, ::8]
+                zeros = paddle.zeros_like(columns)
+                # Dark columns are an a, bright ones a b; the padding, 0, is blank.
+                return paddle.stack([zeros + 0.1, -columns, columns], axis=2)
+
+        folder = tmp_path_factory.mktemp("models")
+        self._save(Dark(), [None, 3, None, None], folder / "det", DETECTION)
+        self._save(LeftA(), [None, 3, 48, None], folder / "rec", RECOGNITION)
+        yield PaddleXReader(
+            "PP-OCRv5_mobile_det",
+            "PP-OCRv5_mobile_rec",
+            detection_dir=folder / "det",
+            recognition_dir=folder / "rec",
+        )
+
+    @staticmethod
+    def _save(network: Any, shape: list[int | None], folder: Path, config: str) -> None:
+        import paddle
+
+        network.eval()
+        spec = [paddle.static.InputSpec(shape, "float32", "x")]
+        paddle.jit.save(paddle.jit.to_static(network, input_spec=spec, full_graph=True), str(folder / "inference"))
+        (folder / "inference.yml").write_text(config, encoding="utf-8")
+
+    def test_finds_and_reads(self, reader: PaddleXReader) -> None:
+        image = np.full((200, 300, 3), 255, np.uint8)
+        image[50:90, 40:100] = 0
+        image[50:90, 100:160] = 30
+        image[52:88, 102:158] = 60
+        (word,) = reader.read(image)
+        (x0, y0), _, (x1, y1), _ = word.quad
+        assert x0 <= 40 and y0 <= 50 and x1 >= 160 and y1 >= 90
+        assert max(40 - x0, 50 - y0, x1 - 160, y1 - 90) < 40
+        assert set(word.text) <= {"a", "b"}
+        assert word.char_spans is not None
+
+    def test_places_of_characters(self, reader: PaddleXReader) -> None:
+        image = np.zeros((48, 480, 3), np.uint8)
+        image[:, 240:] = 255
+        (word,) = reader.read_quads(image, np.array([[(0, 0), (480, 0), (480, 48), (0, 48)]], float))
+        assert word.text == "ab"
+        assert word.char_spans is not None
+        assert word.char_spans[0][0] < 0.1
+        assert abs(word.char_spans[1][0] - 0.25) < 0.05  # a character counts from where it is first seen
+
+    def test_nothing_dark(self, reader: PaddleXReader) -> None:
+        assert reader.read(np.full((100, 100, 3), 255, np.uint8)) == []
+
+
+DETECTION = """
+Global: {model_name: PP-OCRv5_mobile_det}
+PreProcess:
+  transform_ops:
+  - DecodeImage: {channel_first: false, img_mode: BGR}
+  - DetResizeForTest: {resize_long: 960}
+  - NormalizeImage: {mean: [0, 0, 0], std: [1, 1, 1], scale: 1./255., order: hwc}
+  - ToCHWImage: null
+PostProcess: {name: DBPostProcess, thresh: 0.3, box_thresh: 0.6, max_candidates: 1000, unclip_ratio: 1.5}
+"""
+RECOGNITION = """
+Global: {model_name: PP-OCRv5_mobile_rec}
+PreProcess:
+  transform_ops:
+  - DecodeImage: {channel_first: false, img_mode: BGR}
+  - RecResizeImg: {image_shape: [3, 48, 320]}
+PostProcess: {name: CTCLabelDecode, character_dict: [a, b]}
+"""

@@ -1,0 +1,130 @@
+"""RapidOCR with the weights of its wheel, on drawn text."""
+
+from __future__ import annotations
+
+import importlib.util
+from pathlib import Path
+
+import cv2
+import numpy as np
+import pytest
+
+from postprocess.words import Word
+from tablerec.errors import MissingDependencyError, ModelNotFoundError
+from tablerec.ocr import rapidocr as backend
+from tablerec.ocr.rapidocr import RapidOcrReader
+from tablerec.result import Image
+
+pytestmark = pytest.mark.skipif(importlib.util.find_spec("rapidocr") is None, reason="needs rapidocr")
+
+
+@pytest.fixture(scope="module")
+def reader() -> RapidOcrReader:
+    """Return one reader for all tests: loading takes most of the time."""
+    from rapidocr.utils.download_file import DownloadFile
+
+    def refuse(*_: object) -> None:
+        raise AssertionError("a download was tried")
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(DownloadFile, "run", refuse)
+        reader = RapidOcrReader(threads=1)
+        reader.read(page(40, 100, ("a", 10, 30)))
+    return reader
+
+
+def page(height: int, width: int, *texts: tuple[str, int, int], scale: float = 0.8, ground: int = 255) -> Image:
+    image = np.full((height, width, 3), ground, np.uint8)
+    ink = (0, 0, 0) if ground > 128 else (255, 255, 255)
+    for text, x, baseline in texts:
+        cv2.putText(image, text, (x, baseline), cv2.FONT_HERSHEY_SIMPLEX, scale, ink, 2, cv2.LINE_AA)
+    return image
+
+
+def texts(words: list[Word]) -> list[str]:
+    return [word.text for word in words]
+
+
+@pytest.mark.parametrize("shape", [(0, 0, 3), (0, 7, 3), (1, 1, 3), (1, 3000, 3), (3000, 1, 3), (300, 300, 3)])
+@pytest.mark.parametrize("value", [0, 127, 255])
+def test_nothing_to_read(reader: RapidOcrReader, shape: tuple[int, int, int], value: int) -> None:
+    assert reader.read(np.full(shape, value, np.uint8)) == []
+
+
+def test_is_silent(reader: RapidOcrReader, capfd: pytest.CaptureFixture[str]) -> None:
+    reader.read(np.zeros((50, 50, 3), np.uint8))
+    reader.read(page(50, 120, ("silent", 5, 35)))
+    assert capfd.readouterr() == ("", "")
+
+
+def test_angle_classifier_stays_off_998_is_not_866(reader: RapidOcrReader) -> None:
+    words = reader.read(page(120, 300, ("998", 20, 40), ("866", 180, 40), ("699", 20, 100), ("1998", 180, 100)))
+    assert sorted(texts(words)) == ["1998", "699", "866", "998"]
+
+
+@pytest.mark.parametrize("ground", [0, 255])
+def test_single_digits_of_a_picture_cut_to_the_text(reader: RapidOcrReader, ground: int) -> None:
+    places = [(digit, 3 + 70 * (int(digit) % 5), 22 + 40 * (int(digit) // 5)) for digit in "0123456789"]
+    words = reader.read(page(66, 306, *places, ground=ground))
+    found = {word.text: word.quad[0] for word in words}
+    assert sorted(found) == list("0123456789")
+    for digit, x, _ in places:
+        assert abs(found[digit][0] - x) < 12
+
+
+def test_text_upwards_and_downwards(reader: RapidOcrReader) -> None:
+    flat = page(40, 200, ("Quantity", 20, 30))
+    for turns, top_left in ((1, "bottom"), (3, "top")):
+        (word,) = reader.read(np.ascontiguousarray(np.rot90(flat, turns)))
+        (x0, y0), (x1, y1) = word.quad[0], word.quad[1]
+        assert word.text == "Quantity"
+        assert abs(y1 - y0) > 3 * abs(x1 - x0)
+        assert (y0 > y1) == (top_left == "bottom")
+
+
+def test_characters_stand_where_they_are_drawn(reader: RapidOcrReader) -> None:
+    (word,) = reader.read(page(60, 420, ("120 450", 20, 40)))
+    assert word.char_spans is not None
+    assert len(word.char_spans) == len(word.text)
+    left, right = word.quad[0][0], word.quad[1][0]
+    start = 20
+    for char, (a, b) in zip(word.text, word.char_spans, strict=True):
+        (width, _), _ = cv2.getTextSize(char, cv2.FONT_HERSHEY_SIMPLEX, 0.8, 2)
+        if char != " ":
+            assert abs(left + (a + b) / 2 * (right - left) - (start + width / 2)) < 9
+        start += width
+
+
+def test_words_lie_inside_the_picture(reader: RapidOcrReader) -> None:
+    image = page(22, 150, ("Edge text", 0, 20))
+    for word in reader.read(image):
+        assert all(0 <= x <= 150 and 0 <= y <= 22 for x, y in word.quad)
+
+
+def test_page_with_more_words_than_the_default_of_1000(reader: RapidOcrReader) -> None:
+    image = page(1000, 1400)
+    for row in range(33):
+        for col in range(35):
+            cv2.putText(image, "47", (8 + 40 * col, 22 + 30 * row), cv2.FONT_HERSHEY_SIMPLEX, 0.6, (0, 0, 0), 2)
+    assert len(reader.detect(image[:992, :1376])) > 1000
+
+
+def test_second_look_reads_single_characters(reader: RapidOcrReader) -> None:
+    image = page(60, 300, ("1", 20, 40), ("-", 120, 40), ("7", 220, 40))
+    boxes = [(16, 12, 44, 48), (118, 20, 146, 44), (216, 12, 244, 48), (60, 10, 100, 50)]
+    quads = np.array([[(a, b), (c, b), (c, d), (a, d)] for a, b, c, d in boxes], float)
+    words = reader.read_quads(image, quads)
+    assert texts(words) == ["1", "-", "7"]
+    assert [word.quad[0][0] for word in words] == [16, 118, 216]
+
+
+def test_missing_weights_say_what_and_how(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(backend, "WEIGHTS", {"Det": "no_such.onnx"})
+    with pytest.raises(ModelNotFoundError, match=r"no_such\.onnx.*pip install"):
+        RapidOcrReader().read(page(40, 40))
+
+
+def test_missing_package_says_how_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
+    with pytest.raises(MissingDependencyError, match="rapidocr"):
+        RapidOcrReader().read(page(40, 40))

@@ -1,0 +1,28 @@
+"""Choosing a reader."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from tablerec.config import Settings
+from tablerec.errors import SettingsError
+from tablerec.ocr import make_reader
+
+
+def test_none_reads_nothing() -> None:
+    reader = make_reader(Settings(reader="none"))
+    image = np.zeros((20, 20, 3), np.uint8)
+    assert reader.read(image) == []
+    assert reader.read_quads(image, np.zeros((1, 4, 2))) == []
+
+
+@pytest.mark.parametrize("name", ["rapidocr", "paddlex", "paddlex:PP-OCRv5_mobile", "none"])
+def test_readers_are_made_without_loading_models(name: str) -> None:
+    assert make_reader(Settings(reader=name)).name == name.partition(":")[0]
+
+
+@pytest.mark.parametrize("name", ["tesseract", "", "RapidOCR", "rapidocr:x", "none:x"])
+def test_unknown_reader_lists_the_names(name: str) -> None:
+    with pytest.raises(SettingsError, match="choose rapidocr, paddlex, paddlex:FAMILY or none"):
+        make_reader(Settings(reader=name))

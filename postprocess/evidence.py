@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 import shapely
+from numpy.typing import NDArray
 
 from postprocess.boxes import Floats
 from postprocess.gaps import GapSettings, is_number, words_to_tokens
@@ -43,7 +44,7 @@ def explained_share(quads: Floats, words: Sequence[Word], frame: Rulings, *, num
         return 0.0
     boxes = tokens.boxes_xyxy
     middle = (boxes[:, :2] + boxes[:, 2:]) / 2
-    owner = np.full(n, -1)
+    owner = np.full(n, -1, np.int64)
     token, cell = shapely.STRtree(shapely.polygons(frame.to_upright(quads))).query(shapely.points(middle), "intersects")
     owner[token[::-1]] = cell[::-1]
     bad = owner < 0
@@ -54,8 +55,20 @@ def explained_share(quads: Floats, words: Sequence[Word], frame: Rulings, *, num
         beside &= (numeric[1:] | numeric[:-1]) & letters[1:] & letters[:-1]
     bad[1:] |= beside
     bad[:-1] |= beside
-    for index in np.unique(owner[numeric & (owner >= 0)]):
-        stacked = np.flatnonzero(numeric & (owner == index))
-        if len(np.unique(tokens.line[stacked])) > 1:
-            bad[stacked] = True
+    bad |= _in_missed_rows(owner, tokens.line, numeric)
     return float(1 - bad.mean())
+
+
+def _in_missed_rows(owner: NDArray[np.int64], line: NDArray[np.int64], numeric: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """``(T,)`` tokens on text lines that stack numbers in one cell, in all cells that hold several of these lines."""
+    missed = np.zeros(len(owner), bool)
+    stacked = {
+        int(i) for cell in np.unique(owner[numeric & (owner >= 0)])
+        for lines in [np.unique(line[numeric & (owner == cell)])] if len(lines) > 1 for i in lines
+    }  # fmt: skip
+    on_lines = np.isin(line, list(stacked))
+    for cell in np.unique(owner[on_lines & (owner >= 0)]):
+        inside = on_lines & (owner == cell)
+        if len(np.unique(line[inside])) > 1:
+            missed |= inside
+    return missed

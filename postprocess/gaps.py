@@ -32,6 +32,7 @@ class GapSettings:
 
     Args:
         token_gap: A wider gap inside a line of text may separate two columns.
+        least_gap: A narrower gap between two tokens is no gap.
         crossing_cost: Explained gaps that one cut token outweighs.
         min_gain: Explained gaps, less the cost of cut tokens, that a separator must bring.
         same_line: Tokens share a text line when their middles are closer than this.
@@ -39,6 +40,7 @@ class GapSettings:
     """
 
     token_gap: float = 0.9
+    least_gap: float = 0.15
     crossing_cost: float = 1.5
     min_gain: float = 0.9
     same_line: float = 0.5
@@ -171,10 +173,12 @@ def tokens_to_separators(tokens: Tokens, height: float, settings: GapSettings, f
     boxes = tokens.boxes_xyxy
     same = tokens.line[1:] == tokens.line[:-1]
     left, right = boxes[:-1, 2][same], boxes[1:, 0][same]
-    wide = right - left > 0.5 * settings.token_gap * height
-    left, right = left[wide], right[wide]
+    white = right - left > settings.least_gap * height
+    left, right = left[white], right[white]
     if not len(left):
         return np.sort(np.array(chosen))
+    # A narrow gap may be no more than a blank, so it says less than a wide one.
+    weight = np.minimum((right - left) / (settings.token_gap * height), 1.0)
     ends = np.unique(np.concatenate([left, right]))
     middles = (ends[:-1] + ends[1:]) / 2
     inset = 0.15 * height
@@ -184,10 +188,10 @@ def tokens_to_separators(tokens: Tokens, height: float, settings: GapSettings, f
     for x in chosen:
         open_gap &= ~((left <= x) & (right >= x))
     while open_gap.any():
-        gain = (hits & open_gap).sum(axis=1) - settings.crossing_cost * cuts
+        gain = hits @ (weight * open_gap) - settings.crossing_cost * cuts
         if gain.max() < settings.min_gain:
             break
-        best = np.flatnonzero(gain == gain.max())
+        best = np.flatnonzero(gain > gain.max() - 1e-9)
         # Equal neighbours form one white band; take the middle of the widest one.
         bands = np.split(best, np.flatnonzero(np.diff(best) > 1) + 1)
         band = max(bands, key=lambda b: ends[b[-1] + 1] - ends[b[0]])
@@ -248,9 +252,10 @@ def lines_to_rows(tokens: Tokens, columns: Ints, horizontal: Floats, settings: G
     bottom = np.array([boxes[tokens.line == i, 3].max() for i in range(n)])
     ruled, long_ruled = _ruled_between((top + bottom) / 2, boxes, horizontal)
     numbers = _numbers_by_line(tokens, columns)
+    close = _is_close(top, bottom, ruled, settings)
     joined = (
         _join_groups(~long_ruled, ruled, numbers, min_groups=3, even=True)
-        | _join_groups(_is_close(top, bottom, ruled, settings), ruled, numbers, min_groups=2, even=False)
+        | _join_groups(close & ~_same_columns(tokens, columns, close), ruled, numbers, min_groups=2, even=False)
         | _join_wrapped(tokens, columns, ruled, numbers)
         | _join_header(tokens, columns, np.diff((top + bottom) / 2), ruled, numbers)
     )
@@ -274,6 +279,14 @@ def _numbers_by_line(tokens: Tokens, columns: Ints) -> NDArray[np.bool_]:
     for line, (first, _), text in zip(tokens.line, columns, tokens.texts, strict=True):
         numbers[line, first] |= is_number(text)
     return numbers
+
+
+def _same_columns(tokens: Tokens, columns: Ints, close: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """``(n_lines - 1,)`` all true when most close lines fill the same columns: then they are rows, not wrapped text."""
+    filled = np.zeros((tokens.n_lines, int(columns[:, 1].max())), bool)
+    filled[tokens.line, columns[:, 0]] = True
+    same = (filled[1:] == filled[:-1]).all(axis=1) & (filled[1:].sum(axis=1) > 1)
+    return np.full(len(close), bool(close.any() and same[close].mean() > 0.5))
 
 
 def _join_groups(

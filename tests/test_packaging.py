@@ -41,7 +41,9 @@ def of_extra(requirements: list[Requirement], extra: str) -> dict[str, Requireme
     chosen = [
         requirement
         for requirement in requirements
-        if requirement.marker and requirement.marker.evaluate({"extra": extra})
+        if requirement.marker
+        and requirement.marker.evaluate({"extra": extra})
+        and not requirement.marker.evaluate({"extra": ""})
     ]
     return {normalized(requirement.name): requirement for requirement in chosen}
 

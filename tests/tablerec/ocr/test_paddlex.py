@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib.util
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -110,7 +109,7 @@ class TestInstalledPaddleX:
     """PaddleX's own detector and recogniser around networks of a few numbers."""
 
     @pytest.fixture(scope="class")
-    def reader(self, tmp_path_factory: pytest.TempPathFactory) -> Iterator[PaddleXReader]:
+    def reader(self, tmp_path_factory: pytest.TempPathFactory) -> PaddleXReader:
         """Return a reader whose detector sees dark pixels and whose recogniser sees an a and a b."""
         import paddle
 
@@ -138,7 +137,7 @@ class TestInstalledPaddleX:
         folder = tmp_path_factory.mktemp("models")
         self._save(Dark(), [None, 3, None, None], folder / "det", DETECTION)
         self._save(LeftA(), [None, 3, 48, None], folder / "rec", RECOGNITION)
-        yield PaddleXReader(
+        return PaddleXReader(
             "PP-OCRv5_mobile_det",
             "PP-OCRv5_mobile_rec",
             detection_dir=folder / "det",

@@ -71,12 +71,14 @@ def intersection_areas(boxes_a_xyxy: Floats, boxes_b_xyxy: Floats) -> Floats:
     a, b = boxes_a_xyxy[:, None], boxes_b_xyxy[None]
     width = np.minimum(a[..., 2], b[..., 2]) - np.maximum(a[..., 0], b[..., 0])
     height = np.minimum(a[..., 3], b[..., 3]) - np.maximum(a[..., 1], b[..., 1])
-    return np.clip(width, 0, None) * np.clip(height, 0, None)
+    shared: Floats = np.clip(width, 0, None) * np.clip(height, 0, None)
+    return shared
 
 
 def box_areas(boxes_xyxy: Floats) -> Floats:
     """``(N,)`` areas in square pixels; a box with negative sides has none."""
-    return np.prod(np.clip(boxes_xyxy[:, 2:] - boxes_xyxy[:, :2], 0, None), axis=1)
+    areas: Floats = np.prod(np.clip(boxes_xyxy[:, 2:] - boxes_xyxy[:, :2], 0, None), axis=1)
+    return areas
 
 
 def quad_angles(quads: Floats) -> Floats:
@@ -86,7 +88,8 @@ def quad_angles(quads: Floats) -> Floats:
     [45.0]
     """
     along = (quads[:, 1] + quads[:, 2]) - (quads[:, 0] + quads[:, 3])
-    return np.degrees(np.arctan2(along[:, 1], along[:, 0]))
+    degrees: Floats = np.degrees(np.arctan2(along[:, 1], along[:, 0]))
+    return degrees
 
 
 def rotate_points(points: Floats, degrees: float, center: tuple[float, float] = (0.0, 0.0)) -> Floats:

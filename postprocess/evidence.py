@@ -9,8 +9,8 @@ import shapely
 from numpy.typing import NDArray
 
 from postprocess.boxes import Floats
-from postprocess.gaps import GapSettings, is_number, words_to_tokens
 from postprocess.rulings import Rulings
+from postprocess.tokens import GapSettings, is_number, words_to_tokens
 from postprocess.words import Word
 
 

@@ -71,9 +71,18 @@ class Grid:
         for row, col, end_row, end_col in self.spans:
             taken[row:end_row, col:end_col] = True
         holes = np.argwhere(~taken)
-        boxes = np.column_stack(
-            [self.col_lines[holes[:, 1]], self.row_lines[holes[:, 0]], self.col_lines[holes[:, 1] + 1], self.row_lines[holes[:, 0] + 1]]
-        ) if len(holes) else as_boxes([])
+        boxes = (
+            np.column_stack(
+                [
+                    self.col_lines[holes[:, 1]],
+                    self.row_lines[holes[:, 0]],
+                    self.col_lines[holes[:, 1] + 1],
+                    self.row_lines[holes[:, 0] + 1],
+                ]
+            )
+            if len(holes)
+            else as_boxes([])
+        )
         quads = bend(boxes_to_quads(boxes), self.slopes)
         return [Cell(int(r), int(c), quad=array_to_quad(quad)) for (r, c), quad in zip(holes, quads, strict=True)]
 
@@ -120,7 +129,9 @@ def quads_to_grid(quads: ArrayLike, scores: ArrayLike | None = None, settings: G
     spans, row_lines, col_lines = _without_unused_lines(spans, row_lines, col_lines)
     alignment = _alignment(boxes[kept], spans, row_lines, col_lines)
     order = np.lexsort([spans[:, 1], spans[:, 0]])
-    return Grid(kept[order], spans[order], tuple(sorted(dropped)), boxes, row_lines, col_lines, alignment[order], slopes)
+    return Grid(
+        kept[order], spans[order], tuple(sorted(dropped)), boxes, row_lines, col_lines, alignment[order], slopes
+    )
 
 
 def estimate_slopes(quads: Floats) -> tuple[float, float]:
@@ -258,7 +269,9 @@ def _without_copies(
     place = np.empty(len(rank), np.int64)
     place[rank] = np.arange(len(rank))
     worst = np.where(place[first] > place[second], first, second)
-    for one, two, loser in sorted(zip(first[clash], second[clash], worst[clash], strict=True), key=lambda t: place[t[2]]):
+    for one, two, loser in sorted(
+        zip(first[clash], second[clash], worst[clash], strict=True), key=lambda t: place[t[2]]
+    ):
         winner = two if loser == one else one
         if int(winner) not in gone:
             gone.setdefault(int(loser), f"it lies on cell {int(winner)}, which has a better score")
@@ -297,6 +310,9 @@ def _alignment(boxes: Floats, spans: Ints, row_lines: Floats, col_lines: Floats)
     """1 minus the mean distance of a cell's edges from their lines, in cell sizes."""
     if not len(boxes):
         return np.zeros(0)
-    target = np.column_stack([col_lines[spans[:, 1]], row_lines[spans[:, 0]], col_lines[spans[:, 3]], row_lines[spans[:, 2]]])
+    target = np.column_stack(
+        [col_lines[spans[:, 1]], row_lines[spans[:, 0]], col_lines[spans[:, 3]], row_lines[spans[:, 2]]]
+    )
     size = np.tile(boxes[:, 2:] - boxes[:, :2], 2)
-    return np.clip(1 - (np.abs(boxes - target) / size).mean(axis=1), 0, 1)
+    alignment: Floats = np.clip(1 - (np.abs(boxes - target) / size).mean(axis=1), 0, 1)
+    return alignment

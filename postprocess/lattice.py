@@ -48,7 +48,9 @@ class Lattice:
     walls_v: Floats
 
 
-def rulings_to_areas(rulings: Rulings, settings: RulingSettings | None = None, *, whole: bool = False) -> list[RuledArea]:
+def rulings_to_areas(
+    rulings: Rulings, settings: RulingSettings | None = None, *, whole: bool = False
+) -> list[RuledArea]:
     """Group rulings that touch and find the cells of each group.
 
     Args:
@@ -79,9 +81,7 @@ def rulings_to_areas(rulings: Rulings, settings: RulingSettings | None = None, *
     return sorted(areas, key=lambda area: (area.box_xyxy[1], area.box_xyxy[0]))
 
 
-def segments_to_lattice(
-    horizontal: Floats, vertical: Floats, text_height: float, settings: RulingSettings
-) -> Lattice:
+def segments_to_lattice(horizontal: Floats, vertical: Floats, text_height: float, settings: RulingSettings) -> Lattice:
     """Lines and walls of segments that belong together."""
     merge = settings.merge_distance * text_height
     if len(horizontal) == 0 and len(vertical) == 0:
@@ -89,8 +89,12 @@ def segments_to_lattice(
     both = np.vstack([horizontal, vertical])
     x0, y0 = both[:, :2].min(axis=0)
     x1, y1 = both[:, 2:].max(axis=0)
-    xs, column_of = _lines((vertical[:, 0] + vertical[:, 2]) / 2, vertical[:, 3] - vertical[:, 1], merge, x0, x1, text_height)
-    ys, row_of = _lines((horizontal[:, 1] + horizontal[:, 3]) / 2, horizontal[:, 2] - horizontal[:, 0], merge, y0, y1, text_height)
+    xs, column_of = _lines(
+        (vertical[:, 0] + vertical[:, 2]) / 2, vertical[:, 3] - vertical[:, 1], merge, x0, x1, text_height
+    )
+    ys, row_of = _lines(
+        (horizontal[:, 1] + horizontal[:, 3]) / 2, horizontal[:, 2] - horizontal[:, 0], merge, y0, y1, text_height
+    )
     walls_h = _coverage(horizontal[:, [0, 2]], row_of, len(ys), xs, merge)
     walls_v = _coverage(vertical[:, [1, 3]], column_of, len(xs), ys, merge).T
     return Lattice(xs, ys, walls_h, walls_v)
@@ -144,7 +148,9 @@ def lattice_to_boxes(lattice: Lattice, settings: RulingSettings) -> tuple[Floats
         rows, cols = np.nonzero(label == index)
         if len(rows):
             rectangles += _cut(label == index, wall_h, wall_v, rows.min(), cols.min(), rows.max() + 1, cols.max() + 1)
-    boxes = as_boxes([[lattice.xs[c0], lattice.ys[r0], lattice.xs[c1], lattice.ys[r1]] for r0, c0, r1, c1 in rectangles])
+    boxes = as_boxes(
+        [[lattice.xs[c0], lattice.ys[r0], lattice.xs[c1], lattice.ys[r1]] for r0, c0, r1, c1 in rectangles]
+    )
     scores = np.array([_drawn_share(lattice, *rectangle) for rectangle in rectangles])
     return boxes, scores
 

@@ -8,8 +8,8 @@ import numpy as np
 import shapely
 
 from postprocess.boxes import Floats, as_quads
-from postprocess.gaps import GapSettings, Tokens, words_to_tokens
 from postprocess.rulings import Rulings
+from postprocess.tokens import GapSettings, Tokens, words_to_tokens
 from postprocess.words import Word
 
 
@@ -61,7 +61,9 @@ def _tabular_runs(tokens: Tokens, height: float) -> list[tuple[float, float]]:
             runs[-1].append(index)
         else:
             runs.append([index])
-    return [(tops[run[0]], bottoms[run[-1]]) for run in runs if len(run) >= 2 and len(run) > 0.5 * (run[-1] - run[0] + 1)]
+    return [
+        (tops[run[0]], bottoms[run[-1]]) for run in runs if len(run) >= 2 and len(run) > 0.5 * (run[-1] - run[0] + 1)
+    ]
 
 
 def _is_prose(boxes: Floats, height: float) -> bool:

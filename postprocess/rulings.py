@@ -203,7 +203,8 @@ def _runs(mask: Mask, length: int, thickness: int, min_drawn: float) -> Floats:
     share = np.bincount(label.ravel(), drawn.ravel(), count)[1:] / np.maximum(area, 1)
     # A slightly bent line is taller than it is thick, so judge the mean thickness.
     flat = (area <= (thickness + 1) * width) & (height <= np.maximum(width / 4, thickness + 1))
-    return np.column_stack([x, y, x + width, y + height])[flat & (share >= min_drawn)].astype(np.float64)
+    boxes: Floats = np.column_stack([x, y, x + width, y + height])[flat & (share >= min_drawn)].astype(np.float64)
+    return boxes
 
 
 def _fill_borders(gray: Gray, contrast: int) -> list[Mask]:
@@ -225,4 +226,5 @@ def _without_letters(segments: Floats, words_xyxy: Floats) -> Floats:
     starts = np.maximum(segments[:, None, 0], words_xyxy[:, 0] - slack)
     ends = np.minimum(segments[:, None, 2], words_xyxy[:, 2] + slack)
     covered = (np.clip(ends - starts, 0, None) * through).sum(axis=1)
-    return segments[covered < 0.8 * (segments[:, 2] - segments[:, 0])]
+    kept: Floats = segments[covered < 0.8 * (segments[:, 2] - segments[:, 0])]
+    return kept

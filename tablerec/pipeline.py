@@ -16,8 +16,7 @@ from tablerec.ocr import TextReader, make_reader
 from tablerec.result import Dropped, Page, PageImage, Result
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
+    pass
 
 
 class Recognizer:
@@ -30,7 +29,11 @@ class Recognizer:
     """
 
     def __init__(
-        self, settings: Settings | None = None, *, detector: CellDetector | None = None, reader: TextReader | None = None
+        self,
+        settings: Settings | None = None,
+        *,
+        detector: CellDetector | None = None,
+        reader: TextReader | None = None,
     ) -> None:
         self.settings = settings or Settings()
         self.detector = detector or make_detector(self.settings)

@@ -36,16 +36,18 @@ class TextReader(Protocol):
         ...
 
     def read_quads(self, image: Image, quads: NDArray[np.floating]) -> list[Word]:
-        """Take a second look at places that hold ink, without searching for text.
+        """Take a second look at cells in which ``read`` saw nothing, without searching for text.
+
+        Detectors of text miss single characters. Cells without ink cost next to nothing.
 
         Args:
             image: ``(height, width, 3)`` uint8, BGR.
-            quads: ``(N, 4, 2)`` corners TL, TR, BR, BL in pixels, each around one line of text
-                and close to its ink.
+            quads: ``(N, 4, 2)`` corners TL, TR, BR, BL in pixels, each around at most one line of
+                text with ground around it; rulings along the sides do not matter.
 
         Returns:
-            A word for each quad in which text was seen, in the order of the quads. Its corners
-            are those of the quad, turned into reading direction where the text runs upwards or downwards.
+            A word for each quad in which text was seen, in the order of the quads. Its corners are
+            around its ink, in reading direction.
         """
         ...
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from postprocess.words import CharSpans, Word
+from tablerec.ocr.ink import crop_to_ink, inner_quad
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -26,9 +27,9 @@ FIRST_PIXELS = 2e6
 """Pixels of the detector's input up to which it is cheap: a table of a page at 150 dpi in full."""
 MOST_PIXELS = 8e6
 """Pixels of its input for small text; the time and the memory it takes grow with them."""
-SMALL_LINE = 20.0
+SMALL_LINE = 18.0
 """Height of a found line, in pixels of the detector's input, below which text is missed."""
-GOOD_LINE = 40.0
+GOOD_LINE = 36.0
 """Height from which nothing is gained: lines set close together are told apart."""
 TALL = 1.5
 """A box this many times as high as wide may be a line that runs upwards or downwards."""
@@ -62,13 +63,19 @@ class LineReader(ABC):
 
     def read(self, image: Image) -> list[Word]:
         """See ``TextReader``."""
-        return self.read_quads(image, find_lines(self, image))
+        quads = find_lines(self, image)
+        return read_crops(self, [quad_to_crop(image, quad) for quad in quads], quads)
 
     def read_quads(self, image: Image, quads: NDArray[np.floating]) -> list[Word]:
         """See ``TextReader``."""
-        if len(quads) == 0 or image.size == 0:
-            return []
-        return read_lines(self, image, np.asarray(quads, np.float32))
+        crops, places = [], []
+        for quad in np.asarray(quads, np.float32) if image.size else ():
+            crop = quad_to_crop(image, quad)
+            ink = crop_to_ink(crop)
+            if ink is not None:
+                crops.append(ink.crop)
+                places.append(inner_quad(quad, ink.box_xyxy, (crop.shape[1], crop.shape[0])))
+        return read_crops(self, crops, np.array(places, np.float32).reshape(-1, 4, 2))
 
 
 def find_lines(reader: LineReader, image: Image) -> Quads:
@@ -96,23 +103,30 @@ def find_lines(reader: LineReader, image: Image) -> Quads:
     return quads[_sides(quads).min(axis=1) >= 1]
 
 
-def read_lines(reader: LineReader, image: Image, quads: Quads) -> list[Word]:
-    """Read the text in each quad; a tall one in the three directions it may run, of which the best counts.
+def read_crops(reader: LineReader, crops: Sequence[Image], quads: Quads) -> list[Word]:
+    """Read crops; a tall one in the three directions its text may run, of which the best counts.
 
-    A tall box may hold a line that runs upwards or downwards, or a single narrow character: turned,
-    a ``1`` reads as a dash.
+    A tall box may hold a line that runs upwards or downwards, or a single narrow character: a ``1``
+    reads as a dash when it is turned, so a turned reading needs two characters.
+
+    Args:
+        reader: Whose ``recognize`` reads.
+        crops: Pictures of a line each.
+        quads: ``(N, 4, 2)`` where they come from.
+
+    Returns:
+        A word for each crop in which text was seen.
     """
-    crops, owners = [], []
-    for index, quad in enumerate(quads):
-        crop = quad_to_crop(image, quad)
-        is_tall = crop.shape[0] >= TALL * crop.shape[1]
+    turned, owners = [], []
+    for index, crop in enumerate(crops):
         # np.rot90 turns against the clock: once for text that runs downwards, three times for upwards.
-        for turns in (0, 1, 3) if is_tall else (0,):
-            crops.append(np.ascontiguousarray(np.rot90(crop, turns)))
+        for turns in (0, 1, 3) if crop.shape[0] >= TALL * crop.shape[1] else (0,):
+            turned.append(np.ascontiguousarray(np.rot90(crop, turns)))
             owners.append((index, turns))
     best: dict[int, tuple[Line, int]] = {}
-    for (index, turns), line in zip(owners, reader.recognize(crops), strict=True):
-        if line.text.strip() and (index not in best or line.score > best[index][0].score):
+    for (index, turns), line in zip(owners, reader.recognize(turned) if turned else (), strict=True):
+        n_chars = len(line.text.strip())
+        if n_chars > (turns > 0) and (index not in best or line.score > best[index][0].score):
             best[index] = (line, turns)
     return [_line_to_word(line, np.roll(quads[index], -turns, axis=0)) for index, (line, turns) in sorted(best.items())]
 

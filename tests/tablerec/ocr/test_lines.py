@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tablerec.ocr import lines
-from tablerec.ocr.lines import Line, LineReader, centers_to_spans, find_lines, quad_to_crop
+from tablerec.ocr.lines import Line, LineReader, centers_to_spans, find_lines, quad_to_crop, read_crops
 from tablerec.result import Image
 
 
@@ -71,7 +71,7 @@ def test_low_lines_are_looked_at_again_enlarged() -> None:
     reader = InkReader()
     find_lines(reader, page(65, 250, (10, 10, 60, 18), (10, 30, 60, 38)))
     first, second = (width - 2 * lines.MARGIN for width, _ in reader.sizes_wh)
-    assert second / first == pytest.approx(lines.GOOD_LINE / 8, rel=0.15)
+    assert second / first == pytest.approx(lines.SMALL_LINE / 8, rel=0.15)
 
 
 def test_high_lines_are_looked_at_once() -> None:
@@ -99,20 +99,27 @@ def test_text_at_the_edge_gets_a_margin_of_the_ground() -> None:
 
 @pytest.mark.parametrize(
     ("dark_end", "first_corner"),
-    [((10, 10, 20, 30), 1), ((10, 50, 20, 70), 3)],
+    [((0, 0, 10, 20), 1), ((0, 40, 10, 60), 3)],
     ids=["runs downwards", "runs upwards"],
 )
 def test_tall_box_is_read_in_its_best_direction(dark_end: tuple[int, int, int, int], first_corner: int) -> None:
     quad = np.float32([[10, 10], [20, 10], [20, 70], [10, 70]])
-    (word,) = InkReader().read_quads(page(80, 40, dark_end), quad[None])
+    (word,) = read_crops(InkReader(), [page(60, 10, dark_end)], quad[None])
     assert float(word.text) > 0.6
-    assert word.quad[0] == tuple(quad[first_corner])
     assert word.quad == tuple(map(tuple, np.roll(quad, -first_corner, axis=0).tolist()))
 
 
-def test_words_keep_the_order_of_the_quads() -> None:
+def test_narrow_character_is_no_dash() -> None:
+    reader = InkReader()
+    answers = [Line("1", 0.6), Line("-", 0.9), Line("-", 0.9)]
+    reader.recognize = lambda crops: answers  # type: ignore[method-assign]
+    (word,) = read_crops(reader, [page(20, 6)], np.zeros((1, 4, 2), np.float32))
+    assert word.text == "1"
+
+
+def test_words_keep_the_order_of_the_quads_and_lie_around_the_ink() -> None:
     boxes = [(5, 5, 25, 15), (40, 5, 60, 15), (5, 25, 25, 35)]
-    quads = np.float32([[[a, b], [c, b], [c, d], [a, d]] for a, b, c, d in boxes[::-1]])
+    quads = np.float32([[[a - 3, b - 3], [c + 3, b - 3], [c + 3, d + 3], [a - 3, d + 3]] for a, b, c, d in boxes[::-1]])
     words = InkReader().read_quads(page(50, 80, *boxes), quads)
     assert [word.quad[0] for word in words] == [(5, 25), (40, 5), (5, 5)]
 
@@ -122,8 +129,7 @@ def test_blank_answers_are_no_words_and_ends_are_trimmed() -> None:
     spans = ((0.0, 0.2), (0.2, 0.4), (0.4, 0.6), (0.6, 1.0))
     answers = [Line("  ", 0.9), Line(" ab ", 1.2, spans), Line("", 0.0)]
     reader.recognize = lambda crops: answers  # type: ignore[method-assign]
-    quads = np.tile(np.float32([[0, 0], [9, 0], [9, 9], [0, 9]]), (3, 1, 1))
-    (word,) = reader.read_quads(page(9, 9), quads)
+    (word,) = read_crops(reader, [page(9, 9)] * 3, np.zeros((3, 4, 2), np.float32))
     assert (word.text, word.score, word.char_spans) == ("ab", 1.0, spans[1:3])
 
 

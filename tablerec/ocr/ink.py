@@ -1,0 +1,97 @@
+"""Ink: the part of a cell that is neither ground nor ruling, for readers that need a close crop."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from tablerec.result import Image
+
+LEAST_CONTRAST = 40
+"""Difference to the ground, of 255, below which nothing is taken for ink: shades and noise stay below it."""
+RULING = 0.6
+"""A stroke at the border of the crop this long, as a share of the side, is a ruling."""
+PAD = 0.3
+"""Ground laid around the ink, as a share of the height of its text."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ink:
+    """The ink in a crop.
+
+    Args:
+        box_xyxy: Box around it in pixels of the crop.
+        crop: The ink with ground around it.
+    """
+
+    box_xyxy: tuple[int, int, int, int]
+    crop: Image
+
+
+def crop_to_ink(crop: Image) -> Ink | None:
+    """Find the ink in a crop of a cell, without the rulings at its border.
+
+    Args:
+        crop: ``(h, w, 3)`` uint8, a cell with ground around its text.
+
+    Returns:
+        The ink, or None where there is none.
+
+    >>> cell = np.full((30, 80, 3), 255, np.uint8)
+    >>> cell[10:20, 40:44] = cell[:, :2] = 0
+    >>> crop_to_ink(cell).box_xyxy
+    (40, 10, 44, 20)
+    >>> crop_to_ink(cell[:, :30]) is None
+    True
+    """
+    import cv2
+
+    height, width = crop.shape[:2]
+    ground = np.median(crop.reshape(-1, 3), axis=0)
+    difference = np.abs(crop - ground).max(axis=2)
+    if difference.max() < LEAST_CONTRAST:
+        return None
+    mask = (difference > max(LEAST_CONTRAST, difference.max() / 3)).astype(np.uint8)
+    parts = cv2.connectedComponentsWithStats(mask, connectivity=8)[2][1:, :4]
+    boxes = np.column_stack([parts[:, :2], parts[:, :2] + parts[:, 2:]])
+    at_border = (boxes[:, :2] <= 1).any(axis=1) | (boxes[:, 2:] >= [width - 1, height - 1]).any(axis=1)
+    boxes = boxes[~(at_border & (parts[:, 2:] >= RULING * np.array([width, height])).any(axis=1))]
+    if len(boxes) == 0:
+        return None
+    x0, y0 = boxes[:, :2].min(axis=0).tolist()
+    x1, y1 = boxes[:, 2:].max(axis=0).tolist()
+    # A dash alone does not tell the height of the text: its width does, within reason.
+    widest = int((boxes[:, 2] - boxes[:, 0]).max())
+    line = max(y1 - y0, min(widest, 3 * (y1 - y0)))
+    pad = round(PAD * line) + 1
+    above = pad + (line - (y1 - y0)) // 2
+    color = [float(value) for value in ground]
+    framed = cv2.copyMakeBorder(crop[y0:y1, x0:x1], above, above, pad, pad, cv2.BORDER_CONSTANT, value=color)
+    return Ink((x0, y0, x1, y1), np.asarray(framed, np.uint8))
+
+
+def inner_quad(
+    quad: NDArray[np.floating], box_xyxy: tuple[int, int, int, int], size_wh: tuple[int, int]
+) -> NDArray[np.float64]:
+    """Take a box in the straightened crop of a quad back into the picture.
+
+    Args:
+        quad: ``(4, 2)`` corners TL, TR, BR, BL in pixels of the picture.
+        box_xyxy: Box in pixels of the crop.
+        size_wh: Width and height of the crop.
+
+    Returns:
+        ``(4, 2)`` corners in pixels of the picture.
+
+    >>> inner_quad(np.array([[10, 10], [30, 10], [30, 20], [10, 20]]), (5, 0, 15, 10), (20, 10)).tolist()
+    [[15.0, 10.0], [25.0, 10.0], [25.0, 20.0], [15.0, 20.0]]
+    """
+    x0, y0, x1, y1 = box_xyxy
+    u, v = np.array([x0, x1, x1, x0])[:, None] / size_wh[0], np.array([y0, y0, y1, y1])[:, None] / size_wh[1]
+    top, bottom = quad[0] * (1 - u) + quad[1] * u, quad[3] * (1 - u) + quad[2] * u
+    return np.asarray(top * (1 - v) + bottom * v, np.float64)

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from postprocess.boxes import Floats, array_to_quad, as_boxes, as_quads, boxes_to_quads, quads_to_boxes
+from postprocess.errors import SettingsError
 from postprocess.table import Cell, Quad
 
 Ints = NDArray[np.int64]
@@ -33,6 +34,10 @@ class GridSettings:
 
     merge_share: float = 0.45
     overlap_share: float = 0.5
+
+    def __post_init__(self) -> None:
+        if not 0 < self.merge_share < 0.5 or not 0 < self.overlap_share <= 1:
+            raise SettingsError(f"{self}: merge_share lies between 0 and 0.5, overlap_share between 0 and 1")
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,7 +175,9 @@ def _slope(hull: Floats, middles: Floats) -> float:
     order = np.argsort(hull[:, 0])
     hull, middles = hull[order], middles[order]
     rises = []
-    for index, (x0, y0, x1, y1) in enumerate(hull):
+    # The median of a hundred neighbours is as good as that of all.
+    for index in range(0, len(hull), max(len(hull) // 120, 1)):
+        x0, y0, x1, y1 = hull[index]
         first = int(np.searchsorted(hull[:, 0], x1 - 0.2 * (x1 - x0)))
         others = hull[first : first + 60]
         shared = np.minimum(y1, others[:, 3]) - np.maximum(y0, others[:, 1])
@@ -187,8 +194,7 @@ def intervals_to_spans(intervals: Floats, merge_share: float) -> tuple[Ints, Flo
     """Lines of one axis, and the lines between which each cell lies.
 
     Both ends of all intervals are sorted; neighbours grow together, nearest
-    first, while they are close for the size of their cells and as long as no
-    cell would have both ends on one line.
+    first, while they are close for the size of their cells.
 
     Args:
         intervals: ``(N, 2)`` start and end of each cell along the axis.
@@ -207,38 +213,34 @@ def intervals_to_spans(intervals: Floats, merge_share: float) -> tuple[Ints, Flo
     position = intervals.T.ravel()
     size = np.tile(intervals[:, 1] - intervals[:, 0], 2)
     is_end = np.repeat([False, True], n)
-    cell = np.tile(np.arange(n), 2)
     order = np.lexsort([is_end, position])
-    position, size, cell = position[order], size[order], cell[order]
-    line = _grow(position, size, cell, merge_share)
+    position, size = position[order], size[order]
+    line = _grow(position, size, merge_share)
     lines = np.bincount(line, position) / np.bincount(line)
     of_end = np.empty(2 * n, np.int64)
     of_end[order] = line
     return of_end.reshape(2, n).T.copy(), lines
 
 
-def _grow(position: Floats, size: Floats, cell: Ints, merge_share: float) -> Ints:
-    """Number of the line of each sorted edge."""
+def _grow(position: Floats, size: Floats, merge_share: float) -> Ints:
+    """Number of the line of each sorted edge.
+
+    A line is narrower than each of its cells (twice ``merge_share`` is below
+    1), so the two ends of one cell never meet on it.
+    """
     gaps = np.diff(position)
-    # A run of edges is known by its two ends: first[its last edge] and last[its first edge].
-    first, last = np.arange(len(position)), np.arange(len(position))
     cut = np.ones(len(gaps), bool)
-    smallest = size.copy()
-    members: list[set[int]] = [{int(c)} for c in cell]
-    for index in np.argsort(gaps, kind="stable"):
-        a, b = int(first[index]), int(index) + 1
-        limit = merge_share * min(smallest[a], smallest[b])
-        if gaps[index] > limit or position[last[b]] - position[a] > 2 * limit:
+    # A run of edges is known by its two ends: first[its last edge] and last[its first edge].
+    first, last = list(range(len(position))), list(range(len(position)))
+    at, smallest = position.tolist(), size.tolist()
+    for index in np.argsort(gaps, kind="stable").tolist():
+        a, b = first[index], index + 1
+        least = min(smallest[a], smallest[b])
+        if at[b] - at[index] > merge_share * least or at[last[b]] - at[a] > 2 * merge_share * least:
             continue
-        small, large = (members[a], members[b]) if len(members[a]) < len(members[b]) else (members[b], members[a])
-        if not small.isdisjoint(large):
-            continue
-        large |= small
-        end = int(last[b])
-        members[a] = large
-        smallest[a] = min(smallest[a], smallest[b])
-        last[a] = end
-        first[end] = a
+        smallest[a] = least
+        first[last[b]] = a
+        last[a] = last[b]
         cut[index] = False
     return np.concatenate([[0], np.cumsum(cut)]).astype(np.int64)
 

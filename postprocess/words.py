@@ -242,26 +242,26 @@ def words_to_text(words: Sequence[Word]) -> str:
 
 def words_to_lines(words: Sequence[Word]) -> list[list[Word]]:
     """Lines of words from top to bottom, each from left to right, seen in reading direction."""
-    if not words:
-        return []
-    corners = quads_to_array([word.quad for word in words])
-    along = (corners[:, 1] - corners[:, 0]).sum(axis=0)
-    length = float(np.hypot(*along))
-    across_x, across_y = (-along[1] / length, along[0] / length) if length else (0.0, 1.0)
-    height = corners @ np.array([across_x, across_y])
-    reach = corners @ np.array([across_y, -across_x])
-    top, bottom, start = height.min(axis=1), height.max(axis=1), reach.min(axis=1)
-    middle = (top + bottom) / 2
-    lines: list[list[int]] = []
-    for index in np.argsort(middle, kind="stable").tolist():
+    # Plain floats: a cell has a handful of words, for which arrays cost more than they save.
+    along_x = sum(word.quad[1][0] - word.quad[0][0] for word in words)
+    along_y = sum(word.quad[1][1] - word.quad[0][1] for word in words)
+    length = (along_x**2 + along_y**2) ** 0.5
+    x, y = (along_x / length, along_y / length) if length else (1.0, 0.0)
+    placed = []
+    for word in words:
+        heights = [b * x - a * y for a, b in word.quad]
+        top, bottom = min(heights), max(heights)
+        placed.append(((top + bottom) / 2, bottom - top, min(a * x + b * y for a, b in word.quad), word))
+    placed.sort(key=lambda item: item[0])
+    lines: list[list[tuple[float, float, float, Word]]] = []
+    for item in placed:
         line = lines[-1] if lines else []
-        line_middle = sum(middle[i] for i in line) / len(line) if line else -np.inf
-        size = min([bottom[index] - top[index], *(bottom[i] - top[i] for i in line)])
-        if line and middle[index] - line_middle < 0.5 * size:
-            line.append(index)
+        mean = sum(other[0] for other in line) / len(line) if line else 0.0
+        if line and item[0] - mean < 0.5 * min(item[1], *(other[1] for other in line)):
+            line.append(item)
         else:
-            lines.append([index])
-    return [[words[i] for i in sorted(line, key=lambda i: start[i])] for line in lines]
+            lines.append([item])
+    return [[item[3] for item in sorted(line, key=lambda item: item[2])] for line in lines]
 
 
 def _join(texts: Sequence[str]) -> str:

@@ -1,0 +1,66 @@
+"""Time from boxes and words to HTML, by stage: ``python tests/benchmarks/benchmark_grid.py``.
+
+A table of 40 x 25 = 1,000 cells with three words each, and one of 5,000 cells.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+import numpy as np
+
+from postprocess.boxes import boxes_to_quads
+from postprocess.export.html import table_to_html
+from postprocess.headers import mark_headers
+from postprocess.words import Word, words_to_table
+from tablerec.detect import Detection
+from tablerec.pipeline import detection_to_table
+
+
+def make_table(n_rows: int, n_cols: int) -> tuple[Detection, list[Word]]:
+    """Cells of 60 x 20 pixels with 2 pixels of jitter, and three words in each."""
+    random = np.random.default_rng(0)
+    row, col = np.divmod(np.arange(n_rows * n_cols), n_cols)
+    boxes = np.column_stack([col * 60, row * 20, col * 60 + 60, row * 20 + 20]) + random.uniform(-2, 2, (len(row), 4))
+    words = [
+        Word(f"{k}.{w}", ((x, y), (x + 15.0, y), (x + 15.0, y + 10.0), (x, y + 10.0)))
+        for k, (r, c) in enumerate(zip(row.tolist(), col.tolist(), strict=True))
+        for w, (x, y) in enumerate((c * 60.0 + 4 + 18 * i, r * 20.0 + 5) for i in range(3))
+    ]
+    return Detection(boxes_to_quads(boxes), np.ones(len(boxes)), "benchmark"), words
+
+
+def best_of(call: Callable[[], object], repeats: int = 7) -> float:
+    """Least time of several calls, in milliseconds."""
+    times = []
+    for _ in range(repeats):
+        started = time.perf_counter()
+        call()
+        times.append(time.perf_counter() - started)
+    return 1000 * min(times)
+
+
+def main() -> None:
+    """Print one line a stage."""
+    for n_rows, n_cols in ((40, 25), (200, 25)):
+        detection, words = make_table(n_rows, n_cols)
+        table, _ = detection_to_table(detection)
+        filled, unplaced = words_to_table(table, words)
+        headed = mark_headers(filled)
+        assert table.shape == (n_rows, n_cols)
+        assert not unplaced
+        stages = {
+            "boxes to grid": lambda detection=detection: detection_to_table(detection),
+            "words to cells": lambda table=table, words=words: words_to_table(table, words),
+            "headers": lambda filled=filled: mark_headers(filled),
+            "HTML": lambda headed=headed: table_to_html(headed),
+        }
+        times = {name: best_of(call) for name, call in stages.items()}
+        print(f"{len(table)} cells, {len(words)} words")
+        for name, milliseconds in {**times, "together": sum(times.values())}.items():
+            print(f"  {name:16s}{milliseconds:8.1f} ms")
+
+
+if __name__ == "__main__":
+    main()

@@ -17,6 +17,7 @@ def tokens_to_separators(tokens: Tokens, height: float, settings: GapSettings, f
         settings: Tolerances.
         forced: Positions of vertical rulings, taken as they are.
 
+    >>> from postprocess.boxes import as_boxes
     >>> boxes = as_boxes([[0, 0, 30, 10], [50, 0, 70, 10], [0, 20, 40, 30], [55, 20, 70, 30]])
     >>> tokens = Tokens(boxes, ("a", "1", "b", "2"), np.array([0, 0, 1, 1]))
     >>> tokens_to_separators(tokens, 10.0, GapSettings()).tolist()

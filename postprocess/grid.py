@@ -119,6 +119,8 @@ def quads_to_grid(quads: ArrayLike, scores: ArrayLike | None = None, settings: G
     """
     settings = settings or GridSettings()
     corners = as_quads(quads)
+    # NaN passes through the arithmetic without a warning, infinity does not.
+    corners = np.where(np.isfinite(corners).all(axis=(1, 2), keepdims=True), corners, np.nan)
     weights = np.ones(len(corners)) if scores is None else np.asarray(scores, np.float64)
     slopes = estimate_slopes(corners)
     boxes = straighten(corners, slopes)
@@ -171,10 +173,10 @@ def bend(points: Floats, slopes: tuple[float, float]) -> Floats:
 
 
 def _slope(hull: Floats, middles: Floats) -> float:
-    """Median rise per pixel from a cell to its next neighbour of the same height on the right."""
+    """Rise per pixel from a cell to its next neighbour of the same height on the right: the weighted median."""
     order = np.argsort(hull[:, 0])
     hull, middles = hull[order], middles[order]
-    rises = []
+    rises, steps = [], []
     # The median of a hundred neighbours is as good as that of all.
     for index in range(0, len(hull), max(len(hull) // 120, 1)):
         x0, y0, x1, y1 = hull[index]
@@ -186,7 +188,13 @@ def _slope(hull: Floats, middles: Floats) -> float:
             step = middles[first + int(alike.argmax())] - middles[index]
             if step[0] > 0:
                 rises.append(step[1] / step[0])
-    slope = float(np.median(rises)) if len(rises) >= 3 else 0.0
+                steps.append(step[0])
+    if len(rises) < 3:
+        return 0.0
+    # A long step says more about the slope than a short one with the same jitter.
+    order = np.argsort(rises)
+    middle = np.searchsorted(np.cumsum(np.array(steps)[order]), sum(steps) / 2)
+    slope = float(rises[order[middle]])
     return slope if abs(slope) > 1e-4 else 0.0
 
 

@@ -65,7 +65,7 @@ def rulings_to_areas(
     >>> page = np.full((80, 120), 255, np.uint8)
     >>> for y in (10, 40, 70): page[y, 10:111] = 0
     >>> for x in (10, 60, 110): page[10:71, x] = 0
-    >>> [area] = rulings_to_areas(image_to_rulings(page, text_height=10))
+    >>> [area] = rulings_to_areas(image_to_rulings(page))
     >>> area.quads.shape
     (4, 4, 2)
     """

@@ -8,6 +8,7 @@ import numpy as np
 import shapely
 
 from postprocess.boxes import Floats, as_quads
+from postprocess.columns import tokens_to_separators
 from postprocess.rulings import Rulings
 from postprocess.tokens import GapSettings, Tokens, words_to_tokens
 from postprocess.words import Word
@@ -26,8 +27,9 @@ def words_inside(words: Sequence[Word], quads: Floats) -> list[Word]:
 def words_to_regions(words: Sequence[Word], frame: Rulings) -> list[list[Word]]:
     """Groups of words that look like tables, from top to bottom.
 
-    A table is a run of text lines of which most hold several tokens; running
-    text has one token a line, and columns of prose are wider than they are apart.
+    A table is a run of text lines that hold several tokens, in columns that
+    hold: few tokens lie across a separator, and few gaps lie off all of them.
+    Running text has one long token a line, several columns of it have several.
 
     Args:
         words: Words outside all ruled tables.
@@ -36,38 +38,55 @@ def words_to_regions(words: Sequence[Word], frame: Rulings) -> list[list[Word]]:
     tokens = words_to_tokens(words, frame, GapSettings())
     if tokens.n_lines < 2:
         return []
-    runs = _tabular_runs(tokens, frame.text_height)
     middles = frame.to_upright(as_quads([word.quad for word in words]).mean(axis=1))[:, 1]
     regions = []
-    for top, bottom in runs:
-        region = [word for word, y in zip(words, middles, strict=True) if top <= y <= bottom]
-        regions.append(region)
+    for first, last in _tabular_runs(tokens, frame.text_height):
+        inside = tokens.select((tokens.line >= first) & (tokens.line <= last))
+        if column_support(inside, frame.text_height) >= _MIN_SUPPORT:
+            top, bottom = inside.boxes_xyxy[:, 1].min(), inside.boxes_xyxy[:, 3].max()
+            regions.append([word for word, y in zip(words, middles, strict=True) if top <= y <= bottom])
     return regions
 
 
-def _tabular_runs(tokens: Tokens, height: float) -> list[tuple[float, float]]:
-    """(top, bottom) of each run of tabular lines."""
+_MIN_SUPPORT = 0.7
+_PROSE_WIDTH = 15.0
+"""Tokens wider than this, in text heights, are running text."""
+
+
+def column_support(tokens: Tokens, height: float) -> float:
+    """How well columns explain the gaps of some lines: explained ones among these, unexplained ones and cut tokens.
+
+    >>> from postprocess.boxes import as_boxes
+    >>> boxes = as_boxes([[0, 0, 30, 10], [50, 0, 70, 10], [0, 20, 40, 30], [55, 20, 70, 30]])
+    >>> column_support(Tokens(boxes, ("a", "1", "b", "2"), np.array([0, 0, 1, 1])), 10.0)
+    1.0
+    """
+    settings = GapSettings()
+    separators = tokens_to_separators(tokens, height, settings)
     boxes = tokens.boxes_xyxy
-    lines = [np.flatnonzero(tokens.line == i) for i in range(tokens.n_lines)]
-    tops = [float(boxes[line, 1].min()) for line in lines]
-    bottoms = [float(boxes[line, 3].max()) for line in lines]
-    tabular = [len(line) > 1 and not _is_prose(boxes[line], height) for line in lines]
+    same = tokens.line[1:] == tokens.line[:-1]
+    left, right = boxes[:-1, 2][same], boxes[1:, 0][same]
+    wide = right - left > settings.token_gap * height
+    if not wide.any() or not len(separators):
+        return 0.0
+    hit = ((left[wide, None] <= separators) & (right[wide, None] >= separators)).any(axis=1)
+    inset = 0.3 * height
+    cut = ((boxes[:, 0, None] + inset < separators) & (boxes[:, 2, None] - inset > separators)).any(axis=1)
+    return float(hit.sum() / (len(hit) + cut.sum()))
+
+
+def _tabular_runs(tokens: Tokens, height: float) -> list[tuple[int, int]]:
+    """(first, last) line of each run of tabular lines."""
+    boxes = tokens.boxes_xyxy
+    lines = [boxes[tokens.line == i] for i in range(tokens.n_lines)]
     runs: list[list[int]] = []
-    for index, is_tabular in enumerate(tabular):
-        if not is_tabular:
+    for index, line in enumerate(lines):
+        prose = (line[:, 2] - line[:, 0] > _PROSE_WIDTH * height).sum()
+        if len(line) < 2 or prose > 1:
             continue
-        near = runs and index - runs[-1][-1] <= 3 and tops[index] - bottoms[runs[-1][-1]] < 5 * height
-        if near:
+        gap = line[:, 1].min() - lines[runs[-1][-1]][:, 3].max() if runs else np.inf
+        if runs and index - runs[-1][-1] <= 3 and gap < 5 * height:
             runs[-1].append(index)
         else:
             runs.append([index])
-    return [
-        (tops[run[0]], bottoms[run[-1]]) for run in runs if len(run) >= 2 and len(run) > 0.5 * (run[-1] - run[0] + 1)
-    ]
-
-
-def _is_prose(boxes: Floats, height: float) -> bool:
-    """Whether the tokens of a line are columns of running text: long, and close to each other."""
-    widths = boxes[:, 2] - boxes[:, 0]
-    gaps = boxes[1:, 0] - boxes[:-1, 2]
-    return bool(np.median(widths) > 18 * height and gaps.max() < 4 * height)
+    return [(run[0], run[-1]) for run in runs if len(run) >= 2 and len(run) > 0.4 * (run[-1] - run[0] + 1)]

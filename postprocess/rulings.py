@@ -34,6 +34,9 @@ class RulingSettings:
         merge_distance: Parallel lines closer than this are one line.
         min_coverage: Share of a cell border that must be drawn to be a wall, 0 to 1.
         min_drawn: Share of a stroke that must be drawn; the rest are gaps at crossings, 0 to 1.
+        dash_gap: Widest gap between the dashes of a line.
+        min_dashed: Share of a dashed line that must be drawn, 0 to 1.
+        max_ink_beside: Share of the ground along a dashed line that may hold ink, 0 to 1.
         max_tilt: Largest tilt of the picture that is corrected, in degrees.
     """
 
@@ -44,6 +47,9 @@ class RulingSettings:
     merge_distance: float = 0.4
     min_coverage: float = 0.85
     min_drawn: float = 0.8
+    dash_gap: float = 0.45
+    min_dashed: float = 0.45
+    max_ink_beside: float = 0.15
     max_tilt: float = 20.0
 
 
@@ -94,10 +100,10 @@ def image_to_rulings(
     [[5.0, 20.0, 75.0, 22.0]]
     """
     settings = settings or RulingSettings()
-    gray = image if image.ndim == 2 else image.min(axis=2)
-    words = as_quads([] if word_quads is None else word_quads)
-    if min(gray.shape) < 3:
+    if min(image.shape[:2]) < 3:
         return Rulings(as_boxes([]), as_boxes([]), 0.0, (0.0, 0.0), 1.0)
+    gray = image if image.ndim == 2 else _to_gray(image)
+    words = as_quads([] if word_quads is None else word_quads)
     height = word_height(words) if len(words) else estimate_text_height(gray)
     degrees = estimate_tilt(gray, height, settings.max_tilt)
     center = (gray.shape[1] / 2, gray.shape[0] / 2)
@@ -108,6 +114,11 @@ def image_to_rulings(
     horizontal = _without_letters(horizontal, words_xyxy)
     vertical = _without_letters(vertical, words_xyxy[:, [1, 0, 3, 2]])[:, [1, 0, 3, 2]]
     return Rulings(horizontal, vertical, degrees, center, height)
+
+
+def _to_gray(image: NDArray[np.uint8]) -> Gray:
+    """The channel in which colours stand out most from the ground: the darkest on light ground, else the lightest."""
+    return np.asarray(image.min(axis=2) if np.median(image) > 127 else image.max(axis=2), np.uint8)
 
 
 def word_height(word_quads: Floats) -> float:
@@ -169,34 +180,86 @@ def _horizontal_segments(gray: Gray, text_height: float, settings: RulingSetting
     """Boxes of the horizontal rulings of an upright grey picture."""
     length = max(int(settings.min_length * text_height), 5)
     thickness = max(int(settings.max_thickness * text_height), 3)
-    strokes = [_thin(ground, thickness, settings.min_contrast) for ground in (gray, 255 - gray)]
-    fills = _fill_borders(gray, settings.min_contrast)
-    fill_length = max(int(settings.min_fill_length * text_height), 8)
-    return np.vstack(
-        [_runs(stroke, length, thickness, settings.min_drawn) for stroke in strokes]
-        + [_runs(border, fill_length, thickness, settings.min_drawn) for border in fills]
-    )
+    min_fill = max(int(settings.min_fill_length * text_height), 8)
+    dash_gap = max(int(settings.dash_gap * text_height), thickness + 2)
+    lines = []
+    for ground in (gray, 255 - gray):
+        stroke = _thin(ground, (thickness, 1), settings.min_contrast)
+        drawn = stroke | _crossing(ground, thickness, length, settings)
+        lines.append(_long_runs(stroke, drawn, thickness + 2, length, thickness, settings.min_drawn))
+        dashed = _long_runs(stroke, stroke, dash_gap, min_fill, thickness, settings.min_dashed)
+        dashed = _standing_alone(dashed, ground, text_height, settings)
+        lines.append(as_boxes([box for box in dashed if _is_regular(stroke, box)]))
+    found = np.vstack(lines)
+    borders = [
+        _long_runs(border, border, thickness + 2, min_fill, thickness, settings.min_drawn)
+        for border in _fill_borders(gray, settings.min_contrast)
+    ]
+    return np.vstack([found, _without_sides(np.vstack(borders), found, thickness + 3)])
 
 
-def _thin(gray: Gray, thickness: int, contrast: int) -> Mask:
-    """Pixels that are darker than what lies above and below, at most ``thickness`` apart."""
-    thin = np.zeros(gray.shape, bool)
-    for distance in sorted({2, (thickness + 3) // 2, thickness + 1}):
-        if 2 * distance < len(gray):
-            padded = np.pad(gray, ((distance, distance), (0, 0)), mode="edge")
-            around = np.minimum(padded[: -2 * distance], padded[2 * distance :])
-            thin |= cv2.subtract(around, gray) > contrast
-    return thin
+def _without_sides(fills: Floats, lines: Floats, reach: float) -> Floats:
+    """Drop fill borders that are no more than the side of a line already found."""
+    if not len(fills) or not len(lines):
+        return fills
+    middle = (fills[:, 1] + fills[:, 3]) / 2
+    beside = (middle[:, None] > lines[:, 1] - reach) & (middle[:, None] < lines[:, 3] + reach)
+    shared = np.minimum(fills[:, None, 2], lines[:, 2]) - np.maximum(fills[:, None, 0], lines[:, 0])
+    shared = (np.clip(shared, 0, None) * beside).sum(axis=1)
+    kept: Floats = fills[shared < 0.9 * (fills[:, 2] - fills[:, 0])]
+    return kept
 
 
-def _runs(mask: Mask, length: int, thickness: int, min_drawn: float) -> Floats:
-    """Boxes of long flat runs of a mask; short gaps, as at crossing lines, are bridged.
+def _thin(gray: Gray, size: tuple[int, int], contrast: int) -> Mask:
+    """Dark strokes that are at most ``size`` (height, width) pixels thick in one of the directions."""
+    height, width = (side + 1 + side % 2 if side > 1 else 1 for side in size)
+    # With its border repeated, a dark edge of the picture, where another line was cut, does not look thin.
+    padded = cv2.copyMakeBorder(gray, height, height, width, width, cv2.BORDER_REPLICATE)
+    hat = cv2.morphologyEx(padded, cv2.MORPH_BLACKHAT, np.ones((height, width), np.uint8))
+    hat = hat[height:-height, width:-width]
+    return np.asarray(hat > contrast)
+
+
+def _is_regular(stroke: Mask, box: Floats) -> bool:
+    """Whether a run is made of several dashes of one length with gaps of one length."""
+    x0, y0, x1, y1 = box.astype(int)
+    drawn = stroke[y0:y1, x0:x1].any(axis=0)
+    ends = np.flatnonzero(np.diff(drawn, prepend=False, append=False))
+    dashes, gaps = ends[1::2] - ends[::2], ends[2::2] - ends[1:-1:2]
+    # A dash that meets a crossing line is longer, so the longest tenth does not count.
+    return len(gaps) >= 4 and all(np.percentile(sizes, 90) <= 1.5 * np.median(sizes) + 1 for sizes in (dashes, gaps))
+
+
+def _standing_alone(boxes: Floats, gray: Gray, text_height: float, settings: RulingSettings) -> Floats:
+    """Drop runs with ink close above or below: strokes of letters in a row look like dashes."""
+    side = max(int(text_height), 3)
+    total = cv2.integral(_thin(gray, (side, side), settings.min_contrast).astype(np.uint8))
+    reach = max(int(0.35 * text_height), 2)
+    x0, y0, x1, y1 = boxes.astype(int).T
+
+    def share(top: NDArray[np.int_], bottom: NDArray[np.int_]) -> Floats:
+        top, bottom = np.clip(top, 0, len(gray)), np.clip(bottom, 0, len(gray))
+        ink = total[bottom, x1] - total[top, x1] - total[bottom, x0] + total[top, x0]
+        return np.asarray(ink / np.maximum((bottom - top) * (x1 - x0), 1), np.float64)
+
+    above, below = share(y0 - 1 - reach, y0 - 1), share(y1 + 1, y1 + 1 + reach)
+    kept: Floats = boxes[np.maximum(above, below) < settings.max_ink_beside]
+    return kept
+
+
+def _crossing(gray: Gray, thickness: int, length: int, settings: RulingSettings) -> Mask:
+    """Vertical lines: where they cross a horizontal one it does not look thin, but is drawn."""
+    stroke = _thin(gray, (thickness, thickness), settings.min_contrast).astype(np.uint8)
+    return np.asarray(cv2.morphologyEx(stroke, cv2.MORPH_OPEN, np.ones((length, 1), np.uint8)) > 0)
+
+
+def _long_runs(mask: Mask, drawn: Mask, bridge: int, length: int, thickness: int, min_drawn: float) -> Floats:
+    """Boxes of the flat runs of a mask of at least ``length``; gaps up to ``bridge`` count as part of a run.
 
     Letters in a row make such runs too, but their stems interrupt them, so a
     run counts only when most of it is drawn.
     """
-    drawn = mask.astype(np.uint8)
-    bridged = cv2.morphologyEx(drawn, cv2.MORPH_CLOSE, np.ones((1, thickness + 2), np.uint8))
+    bridged = cv2.morphologyEx(mask.astype(np.uint8), cv2.MORPH_CLOSE, np.ones((1, bridge), np.uint8))
     long = cv2.morphologyEx(bridged, cv2.MORPH_OPEN, np.ones((1, length), np.uint8))
     count, label, stats, _ = cv2.connectedComponentsWithStats(long, connectivity=8)
     x, y, width, height, area = stats[1:].T
@@ -219,8 +282,9 @@ def _without_letters(segments: Floats, words_xyxy: Floats) -> Floats:
     if not len(segments) or not len(words_xyxy):
         return segments
     height = words_xyxy[:, 3] - words_xyxy[:, 1]
-    top, bottom = words_xyxy[:, 1] + 0.08 * height, words_xyxy[:, 3] - 0.08 * height
-    slack = 0.15 * np.minimum(height, words_xyxy[:, 2] - words_xyxy[:, 0])
+    letter = np.minimum(height, words_xyxy[:, 2] - words_xyxy[:, 0])
+    top, bottom = words_xyxy[:, 1] + 0.08 * letter, words_xyxy[:, 3] - 0.08 * letter
+    slack = 0.15 * letter
     middle = (segments[:, 1] + segments[:, 3]) / 2
     through = (middle[:, None] > top) & (middle[:, None] < bottom)
     starts = np.maximum(segments[:, None, 0], words_xyxy[:, 0] - slack)

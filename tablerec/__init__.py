@@ -56,3 +56,8 @@ def __getattr__(name: str) -> Any:
     if name in _HOME:
         return getattr(import_module(_HOME[name]), name)
     raise AttributeError(f"module 'tablerec' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    """Return the public names, those not yet imported included."""
+    return __all__

@@ -17,6 +17,8 @@ _CLOSED = 0.9
 """Rulings that enclose their cells this well, on a scale from 0 to 1, leave little doubt."""
 _EXPLAINED = {True: 0.65, False: 0.8}
 """Closed and open rulings that explain this share of the text are taken without looking at the gaps."""
+_DRAWN = 0.3
+"""Rulings of a table enclose at least this much of their cells."""
 
 
 class GeometricDetector:
@@ -43,6 +45,8 @@ class GeometricDetector:
         if self.name == "words":
             return self._from_words(rulings, words)
         areas = rulings_to_areas(rulings, whole=self.layout == "table")
+        if self.layout == "page":
+            areas = _plausible(areas, words)
         if self.name == "rulings":
             return [_ruled(area) for area in areas]
         return self._best(rulings, areas, words)
@@ -73,6 +77,23 @@ class GeometricDetector:
             taken = {id(word) for word in inside}
             rest = [word for word in rest if id(word) not in taken]
         return sorted(detections + self._from_words(rulings, rest), key=_top)
+
+
+def _plausible(areas: list[RuledArea], words: Sequence[Word]) -> list[RuledArea]:
+    """Ruled areas that may be tables: not the frame of a chart, not the bars in it.
+
+    A single cell is a table only where it holds most of the text of the picture.
+    """
+    from postprocess.regions import words_inside
+
+    kept = []
+    for area in areas:
+        n_inside = len(words_inside(words, area.quads))
+        grid = len(area.quads) > 3 or (len(area.quads) > 1 and float(area.scores.mean()) > _CLOSED)
+        alone = len(area.quads) == 1 and 2 * n_inside > len(words)
+        if (grid and (n_inside or not words) and area.scores.mean() > _DRAWN) or alone:
+            kept.append(area)
+    return kept
 
 
 def _ruled(area: RuledArea) -> Detection:

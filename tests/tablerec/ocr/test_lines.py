@@ -71,7 +71,7 @@ def test_low_lines_are_looked_at_again_enlarged() -> None:
     reader = InkReader()
     find_lines(reader, page(65, 250, (10, 10, 60, 18), (10, 30, 60, 38)))
     first, second = (width - 2 * lines.MARGIN for width, _ in reader.sizes_wh)
-    assert second / first == pytest.approx(lines.SMALL_LINE / 8, rel=0.15)
+    assert second / first == pytest.approx(lines.FAIR_LINE / 8, rel=0.15)
 
 
 def test_high_lines_are_looked_at_once() -> None:

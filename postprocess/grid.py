@@ -147,6 +147,14 @@ def estimate_slopes(quads: Floats) -> tuple[float, float]:
     Boxes of a tilted table are upright themselves, so the tilt is read from
     how neighbours are displaced against each other, not from their edges.
     """
+    top = quads[:, 1] + quads[:, 2] - quads[:, 0] - quads[:, 3]
+    left = quads[:, 3] + quads[:, 2] - quads[:, 0] - quads[:, 1]
+    sound = (top[:, 0] > 0) & (left[:, 1] > 0)
+    if sound.any():
+        rise, drift = np.median(top[sound, 1] / top[sound, 0]), np.median(left[sound, 0] / left[sound, 1])
+        # Quads that are tilted themselves say more than their neighbours do.
+        if max(abs(rise), abs(drift)) >= 1e-3:
+            return float(rise), float(drift)
     hull = quads_to_boxes(quads)
     middles = quads.mean(axis=1)
     return _slope(hull, middles), _slope(hull[:, [1, 0, 3, 2]], middles[:, ::-1])
@@ -173,10 +181,10 @@ def bend(points: Floats, slopes: tuple[float, float]) -> Floats:
 
 
 def _slope(hull: Floats, middles: Floats) -> float:
-    """Rise per pixel from a cell to its next neighbour of the same height on the right: the weighted median."""
+    """Median rise per pixel from a cell to its next neighbour of the same height on the right; 0 within its noise."""
     order = np.argsort(hull[:, 0])
     hull, middles = hull[order], middles[order]
-    rises, steps = [], []
+    rises = []
     # The median of a hundred neighbours is as good as that of all.
     for index in range(0, len(hull), max(len(hull) // 120, 1)):
         x0, y0, x1, y1 = hull[index]
@@ -188,14 +196,12 @@ def _slope(hull: Floats, middles: Floats) -> float:
             step = middles[first + int(alike.argmax())] - middles[index]
             if step[0] > 0:
                 rises.append(step[1] / step[0])
-                steps.append(step[0])
     if len(rises) < 3:
         return 0.0
-    # A long step says more about the slope than a short one with the same jitter.
-    order = np.argsort(rises)
-    middle = np.searchsorted(np.cumsum(np.array(steps)[order]), sum(steps) / 2)
-    slope = float(rises[order[middle]])
-    return slope if abs(slope) > 1e-4 else 0.0
+    slope = float(np.median(rises))
+    # Two standard errors of a median, from the median absolute deviation: less than that is jitter.
+    noise = 3.7 * float(np.median(np.abs(np.array(rises) - slope))) / len(rises) ** 0.5
+    return slope if abs(slope) > max(noise, 1e-4) else 0.0
 
 
 def intervals_to_spans(intervals: Floats, merge_share: float) -> tuple[Ints, Floats]:

@@ -47,7 +47,7 @@ class RulingSettings:
     merge_distance: float = 0.4
     min_coverage: float = 0.85
     min_drawn: float = 0.8
-    dash_gap: float = 0.45
+    dash_gap: float = 0.65
     min_dashed: float = 0.45
     max_ink_beside: float = 0.15
     max_tilt: float = 20.0
@@ -132,7 +132,7 @@ def estimate_text_height(gray: Gray) -> float:
 
     Falls back to a 40th of the shorter side where there is no text.
     """
-    fallback = max(min(gray.shape) / 40, 4.0)
+    fallback = max(min(gray.shape) / 40, 10.0)
     size = 31
     ground = cv2.blur(gray, (size, size))
     darker = cv2.subtract(ground, gray) if gray.mean() > 127 else cv2.subtract(gray, ground)
@@ -140,7 +140,7 @@ def estimate_text_height(gray: Gray) -> float:
     _, _, stats, _ = cv2.connectedComponentsWithStats(ink, connectivity=8)
     width, height = stats[1:, cv2.CC_STAT_WIDTH], stats[1:, cv2.CC_STAT_HEIGHT]
     letters = (height >= 5) & (width >= 2) & (width < 4 * height) & (height < 4 * width) & (height < size * 3)
-    return float(np.percentile(height[letters], 70)) * 1.3 if letters.sum() >= 8 else fallback
+    return float(np.percentile(height[letters], 70)) * 1.3 if letters.sum() >= 3 else fallback
 
 
 def estimate_tilt(gray: Gray, text_height: float, max_tilt: float) -> float:
@@ -226,8 +226,9 @@ def _is_regular(stroke: Mask, box: Floats) -> bool:
     drawn = stroke[y0:y1, x0:x1].any(axis=0)
     ends = np.flatnonzero(np.diff(drawn, prepend=False, append=False))
     dashes, gaps = ends[1::2] - ends[::2], ends[2::2] - ends[1:-1:2]
-    # A dash that meets a crossing line is longer, so the longest tenth does not count.
-    return len(gaps) >= 4 and all(np.percentile(sizes, 90) <= 1.5 * np.median(sizes) + 1 for sizes in (dashes, gaps))
+    # Dashes that meet a crossing line are longer, and in low rows these are many: the middle half must agree.
+    spread = [np.percentile(sizes, 75) - np.percentile(sizes, 25) for sizes in (dashes, gaps)] if len(gaps) >= 4 else []
+    return len(spread) == 2 and max(spread) <= 0.3 * float(np.median(dashes) + np.median(gaps)) + 1
 
 
 def _standing_alone(boxes: Floats, gray: Gray, text_height: float, settings: RulingSettings) -> Floats:

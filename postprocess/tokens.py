@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from postprocess.boxes import Floats, as_boxes, as_quads, quad_angles, quads_to_boxes
+from postprocess.grid import estimate_slopes
 from postprocess.rulings import Rulings
 from postprocess.words import Word
 
@@ -81,13 +82,13 @@ def words_to_tokens(words: Sequence[Word], frame: Rulings, settings: GapSettings
     ('a', 'b')
     """
     pieces = [piece for word in words for piece in _cut_at_gaps(word, settings.token_gap * frame.text_height)]
-    pieces = [piece for piece in pieces if not _LEADER.fullmatch(piece.text)]
     if not pieces:
         return Tokens(as_boxes([]), (), np.zeros(0, np.int64))
     boxes = quads_to_boxes(frame.to_upright(as_quads([piece.quad for piece in pieces])))
     line = _number_lines(boxes, settings.same_line)
     order = np.lexsort([boxes[:, 0], line])
-    return _with_currency(Tokens(boxes[order], tuple(pieces[i].text for i in order), line[order]), frame.text_height)
+    tokens = Tokens(boxes[order], tuple(pieces[i].text for i in order), line[order])
+    return _with_currency(_with_leaders(tokens), frame.text_height)
 
 
 def _cut_at_gaps(word: Word, gap: float) -> list[Word]:
@@ -123,6 +124,19 @@ def _number_lines(boxes: Floats, same_line: float) -> Ints:
             sizes.append(float(height[index]))
         line[index] = len(means) - 1
     return line
+
+
+def _with_leaders(tokens: Tokens) -> Tokens:
+    """Join leader dots with the label before them, so that no separator cuts them; drop those without a label."""
+    boxes = tokens.boxes_xyxy.copy()
+    leader = np.array([_LEADER.fullmatch(text) is not None for text in tokens.texts])
+    label = -1
+    for i in range(len(leader)):
+        if not leader[i]:
+            label = i
+        elif label >= 0 and tokens.line[label] == tokens.line[i]:
+            boxes[label, 2] = max(boxes[label, 2], boxes[i, 2])
+    return Tokens(boxes, tokens.texts, tokens.line).select(~leader)
 
 
 def _with_currency(tokens: Tokens, height: float) -> Tokens:
@@ -161,7 +175,8 @@ def words_tilt(quads: Floats) -> float:
     width = np.linalg.norm(quads[:, 1] - quads[:, 0], axis=1)
     height = np.linalg.norm(quads[:, 3] - quads[:, 0], axis=1)
     long = width > 3 * height
-    if not long.any():
-        return 0.0
-    tilt = float(np.median(quad_angles(quads[long])))
+    if long.any():
+        tilt = float(np.median(quad_angles(quads[long])))
+    else:
+        tilt = float(np.degrees(np.arctan(estimate_slopes(quads)[0])))
     return tilt if 0.2 < abs(tilt) < 45 else 0.0

@@ -126,16 +126,19 @@ def words_to_cells(words: Sequence[Word], quads: Sequence[Quad | None]) -> tuple
         One list of words for each cell, and the rest with a reason.
     """
     pieces: list[list[Word]] = [[] for _ in quads]
+    unplaced: list[Unplaced] = []
     placed = [index for index, quad in enumerate(quads) if quad is not None]
+    corners = quads_to_array([word.quad for word in words])
+    finite = np.asarray(np.isfinite(corners).all(axis=(1, 2)))
+    unplaced += [Unplaced(word, "its place is not a number") for word, ok in zip(words, finite, strict=True) if not ok]
+    words, corners = [word for word, ok in zip(words, finite, strict=True) if ok], corners[finite]
     if not placed or not words:
-        return pieces, [Unplaced(word, "no table was found") for word in words]
+        return pieces, unplaced + [Unplaced(word, "no table was found") for word in words]
     areas = shapely.polygons(quads_to_array([quad for quad in quads if quad is not None]))
     tree = shapely.STRtree(areas)
-    corners = quads_to_array([word.quad for word in words])
     left, right = (corners[:, 0] + corners[:, 3]) / 2, (corners[:, 1] + corners[:, 2]) / 2
     ends = np.stack([left + 0.08 * (right - left), right - 0.08 * (right - left)], axis=1)
     owner = _owners(tree, ends.reshape(-1, 2)).reshape(-1, 2)
-    unplaced: list[Unplaced] = []
     for word, line, (first, last) in zip(words, np.stack([left, right], axis=1), owner.tolist(), strict=True):
         if first == last >= 0:
             pieces[placed[first]].append(word)
@@ -186,11 +189,7 @@ def _spread(owner: NDArray[np.int64]) -> NDArray[np.int64]:
 
 
 def _snap_to_blanks(word: Word, owner: NDArray[np.int64], spans: Floats) -> NDArray[np.int64]:
-    """Move each border between two cells to a blank or a wide gap that is at most a letter's height away.
-
-    A piece without a whole letter of its own stays with its neighbour: character
-    positions are not exact.
-    """
+    """Move each border between two cells to a blank or a wide gap that is at most half a letter's height away."""
     owner = owner.copy()
     corners = np.asarray(word.quad, np.float64)
     width = max(float(np.linalg.norm(corners[1] - corners[0])), 1e-9)
@@ -204,7 +203,7 @@ def _snap_to_blanks(word: Word, owner: NDArray[np.int64], spans: Floats) -> NDAr
             gap = spans[index, 0] - spans[index - 1, 1]
             blank = word.text[index].isspace() or word.text[index - 1].isspace()
             distance = abs((spans[index - 1, 1] + spans[index, 0]) / 2 - at)
-            if distance <= reach and (blank or gap > 0.25 * reach) and distance < cost:
+            if distance < cost and (blank or gap > 0.25 * reach):
                 best, cost = index, distance
         if best < border:
             owner[best:border] = high
@@ -250,15 +249,15 @@ def words_to_lines(words: Sequence[Word]) -> list[list[Word]]:
     placed = []
     for word in words:
         heights = [b * x - a * y for a, b in word.quad]
-        top, bottom = min(heights), max(heights)
-        placed.append(((top + bottom) / 2, bottom - top, min(a * x + b * y for a, b in word.quad), word))
-    placed.sort(key=lambda item: item[0])
+        placed.append((min(heights), max(heights), min(a * x + b * y for a, b in word.quad), word))
+    placed.sort(key=lambda item: item[0] + item[1])
     lines: list[list[tuple[float, float, float, Word]]] = []
     for item in placed:
-        line = lines[-1] if lines else []
-        mean = sum(other[0] for other in line) / len(line) if line else 0.0
-        if line and item[0] - mean < 0.5 * min(item[1], *(other[1] for other in line)):
-            line.append(item)
+        # A superscript shares a line with the tallest word of it, though their middles are apart.
+        tallest = max(lines[-1], key=lambda other: other[1] - other[0]) if lines else item
+        shared = min(item[1], tallest[1]) - max(item[0], tallest[0])
+        if lines and shared >= 0.5 * min(item[1] - item[0], tallest[1] - tallest[0]):
+            lines[-1].append(item)
         else:
             lines.append([item])
     return [[item[3] for item in sorted(line, key=lambda item: item[2])] for line in lines]

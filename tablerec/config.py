@@ -46,5 +46,5 @@ class Settings:
             raise SettingsError(f"min_reader_score is {self.min_reader_score}: give a value from 0 to 1")
         if not 36 <= self.pdf_dpi <= 1200:
             raise SettingsError(f"pdf_dpi is {self.pdf_dpi}: give a value from 36 to 1200")
-        if self.max_megapixels <= 0:
+        if not self.max_megapixels > 0:
             raise SettingsError(f"max_megapixels is {self.max_megapixels}: give a value above 0")

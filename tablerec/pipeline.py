@@ -6,17 +6,15 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from postprocess.table import Cell, Table
 from postprocess.words import Unplaced, Word
 from tablerec.config import Settings
 from tablerec.detect import CellDetector, Detection, make_detector
+from tablerec.errors import SettingsError
 from tablerec.ocr import TextReader, make_reader
 from tablerec.result import Dropped, Page, PageImage, Result
-
-if TYPE_CHECKING:
-    pass
 
 
 class Recognizer:
@@ -58,7 +56,11 @@ class Recognizer:
         from tablerec.images import load_pages
 
         started = time.perf_counter()
-        for picture in load_pages(source, self.settings):
+        for number, picture in enumerate(load_pages(source, self.settings)):
+            if number and words is not None:
+                raise SettingsError(
+                    f"{picture.source} has several pages, but words were given for one: pass each page as a PageImage"
+                )
             given = picture if words is None else replace(picture, words=tuple(words))
             load_seconds = time.perf_counter() - started
             yield self._page(given, load_seconds)
@@ -78,7 +80,7 @@ class Recognizer:
         doubtful = [
             Unplaced(word, f"the reader's score {word.score:.2f} is below {self.settings.min_reader_score:.2f}")
             for word in found
-            if word.score < self.settings.min_reader_score
+            if not word.score >= self.settings.min_reader_score
         ]
         return Page(
             picture=picture,
@@ -105,8 +107,6 @@ def recognize(source: Any, words: Sequence[Word] | None = None, **options: Any) 
     Raises:
         TablerecError: The input or an option cannot be used.
     """
-    from tablerec.errors import SettingsError
-
     try:
         settings = Settings(**options)
     except TypeError as error:

@@ -221,7 +221,6 @@ def test_coloured_bands_of_rows_have_borders() -> None:
     image = np.full((260, 380), 255, np.uint8)
     for y in layout.ys[:-1:2].astype(int):
         image[y : y + 30, 40:340] = 215
-    assert len(find(image)) == 3
     [area] = find(image, whole=True)
     assert len(area.quads) == 5
 

@@ -92,6 +92,12 @@ def quad_angles(quads: Floats) -> Floats:
     return degrees
 
 
+def word_height(word_quads: Floats) -> float:
+    """Median of the shorter sides of words, pixels; vertical words count as well."""
+    sides = np.linalg.norm(word_quads[:, [1, 3]] - word_quads[:, [0, 0]], axis=2)
+    return float(np.median(sides.min(axis=1)))
+
+
 def rotate_points(points: Floats, degrees: float, center: tuple[float, float] = (0.0, 0.0)) -> Floats:
     """Turn ``(..., 2)`` points clockwise in the picture around a center.
 

@@ -16,10 +16,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from postprocess.boxes import Floats, as_boxes, as_quads, boxes_to_quads
+from postprocess.boxes import Floats, as_boxes, as_quads, boxes_to_quads, word_height
 from postprocess.columns import dividing_rules, spans_from_rules, tokens_to_columns, tokens_to_separators
 from postprocess.rows import lines_to_rows
-from postprocess.rulings import Rulings, word_height
+from postprocess.rulings import Rulings
 from postprocess.tokens import GapSettings, Ints, Tokens, words_tilt, words_to_tokens
 from postprocess.words import Word
 

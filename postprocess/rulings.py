@@ -16,7 +16,7 @@ import cv2
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from postprocess.boxes import Floats, as_boxes, as_quads, quads_to_boxes, rotate_points
+from postprocess.boxes import Floats, as_boxes, as_quads, quads_to_boxes, rotate_points, word_height
 
 Gray = NDArray[np.uint8]
 Mask = NDArray[np.bool_]
@@ -119,12 +119,6 @@ def image_to_rulings(
 def _to_gray(image: NDArray[np.uint8]) -> Gray:
     """The channel in which colours stand out most from the ground: the darkest on light ground, else the lightest."""
     return np.asarray(image.min(axis=2) if np.median(image) > 127 else image.max(axis=2), np.uint8)
-
-
-def word_height(word_quads: Floats) -> float:
-    """Median of the shorter sides of words, pixels; vertical words count as well."""
-    sides = np.linalg.norm(word_quads[:, [1, 3]] - word_quads[:, [0, 0]], axis=2)
-    return float(np.median(sides.min(axis=1)))
 
 
 def estimate_text_height(gray: Gray) -> float:

@@ -8,13 +8,22 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
+from postprocess.boxes import array_to_quad, quads_to_array, quads_to_boxes, word_height
+from postprocess.grid import quads_to_grid
+from postprocess.headers import mark_headers
 from postprocess.table import Cell, Table
-from postprocess.words import Unplaced, Word
+from postprocess.words import Unplaced, Word, words_to_tables
 from tablerec.config import Settings
 from tablerec.detect import CellDetector, Detection, make_detector
 from tablerec.errors import SettingsError
 from tablerec.ocr import TextReader, make_reader
 from tablerec.result import Dropped, Page, PageImage, Result
+
+_MOST_LINES = 4
+"""Cells lower than this many text heights are looked at again when they are empty."""
 
 
 class Recognizer:
@@ -70,27 +79,36 @@ class Recognizer:
         seconds = {"load": load_seconds}
         with _timed(seconds, "read"):
             found = self.reader.read(picture.image) if picture.words is None else list(picture.words)
-        words = [word for word in found if word.score >= self.settings.min_reader_score]
         with _timed(seconds, "detect"):
-            detections = self.detector.detect(picture.image, words)
+            detections = self.detector.detect(picture.image, self._sure(found))
         with _timed(seconds, "grid"):
             built = [detection_to_table(detection) for detection in detections]
+        tables = [table for table, _ in built]
         with _timed(seconds, "place"):
-            tables, unplaced = _place([table for table, _ in built], words)
-        doubtful = [
-            Unplaced(word, f"the reader's score {word.score:.2f} is below {self.settings.min_reader_score:.2f}")
-            for word in found
-            if not word.score >= self.settings.min_reader_score
-        ]
+            filled, unplaced = words_to_tables(tables, self._sure(found))
+        if picture.words is None:
+            with _timed(seconds, "second look"):
+                found = found + self.reader.read_quads(picture.image, _empty_quads(filled, found))
+                filled, unplaced = words_to_tables(tables, self._sure(found))
+        with _timed(seconds, "headers"):
+            marked = tuple(mark_headers(table) for table in filled if len(table))
         return Page(
             picture=picture,
-            tables=tuple(table for table in tables if len(table)),
+            tables=marked,
             words=tuple(found),
-            unplaced=tuple(unplaced + doubtful),
+            unplaced=tuple(unplaced + self._doubtful(found)),
             dropped=tuple(lost for _, dropped in built for lost in dropped),
             detector="+".join(sorted({detection.detector for detection in detections})) or self.detector.name,
             seconds=seconds,
         )
+
+    def _sure(self, words: Sequence[Word]) -> list[Word]:
+        return [word for word in words if word.score >= self.settings.min_reader_score]
+
+    def _doubtful(self, words: Sequence[Word]) -> list[Unplaced]:
+        least = self.settings.min_reader_score
+        reason = "the reader's score {:.2f} is below {:.2f}"
+        return [Unplaced(word, reason.format(word.score, least)) for word in words if not word.score >= least]
 
 
 def recognize(source: Any, words: Sequence[Word] | None = None, **options: Any) -> Result:
@@ -116,9 +134,6 @@ def recognize(source: Any, words: Sequence[Word] | None = None, **options: Any) 
 
 def detection_to_table(detection: Detection) -> tuple[Table, list[Dropped]]:
     """The grid of detected cells, completed with empty cells, and the cells that found no place."""
-    from postprocess.boxes import array_to_quad
-    from postprocess.grid import quads_to_grid
-
     grid = quads_to_grid(detection.quads, detection.scores)
     dropped = [
         Dropped(array_to_quad(detection.quads[index]), float(detection.scores[index]), reason)
@@ -138,13 +153,14 @@ def detection_to_table(detection: Detection) -> tuple[Table, list[Dropped]]:
     return Table([*cells, *grid.empty_cells()], grid.outline()), dropped
 
 
-def _place(tables: Sequence[Table], words: Sequence[Word]) -> tuple[list[Table], list[Unplaced]]:
-    """Write words into the first table that takes them."""
-    from postprocess.headers import mark_headers
-    from postprocess.words import words_to_tables
-
-    filled, unplaced = words_to_tables(tables, words)
-    return [mark_headers(table) for table in filled], unplaced
+def _empty_quads(tables: Sequence[Table], words: Sequence[Word]) -> NDArray[np.float64]:
+    """``(N, 4, 2)`` cells without text, low enough for one line: a single character may have been missed there."""
+    quads = quads_to_array([cell.quad for table in tables for cell in table.cells if cell.quad and not cell.text])
+    if not words or not len(quads):
+        return quads[:0]
+    line = word_height(quads_to_array([word.quad for word in words]))
+    boxes = quads_to_boxes(quads)
+    return np.asarray(quads[boxes[:, 3] - boxes[:, 1] < _MOST_LINES * line])
 
 
 @contextmanager

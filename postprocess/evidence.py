@@ -8,7 +8,7 @@ import numpy as np
 import shapely
 from numpy.typing import NDArray
 
-from postprocess.boxes import Floats
+from postprocess.boxes import Floats, as_quads
 from postprocess.rulings import Rulings
 from postprocess.tokens import GapSettings, is_number, words_to_tokens
 from postprocess.words import Word
@@ -72,3 +72,31 @@ def _in_missed_rows(owner: NDArray[np.int64], line: NDArray[np.int64], numeric: 
         if len(np.unique(line[inside])) > 1:
             missed |= inside
     return missed
+
+
+def cut_share(quads: Floats, words: Sequence[Word]) -> float:
+    """Share of the words that borders of cells cut across, 0 to 1; many in charts, few in tables.
+
+    Args:
+        quads: ``(N, 4, 2)`` cells in pixels.
+        words: Words inside the hull of the cells.
+
+    >>> from postprocess.boxes import boxes_to_quads
+    >>> word = Word("7", ((0, 0), (10, 0), (10, 10), (0, 10)))
+    >>> cut_share(boxes_to_quads([[-5, -5, 20, 5], [-5, 5, 20, 20]]), [word])
+    1.0
+    >>> cut_share(boxes_to_quads([[-5, -5, 20, 20]]), [word])
+    0.0
+    """
+    if not len(words) or not len(quads):
+        return 0.0
+    corners = as_quads([word.quad for word in words])
+    middle = corners.mean(axis=1, keepdims=True)
+    # Boxes of words are loose, so only their inner part must lie in one cell.
+    inner = shapely.polygons(middle + 0.6 * (corners - middle))
+    cells = shapely.polygons(quads)
+    word, cell = shapely.STRtree(cells).query(inner, "intersects")
+    shared = shapely.area(shapely.intersection(inner[word], cells[cell]))
+    best = np.zeros(len(words))
+    np.maximum.at(best, word, shared)
+    return float((best < 0.8 * shapely.area(inner)).mean())

@@ -10,7 +10,7 @@ a filled area. All sizes are fractions of the text height.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import cv2
 import numpy as np
@@ -63,6 +63,7 @@ class Rulings:
         degrees: Tilt of the picture; ``to_picture`` turns upright points back by it.
         center: Point in pixels that the turn leaves in place.
         text_height: Text height that the tolerances refer to, pixels.
+        perspective: ``(3, 3)`` homography that makes the turned picture rectangular, None where it is.
     """
 
     horizontal: Floats
@@ -70,14 +71,17 @@ class Rulings:
     degrees: float
     center: tuple[float, float]
     text_height: float
+    perspective: Floats | None = None
 
     def to_picture(self, points: Floats) -> Floats:
         """Turn ``(..., 2)`` points of the upright frame into pixels of the picture."""
-        return rotate_points(points, self.degrees, self.center)
+        flat = points if self.perspective is None else _project(points, np.asarray(np.linalg.inv(self.perspective)))
+        return rotate_points(flat, self.degrees, self.center)
 
     def to_upright(self, points: Floats) -> Floats:
         """Turn ``(..., 2)`` pixels of the picture into the upright frame."""
-        return rotate_points(points, -self.degrees, self.center)
+        turned = rotate_points(points, -self.degrees, self.center)
+        return turned if self.perspective is None else _project(np.asarray(turned), self.perspective)
 
 
 def image_to_rulings(
@@ -105,15 +109,18 @@ def image_to_rulings(
     gray = image if image.ndim == 2 else _to_gray(image)
     words = as_quads([] if word_quads is None else word_quads)
     height = word_height(words) if len(words) else estimate_text_height(gray)
-    degrees = estimate_tilt(gray, height, settings.max_tilt)
+    lines = _long_lines(gray, height)
+    degrees = _lines_to_tilt(lines, settings.max_tilt)
     center = (gray.shape[1] / 2, gray.shape[0] / 2)
-    upright = _turn(gray, -degrees, center) if degrees else gray
-    words_xyxy = quads_to_boxes(rotate_points(words, -degrees, center))
+    perspective = _lines_to_perspective(rotate_points(lines, -degrees, center), gray.shape, settings.max_tilt)
+    frame = Rulings(as_boxes([]), as_boxes([]), degrees, center, height, perspective)
+    upright = _straighten(gray, frame)
+    words_xyxy = quads_to_boxes(frame.to_upright(words))
     horizontal = _horizontal_segments(upright, height, settings)
     vertical = _horizontal_segments(np.ascontiguousarray(upright.T), height, settings)
     horizontal = _without_letters(horizontal, words_xyxy)
     vertical = _without_letters(vertical, words_xyxy[:, [1, 0, 3, 2]])[:, [1, 0, 3, 2]]
-    return Rulings(horizontal, vertical, degrees, center, height)
+    return replace(frame, horizontal=horizontal, vertical=vertical)
 
 
 def _to_gray(image: NDArray[np.uint8]) -> Gray:
@@ -143,20 +150,35 @@ def estimate_tilt(gray: Gray, text_height: float, max_tilt: float) -> float:
     Uses the line segment detector of OpenCV (von Gioi et al., LSD, IPOL 2012)
     on a reduced picture and the mode of the angles, weighted by length.
     """
+    return _lines_to_tilt(_long_lines(gray, text_height), max_tilt)
+
+
+def _long_lines(gray: Gray, text_height: float) -> Floats:
+    """``(N, 2, 2)`` ends of the straight lines that are longer than letters."""
     scale = min(1.0, 1200 / max(gray.shape))
     small = cv2.resize(gray, None, fx=scale, fy=scale, interpolation=cv2.INTER_AREA) if scale < 1 else gray
-    if min(small.shape) < 8:
+    found = cv2.createLineSegmentDetector(cv2.LSD_REFINE_NONE).detect(small)[0] if min(small.shape) >= 8 else None
+    if found is None:
+        return np.zeros((0, 2, 2))
+    lines = found.reshape(-1, 2, 2).astype(np.float64) / scale
+    long: Floats = lines[np.linalg.norm(lines[:, 1] - lines[:, 0], axis=1) > 4 * text_height]
+    return long
+
+
+def _angles(lines: Floats) -> tuple[Floats, Floats]:
+    """Length, and angle in degrees from -45 to 135."""
+    along = lines[:, 1] - lines[:, 0]
+    angle = (np.degrees(np.arctan2(along[:, 1], along[:, 0])) + 45) % 180 - 45
+    return np.linalg.norm(along, axis=1), angle
+
+
+def _lines_to_tilt(lines: Floats, max_tilt: float) -> float:
+    length, angle = _angles(lines)
+    angle = (angle + 45) % 90 - 45
+    near = np.abs(angle) <= max_tilt
+    if not near.any():
         return 0.0
-    lines = cv2.createLineSegmentDetector(cv2.LSD_REFINE_NONE).detect(small)[0]
-    if lines is None:
-        return 0.0
-    x0, y0, x1, y1 = lines.reshape(-1, 4).astype(np.float64).T
-    length = np.hypot(x1 - x0, y1 - y0)
-    angle = (np.degrees(np.arctan2(y1 - y0, x1 - x0)) + 45) % 90 - 45
-    long = (length > 4 * text_height * scale) & (np.abs(angle) <= max_tilt)
-    if not long.any():
-        return 0.0
-    angle, length = angle[long], length[long]
+    angle, length = angle[near], length[near]
     votes, edges = np.histogram(angle, bins=np.arange(-max_tilt - 0.25, max_tilt + 0.5, 0.5), weights=length**2)
     mode = edges[int(votes.argmax())] + 0.25
     near = np.abs(angle - mode) < 0.75
@@ -164,10 +186,64 @@ def estimate_tilt(gray: Gray, text_height: float, max_tilt: float) -> float:
     return tilt if abs(tilt) > 0.1 else 0.0
 
 
-def _turn(gray: Gray, degrees: float, center: tuple[float, float]) -> Gray:
-    matrix = cv2.getRotationMatrix2D(center, -degrees, 1.0)
-    turned = cv2.warpAffine(gray, matrix, gray.shape[::-1], flags=cv2.INTER_LINEAR, borderMode=cv2.BORDER_REPLICATE)
-    return np.asarray(turned, np.uint8)
+def _lines_to_perspective(lines: Floats, shape: tuple[int, ...], max_tilt: float) -> Floats | None:
+    """Homography that makes rows and columns perpendicular and parallel; None where they are.
+
+    In a photograph the angle of the rows changes from top to bottom and that of
+    the columns from left to right, nearly in proportion. The lines so found at
+    the four sides of the picture become its sides.
+    """
+    length, angle = _angles(lines)
+    middle = lines.mean(axis=1) / np.array(shape[1::-1]) - 0.5
+    rows = _fit_angle(middle[:, 1], angle, length, max_tilt / 2)
+    columns = _fit_angle(middle[:, 0], angle - 90, length, max_tilt / 2)
+    if max(np.abs([*rows, *columns])) < 0.35:
+        return None
+    height, width = shape[:2]
+    sides = []
+    for side in (-0.5, 0.5):
+        sides.append(_line((width / 2, (side + 0.5) * height), rows[0] + rows[1] * side))
+        sides.append(_line(((side + 0.5) * width, height / 2), columns[0] + columns[1] * side + 90))
+    top, left, bottom, right = sides
+    corners = np.array([np.cross(a, b) for a, b in ((top, left), (top, right), (bottom, right), (bottom, left))])
+    flat = np.array([[0, 0], [width, 0], [width, height], [0, height]], np.float32)
+    return np.asarray(cv2.getPerspectiveTransform((corners[:, :2] / corners[:, 2:]).astype(np.float32), flat))
+
+
+def _fit_angle(position: Floats, angle: Floats, length: Floats, most: float) -> tuple[float, float]:
+    """Angle in the middle of the picture and its change from side to side, degrees; zeros where lines disagree."""
+    near = np.abs(angle) < most
+    for _ in range(3):
+        if near.sum() < 4 or position[near].std() < 0.12:
+            return 0.0, 0.0
+        change, start = np.polyfit(position[near], angle[near], 1, w=length[near])
+        near = np.abs(angle - start - change * position) < 1.0
+    share = length[near].sum() / length[np.abs(angle) < most].sum()
+    return (float(start), float(change)) if share > 0.7 and abs(change) < 2 * most else (0.0, 0.0)
+
+
+def _line(point: tuple[float, float], degrees: float) -> Floats:
+    """Homogeneous line through a point."""
+    x, y = np.cos(np.radians(degrees)), np.sin(np.radians(degrees))
+    return np.array([-y, x, y * point[0] - x * point[1]])
+
+
+def _project(points: Floats, homography: Floats) -> Floats:
+    mapped = points @ homography[:, :2].T + homography[:, 2]
+    flat: Floats = mapped[..., :2] / mapped[..., 2:]
+    return flat
+
+
+def _straighten(gray: Gray, frame: Rulings) -> Gray:
+    """The picture in the upright frame."""
+    if not frame.degrees and frame.perspective is None:
+        return gray
+    matrix = np.vstack([cv2.getRotationMatrix2D(frame.center, frame.degrees, 1.0), [0, 0, 1]])
+    if frame.perspective is not None:
+        matrix = frame.perspective @ matrix
+    size = gray.shape[::-1]
+    upright = cv2.warpPerspective(gray, matrix, size, flags=cv2.INTER_LINEAR, borderMode=cv2.BORDER_REPLICATE)
+    return np.asarray(upright, np.uint8)
 
 
 def _horizontal_segments(gray: Gray, text_height: float, settings: RulingSettings) -> Floats:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from postprocess.words import Unplaced, Word
     from tablerec.config import Settings
     from tablerec.errors import TablerecError
+    from tablerec.output import save
     from tablerec.pipeline import Recognizer, recognize
     from tablerec.result import Page, PageImage, Result
 
@@ -30,6 +31,7 @@ _HOME = {
     "TablerecError": "tablerec.errors",
     "Recognizer": "tablerec.pipeline",
     "recognize": "tablerec.pipeline",
+    "save": "tablerec.output",
     "Page": "tablerec.result",
     "PageImage": "tablerec.result",
     "Result": "tablerec.result",
@@ -48,6 +50,7 @@ __all__ = [
     "Word",
     "__version__",
     "recognize",
+    "save",
 ]
 
 

@@ -6,10 +6,11 @@ Nothing heavy is imported here before it is needed: ``tablerec --help`` answers 
 from __future__ import annotations
 
 import sys
+import warnings
 from functools import partial
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TextIO
 
 import click
 
@@ -114,7 +115,10 @@ def _print_version(ctx: click.Context, param: click.Parameter, value: bool) -> N
     help="Folder with the weights of the PaddleX model.",
 )
 @click.option(
-    "--ocr", "reader", type=click.Choice(["rapidocr", "paddlex", "none"]), help="Text reader.  [default: rapidocr]"
+    "--ocr",
+    "reader",
+    metavar="NAME",
+    help="Text reader: rapidocr, none, paddlex, or paddlex:FAMILY as in paddlex:PP-OCRv5_mobile.  [default: rapidocr]",
 )
 @click.option("--device", metavar="NAME", help="Where models run: cpu, gpu:0, npu:1, ...  [default: cpu]")
 @click.option(
@@ -179,4 +183,18 @@ def main() -> None:
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")
+    warnings.showwarning = _show_warning
     command(prog_name="tablerec")
+
+
+def _show_warning(
+    message: Warning | str,
+    category: type[Warning],
+    filename: str,
+    lineno: int,
+    file: TextIO | None = None,
+    line: str | None = None,
+) -> None:
+    """Print our own notes as a line; those of other packages are not for users."""
+    if category is UserWarning and "tablerec" in Path(filename).parts:
+        click.echo(f"Note: {message}", err=True)

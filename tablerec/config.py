@@ -17,7 +17,8 @@ class Settings:
         detector: ``auto``, ``rulings``, ``words``, or the name of a PaddleX cell
             detector such as ``RT-DETR-L_wired_table_cell_det``.
         detector_dir: Folder of a PaddleX model to use in place of the official weights.
-        reader: ``rapidocr``, ``paddlex`` or ``none``.
+        reader: ``rapidocr``, ``none``, ``paddlex`` for PaddleX models on this machine, or
+            ``paddlex:FAMILY`` such as ``paddlex:PP-OCRv5_mobile``, which may be downloaded.
         device: Where the models run, in PaddleX's syntax: ``cpu``, ``gpu:0``, ``npu:1``.
         layout: ``page`` looks for any number of tables in the picture;
             ``table`` takes the whole picture as one table, as a user would crop it.

@@ -18,6 +18,7 @@ from postprocess.table import Cell, Table
 from postprocess.words import Unplaced, Word, words_to_tables
 from tablerec.config import Settings
 from tablerec.detect import CellDetector, Detection, make_detector
+from tablerec.devices import parse_device, require_device
 from tablerec.errors import SettingsError
 from tablerec.ocr import TextReader, make_reader
 from tablerec.result import Dropped, Page, PageImage, Result
@@ -43,6 +44,7 @@ class Recognizer:
         reader: TextReader | None = None,
     ) -> None:
         self.settings = settings or Settings()
+        require_device(parse_device(self.settings.device))
         self.detector = detector or make_detector(self.settings)
         self.reader = reader or make_reader(self.settings)
 

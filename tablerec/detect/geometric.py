@@ -19,6 +19,8 @@ _EXPLAINED = {True: 0.65, False: 0.8}
 """Closed and open rulings that explain this share of the text are taken without looking at the gaps."""
 _DRAWN = 0.3
 """Rulings of a table enclose at least this much of their cells."""
+_CUT = 0.3
+"""Rulings of a table cut a smaller share of the words across."""
 
 
 class GeometricDetector:
@@ -84,14 +86,17 @@ def _plausible(areas: list[RuledArea], words: Sequence[Word]) -> list[RuledArea]
 
     A single cell is a table only where it holds most of the text of the picture.
     """
+    from postprocess.evidence import cut_share
     from postprocess.regions import words_inside
 
     kept = []
     for area in areas:
-        n_inside = len(words_inside(words, area.quads))
-        grid = len(area.quads) > 3 or (len(area.quads) > 1 and float(area.scores.mean()) > _CLOSED)
-        alone = len(area.quads) == 1 and 2 * n_inside > len(words)
-        if (grid and (n_inside or not words) and area.scores.mean() > _DRAWN) or alone:
+        inside = words_inside(words, area.quads)
+        closed = float(area.scores.mean())
+        grid = len(area.quads) > 3 or (len(area.quads) > 1 and closed > _CLOSED)
+        filled = bool(inside) or not words
+        alone = len(area.quads) == 1 and 2 * len(inside) > len(words)
+        if alone or (grid and filled and closed > _DRAWN and cut_share(area.quads, inside) < _CUT):
             kept.append(area)
     return kept
 

@@ -66,9 +66,9 @@ def _grid_boxes(tokens: Tokens, columns: Ints, rows: Ints, separators: Floats, h
     """``(N, 4)`` boxes of the slots and spans that hold tokens, borders in the middle of the gaps."""
     boxes = tokens.boxes_xyxy
     row_of = rows[tokens.line]
-    n_rows = int(rows.max()) + 1
-    top = np.array([boxes[row_of == r, 1].min() for r in range(n_rows)])
-    bottom = np.array([boxes[row_of == r, 3].max() for r in range(n_rows)])
+    line_top, line_bottom = tokens.line_extents()
+    starts = np.flatnonzero(np.diff(rows, prepend=-1))
+    top, bottom = line_top[starts], line_bottom[np.append(starts[1:], len(rows)) - 1]
     margin = height / 4
     ys = np.concatenate([[top[0] - margin], (bottom[:-1] + top[1:]) / 2, [bottom[-1] + margin]])
     xs = np.concatenate([[boxes[:, 0].min() - margin], separators, [boxes[:, 2].max() + margin]])

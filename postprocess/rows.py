@@ -26,8 +26,7 @@ def lines_to_rows(tokens: Tokens, columns: Ints, horizontal: Floats, settings: G
     if n < 2:
         return np.zeros(n, np.int64)
     boxes = tokens.boxes_xyxy
-    top = np.array([boxes[tokens.line == i, 1].min() for i in range(n)])
-    bottom = np.array([boxes[tokens.line == i, 3].max() for i in range(n)])
+    top, bottom = tokens.line_extents()
     ruled, long_ruled = _ruled_between((top + bottom) / 2, boxes, horizontal)
     numbers = _numbers_by_line(tokens, columns)
     close = _is_close(top, bottom, ruled, settings)

@@ -65,6 +65,12 @@ class Tokens:
         """Number of text lines."""
         return int(self.line.max()) + 1 if len(self.line) else 0
 
+    def line_extents(self) -> tuple[Floats, Floats]:
+        """``(n_lines,)`` top and bottom of each text line: the medians of its tokens, so that no tall one moves it."""
+        lines = [self.boxes_xyxy[self.line == i] for i in range(self.n_lines)]
+        top = np.array([np.median(boxes[:, 1]) for boxes in lines])
+        return top, np.array([np.median(boxes[:, 3]) for boxes in lines])
+
     def select(self, chosen: NDArray[np.bool_]) -> Tokens:
         """The chosen tokens, with lines numbered anew."""
         _, line = np.unique(self.line[chosen], return_inverse=True)

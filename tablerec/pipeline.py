@@ -156,13 +156,23 @@ def detection_to_table(detection: Detection) -> tuple[Table, list[Dropped]]:
 
 
 def _empty_quads(tables: Sequence[Table], words: Sequence[Word]) -> NDArray[np.float64]:
-    """``(N, 4, 2)`` cells without text, low enough for one line: a single character may have been missed there."""
+    """``(N, 4, 2)`` cells without text, low enough for one line: a single character may have been missed there.
+
+    A cell that a word of its neighbour reaches into would show a part of that word, so it is left out.
+    """
+    import shapely
+
     quads = quads_to_array([cell.quad for table in tables for cell in table.cells if cell.quad and not cell.text])
     if not words or not len(quads):
         return quads[:0]
-    line = word_height(quads_to_array([word.quad for word in words]))
+    corners = quads_to_array([word.quad for word in words])
+    middle = corners.mean(axis=1, keepdims=True)
+    inner = shapely.polygons(middle + 0.7 * (corners - middle))
+    reached, _ = shapely.STRtree(inner).query(shapely.polygons(quads), predicate="intersects")
     boxes = quads_to_boxes(quads)
-    return np.asarray(quads[boxes[:, 3] - boxes[:, 1] < _MOST_LINES * line])
+    free = boxes[:, 3] - boxes[:, 1] < _MOST_LINES * word_height(corners)
+    free[reached] = False
+    return np.asarray(quads[free])
 
 
 @contextmanager

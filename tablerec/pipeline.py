@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from postprocess.ambiguous import settle_strokes
 from postprocess.boxes import array_to_quad, quads_to_array, quads_to_boxes, word_height
 from postprocess.grid import quads_to_grid
 from postprocess.headers import mark_headers
@@ -93,7 +94,7 @@ class Recognizer:
                 found = found + self.reader.read_quads(picture.image, _empty_quads(filled, found))
                 filled, unplaced = words_to_tables(tables, self._sure(found))
         with _timed(seconds, "headers"):
-            marked = tuple(mark_headers(table) for table in filled if len(table))
+            marked = tuple(mark_headers(settle_strokes(table)) for table in filled if len(table))
         return Page(
             picture=picture,
             tables=marked,

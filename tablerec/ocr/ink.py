@@ -16,6 +16,8 @@ LEAST_CONTRAST = 40
 """Difference to the ground, of 255, below which nothing is taken for ink: shades and noise stay below it."""
 RULING = 0.6
 """A stroke at the border of the crop this long, as a share of the side, is a ruling."""
+THIN = 0.15
+"""A piece of a stroke along the border that is no thicker than this, as a share of the height, is part of a ruling."""
 PAD = 0.3
 """Ground laid around the ink, as a share of the height of its text."""
 
@@ -59,8 +61,11 @@ def crop_to_ink(crop: Image) -> Ink | None:
     mask = (difference > max(LEAST_CONTRAST, difference.max() / 3)).astype(np.uint8)
     parts = cv2.connectedComponentsWithStats(mask, connectivity=8)[2][1:, :4]
     boxes = np.column_stack([parts[:, :2], parts[:, :2] + parts[:, 2:]])
-    at_border = (boxes[:, :2] <= 1).any(axis=1) | (boxes[:, 2:] >= [width - 1, height - 1]).any(axis=1)
-    boxes = boxes[~(at_border & (parts[:, 2:] >= RULING * np.array([width, height])).any(axis=1))]
+    at_border = (boxes[:, :2] <= 1) | (boxes[:, 2:] >= [width - 1, height - 1])
+    long = (parts[:, 2:] >= RULING * np.array([width, height])).any(axis=1)
+    # A faint ruling comes in pieces: thin ones, along the border.
+    piece = (at_border & (parts[:, 2:] <= THIN * height)).any(axis=1)
+    boxes = boxes[~(at_border.any(axis=1) & long) & ~piece]
     if len(boxes) == 0:
         return None
     x0, y0 = boxes[:, :2].min(axis=0).tolist()

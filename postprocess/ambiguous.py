@@ -7,7 +7,7 @@ from dataclasses import replace
 from postprocess.table import Table
 from postprocess.tokens import is_number
 
-_STROKES = {"一": "—", "ー": "—", "_": "—"}
+STROKES = {"一": "—", "ー": "—", "_": "—"}
 """A lone stroke that readers take for a letter, and the dash that it is among numbers."""
 
 
@@ -23,16 +23,16 @@ def settle_strokes(table: Table) -> Table:
     >>> settle_strokes(Table.from_texts([["一"], ["二"], ["三"]]))[0, 0].text
     '一'
     """
-    if not any(cell.text in _STROKES for cell in table.cells):
+    if not any(cell.text in STROKES for cell in table.cells):
         return table
     cells = []
     for cell in table.cells:
         others = [
             other.text
             for other in table.cells
-            if cell.text in _STROKES and other.text and other.text not in _STROKES
+            if cell.text in STROKES and other.text and other.text not in STROKES
             if other.col < cell.end_col and cell.col < other.end_col
         ]
         is_dash = bool(others) and sum(map(is_number, others)) > len(others) / 2
-        cells.append(replace(cell, text=_STROKES[cell.text]) if is_dash else cell)
+        cells.append(replace(cell, text=STROKES[cell.text]) if is_dash else cell)
     return table.with_cells(cells)

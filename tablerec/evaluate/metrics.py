@@ -9,6 +9,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
+from postprocess.ambiguous import STROKES
 from postprocess.boxes import box_areas, intersection_areas
 from tablerec.evaluate.truth import Grid, Position, normalize
 
@@ -119,4 +120,5 @@ def _box_iou(a: NDArray[np.float64], b: NDArray[np.float64]) -> NDArray[np.float
 
 
 def _count(texts: Iterable[str]) -> Counter[str]:
-    return Counter(char for text in texts for char in text if not char.isspace())
+    # A lone stroke may have been settled as a dash, which loses nothing.
+    return Counter(char for text in texts for char in STROKES.get(text, text) if not char.isspace())

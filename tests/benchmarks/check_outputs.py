@@ -90,9 +90,8 @@ def main() -> None:
     workbooks = sorted(options.output.glob("*.xlsx"))
     opened = open_with_office(workbooks, options.output)
     print(f"{len(paths)} pictures: {failed} failed, {lost} with lost characters")
-    print(
-        f"{len(workbooks)} workbooks: {'LibreOffice is not installed' if opened < 0 else f'{opened} opened by LibreOffice'}"
-    )
+    office = "LibreOffice is not installed" if opened < 0 else f"{opened} opened by LibreOffice"
+    print(f"{len(workbooks)} workbooks: {office}")
 
 
 if __name__ == "__main__":

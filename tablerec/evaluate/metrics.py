@@ -121,4 +121,4 @@ def _box_iou(a: NDArray[np.float64], b: NDArray[np.float64]) -> NDArray[np.float
 
 def _count(texts: Iterable[str]) -> Counter[str]:
     # A lone stroke may have been settled as a dash, which loses nothing.
-    return Counter(char for text in texts for char in STROKES.get(text, text) if not char.isspace())
+    return Counter(STROKES.get(char, char) for text in texts for char in text if not char.isspace())

@@ -296,7 +296,13 @@ def _without_copies(
 
 def _without_overlap(spans: Ints, weights: Floats) -> tuple[Ints, list[tuple[int, str]]]:
     """Keep a cell only where its slots are still free, best score first."""
-    taken = np.full((int(spans[:, 2].max(initial=0)), int(spans[:, 3].max(initial=0))), -1)
+    shape = int(spans[:, 2].max(initial=0)), int(spans[:, 3].max(initial=0))
+    corners = np.zeros((shape[0] + 1, shape[1] + 1), np.int64)
+    for rows, cols, sign in ((0, 1, 1), (0, 3, -1), (2, 1, -1), (2, 3, 1)):
+        np.add.at(corners, (spans[:, rows], spans[:, cols]), sign)
+    if corners.cumsum(axis=0).cumsum(axis=1).max(initial=0) <= 1:  # each slot is taken once at most
+        return np.arange(len(spans)), []
+    taken = np.full(shape, -1)
     kept, dropped = [], []
     for index in np.lexsort([np.arange(len(spans)), -weights]):
         row, col, end_row, end_col = spans[index]

@@ -215,9 +215,26 @@ def shift(cell: Cell, rows: int = 0, cols: int = 0) -> Cell:
 
 
 def _paint(cells: tuple[Cell, ...]) -> NDArray[np.int32]:
+    """``(R, C)`` index of the cell in each slot, -1 where there is none; refuses cells that share a slot."""
     n_rows = max((cell.end_row for cell in cells), default=0)
     n_cols = max((cell.end_col for cell in cells), default=0)
     owner = np.full((n_rows, n_cols), -1, np.int32)
+    single = [index for index, cell in enumerate(cells) if not cell.is_spanning]
+    place = [cells[index].row for index in single], [cells[index].col for index in single]
+    owner[place] = single
+    clash = bool((owner[place] != single).any())
+    for index, cell in enumerate(cells):
+        if cell.is_spanning:
+            slots = owner[cell.row : cell.end_row, cell.col : cell.end_col]
+            clash |= bool((slots >= 0).any())
+            slots[...] = index
+    if clash:
+        _refuse_clash(cells, np.full_like(owner, -1))
+    return owner
+
+
+def _refuse_clash(cells: tuple[Cell, ...], owner: NDArray[np.int32]) -> None:
+    """Name the first two cells that share a slot."""
     for index, cell in enumerate(cells):
         slots = owner[cell.row : cell.end_row, cell.col : cell.end_col]
         if (slots >= 0).any():
@@ -227,7 +244,6 @@ def _paint(cells: tuple[Cell, ...]) -> NDArray[np.int32]:
                 f"share row {cell.row + row}, column {cell.col + col}"
             )
         slots[...] = index
-    return owner
 
 
 def _cells_to_owner(cells: tuple[Cell, ...]) -> NDArray[np.int32]:

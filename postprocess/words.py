@@ -248,8 +248,10 @@ def words_to_lines(words: Sequence[Word]) -> list[list[Word]]:
     x, y = (along_x / length, along_y / length) if length else (1.0, 0.0)
     placed = []
     for word in words:
-        heights = [b * x - a * y for a, b in word.quad]
-        placed.append((min(heights), max(heights), min(a * x + b * y for a, b in word.quad), word))
+        (ax, ay), (bx, by), (cx, cy), (dx, dy) = word.quad
+        heights = ay * x - ax * y, by * x - bx * y, cy * x - cx * y, dy * x - dx * y
+        start = min(ax * x + ay * y, dx * x + dy * y)
+        placed.append((min(heights), max(heights), start, word))
     placed.sort(key=lambda item: item[0] + item[1])
     lines: list[list[tuple[float, float, float, Word]]] = []
     for item in placed:

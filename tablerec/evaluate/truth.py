@@ -15,10 +15,11 @@ the truth is known to miss spanning cells: ``suspect_spans`` or ``ambiguous_span
 from __future__ import annotations
 
 import unicodedata
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -89,6 +90,9 @@ class Truth:
 def find_truths(folder: Path) -> list[Truth]:
     """Read all JSON files in ``folder`` and below, sorted by path.
 
+    Labels of pictures with no or several tables, which list them under
+    ``tables``, are left out with a warning: only single tables can be scored.
+
     Raises:
         InputError: No such folder, nothing in it, an unusable file, or one id twice.
     """
@@ -102,7 +106,16 @@ def find_truths(folder: Path) -> list[Truth]:
         if path.stem in seen:
             raise InputError(f"{path}: {seen[path.stem]} has the same id; rename one of them")
         seen[path.stem] = path
-    return [read_truth(path) for path in paths]
+    others = [path for path in paths if _is_page(read_json(path))]
+    if others:
+        names = ", ".join(path.name for path in others)
+        warnings.warn(f"left out, since they hold no or several tables: {names}", stacklevel=2)
+    return [read_truth(path) for path in paths if path not in others]
+
+
+def _is_page(data: Any) -> bool:
+    tables = data.get("tables") if isinstance(data, dict) else None
+    return isinstance(tables, list) and len(tables) != 1
 
 
 def read_truth(path: Path) -> Truth:

@@ -140,3 +140,13 @@ def test_whatever_the_file_holds_it_is_read_or_refused(tmp_path: Path, data: dic
         assert "a.json" in str(outcome)
     else:
         assert outcome.table.owner.max() < len(outcome.table.cells)
+
+
+def test_labels_of_pages_are_left_out_and_named(tmp_path: Path) -> None:
+    cell = {"row": 0, "col": 0, "rowspan": 1, "colspan": 1, "bbox": None, "text": "a"}
+    single = {"id": "one", "source": "s", "image": "one.png", "cells": [cell], "meta": {}, "tables": [{}]}
+    (tmp_path / "one.json").write_text(json.dumps(single), encoding="utf-8")
+    (tmp_path / "page.json").write_text(json.dumps({"id": "page", "tables": []}), encoding="utf-8")
+    with pytest.warns(UserWarning, match=r"page\.json"):
+        truths = find_truths(tmp_path)
+    assert [truth.id for truth in truths] == ["one"]

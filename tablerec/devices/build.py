@@ -68,17 +68,23 @@ def build_plugin(
     paddle = paddle_folder()
     tools = _gcc(paddle) if kind == "simulated" else _nvcc(paddle, architecture)
     cache = Path(folder) if folder else _cache_folder()
-    headers = [path.read_bytes() for path in sorted(SOURCES.glob("*.h"))]
-    files = [path for path in sorted(SOURCES.glob("*.cc")) if path.stem != _other_runtime(kind)]
-    common = _digest([repr(tools).encode(), str(paddle).encode(), *headers])
-    objects = {path: cache / "objects" / f"{path.stem}-{_digest([common, path.read_bytes()])[:20].decode()}.o" for path in files}
-    name = _digest([path.name.encode() for path in objects.values()])[:12].decode()
-    library = cache / f"{kind}-{name}" / LIBRARY
+    sources = {path.name: path.read_bytes() for path in sorted(SOURCES.iterdir()) if path.stem != _other_runtime(kind)}
+    common = _digest([repr(tools).encode(), *(text for name, text in sources.items() if name.endswith(".h"))])
+    objects = {
+        name: cache / "objects" / f"{name}-{_digest([common, text])[:20].decode()}.o"
+        for name, text in sources.items()
+        if name.endswith(".cc")
+    }
+    digest = _digest([path.name.encode() for path in objects.values()])[:12].decode()
+    library = cache / f"{kind}-{digest}" / LIBRARY
     if library.is_file():
         return library
-    missing = [path for path, made in objects.items() if not made.is_file()]
-    with ThreadPoolExecutor(jobs or os.cpu_count()) as pool:
-        list(pool.map(lambda path: _write(objects[path], partial(_compile, tools, path)), missing))
+    with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(jobs or os.cpu_count()) as pool:
+        # What is compiled is what was hashed, also where the sources change meanwhile.
+        for name, text in sources.items():
+            (Path(folder) / name).write_bytes(text)
+        missing = [name for name, made in objects.items() if not made.is_file()]
+        list(pool.map(lambda name: _write(objects[name], partial(_compile, tools, Path(folder) / name)), missing))
     _write(library, partial(_link, tools, list(objects.values())))
     return library
 

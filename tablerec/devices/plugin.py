@@ -88,18 +88,19 @@ def load_plugin(
     return Plugin(device_name, library)
 
 
-def registered_kernels(device_name: str) -> dict[str, set[str]]:
-    """Return the operators that Paddle knows for a device, each with its types; Paddle's own for views are among them.
+def registered_kernels(kind: str) -> dict[str, set[str]]:
+    """Return the operators that a kind of device has kernels for, each with its types.
 
     Args:
-        device_name: Any custom device's name, or ``cpu``.
+        kind: Any kind of device, a vendor's too. For a custom device those are its plugin's:
+            the views which Paddle gives to all are not among them.
     """
     import paddle
 
-    place = "Place(cpu)" if device_name == "cpu" else f"Place({device_name}:"
+    place = "CPU" if kind == "cpu" else kind
     found: dict[str, set[str]] = {}
-    for name, keys in paddle.base.core._get_all_register_op_kernels("phi").items():
-        types = {key.partition("data_type[")[2].partition("]")[0] for key in keys if place in key}
+    for name, keys in paddle.base.core._get_registered_phi_kernels("all").items():
+        types = {key.strip("()").split(", ")[-1] for key in keys if key.startswith(f"({place},")}
         if types:
             found[name] = types
     return found

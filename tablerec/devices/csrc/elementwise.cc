@@ -121,6 +121,7 @@ void operand_gradient(const Context& context, const char* name, const Tensor& x,
 }
 
 // `gx` and `gy`: the gradients in terms of g (of the output), x and y.
+// dx comes last: Paddle may give it the memory of dout.
 #define BINARY_GRADIENT(name, Name, gx, gy)                                                           \
   struct Name##X {                                                                                    \
     template <class C> HOST_DEVICE C operator()(C g, C x, C y) const { return gx; }                   \
@@ -131,8 +132,8 @@ void operand_gradient(const Context& context, const char* name, const Tensor& x,
   template <class T>                                                                                  \
   void both_##name(const Context& context, const Tensor& x, const Tensor& y, const Tensor& dout, Tensor* dx, \
                    Tensor* dy) {                                                                      \
-    operand_gradient<T>(context, #name, x, y, dout, dx, Name##X());                                   \
     operand_gradient<T>(context, #name, x, y, dout, dy, Name##Y());                                   \
+    operand_gradient<T>(context, #name, x, y, dout, dx, Name##X());                                   \
   }
 
 BINARY_GRADIENT(add_grad, AddGrad, g, g)
@@ -218,8 +219,7 @@ template <class T, class X> void BitwiseNot(const X& context, const Tensor& x, T
   auto a = read<T>(x);
   auto r = write<T>(context, out);
   launch(context, "bitwise_not", x.numel(), DEVICE(int64_t i) {
-    if constexpr (std::is_same<T, bool>::value) r[i] = !a[i];
-    else r[i] = ~a[i];
+    r[i] = std::is_same<T, bool>::value ? T(!a[i]) : T(~a[i]);
   });
 }
 REGISTER(bitwise_not, BitwiseNot, kIntegers + kBool)

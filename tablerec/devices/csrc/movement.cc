@@ -77,7 +77,7 @@ void Arange(const X& context, const Tensor& start, const Tensor& end, const Tens
   int64_t count = std::max<int64_t>(0, int64_t(std::ceil((double(last) - double(first)) / double(by))));
   out->Resize(phi::make_ddim({count}));
   auto r = write<T>(context, out);
-  launch(context, "arange", count, DEVICE(int64_t i) { r[i] = first + T(i) * by; });
+  launch(context, "arange_tensor", count, DEVICE(int64_t i) { r[i] = first + T(i) * by; });
 }
 inline void takes_bounds_on_the_host(phi::Kernel* kernel) {
   for (int k = 0; k < 3; ++k) kernel->InputAt(k).SetBackend(phi::Backend::CPU);
@@ -186,15 +186,19 @@ void ConcatGrad(const X& context, const Tensors& x, const Tensor& dout, const ph
   for (auto* part : x) lengths.push_back(part->numel() ? part->dims()[to_axis(axis.to<int64_t>(), part->dims().size())] : 0);
   cut<T>(context, "concat_grad", dout, axis.to<int64_t>(), dx, lengths);
 }
+template <class T>
+void split(const Context& context, const char* name, const Tensor& x, int64_t axis, const std::vector<Tensor*>& parts) {
+  std::vector<int64_t> lengths;
+  for (auto* part : parts) lengths.push_back(part->dims()[to_axis(axis, x.dims().size())]);
+  cut<T>(context, name, x, axis, parts, lengths);
+}
 template <class T, class X>
 void SplitBySizes(const X& context, const Tensor& x, const phi::IntArray&, const phi::Scalar& axis, std::vector<Tensor*> parts) {
-  std::vector<int64_t> lengths;
-  for (auto* part : parts) lengths.push_back(part->dims()[to_axis(axis.to<int64_t>(), x.dims().size())]);
-  cut<T>(context, "split", x, axis.to<int64_t>(), parts, lengths);
+  split<T>(context, "split", x, axis.to<int64_t>(), parts);
 }
 template <class T, class X>
 void SplitWithNum(const X& context, const Tensor& x, int, const phi::Scalar& axis, std::vector<Tensor*> parts) {
-  SplitBySizes<T, X>(context, x, phi::IntArray(), axis, parts);
+  split<T>(context, "split_with_num", x, axis.to<int64_t>(), parts);
 }
 REGISTER(concat, Concat, kAll)
 REGISTER(concat_grad, ConcatGrad, kFloats)

@@ -257,7 +257,7 @@ void entropy(const Context& context, const Tensor& softmax, const Tensor& label,
   auto p = read<T>(softmax);
   auto t = read<I>(label);
   auto r = write<T>(context, loss);
-  launch(context, "cross_entropy", s.rows(), DEVICE(int64_t row) {
+  launch(context, "cross_entropy_with_softmax", s.rows(), DEVICE(int64_t row) {
     int64_t k = t[row];
     bool counts = k != ignored && k >= 0 && k < s.length;
     r[row] = counts ? T(-log(p[s.start(row) + k * s.inner])) : T(0);
@@ -269,7 +269,7 @@ void entropy_gradient(const Context& context, const Tensor& softmax, const Tenso
   auto p = read<T>(softmax), g = read<T>(dout);
   auto t = read<I>(label);
   auto r = write<T>(context, dx);
-  launch(context, "cross_entropy_grad", softmax.numel(), DEVICE(int64_t i) {
+  launch(context, "cross_entropy_with_softmax_grad", softmax.numel(), DEVICE(int64_t i) {
     int64_t row = i / (s.length * s.inner) * s.inner + i % s.inner, j = i / s.inner % s.length, k = t[row];
     r[i] = k == ignored ? T(0) : g[row] * (p[i] - T(j == k));
   });

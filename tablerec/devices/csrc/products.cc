@@ -18,6 +18,11 @@ struct Product {
   std::vector<int64_t> out_dims;
 };
 
+// What a kernel needs of it.
+struct ProductSteps {
+  int64_t rows, columns, inner, x_row, x_inner, y_inner, y_column;
+};
+
 inline Product product(const phi::DDim& x_dims, const phi::DDim& y_dims, bool transpose_x, bool transpose_y) {
   auto x = phi::vectorize(x_dims), y = phi::vectorize(y_dims);
   if (x.size() == 1) x.insert(transpose_x ? x.end() : x.begin(), 1);
@@ -52,9 +57,7 @@ template <class T> void multiply(const Context& context, const char* name, const
 #ifdef TABLEREC_CUDA
   if (multiply_with_cublas(context, name, x, y, out, product)) return;
 #endif
-  struct {
-    int64_t rows, columns, inner, x_row, x_inner, y_inner, y_column;
-  } p{product.rows, product.columns, product.inner, product.x_row, product.x_inner, product.y_inner, product.y_column};
+  ProductSteps p{product.rows, product.columns, product.inner, product.x_row, product.x_inner, product.y_inner, product.y_column};
   auto batches = product.batches;
   launch(context, name, product.batch * p.rows * p.columns, DEVICE(int64_t i) {
     int64_t column = i % p.columns, row = i / p.columns % p.rows;
@@ -187,6 +190,13 @@ void convolution_filter_gradient(const Context& context, const char* name, const
   });
 }
 
+template <class T>
+void convolution_gradients(const Context& context, const char* name, const Tensor& x, const Tensor& w, const Tensor& dout,
+                           const Convolution& c, Tensor* dx, Tensor* dw) {
+  if (dx) convolution_input_gradient<T>(context, name, read<T>(dout), read<T>(w), write<T>(context, dx), c);
+  if (dw) convolution_filter_gradient<T>(context, name, read<T>(x), read<T>(dout), write<T>(context, dw), c);
+}
+
 template <class T, class X>
 void Conv2d(const X& context, const Tensor& x, const Tensor& w, const std::vector<int>& strides,
             const std::vector<int>& paddings, const std::string& algorithm, const std::vector<int>& dilations, int groups,
@@ -199,8 +209,7 @@ void Conv2dGrad(const X& context, const Tensor& x, const Tensor& w, const Tensor
                 const std::vector<int>& paddings, const std::string& algorithm, const std::vector<int>& dilations,
                 int groups, const std::string& layout, Tensor* dx, Tensor* dw) {
   Convolution c("conv2d_grad", x.dims(), w.dims(), strides, paddings, algorithm, dilations, groups, layout);
-  if (dx) convolution_input_gradient<T>(context, "conv2d_grad", read<T>(dout), read<T>(w), write<T>(context, dx), c);
-  if (dw) convolution_filter_gradient<T>(context, "conv2d_grad", read<T>(x), read<T>(dout), write<T>(context, dw), c);
+  convolution_gradients<T>(context, "conv2d_grad", x, w, dout, c, dx, dw);
 }
 // Depth-wise: Paddle gives `groups` before `dilations`.
 template <class T, class X>
@@ -214,7 +223,8 @@ template <class T, class X>
 void DepthwiseConv2dGrad(const X& context, const Tensor& x, const Tensor& w, const Tensor& dout,
                          const std::vector<int>& strides, const std::vector<int>& paddings, const std::string& algorithm,
                          int groups, const std::vector<int>& dilations, const std::string& layout, Tensor* dx, Tensor* dw) {
-  Conv2dGrad<T, X>(context, x, w, dout, strides, paddings, algorithm, dilations, groups, layout, dx, dw);
+  Convolution c("depthwise_conv2d_grad", x.dims(), w.dims(), strides, paddings, algorithm, dilations, groups, layout);
+  convolution_gradients<T>(context, "depthwise_conv2d_grad", x, w, dout, c, dx, dw);
 }
 REGISTER(conv2d, Conv2d, kFloats)
 REGISTER(conv2d_grad, Conv2dGrad, kFloats)

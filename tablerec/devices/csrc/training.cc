@@ -15,7 +15,7 @@ void SigmoidCrossEntropy(const X& context, const Tensor& x, const Tensor& label,
   require_plain("sigmoid_cross_entropy_with_logits", bool(weight), normalize);
   auto a = read<T>(x), t = read<T>(label);
   auto r = write<T>(context, out);
-  launch(context, "sigmoid_cross_entropy", x.numel(), DEVICE(int64_t i) {
+  launch(context, "sigmoid_cross_entropy_with_logits", x.numel(), DEVICE(int64_t i) {
     T v = a[i], size = v > 0 ? v : -v;
     r[i] = t[i] == T(ignored) ? T(0) : (v > 0 ? v : T(0)) - v * t[i] + log1p(exp(-size));
   });
@@ -26,7 +26,7 @@ void SigmoidCrossEntropyGrad(const X& context, const Tensor& x, const Tensor& la
   require_plain("sigmoid_cross_entropy_with_logits_grad", bool(weight), normalize);
   auto a = read<T>(x), t = read<T>(label), g = read<T>(dout);
   auto r = write<T>(context, dx);
-  launch(context, "sigmoid_cross_entropy_grad", x.numel(), DEVICE(int64_t i) {
+  launch(context, "sigmoid_cross_entropy_with_logits_grad", x.numel(), DEVICE(int64_t i) {
     r[i] = t[i] == T(ignored) ? T(0) : g[i] * (1 / (1 + exp(-a[i])) - t[i]);
   });
 }

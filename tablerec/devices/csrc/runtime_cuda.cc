@@ -124,7 +124,8 @@ static C_Status allocate(const C_Device device, void** address, size_t bytes) {
   CHECK_CUDA(cudaSetDevice(device->id));
   if (cudaMalloc(address, bytes ? bytes : 1) != cudaSuccess) {
     cudaGetLastError();  // out of memory is an answer, which must not poison later calls
-    return C_FAILED;
+    *address = nullptr;
+    return C_SUCCESS;  // Paddle takes null as out of memory: it frees idle chunks, tries again, and says so
   }
   std::lock_guard<std::mutex> lock(sizes_mutex());
   sizes()[*address] = bytes;

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import importlib.util
 import os
+import re
 import shutil
 import subprocess
 import tempfile
@@ -69,10 +70,9 @@ def build_plugin(
     tools = _gcc(paddle) if kind == "simulated" else _nvcc(paddle, architecture)
     cache = Path(folder) if folder else _cache_folder()
     sources = {path.name: path.read_bytes() for path in sorted(SOURCES.iterdir()) if path.stem != _other_runtime(kind)}
-    common = _digest([repr(tools).encode(), *(text for name, text in sources.items() if name.endswith(".h"))])
     objects = {
-        name: cache / "objects" / f"{name}-{_digest([common, text])[:20].decode()}.o"
-        for name, text in sources.items()
+        name: cache / "objects" / f"{name}-{_key(name, sources, tools)[:20].decode()}.o"
+        for name in sources
         if name.endswith(".cc")
     }
     digest = _digest([path.name.encode() for path in objects.values()])[:12].decode()
@@ -120,6 +120,17 @@ def _other_runtime(kind: str) -> str:
 def _cache_folder() -> Path:
     root = os.environ.get("TABLEREC_CACHE") or os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
     return Path(root) / "tablerec" / "devices"
+
+
+def _key(name: str, sources: dict[str, bytes], tools: _Toolchain) -> bytes:
+    """Digest what decides an object file: the compiler, a source, and the headers that it includes."""
+    pending, included = [name], dict.fromkeys([name])
+    while pending:
+        for header in re.findall(rb'^#include "([a-z_]+\.h)"', sources[pending.pop()], re.MULTILINE):
+            if header.decode() not in included:
+                included[header.decode()] = None
+                pending.append(header.decode())
+    return _digest([repr(tools).encode(), *(sources[part] for part in sorted(included))])
 
 
 def _digest(parts: Sequence[bytes]) -> bytes:

@@ -40,6 +40,10 @@ def step_seconds(paddle, device: str, width: int, batch: int, size: int, train: 
     if not train:
         net.eval()
 
+    def wait() -> None:
+        if device != "cpu":
+            paddle.device.synchronize(device)
+
     def step() -> None:
         with paddle.set_grad_enabled(train):
             scores, sides = net(images)
@@ -51,10 +55,10 @@ def step_seconds(paddle, device: str, width: int, batch: int, size: int, train: 
 
     seconds = []
     for k in range(repeats + 2):
-        paddle.device.synchronize() if device == "cpu" else paddle.device.synchronize(device)
+        wait()
         start = time.perf_counter()
         step()
-        paddle.device.synchronize() if device == "cpu" else paddle.device.synchronize(device)
+        wait()
         if k >= 2:
             seconds.append(time.perf_counter() - start)
     return statistics.median(seconds)

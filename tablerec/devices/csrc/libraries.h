@@ -41,7 +41,11 @@ struct Cublas {
   void* library = open_library("libcublas.so.13", "matmul");
   LIBRARY_FUNCTION(cublasCreate_v2);
   LIBRARY_FUNCTION(cublasSetStream_v2);
-  LIBRARY_FUNCTION(cublasGemmStridedBatchedEx);
+  // Spelled out: the header overloads this one.
+  using Gemm = cublasStatus_t(cublasHandle_t, cublasOperation_t, cublasOperation_t, int, int, int, const void*, const void*,
+                              cudaDataType, int, long long, const void*, cudaDataType, int, long long, const void*, void*,
+                              cudaDataType, int, long long, int, cublasComputeType_t, cublasGemmAlgo_t);
+  Gemm* gemm = find_function<Gemm>(library, "cublasGemmStridedBatchedEx");
 };
 inline Cublas& cublas() {
   static Cublas* only = new Cublas;
@@ -81,7 +85,7 @@ bool multiply_with_cublas(const Context& context, const char* name, const T* x, 
   auto compute = is_double ? CUBLAS_COMPUTE_64F : (tf32_allowed() ? CUBLAS_COMPUTE_32F_FAST_TF32 : CUBLAS_COMPUTE_32F);
   const void *alpha = is_double ? static_cast<void*>(&one_double) : &one, *beta = is_double ? static_cast<void*>(&zero_double) : &zero;
   count_kernel(name);
-  auto status = cublas().cublasGemmStridedBatchedEx(
+  auto status = cublas().gemm(
       handle, y_plain ? CUBLAS_OP_N : CUBLAS_OP_T, x_plain ? CUBLAS_OP_N : CUBLAS_OP_T, int(p.columns), int(p.rows), int(p.inner),
       alpha, y, type, int(y_lead), y_batch, x, type, int(x_lead), x_batch, beta, out, type, int(p.columns),
       p.rows * p.columns, int(p.batch), compute, CUBLAS_GEMM_DEFAULT);

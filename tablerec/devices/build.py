@@ -101,7 +101,9 @@ def paddle_folder() -> Path:
     folder = Path(next(iter(spec.submodule_search_locations)))
     header = folder / "include" / "paddle" / "phi" / "backends" / "device_ext.h"
     if not header.is_file():
-        raise MissingDependencyError(f"{header} is missing: reinstall paddlepaddle from its wheel, which holds the headers")
+        raise MissingDependencyError(
+            f"{header} is missing: reinstall paddlepaddle from its wheel, which holds the headers"
+        )
     return folder
 
 
@@ -164,7 +166,9 @@ def _nvcc(paddle: Path, architecture: str) -> _Toolchain:
     compiler = _find_compiler("nvcc", "NVCC", "install NVIDIA's CUDA toolkit 13")
     include = [paddle / "include", *nvidia_folders("include")]
     for header in ("cudnn.h", "cublas_v2.h"):
-        if not any((folder / header).is_file() for folder in [*include, Path(compiler).resolve().parent.parent / "include"]):
+        if not any(
+            (folder / header).is_file() for folder in [*include, Path(compiler).resolve().parent.parent / "include"]
+        ):
             raise MissingDependencyError(
                 f"the header {header} is missing: pip install nvidia-cudnn-cu13 nvidia-cublas, "
                 "or name the folder that holds NVIDIA's packages in TABLEREC_NVIDIA"
@@ -193,12 +197,13 @@ def _run(command: Sequence[str], what: str) -> None:
     lines = done.stderr.splitlines()
     first = next((k for k, line in enumerate(lines) if "error" in line), 0)
     raise PluginBuildError(
-        f"{what}: {Path(command[0]).name} failed with code {done.returncode}:\n" + "\n".join(lines[first : first + _LAST_LINES])
+        f"{what}: {Path(command[0]).name} failed with code {done.returncode}:\n"
+        + "\n".join(lines[first : first + _LAST_LINES])
     )
 
 
 def _write(target: Path, make: partial[None]) -> None:
-    """Make a file beside its place and move it there whole, so that builds at the same time do not disturb each other."""
+    """Make a file elsewhere and move it to its place whole: builds at the same time do not disturb each other."""
     target.parent.mkdir(parents=True, exist_ok=True)
     # Outside the final folder: Paddle loads every library that it finds there.
     with tempfile.TemporaryDirectory(dir=target.parent.parent) as folder:

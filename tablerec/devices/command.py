@@ -93,7 +93,12 @@ def parity_command(ctx: click.Context, plugin: str | None, device: str | None, m
         n_cases += 1
         n_failed += not outcome.passed
         if as_json:
-            record = {"case": outcome.case, "dtype": outcome.dtype, "error": outcome.error, "tolerance": outcome.tolerance}
+            record = {
+                "case": outcome.case,
+                "dtype": outcome.dtype,
+                "error": outcome.error,
+                "tolerance": outcome.tolerance,
+            }
             click.echo(json.dumps({**record, "problem": outcome.problem, "passed": outcome.passed}))
         elif not outcome.passed:
             why = outcome.problem or f"differs by {outcome.error:.2g}, allowed are {outcome.tolerance:.2g}"
@@ -105,7 +110,7 @@ def parity_command(ctx: click.Context, plugin: str | None, device: str | None, m
             f"10 steps of {optimizer}: loss {training.losses[0]:.5f} to {training.losses[-1]:.5f}, "
             f"differs by {training.loss_error:.1e} (relative); parameters by {training.parameter_error:.1e}"
         )
-        n_failed += training.loss_error > 1e-5 or training.parameter_error > 1e-4  # noqa: PLR2004
+        n_failed += training.loss_error > 1e-5 or training.parameter_error > 1e-4
     if n_failed:
         ctx.exit(1)
 

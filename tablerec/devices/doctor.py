@@ -36,7 +36,8 @@ def list_devices() -> Iterator[str]:
             yield f"gpu:{number}  {paddle.device.cuda.get_device_name(number)}, in Paddle's own build"
     for name in paddle.device.get_available_custom_device():
         kernels = registered_kernels(name.split(":")[0])
-        yield f"{name}  plugin in {os.environ.get('CUSTOM_DEVICE_ROOT', 'paddle_custom_device')}, {len(kernels)} kernels"
+        root = os.environ.get("CUSTOM_DEVICE_ROOT", "paddle_custom_device")
+        yield f"{name}  plugin in {root}, {len(kernels)} kernels"
     for kind in _kinds_without_device(paddle):
         yield f"{kind}  plugin loaded, but it sees no device: is the driver installed?"
 
@@ -52,7 +53,12 @@ def examine(device: str, models: Sequence[str] = ()) -> list[Finding]:
         What was found; the first problem ends it where nothing can be said without the device.
     """
     if not device.strip():
-        return [Finding(False, "no device is named: PaddleX refuses an empty string; write cpu, or one of `tablerec device list`")]
+        return [
+            Finding(
+                False,
+                "no device is named: PaddleX refuses an empty string; write cpu, or one of `tablerec device list`",
+            )
+        ]
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         try:
@@ -76,7 +82,7 @@ def _paddlex(device: Device) -> Finding:
     if device.kind not in _PADDLEX_KINDS:
         return Finding(
             False,
-            f"PaddleX refuses the kind {device.kind!r}. Where the plugin is ours, load it under a name that PaddleX takes: "
+            f"PaddleX refuses the kind {device.kind!r}. A plugin of ours can be loaded under a name that it takes: "
             "TABLEREC_DEVICE_NAME=iluvatar_gpu",
         )
     note = "; it switches FLAGS_use_stride_kernel off for it" if device.kind in _WITHOUT_VIEWS else ""
@@ -92,7 +98,11 @@ def _model(device: Device, model: str) -> Finding:
     try:
         check_supported_device_type(device.kind, model)
     except Exception as error:  # whatever PaddleX raises
-        return Finding(False, f"{model} is not on PaddleX's list for {device.kind}: {error}. PADDLE_PDX_DISABLE_DEV_MODEL_WL=1 skips the list")
+        return Finding(
+            False,
+            f"{model} is not on PaddleX's list for {device.kind}: {error}. "
+            "PADDLE_PDX_DISABLE_DEV_MODEL_WL=1 skips the list",
+        )
     return Finding(True, f"{model} is allowed on {device.kind}")
 
 
@@ -103,7 +113,9 @@ def _fallback(device: Device) -> Iterator[Finding]:
     yield Finding(bool(kernels), f"{len(kernels)} kernels are registered for {device.kind}")
     flag = "FLAGS_enable_api_kernel_fallback"
     if paddle.get_flags([flag])[flag]:
-        yield Finding(False, f"operators that {device.kind} lacks run on the CPU, silently: export {flag}=0 to see them fail")
+        yield Finding(
+            False, f"operators that {device.kind} lacks run on the CPU, silently: export {flag}=0 to see them fail"
+        )
     else:
         yield Finding(True, f"{flag} is off; static inference falls back all the same, only the plugin's counters tell")
 

@@ -12,7 +12,7 @@ import numpy as np
 from tablerec.devices.cases import Case, all_cases
 
 TOLERANCE = {"float32": 2e-6, "float64": 1e-12}
-"""Largest difference by type, relative to one plus the largest value; a case may multiply it. Integers must be equal."""
+"""Largest difference by type, over one plus the largest value; a case may multiply it. Integers must be equal."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,8 +71,8 @@ def _compare(device: str, case: Case, dtype: str, kernels: Callable[[], dict[str
         before = kernels()
         found = _run(paddle, device, case, arrays)
         launched = frozenset(name for name, count in kernels().items() if count > before.get(name, 0))
-    except Exception as error:  # whatever Paddle raises is the outcome
-        return Outcome(case.name, dtype, float("nan"), tolerance, _first_line(error))
+    except Exception as failure:  # whatever Paddle raises is the outcome
+        return Outcome(case.name, dtype, float("nan"), tolerance, _first_line(failure))
     # Nothing is launched for a tensor without elements.
     asked = set() if kernels is dict or any(array.size == 0 for array in (*arrays, *expected)) else set(case.operators)
     missing = sorted(asked - launched)
@@ -124,7 +124,9 @@ def _difference(expected: np.ndarray, found: np.ndarray) -> float:
 
 
 def _first_line(error: Exception) -> str:
-    lines = [line.strip() for line in str(error).splitlines() if "Error" in line or "not registered" in line or "(" in line]
+    lines = [
+        line.strip() for line in str(error).splitlines() if "Error" in line or "not registered" in line or "(" in line
+    ]
     return f"{type(error).__name__}: {lines[-1] if lines else error}"[:300]
 
 
@@ -153,7 +155,9 @@ class Training:
 OPTIMIZERS = ("SGD", "Momentum", "Adam", "AdamW")
 
 
-def compare_training(device: str, optimizer: str = "Momentum", steps: int = 10, width: int = 1, size: int = 32) -> Training:
+def compare_training(
+    device: str, optimizer: str = "Momentum", steps: int = 10, width: int = 1, size: int = 32
+) -> Training:
     """Train a small single-stage detector for a few steps on the CPU and on a device, from the same state.
 
     Args:
@@ -216,7 +220,7 @@ def _detector(paddle: Any, width: int) -> Any:
         convolution = nn.Conv2D(into, out, 3, stride, 1, groups=groups, bias_attr=False)
         return nn.Sequential(convolution, nn.BatchNorm2D(out), nn.ReLU())
 
-    class Detector(nn.Layer):
+    class Detector(nn.Layer):  # type: ignore[name-defined]
         def __init__(self) -> None:
             super().__init__()
             a, b = 8 * width, 16 * width

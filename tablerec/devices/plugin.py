@@ -52,7 +52,7 @@ class Plugin:
 
 
 def load_plugin(
-    path: str | Path | None = None, device_name: str = DEVICE_NAME, tf32: bool = False, fallback: bool = False
+    path: str | Path | None = None, device_name: str | None = None, tf32: bool = False, fallback: bool = False
 ) -> Plugin:
     """Load a plugin and import Paddle with it.
 
@@ -60,7 +60,8 @@ def load_plugin(
 
     Args:
         path: The library that ``build_plugin`` returned; by default the simulated one is built.
-        device_name: The name for Paddle. PaddleX accepts few: ``iluvatar_gpu`` is one without a list of allowed models.
+        device_name: The name for Paddle, by default ``TABLEREC_DEVICE_NAME`` or ``tablerec_gpu``.
+            PaddleX accepts few: ``iluvatar_gpu`` is one without a list of allowed models.
         tf32: Let products and convolutions round their operands to TF32 (CUDA only).
         fallback: Let Paddle run operators that the device lacks on the CPU, silently.
             Off, they raise. The switch does not reach static inference: read the counters.
@@ -74,6 +75,7 @@ def load_plugin(
     library = Path(path) if path else build_plugin("simulated")
     if not library.is_file():
         raise MissingDependencyError(f"{library} is missing: build it with `tablerec device build`")
+    device_name = device_name or os.environ.get("TABLEREC_DEVICE_NAME") or DEVICE_NAME
     os.environ["CUSTOM_DEVICE_ROOT"] = str(library.parent)
     os.environ["TABLEREC_DEVICE_NAME"] = device_name
     os.environ["TABLEREC_TF32"] = str(int(tf32))
@@ -82,7 +84,8 @@ def load_plugin(
 
     if device_name not in paddle.device.get_all_custom_device_type():
         raise MissingDependencyError(
-            f"{library}: Paddle {paddle.__version__} did not take the plugin; rebuild it for this Paddle with `tablerec device build`"
+            f"{library}: Paddle {paddle.__version__} did not take the plugin; "
+            "build it again for this Paddle: `tablerec device build`"
         )
     paddle.set_flags({"FLAGS_enable_api_kernel_fallback": fallback})
     return Plugin(device_name, library)

@@ -29,7 +29,7 @@ def card() -> str:
 
 def step_seconds(paddle, device: str, width: int, batch: int, size: int, train: bool, repeats: int) -> float:
     """Return the median seconds of a forward pass, or of a training step with AdamW."""
-    import paddle.nn.functional as F
+    from paddle.nn import functional as F  # noqa: N812
 
     paddle.set_device(device)
     paddle.seed(1)
@@ -79,25 +79,37 @@ def main() -> int:
         outcomes = list(compare_operators(plugin.device, kernels=plugin.kernels))
         failed = [outcome for outcome in outcomes if not outcome.passed]
         for outcome in failed[:40]:
-            print(f"FAILED {outcome.case} {outcome.dtype}: {outcome.error:.2g} > {outcome.tolerance:.2g} {outcome.problem}")
+            print(
+                f"FAILED {outcome.case} {outcome.dtype}: "
+                f"{outcome.error:.2g} > {outcome.tolerance:.2g} {outcome.problem}"
+            )
         print(f"{len(outcomes)} operator cases, {len(failed)} failed", flush=True)
         n_failed = len(failed)
         for optimizer in OPTIMIZERS:
             t = compare_training(plugin.device, optimizer)
-            print(f"{optimizer}: losses {t.losses[0]:.5f} .. {t.losses[-1]:.5f}, differ by {t.loss_error:.1e}; parameters by {t.parameter_error:.1e}")
+            print(
+                f"{optimizer}: losses {t.losses[0]:.5f} .. {t.losses[-1]:.5f}, differ by {t.loss_error:.1e}; "
+                f"parameters by {t.parameter_error:.1e}"
+            )
             n_failed += t.loss_error > 1e-5 or t.parameter_error > 1e-4
     print("width batch side | forward s, step s on the card" + (" | on the CPU" if options.cpu else ""))
     for width, batch, size in ((4, 8, 256), (4, 32, 960)):
         times = [step_seconds(paddle, plugin.device, width, batch, size, train, 10) for train in (False, True)]
-        line = f"{width:5} {batch:5} {size:4} | {times[0]:.5f} {times[1]:.5f}  ({batch / times[1]:.0f} images/s in training)"
+        speed = f"({batch / times[1]:.0f} images/s in training)"
+        line = f"{width:5} {batch:5} {size:4} | {times[0]:.5f} {times[1]:.5f} {speed}"
         if options.cpu and size < 960:
-            line += " | " + " ".join(f"{step_seconds(paddle, 'cpu', width, batch, size, train, 3):.4f}" for train in (False, True))
+            line += " | " + " ".join(
+                f"{step_seconds(paddle, 'cpu', width, batch, size, train, 3):.4f}" for train in (False, True)
+            )
         print(line, flush=True)
     plugin.reset()
     before = plugin.counters()["bytes_in_use"]
     step_seconds(paddle, plugin.device, 1, 2, 64, True, 1000)
     counters = plugin.counters()
-    print(f"1000 steps: memory {before} -> {counters['bytes_in_use']} bytes, {counters['synchronizations']} synchronizations, {counters}")
+    print(
+        f"1000 steps: memory {before} -> {counters['bytes_in_use']} bytes, "
+        f"{counters['synchronizations']} synchronizations, {counters}"
+    )
     return 1 if n_failed else 0
 
 

@@ -25,7 +25,10 @@ def fake_compiler(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, body: str) ->
     """Make a compiler that notes each call and runs a shell line with $OUT, the file to make."""
     calls = tmp_path / "calls"
     script = tmp_path / "compiler"
-    script.write_text(f'#!/bin/sh\n[ "$1" = --version ] && exit\necho "$*" >> {calls}\nfor OUT; do :; done\n{body}\n', encoding="utf-8")
+    script.write_text(
+        f'#!/bin/sh\n[ "$1" = --version ] && exit\necho "$*" >> {calls}\nfor OUT; do :; done\n{body}\n',
+        encoding="utf-8",
+    )
     script.chmod(0o755)
     monkeypatch.setenv("CXX", str(script))
     return calls
@@ -56,7 +59,9 @@ def test_unknown_kind() -> None:
 
 
 @pytest.mark.skipif(os.name != "posix", reason="the compiler is a shell script")
-def test_a_failure_shows_the_compilers_first_error(fake_paddle: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_failure_shows_the_compilers_first_error(
+    fake_paddle: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     fake_compiler(tmp_path, monkeypatch, "echo 'x.cc:3: error: no such thing' >&2; exit 1")
     with pytest.raises(build.PluginBuildError, match=r"failed with code 1:\nx\.cc:3: error: no such thing"):
         build.build_plugin(folder=tmp_path / "cache", jobs=1)

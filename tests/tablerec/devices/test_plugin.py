@@ -42,7 +42,9 @@ def library() -> Path:
     return build_plugin("simulated")
 
 
-def start(library: Path, code: str, env: dict[str, str] | None = None, **options: object) -> subprocess.CompletedProcess[str]:
+def start(
+    library: Path, code: str, env: dict[str, str] | None = None, **options: object
+) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [sys.executable, "-c", PREAMBLE + code, str(library), json.dumps(options)],
         env={**os.environ, "PYTHONPATH": str(ROOT), **(env or {})},
@@ -66,7 +68,8 @@ def outcomes(library: Path) -> dict:
     code = """
 from tablerec.devices.parity import compare_operators
 from dataclasses import asdict
-found = [{**asdict(o), "passed": o.passed, "operators": sorted(o.operators)} for o in compare_operators(plugin.device, kernels=plugin.kernels)]
+outcomes = compare_operators(plugin.device, kernels=plugin.kernels)
+found = [{**asdict(o), "passed": o.passed, "operators": sorted(o.operators)} for o in outcomes]
 answer({"outcomes": found, "registered": sorted(registered_kernels(plugin.device))})
 """
     return ask(library, code)
@@ -74,7 +77,11 @@ answer({"outcomes": found, "registered": sorted(registered_kernels(plugin.device
 
 def test_every_kernel_agrees_with_the_cpu(outcomes: dict) -> None:
     assert len(outcomes["outcomes"]) > 800
-    failed = [f"{o['case']} {o['dtype']}: {o['error']:.2g} > {o['tolerance']:.2g} {o['problem']}" for o in outcomes["outcomes"] if not o["passed"]]
+    failed = [
+        f"{o['case']} {o['dtype']}: {o['error']:.2g} > {o['tolerance']:.2g} {o['problem']}"
+        for o in outcomes["outcomes"]
+        if not o["passed"]
+    ]
     assert failed == []
 
 
@@ -108,8 +115,9 @@ paddle.seed(7)
 u, g = paddle.uniform([200, 500], "float32", -1, 3), paddle.randn([200, 500])
 paddle.seed(7)
 again = paddle.uniform([200, 500], "float32", -1, 3)
-answer([u.numpy().min().item(), u.numpy().max().item(), u.numpy().mean().item(), g.numpy().mean().item(), g.numpy().std().item(),
-        bool((u.numpy() == again.numpy()).all()), plugin.kernels()["gaussian"]])
+u, g, again = u.numpy(), g.numpy(), again.numpy()
+answer([u.min().item(), u.max().item(), u.mean().item(), g.mean().item(), g.std().item(),
+        bool((u == again).all()), plugin.kernels()["gaussian"]])
 """
     low, high, middle, mean, deviation, repeats, launches = ask(library, code)
     assert -1 <= low < -0.99 and 2.99 < high <= 3 and abs(middle - 1) < 0.02

@@ -33,7 +33,7 @@ Examples:
 
 \b
 Verbs:
-  tablerec device list   devices for Paddle: list, build, doctor, parity
+  tablerec device list   devices for Paddle: list, build, doctor, trace, coverage, parity
   tablerec eval GT_DIR   score the recognition against labelled tables
 
 \b

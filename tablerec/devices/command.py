@@ -69,6 +69,57 @@ def doctor_command(ctx: click.Context, device: str, plugin: str | None, models: 
         ctx.exit(1)
 
 
+@command.command("trace", context_settings={"ignore_unknown_options": True})
+@click.argument("script", type=click.Path(path_type=Path))
+@click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
+@click.option("--json", "as_json", is_flag=True, help="Print a line of JSON for each operator.")
+def trace_command(script: Path, arguments: tuple[str, ...], as_json: bool) -> None:
+    """List the operators that a Python program asks Paddle for, with types and shapes.
+
+    SCRIPT builds a model and runs it, or trains it for a step; it runs on the CPU, with
+    ARGUMENTS as its own.
+    """
+    from tablerec.devices.trace import trace_script
+
+    found = trace_script(script, arguments)
+    for operator, count in sorted(found.items(), key=lambda item: (item[0].name, item[0].dtype, item[0].shapes)):
+        if as_json:
+            record = {"name": operator.name, "dtype": operator.dtype, "shapes": operator.shapes, "count": count}
+            click.echo(json.dumps(record))
+        else:
+            click.echo(f"{count:6} {operator.name} {operator.dtype} {' '.join(map(_shape, operator.shapes))}".rstrip())
+
+
+@command.command("coverage", context_settings={"ignore_unknown_options": True})
+@click.argument("script", type=click.Path(path_type=Path))
+@click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
+@click.option("--plugin", metavar="KIND|PATH", help=_PLUGIN_HELP)
+@click.option("--device", metavar="KIND", help="The kind of device, where its plugin is not ours.")
+@click.pass_context
+def coverage_command(
+    ctx: click.Context, script: Path, arguments: tuple[str, ...], plugin: str | None, device: str | None
+) -> None:
+    """Compare what a program asks for with what a device has.
+
+    What is missing runs on the CPU where Paddle's fallback is on, and fails where it is off.
+    Exit code: 0 if nothing is missing, 1 otherwise.
+    """
+    from tablerec.devices.trace import missing_operators, trace_script
+
+    loaded = _load(plugin)
+    kind = device or (loaded.device if loaded else None)
+    if kind is None:
+        raise SettingsError("nothing to compare with: name a --device, or a --plugin to load")
+    found = trace_script(script, arguments)
+    missing = missing_operators(found, kind)
+    for name, dtype, why in missing:
+        click.echo(f"MISSING {name} {dtype}: {kind} {why}")
+    n_asked = len({(operator.name, operator.dtype) for operator in found})
+    click.echo(f"{n_asked} operators by type, {len(missing)} missing on {kind}")
+    if missing:
+        ctx.exit(1)
+
+
 @command.command("parity")
 @click.option("--plugin", metavar="KIND|PATH", help=_PLUGIN_HELP)
 @click.option("--device", metavar="NAME", help="The device to test, where its plugin is not ours.")
@@ -113,6 +164,10 @@ def parity_command(ctx: click.Context, plugin: str | None, device: str | None, m
         n_failed += training.loss_error > 1e-5 or training.parameter_error > 1e-4
     if n_failed:
         ctx.exit(1)
+
+
+def _shape(shape: tuple[int, ...]) -> str:
+    return f"[{', '.join(map(str, shape))}]"
 
 
 def _load(plugin: str | None) -> Any:

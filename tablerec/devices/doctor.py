@@ -56,7 +56,7 @@ def examine(device: str, models: Sequence[str] = ()) -> list[Finding]:
         return [
             Finding(
                 False,
-                "no device is named: PaddleX refuses an empty string; write cpu, or one of `tablerec device list`",
+                "no device is named: write cpu, or one of `tablerec device list`",
             )
         ]
     with warnings.catch_warnings(record=True) as caught:

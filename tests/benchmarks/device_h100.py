@@ -2,6 +2,16 @@
 
 Prints the card, the date, and a table; exit code 1 where the card disagrees with the CPU.
 LIBRARY is what `tablerec device build cuda` printed; Paddle's CPU wheel must be importable.
+
+Measured on one NVIDIA H100 80GB HBM3 (driver 580.159.04, cuDNN 9.19, cuBLAS 13.1, 16 CPU cores), 2026-11-28,
+`device_h100.py LIBRARY --cpu` and `device_h100.py LIBRARY --tf32`; the network is `parity._detector`:
+
+    880 operator cases, 0 failed; losses differ by at most 1.7e-7 (relative), parameters by at most 6.6e-6
+                             forward s            step s                images/s in training
+                          CPU  float32   TF32   CPU   float32  TF32     CPU  float32  TF32
+    width 4, 8 x 256    0.1817  0.00328 0.00160 0.4234 0.00876 0.00456   19    913    1756
+    width 4, 32 x 960        -  0.01203 0.00930      - 0.05545 0.04386    -    577     730
+    1,000 steps: memory flat, nothing allocated; no synchronization but the script's own two a step
 """
 
 from __future__ import annotations

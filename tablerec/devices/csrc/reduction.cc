@@ -171,6 +171,7 @@ void TopK(const X& context, const Tensor& x, const phi::Scalar& k_scalar, int ax
   out->Resize(dims);
   indices->Resize(dims);
   Split s(x.dims(), axis);
+  REQUIRE(k <= s.length, "topk: %d of %d elements", int(k), int(s.length));
   auto a = read<T>(x);
   auto values = write<T>(context, out);
   auto places = write<int64_t>(context, indices);

@@ -221,3 +221,9 @@ def test_loading_after_paddle_is_refused(library: Path) -> None:
     env = {**os.environ, "PYTHONPATH": str(ROOT)}
     done = subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True, check=False)
     assert "must be loaded before Paddle is imported" in done.stderr
+
+
+def test_more_top_values_than_there_are(library: Path) -> None:
+    done = start(library, "paddle.topk(paddle.ones([3]), 5)")
+    assert done.returncode == 1
+    assert "topk: 5 of 3 elements" in done.stderr

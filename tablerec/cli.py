@@ -17,7 +17,7 @@ import click
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
-VERBS = {"eval": "tablerec.evaluate.command:command"}
+VERBS = {"device": "tablerec.devices.command:command", "eval": "tablerec.evaluate.command:command"}
 """Verb -> "module:command", imported when the verb is used. A file of that name is given as ``./eval``."""
 
 FORMATS = ("html", "xlsx", "csv", "md", "json", "tex")
@@ -34,6 +34,7 @@ Examples:
 
 \b
 Verbs:
+  tablerec device list   devices for Paddle: list, build, doctor, trace, coverage, parity
   tablerec eval GT_DIR   score the recognition against labelled tables
 
 \b

@@ -1,0 +1,212 @@
+"""Compiling the device plugin: g++ for the simulated device, nvcc for CUDA. No network is used."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.util
+import os
+import re
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+from tablerec.errors import MissingDependencyError, SettingsError, TablerecError
+
+KINDS = ("simulated", "cuda")
+SOURCES = Path(__file__).parent / "csrc"
+LIBRARY = "libpaddle-tablerec.so"
+
+_LAST_LINES = 12
+
+
+class PluginBuildError(TablerecError):
+    """The compiler refused the plugin's sources."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Toolchain:
+    """A compiler and what it is told; ``version`` is part of the cache's key."""
+
+    compiler: str
+    flags: tuple[str, ...]
+    link: tuple[str, ...]
+    version: str
+
+
+def build_plugin(
+    kind: str = "simulated", folder: str | Path | None = None, jobs: int | None = None, architecture: str = "sm_90"
+) -> Path:
+    """Compile the plugin, unless the same sources were compiled before.
+
+    The file serves under any device name: the name is chosen when it is loaded.
+
+    Args:
+        kind: ``simulated`` (g++ only; runs anywhere) or ``cuda`` (nvcc, and NVIDIA's
+            headers of cuDNN 9 and cuBLAS 13).
+        folder: Where compiled files are kept; by default ``tablerec/devices`` in the user's cache.
+        jobs: Compilers at a time; by default one for each processor.
+        architecture: What nvcc compiles for; ``sm_90`` is an H100.
+
+    Returns:
+        The shared library, alone in its folder as Paddle wants it.
+
+    Raises:
+        MissingDependencyError: The compiler, Paddle, or a header is missing.
+        PluginBuildError: The compiler failed; the message holds its first error.
+        SettingsError: The kind is unknown.
+
+    >>> build_plugin("tpu")
+    Traceback (most recent call last):
+    postprocess.errors.SettingsError: plugin kind 'tpu' is unknown: choose simulated or cuda
+    """
+    if kind not in KINDS:
+        raise SettingsError(f"plugin kind {kind!r} is unknown: choose {' or '.join(KINDS)}")
+    paddle = paddle_folder()
+    tools = _gcc(paddle) if kind == "simulated" else _nvcc(paddle, architecture)
+    cache = Path(folder) if folder else _cache_folder()
+    sources = {path.name: path.read_bytes() for path in sorted(SOURCES.iterdir()) if path.stem != _other_runtime(kind)}
+    objects = {
+        name: cache / "objects" / f"{name}-{_key(name, sources, tools)[:20].decode()}.o"
+        for name in sources
+        if name.endswith(".cc")
+    }
+    digest = _digest([path.name.encode() for path in objects.values()])[:12].decode()
+    library = cache / f"{kind}-{digest}" / LIBRARY
+    if library.is_file():
+        return library
+    with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(jobs or os.cpu_count()) as pool:
+        # What is compiled is what was hashed, also where the sources change meanwhile.
+        for name, text in sources.items():
+            (Path(folder) / name).write_bytes(text)
+        missing = [name for name, made in objects.items() if not made.is_file()]
+        list(pool.map(lambda name: _write(objects[name], partial(_compile, tools, Path(folder) / name)), missing))
+    _write(library, partial(_link, tools, list(objects.values())))
+    return library
+
+
+def paddle_folder() -> Path:
+    """Find the installed Paddle without importing it.
+
+    Raises:
+        MissingDependencyError: Paddle is not installed, or has no headers.
+    """
+    spec = importlib.util.find_spec("paddle")
+    if spec is None or not spec.submodule_search_locations:
+        raise MissingDependencyError("the device plugin needs Paddle: pip install 'tablerec[paddle]'")
+    folder = Path(next(iter(spec.submodule_search_locations)))
+    header = folder / "include" / "paddle" / "phi" / "backends" / "device_ext.h"
+    if not header.is_file():
+        raise MissingDependencyError(
+            f"{header} is missing: reinstall paddlepaddle from its wheel, which holds the headers"
+        )
+    return folder
+
+
+def nvidia_folders(part: str) -> list[Path]:
+    """List the ``include`` or ``lib`` folders of NVIDIA's wheels, and of ``TABLEREC_NVIDIA`` before them."""
+    roots = [Path(root) for root in os.environ.get("TABLEREC_NVIDIA", "").split(os.pathsep) if root]
+    spec = importlib.util.find_spec("nvidia")
+    roots += [Path(root) for root in (spec.submodule_search_locations or [])] if spec else []
+    return [folder for root in roots for folder in sorted(root.glob(f"*/{part}"))]
+
+
+def _other_runtime(kind: str) -> str:
+    return "runtime_cuda" if kind == "simulated" else "runtime_simulated"
+
+
+def _cache_folder() -> Path:
+    root = os.environ.get("TABLEREC_CACHE") or os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    return Path(root) / "tablerec" / "devices"
+
+
+def _key(name: str, sources: dict[str, bytes], tools: _Toolchain) -> bytes:
+    """Digest what decides an object file: the compiler, a source, and the headers that it includes."""
+    pending, included = [name], dict.fromkeys([name])
+    while pending:
+        for header in re.findall(rb'^#include "([a-z_]+\.h)"', sources[pending.pop()], re.MULTILINE):
+            if header.decode() not in included:
+                included[header.decode()] = None
+                pending.append(header.decode())
+    return _digest([repr(tools).encode(), *(sources[part] for part in sorted(included))])
+
+
+def _digest(parts: Sequence[bytes]) -> bytes:
+    total = hashlib.sha256()
+    for part in parts:
+        total.update(len(part).to_bytes(8, "big") + part)
+    return total.hexdigest().encode()
+
+
+def _find_compiler(name: str, variable: str, help_text: str) -> str:
+    found = shutil.which(os.environ.get(variable) or name)
+    if found is None:
+        raise MissingDependencyError(f"the compiler {name} is missing: {help_text}, or name another in {variable}")
+    return found
+
+
+def _version(compiler: str) -> str:
+    done = subprocess.run([compiler, "--version"], capture_output=True, text=True, check=False)  # noqa: S603
+    return done.stdout
+
+
+def _gcc(paddle: Path) -> _Toolchain:
+    compiler = _find_compiler("g++", "CXX", "install it (Debian, Ubuntu: apt install g++)")
+    flags = ("-std=c++17", "-O2", "-fPIC", "-fvisibility=hidden", "-D_GLIBCXX_USE_CXX11_ABI=1", "-w")
+    libs = paddle / "libs"
+    link = ("-shared", f"-L{libs}", "-l:libphi_core.so", "-l:libcommon.so", f"-Wl,-rpath,{libs}")
+    return _Toolchain(compiler, (*flags, f"-I{paddle / 'include'}", "-c"), link, _version(compiler))
+
+
+def _nvcc(paddle: Path, architecture: str) -> _Toolchain:
+    compiler = _find_compiler("nvcc", "NVCC", "install NVIDIA's CUDA toolkit 13")
+    include = [paddle / "include", *nvidia_folders("include")]
+    for header in ("cudnn.h", "cublas_v2.h"):
+        if not any(
+            (folder / header).is_file() for folder in [*include, Path(compiler).resolve().parent.parent / "include"]
+        ):
+            raise MissingDependencyError(
+                f"the header {header} is missing: pip install nvidia-cudnn-cu13 nvidia-cublas, "
+                "or name the folder that holds NVIDIA's packages in TABLEREC_NVIDIA"
+            )
+    host = "-fPIC,-fvisibility=hidden,-D_GLIBCXX_USE_CXX11_ABI=1"
+    # Paddle's half types need CUDA_VERSION from cuda.h, and clash with CUDA's own operators.
+    half = ("-include", "cuda.h", "-D__CUDA_NO_HALF_OPERATORS__", "-D__CUDA_NO_HALF_CONVERSIONS__")
+    flags = ("-std=c++17", "-O2", f"-arch={architecture}", "--extended-lambda", "--expt-relaxed-constexpr", "-w", *half)
+    link = ("-shared", "-cudart", "static", f"-L{paddle / 'libs'}", "-Xlinker", "-l:libphi_core.so,-l:libcommon.so")
+    compiled = ("-DTABLEREC_CUDA", "-Xcompiler", host, *(f"-I{folder}" for folder in include), "-x", "cu", "-c")
+    return _Toolchain(compiler, (*flags, *compiled), link, _version(compiler))
+
+
+def _compile(tools: _Toolchain, source: Path, target: Path) -> None:
+    _run([tools.compiler, *tools.flags, str(source), "-o", str(target)], source.name)
+
+
+def _link(tools: _Toolchain, objects: Sequence[Path], target: Path) -> None:
+    _run([tools.compiler, *map(str, objects), *tools.link, "-o", str(target)], LIBRARY)
+
+
+def _run(command: Sequence[str], what: str) -> None:
+    done = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603
+    if done.returncode == 0:
+        return
+    lines = done.stderr.splitlines()
+    first = next((k for k, line in enumerate(lines) if "error" in line), 0)
+    raise PluginBuildError(
+        f"{what}: {Path(command[0]).name} failed with code {done.returncode}:\n"
+        + "\n".join(lines[first : first + _LAST_LINES])
+    )
+
+
+def _write(target: Path, make: partial[None]) -> None:
+    """Make a file elsewhere and move it to its place whole: builds at the same time do not disturb each other."""
+    target.parent.mkdir(parents=True, exist_ok=True)
+    # Outside the final folder: Paddle loads every library that it finds there.
+    with tempfile.TemporaryDirectory(dir=target.parent.parent) as folder:
+        fresh = Path(folder) / target.name
+        make(fresh)
+        fresh.replace(target)

@@ -1,0 +1,42 @@
+// The geometry of a convolution, read from Paddle's arguments.
+#pragma once
+#include "backend.h"
+
+namespace tablerec {
+
+struct Convolution {
+  int64_t images, channels, height, width, out_channels, kernel_height, kernel_width, out_height, out_width, groups;
+  int stride_y, stride_x, dilation_y, dilation_x, top, bottom, left, right;
+
+  Convolution(const char* name, const phi::DDim& x, const phi::DDim& w, const std::vector<int>& strides,
+              std::vector<int> paddings, const std::string& algorithm, const std::vector<int>& dilations, int group_count,
+              const std::string& layout) {
+    REQUIRE(layout == "NCHW" || layout == "AnyLayout", "%s: layout %s is not supported on %s; NCHW is", name, layout,
+            device_name());
+    images = x[0], channels = x[1], height = x[2], width = x[3];
+    out_channels = w[0], kernel_height = w[2], kernel_width = w[3], groups = group_count;
+    stride_y = strides[0], stride_x = strides[1], dilation_y = dilations[0], dilation_x = dilations[1];
+    int span_y = dilation_y * (int(kernel_height) - 1) + 1, span_x = dilation_x * (int(kernel_width) - 1) + 1;
+    if (paddings.size() == 2) paddings = {paddings[0], paddings[0], paddings[1], paddings[1]};
+    if (algorithm == "VALID") paddings = {0, 0, 0, 0};
+    if (algorithm == "SAME") {
+      dilation_y = dilation_x = 1;  // Paddle's rule: SAME ignores dilations
+      span_y = int(kernel_height), span_x = int(kernel_width);
+      int y = to_keep_size(height, stride_y, span_y), z = to_keep_size(width, stride_x, span_x);
+      paddings = {y / 2, y - y / 2, z / 2, z - z / 2};
+    }
+    top = paddings[0], bottom = paddings[1], left = paddings[2], right = paddings[3];
+    out_height = (height + top + bottom - span_y) / stride_y + 1;
+    out_width = (width + left + right - span_x) / stride_x + 1;
+  }
+
+  HOST_DEVICE int64_t group_in() const { return channels / groups; }
+  HOST_DEVICE int64_t group_out() const { return out_channels / groups; }
+
+  // The padding with which the output has ceil(size / stride) places.
+  static int to_keep_size(int64_t size, int stride, int span) {
+    return int(std::max<int64_t>(((size + stride - 1) / stride - 1) * stride + span - size, 0));
+  }
+};
+
+}  // namespace tablerec

@@ -1,0 +1,224 @@
+// The simulated device: memory that the host cannot touch, and streams that run at once.
+//
+// One memfd is mapped twice. Addresses handed to Paddle lie in a view without any access, so a host
+// read of device memory faults here as on a card; kernels and copies use the second view.
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <map>
+#include <mutex>
+
+#include "counters.h"
+#include "runtime.h"
+
+namespace tablerec {
+
+static constexpr size_t kPage = 4096;
+
+// A first-fit allocator over the arena of one device; neighbours merge when freed.
+struct Arena {
+  size_t capacity = 0;
+  char *device_view = nullptr, *kernel_view = nullptr;
+  std::mutex mutex;
+  std::map<size_t, size_t> free, used;  // offset -> size
+
+  bool open(size_t bytes) {
+    capacity = bytes;
+    int file = memfd_create("tablerec_simulated_device", 0);
+    if (file < 0 || ftruncate(file, bytes)) return false;
+    void* device = mmap(nullptr, bytes, PROT_NONE, MAP_SHARED | MAP_NORESERVE, file, 0);
+    void* kernel = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, file, 0);
+    close(file);
+    if (device == MAP_FAILED || kernel == MAP_FAILED) return false;
+    device_view = static_cast<char*>(device);
+    kernel_view = static_cast<char*>(kernel);
+    free[0] = bytes;
+    return true;
+  }
+
+  void* allocate(size_t bytes) {
+    std::lock_guard<std::mutex> lock(mutex);
+    bytes = (bytes + kPage - 1) / kPage * kPage;
+    if (!bytes) bytes = kPage;
+    for (auto block = free.begin(); block != free.end(); ++block) {
+      if (block->second < bytes) continue;
+      size_t offset = block->first, size = block->second;
+      free.erase(block);
+      if (size > bytes) free[offset + bytes] = size - bytes;
+      used[offset] = bytes;
+      count_allocation(bytes);
+      return device_view + offset;
+    }
+    return nullptr;
+  }
+
+  bool release(void* address) {
+    std::lock_guard<std::mutex> lock(mutex);
+    auto block = used.find(static_cast<char*>(address) - device_view);
+    if (block == used.end()) return false;
+    count_free(block->second);
+    auto [here, fresh] = free.insert(*block);
+    used.erase(block);
+    auto next = std::next(here);
+    if (next != free.end() && here->first + here->second == next->first) {
+      here->second += next->second;
+      free.erase(next);
+    }
+    if (here == free.begin()) return true;
+    auto before = std::prev(here);
+    if (before->first + before->second == here->first) {
+      before->second += here->second;
+      free.erase(here);
+    }
+    return true;
+  }
+};
+
+static Arena& arena() {
+  static Arena* only = new Arena;
+  return *only;
+}
+
+ptrdiff_t kernel_view_offset() { return arena().kernel_view - arena().device_view; }
+
+static void* to_kernel_view(const void* address) {
+  auto* at = static_cast<const char*>(address);
+  if (at >= arena().device_view && at < arena().device_view + arena().capacity)
+    return arena().kernel_view + (at - arena().device_view);
+  fprintf(stderr, "%s: a copy was asked to take the host address %p as device memory\n", device_name(), address);
+  abort();
+}
+
+static thread_local int current_device = 0;
+
+static C_Status initialize() {
+  const char* wanted = getenv("TABLEREC_SIMULATED_MEGABYTES");
+  size_t megabytes = wanted ? strtoull(wanted, nullptr, 10) : 8192;
+  return arena().open(megabytes << 20) ? C_SUCCESS : C_ERROR;
+}
+static C_Status finalize() { return C_SUCCESS; }
+static C_Status set_device(const C_Device device) {
+  current_device = device->id;
+  return C_SUCCESS;
+}
+static C_Status get_device(const C_Device device) {
+  device->id = current_device;
+  return C_SUCCESS;
+}
+static C_Status deinit_device(const C_Device) { return C_SUCCESS; }
+
+static C_Status create_stream(const C_Device, C_Stream* stream) {
+  *stream = reinterpret_cast<C_Stream>(new uint64_t(++counters().streams));
+  return C_SUCCESS;
+}
+static C_Status destroy_stream(const C_Device, C_Stream stream) {
+  delete reinterpret_cast<uint64_t*>(stream);
+  return C_SUCCESS;
+}
+static C_Status query_stream(const C_Device, C_Stream) { return C_SUCCESS; }
+static C_Status add_callback(const C_Device device, C_Stream stream, C_Callback callback, void* data) {
+  C_Status status = C_SUCCESS;
+  callback(device, stream, data, &status);
+  return status;
+}
+static C_Status create_event(const C_Device, C_Event* event) {
+  *event = reinterpret_cast<C_Event>(new uint64_t(++counters().events));
+  return C_SUCCESS;
+}
+static C_Status destroy_event(const C_Device, C_Event event) {
+  delete reinterpret_cast<uint64_t*>(event);
+  return C_SUCCESS;
+}
+static C_Status record_event(const C_Device, C_Stream, C_Event) { return C_SUCCESS; }
+static C_Status query_event(const C_Device, C_Event) { return C_SUCCESS; }
+static C_Status synchronize_device(const C_Device) {
+  ++counters().synchronizations;
+  return C_SUCCESS;
+}
+static C_Status synchronize_stream(const C_Device, C_Stream) {
+  ++counters().synchronizations;
+  return C_SUCCESS;
+}
+static C_Status synchronize_event(const C_Device, C_Event) {
+  ++counters().synchronizations;
+  return C_SUCCESS;
+}
+static C_Status wait_event(const C_Device, C_Stream, C_Event) { return C_SUCCESS; }
+
+static C_Status allocate(const C_Device, void** address, size_t bytes) {
+  *address = arena().allocate(bytes);
+  return C_SUCCESS;  // Paddle takes null as out of memory: it frees idle chunks, tries again, and says so
+}
+static C_Status release(const C_Device, void* address, size_t) {
+  return arena().release(address) ? C_SUCCESS : C_ERROR;
+}
+static C_Status allocate_host(const C_Device, void** address, size_t bytes) {
+  *address = malloc(bytes ? bytes : 1);
+  return *address ? C_SUCCESS : C_FAILED;
+}
+static C_Status release_host(const C_Device, void* address, size_t) {
+  free(address);
+  return C_SUCCESS;
+}
+static C_Status set_memory(const C_Device, void* address, unsigned char value, size_t bytes) {
+  if (bytes) memset(to_kernel_view(address), value, bytes);
+  return C_SUCCESS;
+}
+static C_Status host_to_device(const C_Device, void* to, const void* from, size_t bytes) {
+  if (bytes) memcpy(to_kernel_view(to), from, bytes);
+  counters().host_to_device_bytes += bytes;
+  ++counters().host_to_device_copies;
+  return C_SUCCESS;
+}
+static C_Status device_to_host(const C_Device, void* to, const void* from, size_t bytes) {
+  if (bytes) memcpy(to, to_kernel_view(from), bytes);
+  counters().device_to_host_bytes += bytes;
+  ++counters().device_to_host_copies;
+  return C_SUCCESS;
+}
+static C_Status device_to_device(const C_Device, void* to, const void* from, size_t bytes) {
+  if (bytes) memmove(to_kernel_view(to), to_kernel_view(from), bytes);
+  counters().device_to_device_bytes += bytes;
+  ++counters().device_to_device_copies;
+  return C_SUCCESS;
+}
+static C_Status host_to_device_async(const C_Device d, C_Stream, void* to, const void* from, size_t bytes) {
+  return host_to_device(d, to, from, bytes);
+}
+static C_Status device_to_host_async(const C_Device d, C_Stream, void* to, const void* from, size_t bytes) {
+  return device_to_host(d, to, from, bytes);
+}
+static C_Status device_to_device_async(const C_Device d, C_Stream, void* to, const void* from, size_t bytes) {
+  return device_to_device(d, to, from, bytes);
+}
+static C_Status count_devices(size_t* count) {
+  *count = 1;
+  return C_SUCCESS;
+}
+static C_Status list_devices(size_t* ids) {
+  ids[0] = 0;
+  return C_SUCCESS;
+}
+static C_Status memory_stats(const C_Device, size_t* total, size_t* unused) {
+  *total = arena().capacity;
+  *unused = arena().capacity - counters().bytes_in_use;
+  return C_SUCCESS;
+}
+static C_Status min_chunk(const C_Device, size_t* bytes) {
+  *bytes = kPage;
+  return C_SUCCESS;
+}
+static C_Status compute_capability(const C_Device, size_t* value) {
+  *value = 0;
+  return C_SUCCESS;
+}
+
+}  // namespace tablerec
+
+extern "C" __attribute__((visibility("default"))) void InitPlugin(CustomRuntimeParams* params) {
+  PADDLE_CUSTOM_RUNTIME_CHECK_VERSION(params);
+  TABLEREC_FILL_INTERFACE(params, "simulated");
+}

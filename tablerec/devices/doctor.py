@@ -1,0 +1,125 @@
+"""What devices there are, and what stands in the way of using one."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from tablerec.devices.plugin import registered_kernels
+from tablerec.devices.select import Device, parse_device, require_device
+from tablerec.errors import TablerecError
+
+# PaddleX 3.7: the kinds that it accepts; the last three need a build of Paddle of their own.
+_PADDLEX_KINDS = ("cpu", "gpu", "npu", "mlu", "gcu", "iluvatar_gpu", "metax_gpu", "xpu", "dcu")
+# PaddleX switches Paddle's views off for these, which changes what kernels are asked for.
+_WITHOUT_VIEWS = ("npu", "mlu")
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing that was looked at; ``text`` says what to do where it is not ``ok``."""
+
+    ok: bool
+    text: str
+
+
+def list_devices() -> Iterator[str]:
+    """Yield a line for each device that Paddle sees; imports Paddle."""
+    import paddle
+
+    yield f"cpu  {os.cpu_count()} processors, Paddle {paddle.__version__}"
+    if paddle.is_compiled_with_cuda():
+        for number in range(paddle.device.cuda.device_count()):
+            yield f"gpu:{number}  {paddle.device.cuda.get_device_name(number)}, in Paddle's own build"
+    for name in paddle.device.get_available_custom_device():
+        kernels = registered_kernels(name.split(":")[0])
+        root = os.environ.get("CUSTOM_DEVICE_ROOT", "paddle_custom_device")
+        yield f"{name}  plugin in {root}, {len(kernels)} kernels"
+    for kind in _kinds_without_device(paddle):
+        yield f"{kind}  plugin loaded, but it sees no device: is the driver installed?"
+
+
+def examine(device: str, models: Sequence[str] = ()) -> list[Finding]:
+    """Look at what a device needs; imports Paddle.
+
+    Args:
+        device: The device's name as a user wrote it; may be wrong, or empty.
+        models: PaddleX models that are to run on it.
+
+    Returns:
+        What was found; the first problem ends it where nothing can be said without the device.
+    """
+    if not device.strip():
+        return [
+            Finding(
+                False,
+                "no device is named: write cpu, or one of `tablerec device list`",
+            )
+        ]
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        try:
+            parsed = parse_device(device)
+        except TablerecError as error:
+            return [Finding(False, str(error))]
+    findings = [Finding(False, str(warning.message)) for warning in caught]
+    try:
+        require_device(parsed)
+    except TablerecError as error:
+        return [*findings, Finding(False, str(error))]
+    findings.append(Finding(True, f"Paddle sees the device {parsed}"))
+    findings.append(_paddlex(parsed))
+    findings += [_model(parsed, model) for model in models]
+    if parsed.kind != "cpu":
+        findings += _fallback(parsed)
+    return findings
+
+
+def _paddlex(device: Device) -> Finding:
+    if device.kind not in _PADDLEX_KINDS:
+        return Finding(
+            False,
+            f"PaddleX refuses the kind {device.kind!r}. A plugin of ours can be loaded under a name that it takes: "
+            "TABLEREC_DEVICE_NAME=iluvatar_gpu",
+        )
+    note = "; it switches FLAGS_use_stride_kernel off for it" if device.kind in _WITHOUT_VIEWS else ""
+    return Finding(True, f"PaddleX accepts the kind {device.kind!r}{note}")
+
+
+def _model(device: Device, model: str) -> Finding:
+    """Ask PaddleX's own list of the models allowed on a kind of device."""
+    try:
+        from paddlex.utils.device import check_supported_device_type
+    except ImportError as error:
+        return Finding(False, f"{model}: PaddleX cannot be asked ({error}): pip install 'tablerec[paddle]'")
+    try:
+        check_supported_device_type(device.kind, model)
+    except Exception as error:  # whatever PaddleX raises
+        return Finding(
+            False,
+            f"{model} is not on PaddleX's list for {device.kind}: {error}. "
+            "PADDLE_PDX_DISABLE_DEV_MODEL_WL=1 skips the list",
+        )
+    return Finding(True, f"{model} is allowed on {device.kind}")
+
+
+def _fallback(device: Device) -> Iterator[Finding]:
+    import paddle
+
+    kernels = registered_kernels(device.kind)
+    yield Finding(bool(kernels), f"{len(kernels)} kernels are registered for {device.kind}")
+    flag = "FLAGS_enable_api_kernel_fallback"
+    if paddle.get_flags([flag])[flag]:
+        yield Finding(
+            False, f"operators that {device.kind} lacks run on the CPU, silently: export {flag}=0 to see them fail"
+        )
+    else:
+        yield Finding(True, f"{flag} is off; static inference falls back all the same, only the plugin's counters tell")
+
+
+def _kinds_without_device(paddle: Any) -> list[str]:
+    seen = {name.split(":")[0] for name in paddle.device.get_available_custom_device()}
+    return [kind for kind in paddle.device.get_all_custom_device_type() if kind not in seen]

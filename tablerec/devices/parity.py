@@ -1,0 +1,240 @@
+"""Comparing a device with the CPU: operator by operator, and a small network in training."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from tablerec.devices.cases import Case, all_cases
+
+TOLERANCE = {"float32": 2e-6, "float64": 1e-12}
+"""Largest difference by type, over one plus the largest value; a case may multiply it. Integers must be equal."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """How a case went.
+
+    Args:
+        case: The case's name.
+        dtype: The type it ran in.
+        error: Largest difference from the CPU, relative to one plus the largest value of the CPU's.
+        tolerance: What was allowed.
+        problem: Why it did not run, or "".
+        operators: The kernels that the device launched, where it counts them.
+    """
+
+    case: str
+    dtype: str
+    error: float
+    tolerance: float
+    problem: str = ""
+    operators: frozenset[str] = frozenset()
+
+    @property
+    def passed(self) -> bool:
+        """Return whether the device agreed with the CPU."""
+        return not self.problem and self.error <= self.tolerance
+
+
+def compare_operators(
+    device: str, cases: Iterable[Case] | None = None, kernels: Callable[[], dict[str, int]] | None = None
+) -> Iterator[Outcome]:
+    """Run cases on the CPU and on a device.
+
+    Args:
+        device: A device of Paddle, whose plugin is loaded.
+        cases: What to run; all by default.
+        kernels: The device's launches so far (``Plugin.kernels``). Where given, a case fails if
+            an operator that it names did not run on the device.
+
+    Yields:
+        An outcome for each case and type.
+    """
+    for case in all_cases() if cases is None else cases:
+        for dtype in case.dtypes:
+            yield _compare(device, case, dtype, kernels or dict)
+
+
+def _compare(device: str, case: Case, dtype: str, kernels: Callable[[], dict[str, int]]) -> Outcome:
+    import paddle
+
+    random = np.random.default_rng(zlib.crc32(f"{case.name} {dtype}".encode()))
+    arrays = [given.draw(random, dtype) for given in case.inputs]
+    tolerance = TOLERANCE.get(dtype, 0.0) * case.tolerance
+    try:
+        expected = _run(paddle, "cpu", case, arrays)
+        before = kernels()
+        found = _run(paddle, device, case, arrays)
+        launched = frozenset(name for name, count in kernels().items() if count > before.get(name, 0))
+    except Exception as failure:  # whatever Paddle raises is the outcome
+        return Outcome(case.name, dtype, float("nan"), tolerance, _first_line(failure))
+    # Nothing is launched for a tensor without elements.
+    asked = set() if kernels is dict or any(array.size == 0 for array in (*arrays, *expected)) else set(case.operators)
+    missing = sorted(asked - launched)
+    problem = f"the device did not run {', '.join(missing)}" if missing else _unlike(expected, found)
+    error = 0.0 if problem else max(map(_difference, expected, found), default=0.0)
+    return Outcome(case.name, dtype, error, tolerance, problem, launched)
+
+
+def _run(paddle: Any, device: str, case: Case, arrays: list[np.ndarray]) -> list[np.ndarray]:
+    paddle.set_device(device)
+    paddle.set_flags(dict(case.flags))
+    try:
+        return _results(paddle, case, arrays)
+    finally:
+        paddle.set_flags({name: not value for name, value in case.flags})
+
+
+def _results(paddle: Any, case: Case, arrays: list[np.ndarray]) -> list[np.ndarray]:
+    tensors = [paddle.to_tensor(array) for array in arrays]
+    for tensor in tensors:
+        tensor.stop_gradient = not (case.gradient and tensor.dtype in (paddle.float32, paddle.float64))
+    results = case.call(paddle, *tensors)
+    results = list(results) if isinstance(results, (list, tuple)) else [results]
+    found = [result.numpy() for result in results]
+    if case.gradient:
+        for result in results:
+            weights = np.linspace(0.5, 1.5, int(np.prod(result.shape)), dtype=found[0].dtype).reshape(result.shape)
+            paddle.autograd.backward([result], [paddle.to_tensor(weights)], retain_graph=True)
+        found += [tensor.grad.numpy() for tensor in tensors if tensor.grad is not None]
+    return found
+
+
+def _unlike(expected: list[np.ndarray], found: list[np.ndarray]) -> str:
+    if len(expected) != len(found):
+        return f"{len(found)} results, not {len(expected)}"
+    for one, other in zip(expected, found, strict=True):
+        if one.shape != other.shape or one.dtype != other.dtype:
+            return f"gave {other.dtype}{list(other.shape)}, not {one.dtype}{list(one.shape)}"
+        if one.dtype.kind == "f" and not np.isfinite(other).all() and np.isfinite(one).all():
+            return "gave values that are not finite"
+    return ""
+
+
+def _difference(expected: np.ndarray, found: np.ndarray) -> float:
+    if expected.size == 0:
+        return 0.0
+    one, other = expected.astype(np.float64), found.astype(np.float64)
+    return float(np.abs(one - other).max() / (1 + np.abs(one).max()))
+
+
+def _first_line(error: Exception) -> str:
+    lines = [
+        line.strip() for line in str(error).splitlines() if "Error" in line or "not registered" in line or "(" in line
+    ]
+    return f"{type(error).__name__}: {lines[-1] if lines else error}"[:300]
+
+
+@dataclass(frozen=True, slots=True)
+class Training:
+    """A short training on the CPU and on the device.
+
+    Args:
+        optimizer: The optimizer's name.
+        losses: The device's losses, one for each step.
+        expected_losses: The CPU's.
+        parameter_error: Largest difference of a parameter or statistic at the end.
+    """
+
+    optimizer: str
+    losses: tuple[float, ...]
+    expected_losses: tuple[float, ...]
+    parameter_error: float
+
+    @property
+    def loss_error(self) -> float:
+        """Return the largest relative difference of a loss."""
+        return max(abs(a - b) / abs(b) for a, b in zip(self.losses, self.expected_losses, strict=True))
+
+
+OPTIMIZERS = ("SGD", "Momentum", "Adam", "AdamW")
+
+
+def compare_training(
+    device: str, optimizer: str = "Momentum", steps: int = 10, width: int = 1, size: int = 32
+) -> Training:
+    """Train a small single-stage detector for a few steps on the CPU and on a device, from the same state.
+
+    Args:
+        device: A device of Paddle, whose plugin is loaded.
+        optimizer: A name out of ``OPTIMIZERS``.
+        steps: Steps to train.
+        width: Multiplies the channels.
+        size: Side of the pictures.
+    """
+    import paddle
+
+    paddle.set_device("cpu")
+    paddle.seed(3)
+    state = {name: value.numpy() for name, value in _detector(paddle, width).state_dict().items()}
+    expected, reached = train_detector("cpu", optimizer, steps, width, size, state)
+    losses, found = train_detector(device, optimizer, steps, width, size, state)
+    error = max(float(np.abs(reached[name] - found[name]).max()) for name in state)
+    return Training(optimizer, tuple(losses), tuple(expected), error)
+
+
+def train_detector(
+    device: str, optimizer: str, steps: int, width: int, size: int, state: dict[str, np.ndarray]
+) -> tuple[list[float], dict[str, np.ndarray]]:
+    """Train the detector from a state; return the losses and the state reached."""
+    import paddle
+    import paddle.nn.functional as F  # noqa: N812
+
+    paddle.set_device(device)
+    net = _detector(paddle, width)
+    net.set_state_dict({name: paddle.to_tensor(value) for name, value in state.items()})
+    net.train()
+    make: Callable[..., Any] = getattr(paddle.optimizer, optimizer)
+    decay: dict[str, float] = {} if optimizer == "Adam" else {"weight_decay": 1e-4}
+    if optimizer.startswith("Adam"):
+        decay["epsilon"] = 1e-6  # a gradient that is rounding noise must not move a parameter by a whole step
+    rate = 1e-3 if optimizer.startswith("Adam") else 0.05
+    clip = paddle.nn.ClipGradByGlobalNorm(5.0)
+    update = make(rate, parameters=net.parameters(), grad_clip=clip, **decay)
+    random = np.random.default_rng(0)
+    images = paddle.to_tensor(random.normal(size=(4, 3, size, size)).astype("float32"))
+    side = size // 4
+    truth = paddle.to_tensor((random.random((4, 4, side, side)) < 0.1).astype("float32"))
+    boxes = paddle.to_tensor(random.normal(size=(4, 4, side, side)).astype("float32"))
+    losses = []
+    for _ in range(steps):
+        scores, sides = net(images)
+        loss = F.binary_cross_entropy_with_logits(scores, truth) + F.smooth_l1_loss(sides, boxes)
+        loss.backward()
+        update.step()
+        update.clear_grad()
+        losses.append(float(loss))
+    return losses, {name: value.numpy() for name, value in net.state_dict().items()}
+
+
+def _detector(paddle: Any, width: int) -> Any:
+    """Make the network: a backbone with a depth-wise layer, one step up with a skip connection, two heads."""
+    nn = paddle.nn
+
+    def block(into: int, out: int, stride: int = 1, groups: int = 1) -> Any:
+        convolution = nn.Conv2D(into, out, 3, stride, 1, groups=groups, bias_attr=False)
+        return nn.Sequential(convolution, nn.BatchNorm2D(out), nn.ReLU())
+
+    class Detector(nn.Layer):  # type: ignore[name-defined]
+        def __init__(self) -> None:
+            super().__init__()
+            a, b = 8 * width, 16 * width
+            self.stem = nn.Sequential(block(3, a, 2), nn.MaxPool2D(3, 2, 1))
+            self.fine = block(a, a, groups=a)
+            self.coarse = block(a, b, 2)
+            self.lateral = nn.Conv2D(b, a, 1)
+            self.fuse = block(2 * a, b)
+            self.score, self.side = nn.Conv2D(b, 4, 1), nn.Conv2D(b, 4, 1)
+
+        def forward(self, images: Any) -> tuple[Any, Any]:
+            fine = self.fine(self.stem(images))
+            up = nn.functional.interpolate(self.lateral(self.coarse(fine)), scale_factor=2, mode="nearest")
+            fused = self.fuse(paddle.concat([fine, up], 1))
+            return self.score(fused), self.side(fused)
+
+    return Detector()

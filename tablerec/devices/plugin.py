@@ -1,0 +1,121 @@
+"""Loading the device plugin into Paddle, and reading what the device counted."""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import os
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from tablerec.devices.build import build_plugin, nvidia_folders
+from tablerec.errors import MissingDependencyError, SettingsError
+
+DEVICE_NAME = "tablerec_gpu"
+
+_KERNEL = "kernel."
+
+
+@dataclass(frozen=True, slots=True)
+class Plugin:
+    """A loaded plugin.
+
+    Args:
+        device: The name under which Paddle knows the device, for ``paddle.set_device``.
+        path: The shared library.
+    """
+
+    device: str
+    path: Path
+
+    def counters(self) -> dict[str, int]:
+        """Return what the device did since it was loaded or ``reset``: copies, bytes, kernels, synchronizations."""
+        return {name: count for name, count in self._report().items() if not name.startswith(_KERNEL)}
+
+    def kernels(self) -> dict[str, int]:
+        """Return the launches by kernel."""
+        return {name[len(_KERNEL) :]: count for name, count in self._report().items() if name.startswith(_KERNEL)}
+
+    def reset(self) -> None:
+        """Set all counts to zero; the bytes in use stay."""
+        ctypes.CDLL(str(self.path)).tablerec_device_reset()
+
+    def _report(self) -> dict[str, int]:
+        report = ctypes.CDLL(str(self.path)).tablerec_device_report
+        report.restype, report.argtypes = ctypes.c_size_t, (ctypes.c_char_p, ctypes.c_size_t)
+        size = report(None, 0) + 4096  # kernels may be counted meanwhile
+        text = ctypes.create_string_buffer(size)
+        report(text, size)
+        return {name: int(count) for name, count in (line.split() for line in text.value.decode().splitlines())}
+
+
+def load_plugin(
+    path: str | Path | None = None, device_name: str | None = None, tf32: bool = False, fallback: bool = False
+) -> Plugin:
+    """Load a plugin and import Paddle with it.
+
+    Paddle looks for plugins once, when it is imported: call this before.
+
+    Args:
+        path: The library that ``build_plugin`` returned; by default the simulated one is built.
+        device_name: The name for Paddle, by default ``TABLEREC_DEVICE_NAME`` or ``tablerec_gpu``.
+            PaddleX accepts few: ``iluvatar_gpu`` is one without a list of allowed models.
+        tf32: Let products and convolutions round their operands to TF32 (CUDA only).
+        fallback: Let Paddle run operators that the device lacks on the CPU, silently.
+            Off, they raise. The switch does not reach static inference: read the counters.
+
+    Raises:
+        MissingDependencyError: Paddle is missing, or did not take the plugin.
+        SettingsError: Paddle is imported already.
+    """
+    if "paddle" in sys.modules:
+        raise SettingsError("the device plugin must be loaded before Paddle is imported: call load_plugin first")
+    library = Path(path) if path else build_plugin("simulated")
+    if not library.is_file():
+        raise MissingDependencyError(f"{library} is missing: build it with `tablerec device build`")
+    device_name = device_name or os.environ.get("TABLEREC_DEVICE_NAME") or DEVICE_NAME
+    os.environ["CUSTOM_DEVICE_ROOT"] = str(library.parent)
+    os.environ["TABLEREC_DEVICE_NAME"] = device_name
+    os.environ["TABLEREC_TF32"] = str(int(tf32))
+    _preload(("libcublasLt.so.13", "libcublas.so.13", "libcudnn.so.9"))
+    import paddle
+
+    if device_name not in paddle.device.get_all_custom_device_type():
+        raise MissingDependencyError(
+            f"{library}: Paddle {paddle.__version__} did not take the plugin; "
+            "build it again for this Paddle: `tablerec device build`"
+        )
+    paddle.set_flags({"FLAGS_enable_api_kernel_fallback": fallback})
+    return Plugin(device_name, library)
+
+
+def registered_kernels(kind: str) -> dict[str, set[str]]:
+    """Return the operators that a kind of device has kernels for, each with its types.
+
+    Args:
+        kind: Any kind of device, a vendor's too. For a custom device those are its plugin's:
+            the views which Paddle gives to all are not among them.
+    """
+    import paddle
+
+    place = "CPU" if kind == "cpu" else kind
+    found: dict[str, set[str]] = {}
+    for name, keys in paddle.base.core._get_registered_phi_kernels("all").items():
+        types = {key.strip("()").split(", ")[-1] for key in keys if key.startswith(f"({place},")}
+        if types:
+            found[name] = types
+    return found
+
+
+def _preload(names: tuple[str, ...]) -> None:
+    """Open NVIDIA's libraries from their wheels, where no search path leads; a missing one is reported when needed."""
+    for name, folder in _pairs(names, nvidia_folders("lib")):
+        with contextlib.suppress(OSError):
+            ctypes.CDLL(str(folder / name), mode=ctypes.RTLD_GLOBAL)
+
+
+def _pairs(names: tuple[str, ...], folders: list[Path]) -> Iterator[tuple[str, Path]]:
+    for name in names:
+        yield from ((name, folder) for folder in folders if (folder / name).is_file())

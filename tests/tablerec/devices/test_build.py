@@ -1,0 +1,96 @@
+"""Building the plugin: what is missing is named, what is there is kept."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from tablerec.devices import build
+from tablerec.errors import MissingDependencyError, SettingsError
+
+
+@pytest.fixture
+def fake_paddle(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    folder = tmp_path / "paddle"
+    header = folder / "include" / "paddle" / "phi" / "backends" / "device_ext.h"
+    header.parent.mkdir(parents=True)
+    header.touch()
+    monkeypatch.setattr(build, "paddle_folder", lambda: folder)
+    return folder
+
+
+def fake_compiler(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, body: str) -> Path:
+    """Make a compiler that notes each call and runs a shell line with $OUT, the file to make."""
+    calls = tmp_path / "calls"
+    script = tmp_path / "compiler"
+    script.write_text(
+        f'#!/bin/sh\n[ "$1" = --version ] && exit\necho "$*" >> {calls}\nfor OUT; do :; done\n{body}\n',
+        encoding="utf-8",
+    )
+    script.chmod(0o755)
+    monkeypatch.setenv("CXX", str(script))
+    return calls
+
+
+def test_no_compiler(fake_paddle: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CXX", "no-such-compiler")
+    with pytest.raises(MissingDependencyError, match=r"g\+\+ is missing.*CXX"):
+        build.build_plugin()
+
+
+def test_no_cuda_headers(fake_paddle: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NVCC", "sh")
+    monkeypatch.setattr(build, "nvidia_folders", lambda part: [])
+    with pytest.raises(MissingDependencyError, match=r"cudnn\.h is missing.*nvidia-cudnn-cu13"):
+        build.build_plugin("cuda")
+
+
+def test_no_paddle(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    with pytest.raises(MissingDependencyError, match="needs Paddle"):
+        build.build_plugin()
+
+
+def test_unknown_kind() -> None:
+    with pytest.raises(SettingsError, match="choose simulated or cuda"):
+        build.build_plugin("rocm")
+
+
+@pytest.mark.skipif(os.name != "posix", reason="the compiler is a shell script")
+def test_a_failure_shows_the_compilers_first_error(
+    fake_paddle: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fake_compiler(tmp_path, monkeypatch, "echo 'x.cc:3: error: no such thing' >&2; exit 1")
+    with pytest.raises(build.PluginBuildError, match=r"failed with code 1:\nx\.cc:3: error: no such thing"):
+        build.build_plugin(folder=tmp_path / "cache", jobs=1)
+    assert list((tmp_path / "cache").rglob("*.so")) == []
+
+
+@pytest.mark.skipif(os.name != "posix", reason="the compiler is a shell script")
+def test_built_once_and_alone_in_its_folder(fake_paddle: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    calls = fake_compiler(tmp_path, monkeypatch, 'echo made > "$OUT"')
+    first = build.build_plugin(folder=tmp_path / "cache", jobs=1)
+    n_calls = len(calls.read_text(encoding="utf-8").splitlines())
+    assert first.name == "libpaddle-tablerec.so"
+    assert list(first.parent.iterdir()) == [first]
+    assert "runtime_cuda.cc" not in calls.read_text(encoding="utf-8")
+    assert build.build_plugin(folder=tmp_path / "cache", jobs=1) == first
+    assert len(calls.read_text(encoding="utf-8").splitlines()) == n_calls
+
+
+@pytest.mark.skipif(os.name != "posix", reason="the compiler is a shell script")
+def test_a_changed_source_is_compiled_alone(fake_paddle: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    sources = tmp_path / "sources"
+    sources.mkdir()
+    for name in ("a.cc", "b.cc", "c.h"):
+        (sources / name).write_text(name, encoding="utf-8")
+    monkeypatch.setattr(build, "SOURCES", sources)
+    calls = fake_compiler(tmp_path, monkeypatch, 'echo made > "$OUT"')
+    first = build.build_plugin(folder=tmp_path / "cache", jobs=1)
+    calls.unlink()
+    (sources / "a.cc").write_text("changed", encoding="utf-8")
+    assert build.build_plugin(folder=tmp_path / "cache", jobs=1) != first
+    compiled = [line for line in calls.read_text(encoding="utf-8").splitlines() if " -c " in line]
+    assert len(compiled) == 1 and "a.cc" in compiled[0]

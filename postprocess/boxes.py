@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+import shapely
 from numpy.typing import ArrayLike, NDArray
 
 from postprocess.table import Quad
@@ -96,6 +97,18 @@ def word_height(word_quads: Floats) -> float:
     """Median of the shorter sides of words, pixels; vertical words count as well."""
     sides = np.linalg.norm(word_quads[:, [1, 3]] - word_quads[:, [0, 0]], axis=2)
     return float(np.median(sides.min(axis=1)))
+
+
+def quads_to_polygons(quads: Floats) -> NDArray[np.object_]:
+    """``(N,)`` shapely polygons; a quad whose sides cross counts as its convex hull.
+
+    >>> quads_to_polygons(as_quads([[[0, 0], [2, 2], [2, 0], [0, 2]]]))[0].area
+    4.0
+    """
+    polygons = np.atleast_1d(shapely.polygons(quads))
+    crossed = ~shapely.is_valid(polygons)
+    polygons[crossed] = shapely.convex_hull(polygons[crossed])
+    return polygons
 
 
 def rotate_points(points: Floats, degrees: float, center: tuple[float, float] = (0.0, 0.0)) -> Floats:

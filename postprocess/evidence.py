@@ -8,7 +8,7 @@ import numpy as np
 import shapely
 from numpy.typing import NDArray
 
-from postprocess.boxes import Floats, as_quads
+from postprocess.boxes import Floats, as_quads, quads_to_polygons
 from postprocess.rulings import Rulings
 from postprocess.tokens import GapSettings, is_number, words_to_tokens
 from postprocess.words import Word
@@ -45,7 +45,9 @@ def explained_share(quads: Floats, words: Sequence[Word], frame: Rulings, *, num
     boxes = tokens.boxes_xyxy
     middle = (boxes[:, :2] + boxes[:, 2:]) / 2
     owner = np.full(n, -1, np.int64)
-    token, cell = shapely.STRtree(shapely.polygons(frame.to_upright(quads))).query(shapely.points(middle), "intersects")
+    token, cell = shapely.STRtree(quads_to_polygons(frame.to_upright(quads))).query(
+        shapely.points(middle), "intersects"
+    )
     owner[token[::-1]] = cell[::-1]
     bad = owner < 0
     numeric = np.array([is_number(text) for text in tokens.texts])
@@ -93,8 +95,8 @@ def cut_share(quads: Floats, words: Sequence[Word]) -> float:
     corners = as_quads([word.quad for word in words])
     middle = corners.mean(axis=1, keepdims=True)
     # Boxes of words are loose, so only their inner part must lie in one cell.
-    inner = shapely.polygons(middle + 0.6 * (corners - middle))
-    cells = shapely.polygons(quads)
+    inner = quads_to_polygons(middle + 0.6 * (corners - middle))
+    cells = quads_to_polygons(quads)
     word, cell = shapely.STRtree(cells).query(inner, "intersects")
     shared = shapely.area(shapely.intersection(inner[word], cells[cell]))
     best = np.zeros(len(words))

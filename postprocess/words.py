@@ -14,7 +14,7 @@ import numpy as np
 import shapely
 from numpy.typing import NDArray
 
-from postprocess.boxes import Floats, array_to_quad, quads_to_array
+from postprocess.boxes import Floats, array_to_quad, quads_to_array, quads_to_polygons
 from postprocess.table import Cell, Quad, Table
 
 CharSpans = tuple[tuple[float, float], ...]
@@ -134,7 +134,7 @@ def words_to_cells(words: Sequence[Word], quads: Sequence[Quad | None]) -> tuple
     words, corners = [word for word, ok in zip(words, finite, strict=True) if ok], corners[finite]
     if not placed or not words:
         return pieces, unplaced + [Unplaced(word, "no table was found") for word in words]
-    areas = shapely.polygons(quads_to_array([quad for quad in quads if quad is not None]))
+    areas = quads_to_polygons(quads_to_array([quad for quad in quads if quad is not None]))
     tree = shapely.STRtree(areas)
     left, right = (corners[:, 0] + corners[:, 3]) / 2, (corners[:, 1] + corners[:, 2]) / 2
     ends = np.stack([left + 0.08 * (right - left), right - 0.08 * (right - left)], axis=1)
@@ -214,7 +214,7 @@ def _snap_to_blanks(word: Word, owner: NDArray[np.int64], spans: Floats) -> NDAr
 
 def _nearest(word: Word, areas: NDArray[np.object_], tree: shapely.STRtree) -> int | None:
     """Cell that shares most of a word's area, or lies within half a letter of it."""
-    shape = shapely.polygons(np.asarray(word.quad, np.float64))
+    shape = quads_to_polygons(quads_to_array([word.quad]))[0]
     height = float(np.linalg.norm(np.subtract(word.quad[3], word.quad[0])))
     near = tree.query(shape, predicate="dwithin", distance=0.25 * height)
     if not len(near):

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from postprocess.ambiguous import settle_strokes
-from postprocess.boxes import array_to_quad, quads_to_array, quads_to_boxes, word_height
+from postprocess.boxes import array_to_quad, quads_to_array, quads_to_boxes, quads_to_polygons, word_height
 from postprocess.grid import quads_to_grid
 from postprocess.headers import mark_headers
 from postprocess.table import Cell, Table
@@ -168,8 +168,8 @@ def _empty_quads(tables: Sequence[Table], words: Sequence[Word]) -> NDArray[np.f
         return quads[:0]
     corners = quads_to_array([word.quad for word in words])
     middle = corners.mean(axis=1, keepdims=True)
-    inner = shapely.polygons(middle + 0.7 * (corners - middle))
-    reached, _ = shapely.STRtree(inner).query(shapely.polygons(quads), predicate="intersects")
+    inner = quads_to_polygons(middle + 0.7 * (corners - middle))
+    reached, _ = shapely.STRtree(inner).query(quads_to_polygons(quads), predicate="intersects")
     boxes = quads_to_boxes(quads)
     free = boxes[:, 3] - boxes[:, 1] < _MOST_LINES * word_height(corners)
     free[reached] = False

@@ -350,3 +350,11 @@ def test_thousand_words_in_a_thousand_cells_are_in_the_right_ones() -> None:
     filled, unplaced = words_to_table(table, words[::-1])
     assert [cell.text for cell in filled.cells] == [str(i) for i in range(1000)]
     assert unplaced == []
+
+
+def test_cells_and_words_whose_sides_cross_are_no_error() -> None:
+    crossed = ((0.0, 0.0), (2.0, 0.0), (43.0, 1.0), (44.0, 1.0))
+    bow_tie = Word("a", ((0.0, 0.0), (9.0, 9.0), (9.0, 0.0), (0.0, 9.0)))
+    for word in (Word("b", ((0.0, 0.0), (6.0, 0.0), (6.0, 10.0), (0.0, 10.0))), bow_tie):
+        pieces, unplaced = words_to_cells([word], [crossed])
+        assert [w.text for w in pieces[0]] + [item.word.text for item in unplaced] == [word.text]

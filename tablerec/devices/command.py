@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import sys
 from pathlib import Path
@@ -9,18 +10,25 @@ from typing import Any
 
 import click
 
-from tablerec.errors import SettingsError
+from tablerec.errors import MissingDependencyError, SettingsError
 
 _PLUGIN_HELP = "Plugin to load: simulated, cuda (both are built if need be) or a library that build_plugin made."
 
 
 @click.group("device", context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
-def command() -> None:
+@click.pass_context
+def command(ctx: click.Context) -> None:
     """Build, inspect and test devices for Paddle.
 
     A device that Paddle's wheel does not know reaches it through a CustomDevice plugin. Ours
     is loaded with --plugin; a vendor's is found by Paddle itself and named with --device.
     """
+    asks_for_help = any(word in ctx.help_option_names for word in sys.argv)
+    # Looked up, not imported: a plugin must be loaded before Paddle.
+    if not asks_for_help and importlib.util.find_spec("paddle") is None:
+        raise MissingDependencyError(
+            f'tablerec device {ctx.invoked_subcommand} needs Paddle: run pip install "tablerec[paddle]"'
+        )
 
 
 @command.command("build")

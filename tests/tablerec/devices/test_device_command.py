@@ -140,6 +140,7 @@ def test_parity_of_some_cases() -> None:
     assert done.stdout.splitlines()[-1] == "6 cases, 0 failed"
 
 
+@needs_paddle
 def test_parity_needs_a_device() -> None:
     done = device("parity")
     assert done.returncode == 2

@@ -1,0 +1,24 @@
+"""Without Paddle the verbs say what to install."""
+
+from __future__ import annotations
+
+import importlib.util
+
+import pytest
+from click.testing import CliRunner
+
+from tablerec.devices.command import command
+from tablerec.errors import MissingDependencyError
+
+
+@pytest.mark.parametrize("verb", ["list", "doctor", "parity", "build"])
+def test_missing_paddle_is_named(verb: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
+    result = CliRunner().invoke(command, [verb])
+    assert isinstance(result.exception, MissingDependencyError)
+    assert "tablerec[paddle]" in str(result.exception)
+
+
+def test_help_needs_no_paddle(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
+    assert CliRunner().invoke(command, ["--help"]).exit_code == 0

@@ -124,8 +124,10 @@ def _coverage(spans: Floats, line_of: NDArray[np.intp], n_lines: int, crossings:
     for line in range(n_lines):
         reached = -np.inf
         for start, end in sorted(spans[line_of == line].tolist()):
+            # Lines may end short of a crossing; a letter's stem must not reach one that way.
+            extra = min(slack / 2, 0.1 * (end - start))
             # Overlapping segments (both sides of a thick line) must not count twice.
-            start, reached = max(start - slack / 2, reached), max(reached, end + slack / 2)
+            start, reached = max(start - extra, reached), max(reached, end + extra)
             covered[line] += np.clip(np.minimum(ends, reached) - np.maximum(starts, start), 0, None)
     return np.minimum(covered / np.maximum(ends - starts, 1e-9), 1.0)
 

@@ -41,7 +41,7 @@ class RulingSettings:
     """
 
     min_contrast: int = 12
-    min_length: float = 1.3
+    min_length: float = 1.1
     min_fill_length: float = 4.0
     max_thickness: float = 0.2
     merge_distance: float = 0.4

@@ -41,7 +41,7 @@ class RulingSettings:
     """
 
     min_contrast: int = 12
-    min_length: float = 1.1
+    min_length: float = 1.15
     min_fill_length: float = 4.0
     max_thickness: float = 0.2
     merge_distance: float = 0.4
@@ -255,8 +255,12 @@ def _horizontal_segments(gray: Gray, text_height: float, settings: RulingSetting
     lines = []
     for ground in (gray, 255 - gray):
         stroke = _thin(ground, (thickness, 1), settings.min_contrast)
-        drawn = stroke | _crossing(ground, thickness, length, settings)
-        lines.append(_long_runs(stroke, drawn, thickness + 2, length, thickness, settings.min_drawn))
+        crossing = _crossing(ground, thickness, length, settings)
+        # At a crossing line a stroke does not look thin, but goes on.
+        passed = _close(stroke, thickness + 2) & (cv2.dilate(crossing.astype(np.uint8), np.ones((1, 3))) > 0)
+        lines.append(
+            _long_runs(stroke | passed, stroke | crossing, thickness + 2, length, thickness, settings.min_drawn)
+        )
         dashed = _long_runs(stroke, stroke, dash_gap, min_fill, thickness, settings.min_dashed)
         dashed = _standing_alone(dashed, ground, text_height, settings)
         lines.append(as_boxes([box for box in dashed if _is_regular(stroke, box)]))
@@ -324,13 +328,19 @@ def _crossing(gray: Gray, thickness: int, length: int, settings: RulingSettings)
     return np.asarray(cv2.morphologyEx(stroke, cv2.MORPH_OPEN, np.ones((length, 1), np.uint8)) > 0)
 
 
+def _close(mask: Mask, gap: int) -> Mask:
+    """The mask with its horizontal gaps below ``gap`` pixels closed."""
+    kernel = np.ones((1, gap), np.uint8)
+    return np.asarray(cv2.morphologyEx(mask.astype(np.uint8), cv2.MORPH_CLOSE, kernel) > 0)
+
+
 def _long_runs(mask: Mask, drawn: Mask, bridge: int, length: int, thickness: int, min_drawn: float) -> Floats:
     """Boxes of the flat runs of a mask of at least ``length``; gaps up to ``bridge`` count as part of a run.
 
     Letters in a row make such runs too, but their stems interrupt them, so a
     run counts only when most of it is drawn.
     """
-    bridged = cv2.morphologyEx(mask.astype(np.uint8), cv2.MORPH_CLOSE, np.ones((1, bridge), np.uint8))
+    bridged = _close(mask, bridge).astype(np.uint8)
     long = cv2.morphologyEx(bridged, cv2.MORPH_OPEN, np.ones((1, length), np.uint8))
     count, label, stats, _ = cv2.connectedComponentsWithStats(long, connectivity=8)
     x, y, width, height, area = stats[1:].T
@@ -354,7 +364,9 @@ def _without_letters(segments: Floats, words_xyxy: Floats) -> Floats:
         return segments
     height = words_xyxy[:, 3] - words_xyxy[:, 1]
     letter = np.minimum(height, words_xyxy[:, 2] - words_xyxy[:, 0])
-    top, bottom = words_xyxy[:, 1] + 0.08 * letter, words_xyxy[:, 3] - 0.08 * letter
+    # A long line at the rim of a word underlines it, a short one is the foot of a letter.
+    rim = np.where((segments[:, 2] - segments[:, 0])[:, None] > 2 * letter, 0.08, -0.05) * letter
+    top, bottom = words_xyxy[:, 1] + rim, words_xyxy[:, 3] - rim
     slack = 0.15 * letter
     middle = (segments[:, 1] + segments[:, 3]) / 2
     through = (middle[:, None] > top) & (middle[:, None] < bottom)

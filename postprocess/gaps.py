@@ -43,7 +43,7 @@ def words_to_quads(
         return as_quads([])
     quads = as_quads([word.quad for word in words])
     frame = rulings
-    if frame is None or not frame.degrees:
+    if frame is None or (not frame.degrees and frame.perspective is None):
         frame = Rulings(
             as_boxes([]) if frame is None else frame.horizontal,
             as_boxes([]) if frame is None else frame.vertical,

@@ -91,8 +91,10 @@ class Recognizer:
             filled, unplaced = words_to_tables(tables, self._sure(found))
         if picture.words is None:
             with _timed(seconds, "second look"):
-                found = found + self.reader.read_quads(picture.image, _empty_quads(filled, found))
-                filled, unplaced = words_to_tables(tables, self._sure(found))
+                seen = self.reader.read_quads(picture.image, _empty_quads(filled, found))
+                if seen:
+                    found = found + seen
+                    filled, unplaced = words_to_tables(tables, self._sure(found))
         with _timed(seconds, "headers"):
             marked = tuple(mark_headers(settle_strokes(table)) for table in filled if len(table))
         return Page(

@@ -9,10 +9,14 @@ from typing import Any
 
 import numpy as np
 
-from tablerec.devices.cases import Case, all_cases
+from tablerec.devices.cases import all_cases
+from tablerec.devices.cases.case import HALVES, Case
 
-TOLERANCE = {"float32": 2e-6, "float64": 1e-12}
-"""Largest difference by type, over one plus the largest value; a case may multiply it. Integers must be equal."""
+TOLERANCE = {"float32": 2e-6, "float64": 1e-12, "float16": 1e-3, "bfloat16": 8e-3}
+"""Largest difference by type, over one plus the largest value; a case may multiply it. Integers must be equal.
+
+Half precision is compared with the CPU's float32 on the same rounded numbers, as the CPU has few kernels in half.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,11 +69,16 @@ def _compare(device: str, case: Case, dtype: str, kernels: Callable[[], dict[str
 
     random = np.random.default_rng(zlib.crc32(f"{case.name} {dtype}".encode()))
     arrays = [given.draw(random, dtype) for given in case.inputs]
-    tolerance = TOLERANCE.get(dtype, 0.0) * case.tolerance
+    tolerance = TOLERANCE.get(dtype, 0.0) * (case.half_tolerance if dtype in HALVES else case.tolerance)
+    half = dtype if dtype in HALVES else None
     try:
-        expected = _run(paddle, "cpu", case, arrays)
+        rounded = [
+            _rounded(paddle, array, half) if given.dtype is None else array
+            for given, array in zip(case.inputs, arrays, strict=True)
+        ]
+        expected = _run(paddle, "cpu", case, rounded, None)
         before = kernels()
-        found = _run(paddle, device, case, arrays)
+        found = _run(paddle, device, case, rounded, half)
         launched = frozenset(name for name, count in kernels().items() if count > before.get(name, 0))
     except Exception as failure:  # whatever Paddle raises is the outcome
         return Outcome(case.name, dtype, float("nan"), tolerance, _first_line(failure))
@@ -81,28 +90,48 @@ def _compare(device: str, case: Case, dtype: str, kernels: Callable[[], dict[str
     return Outcome(case.name, dtype, error, tolerance, problem, launched)
 
 
-def _run(paddle: Any, device: str, case: Case, arrays: list[np.ndarray]) -> list[np.ndarray]:
+def _rounded(paddle: Any, array: np.ndarray, half: str | None) -> np.ndarray:
+    """Round numbers to half precision and back."""
+    if half is None or array.dtype != np.float32:
+        return array
+    rounded: np.ndarray = paddle.to_tensor(array, place="cpu").astype(half).astype("float32").numpy()
+    return rounded
+
+
+def _run(paddle: Any, device: str, case: Case, arrays: list[np.ndarray], half: str | None) -> list[np.ndarray]:
+    """Run a case on a device; ``half`` is the type that inputs of the case's own type are given in."""
     paddle.set_device(device)
     paddle.set_flags(dict(case.flags))
     try:
-        return _results(paddle, case, arrays)
+        return _results(paddle, case, arrays, half)
     finally:
         paddle.set_flags({name: not value for name, value in case.flags})
 
 
-def _results(paddle: Any, case: Case, arrays: list[np.ndarray]) -> list[np.ndarray]:
-    tensors = [paddle.to_tensor(array) for array in arrays]
+def _results(paddle: Any, case: Case, arrays: list[np.ndarray], half: str | None) -> list[np.ndarray]:
+    floats = (paddle.float32, paddle.float64, paddle.float16, paddle.bfloat16)
+    tensors = [
+        paddle.to_tensor(array).astype(half) if half and given.dtype is None else paddle.to_tensor(array)
+        for given, array in zip(case.inputs, arrays, strict=True)
+    ]
     for tensor in tensors:
-        tensor.stop_gradient = not (case.gradient and tensor.dtype in (paddle.float32, paddle.float64))
+        tensor.stop_gradient = not (case.gradient and tensor.dtype in floats)
     results = case.call(paddle, *tensors)
     results = list(results) if isinstance(results, (list, tuple)) else [results]
-    found = [result.numpy() for result in results]
+    found = [_to_numpy(result) for result in results]
     if case.gradient:
-        for result in results:
-            weights = np.linspace(0.5, 1.5, int(np.prod(result.shape)), dtype=found[0].dtype).reshape(result.shape)
-            paddle.autograd.backward([result], [paddle.to_tensor(weights)], retain_graph=True)
-        found += [tensor.grad.numpy() for tensor in tensors if tensor.grad is not None]
+        for result, value in zip(results, found, strict=True):
+            weights = np.linspace(0.5, 1.5, value.size, dtype=value.dtype).reshape(value.shape)
+            weights = _rounded(paddle, weights, half)
+            paddle.autograd.backward([result], [paddle.to_tensor(weights).astype(result.dtype)], retain_graph=True)
+        found += [_to_numpy(tensor.grad) for tensor in tensors if tensor.grad is not None]
     return found
+
+
+def _to_numpy(tensor: Any) -> np.ndarray:
+    """Copy a tensor to the host; half precision as float32."""
+    array: np.ndarray = (tensor.astype("float32") if str(tensor.dtype)[7:] in HALVES else tensor).numpy()
+    return array
 
 
 def _unlike(expected: list[np.ndarray], found: list[np.ndarray]) -> str:

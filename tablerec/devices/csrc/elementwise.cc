@@ -356,7 +356,7 @@ REGISTER(pow_grad, PowGrad, kFloats)
 template <class From, class To> void cast_to(const Context& context, const Tensor& x, Tensor* out) {
   auto a = read<From>(x);
   auto r = write<To>(context, out);
-  launch(context, "cast", x.numel(), DEVICE(int64_t i) { r[i] = static_cast<To>(a[i]); });
+  launch(context, "cast", x.numel(), DEVICE(int64_t i) { r[i] = static_cast<To>(Compute<From>(a[i])); });
 }
 template <class T, class X> void Cast(const X& context, const Tensor& x, phi::DataType type, Tensor* out) {
   switch (type) {
@@ -366,10 +366,12 @@ template <class T, class X> void Cast(const X& context, const Tensor& x, phi::Da
     case phi::DataType::INT64: return cast_to<T, int64_t>(context, x, out);
     case phi::DataType::BOOL: return cast_to<T, bool>(context, x, out);
     case phi::DataType::UINT8: return cast_to<T, uint8_t>(context, x, out);
+    case phi::DataType::FLOAT16: return cast_to<T, phi::dtype::float16>(context, x, out);
+    case phi::DataType::BFLOAT16: return cast_to<T, phi::dtype::bfloat16>(context, x, out);
     default: REQUIRE(false, "cast to %s is not supported on %s", phi::DataTypeToString(type), device_name());
   }
 }
-REGISTER_AMENDED(cast, Cast, kAll, gives_another_type)
+REGISTER_AMENDED(cast, Cast, kAll + kHalves, gives_another_type)
 
 template <class T, class X>
 void Where(const X& context, const Tensor& condition, const Tensor& x, const Tensor& y, Tensor* out) {

@@ -11,6 +11,7 @@ inline constexpr Types<float, double> kFloats;
 inline constexpr Types<int, int64_t> kIntegers;
 inline constexpr Types<bool> kBool;
 inline constexpr Types<uint8_t, int8_t, int16_t> kBytes;
+inline constexpr Types<phi::dtype::float16, phi::dtype::bfloat16> kHalves;
 inline const auto kNumbers = Types<float, double, int, int64_t>();
 inline const auto kAll = Types<float, double, int, int64_t, bool, uint8_t, int8_t, int16_t>();
 

@@ -1,0 +1,26 @@
+"""What each operator is tried on: calls in Paddle's own words, with shapes that include the empty and the 0-d.
+
+A case names the operators that it must reach, so that a test can ask whether all registered ones were tried.
+There is a module for each file of kernels.
+"""
+
+from __future__ import annotations
+
+from tablerec.devices.cases import (
+    elementwise,
+    indexing,
+    movement,
+    normalization,
+    products,
+    reduction,
+    spatial,
+    training,
+)
+from tablerec.devices.cases.case import Case
+
+_PARTS = (elementwise, reduction, movement, indexing, products, normalization, spatial, training)
+
+
+def all_cases() -> list[Case]:
+    """Return all cases."""
+    return [case for part in _PARTS for case in part.cases()]

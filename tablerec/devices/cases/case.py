@@ -1,0 +1,70 @@
+"""A call of an operator, and what it is given."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+FLOATS = ("float32", "float64")
+HALVES = ("float16", "bfloat16")
+INTEGERS = ("int32", "int64")
+NUMBERS = FLOATS + INTEGERS
+BOOL = ("bool",)
+BYTES = ("uint8", "int8", "int16")
+
+Call = Callable[..., Any]
+Options = tuple[dict[str, Any], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Input:
+    """Random numbers of a shape, uniform in ``[low, high)``; ``dtype`` where it is not the case's."""
+
+    shape: tuple[int, ...]
+    low: float = -2.0
+    high: float = 2.0
+    dtype: str | None = None
+
+    def draw(self, random: np.random.Generator, dtype: str) -> np.ndarray:
+        """Draw the array; numbers for half precision come in float32."""
+        dtype = self.dtype or ("float32" if dtype in HALVES else dtype)
+        if dtype == "bool":
+            return random.random(self.shape) < 0.5
+        if dtype in INTEGERS + BYTES:
+            return random.integers(int(self.low), max(int(self.high), int(self.low) + 1), self.shape).astype(dtype)
+        return random.uniform(self.low, self.high, self.shape).astype(dtype)
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """One call.
+
+    Args:
+        name: What is tried, for reports.
+        operators: The kernels that the call must reach, forward; with ``gradient`` also backward.
+        call: Paddle and the tensors -> a tensor, or several.
+        inputs: What to draw.
+        dtypes: The types to try.
+        gradient: Compare gradients too.
+        tolerance: Multiplies the tolerance of float32 and float64, where sums are long.
+        half_tolerance: Multiplies that of float16 and bfloat16, where several roundings add up.
+        flags: Paddle's flags during the call; they are turned round after it.
+    """
+
+    name: str
+    operators: tuple[str, ...]
+    call: Callable[..., Any]
+    inputs: tuple[Input, ...]
+    dtypes: tuple[str, ...] = FLOATS
+    gradient: bool = False
+    tolerance: float = 1.0
+    half_tolerance: float = 1.0
+    flags: tuple[tuple[str, bool], ...] = ()
+
+
+def n(*shape: int, low: float = -2.0, high: float = 2.0, dtype: str | None = None) -> Input:
+    """Abbreviate ``Input``."""
+    return Input(shape, low, high, dtype)

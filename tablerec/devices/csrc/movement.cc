@@ -1,4 +1,5 @@
 // Operators that create, copy and rearrange elements.
+#include "elements.h"
 #include "reduce.h"
 #include "register.h"
 
@@ -13,12 +14,15 @@ template <class T, class X> void Contiguous(const X& context, const Tensor& x, T
   meta.strides = meta.calc_strides(meta.dims);
   out->set_meta(meta);
   auto at = walk(x.dims(), strides_of(x));
-  auto a = read<T>(x);
   auto r = write<T>(context, out);
-  launch(context, "contiguous", x.numel(), DEVICE(int64_t i) { r[i] = a[at(i).at[0]]; });
+  copy_walk(context, "contiguous", at, bits(read<T>(x)), bits(r));
 }
-REGISTER(contiguous, Contiguous, kAll)
+REGISTER(contiguous, Contiguous, kAll + kHalves)
 
+template <class B>
+void copy_between(const Context& context, int64_t count, const Walk<1>& from, const Walk<1>& to, const B* a, B* r) {
+  launch(context, "strided_copy", count, DEVICE(int64_t i) { r[to(i).at[0]] = a[from(i).at[0]]; });
+}
 template <class T, class X>
 void StridedCopy(const X& context, const Tensor& x, const std::vector<int64_t>& dims, const std::vector<int64_t>& strides,
                  int64_t offset, Tensor* out) {
@@ -28,61 +32,55 @@ void StridedCopy(const X& context, const Tensor& x, const std::vector<int64_t>& 
   meta.offset = offset;
   out->set_meta(meta);
   // The copy pairs elements by their number, so both shapes are walked.
-  auto from = walk(x.dims(), strides_of(x)), to = walk(out->dims(), strides);
-  auto a = read<T>(x);
-  auto r = out->numel() ? in_kernel_view(out->data<T>()) : nullptr;
-  launch(context, "strided_copy", x.numel(), DEVICE(int64_t i) { r[to(i).at[0]] = a[from(i).at[0]]; });
+  copy_between(context, x.numel(), walk(x.dims(), strides_of(x)), walk(out->dims(), strides), bits(read<T>(x)),
+               out->numel() ? bits(in_kernel_view(out->data<T>())) : nullptr);
 }
-REGISTER(strided_copy, StridedCopy, kAll)
+REGISTER(strided_copy, StridedCopy, kAll + kHalves)
 
 template <class T, class X> void Fill(const X& context, const Tensor&, const phi::Scalar& value, Tensor* out) {
   auto r = write<T>(context, out);
-  T v = value.to<T>();
-  launch(context, "fill", out->numel(), DEVICE(int64_t i) { r[i] = v; });
+  fill_elements(context, "fill", out->numel(), bits_of(value.to<T>()), bits(r));
 }
-REGISTER(fill, Fill, kAll)
+REGISTER(fill, Fill, kAll + kHalves)
 
 // ---- creation
 
 template <class T, class X> void Assign(const X& context, const Tensor& x, Tensor* out) {
-  auto a = read<T>(x);
   auto r = write<T>(context, out);
-  if (a == r) return;
-  launch(context, "assign", x.numel(), DEVICE(int64_t i) { r[i] = a[i]; });
+  copy_elements(context, "assign", x.numel(), bits(read<T>(x)), bits(r));
 }
-REGISTER(assign, Assign, kAll)
+REGISTER(assign, Assign, kAll + kHalves)
 
 template <class T, class X>
 void Full(const X& context, const phi::IntArray& shape, const phi::Scalar& value, phi::DataType, Tensor* out) {
   out->Resize(phi::make_ddim(shape.GetData()));
   auto r = write<T>(context, out);
-  T v = value.to<T>();
-  launch(context, "full", out->numel(), DEVICE(int64_t i) { r[i] = v; });
+  fill_elements(context, "full", out->numel(), bits_of(value.to<T>()), bits(r));
 }
-REGISTER(full, Full, kAll)
+REGISTER(full, Full, kAll + kHalves)
 
 template <class T, class X>
 void FullLike(const X& context, const Tensor&, const phi::Scalar& value, phi::DataType, Tensor* out) {
   auto r = write<T>(context, out);
-  T v = value.to<T>();
-  launch(context, "full_like", out->numel(), DEVICE(int64_t i) { r[i] = v; });
+  fill_elements(context, "full_like", out->numel(), bits_of(value.to<T>()), bits(r));
 }
 inline void only_the_shape_of_the_first(phi::Kernel* kernel) { kernel->InputAt(0).SetBackend(phi::Backend::ALL_BACKEND); }
-REGISTER_AMENDED(full_like, FullLike, kAll, only_the_shape_of_the_first)
+REGISTER_AMENDED(full_like, FullLike, kAll + kHalves, only_the_shape_of_the_first)
 
 template <class T, class X>
 void Arange(const X& context, const Tensor& start, const Tensor& end, const Tensor& step, Tensor* out) {
-  T first = start.data<T>()[0], last = end.data<T>()[0], by = step.data<T>()[0];
-  REQUIRE(by != T(0), "arange with a step of zero");
+  using C = Compute<T>;
+  C first = C(start.data<T>()[0]), last = C(end.data<T>()[0]), by = C(step.data<T>()[0]);
+  REQUIRE(by != C(0), "arange with a step of zero");
   int64_t count = std::max<int64_t>(0, int64_t(std::ceil((double(last) - double(first)) / double(by))));
   out->Resize(phi::make_ddim({count}));
   auto r = write<T>(context, out);
-  launch(context, "arange_tensor", count, DEVICE(int64_t i) { r[i] = first + T(i) * by; });
+  launch(context, "arange_tensor", count, DEVICE(int64_t i) { r[i] = T(first + C(i) * by); });
 }
 inline void takes_bounds_on_the_host(phi::Kernel* kernel) {
   for (int k = 0; k < 3; ++k) kernel->InputAt(k).SetBackend(phi::Backend::CPU);
 }
-REGISTER_AMENDED(arange_tensor, Arange, kNumbers, takes_bounds_on_the_host)
+REGISTER_AMENDED(arange_tensor, Arange, kNumbers + kHalves, takes_bounds_on_the_host)
 
 // The i-th number of a stream of uniform numbers in (0, 1) (SplitMix64: Steele, Lea and Flood, 2014).
 HOST_DEVICE inline double uniform_number(uint64_t seed, uint64_t i) {
@@ -113,8 +111,8 @@ void Gaussian(const X& context, const phi::IntArray& shape, float mean, float st
     r[i] = T(mean + std * radius * cos(6.283185307179586 * uniform_number(seed, 2 * i + 1)));
   });
 }
-REGISTER(uniform, Uniform, kFloats)
-REGISTER(gaussian, Gaussian, kFloats)
+REGISTER(uniform, Uniform, kFloats + kHalves)
+REGISTER(gaussian, Gaussian, kFloats + kHalves)
 
 // ---- rearrangement
 
@@ -127,9 +125,8 @@ void permute(const Context& context, const char* name, const Tensor& x, const st
     strides.push_back(own[to_axis(axis, x.dims().size())]);
   }
   auto at = walk(phi::make_ddim(dims), strides);
-  auto a = read<T>(x);
   auto r = write<T>(context, out);
-  launch(context, name, x.numel(), DEVICE(int64_t i) { r[i] = a[at(i).at[0]]; });
+  copy_walk(context, name, at, bits(read<T>(x)), bits(r));
 }
 template <class T, class X> void Transpose(const X& context, const Tensor& x, const std::vector<int>& axes, Tensor* out) {
   permute<T>(context, "transpose", x, axes, out);
@@ -140,18 +137,32 @@ void TransposeGrad(const X& context, const Tensor& dout, const std::vector<int>&
   for (size_t k = 0; k < axes.size(); ++k) inverse[to_axis(axes[k], axes.size())] = k;
   permute<T>(context, "transpose_grad", dout, inverse, dx);
 }
-REGISTER(transpose, Transpose, kAll)
-REGISTER(transpose_grad, TransposeGrad, kFloats)
+REGISTER(transpose, Transpose, kAll + kHalves)
+REGISTER(transpose_grad, TransposeGrad, kFloats + kHalves)
 
-// Copies between [outer, part] and the columns from `offset` of [outer, whole].
-template <class T>
-void copy_columns(const Context& context, const char* name, const T* from, T* to, int64_t outer, int64_t part,
-                  int64_t whole, int64_t offset, bool out_of_whole) {
-  launch(context, name, outer * part, DEVICE(int64_t i) {
-    int64_t j = (i / part) * whole + offset + i % part;
+template <class U>
+void copy_rows(const Context& context, const char* name, const U* from, U* to, int64_t outer, int64_t part, int64_t whole,
+               int64_t offset, bool out_of_whole) {
+  int64_t count = outer * part;
+  bool small = count < (int64_t(1) << 31);
+  launch(context, name, count, DEVICE(int64_t i) {
+    int64_t row = small ? int64_t(uint32_t(i) / uint32_t(part)) : i / part;
+    int64_t j = row * whole + offset + (i - row * part);
     if (out_of_whole) to[i] = from[j];
     else to[j] = from[i];
   });
+}
+// Copies the columns from `offset` of [outer, whole] to [outer, part], or back.
+template <class B>
+void copy_columns(const Context& context, const char* name, const B* from, B* to, int64_t outer, int64_t part,
+                  int64_t whole, int64_t offset, bool out_of_whole) {
+  // In units as wide as what all rows have in common: 16 bytes where they can.
+  auto address = reinterpret_cast<uintptr_t>(from) | reinterpret_cast<uintptr_t>(to);
+  constexpr int64_t N = 16 / sizeof(B);
+  if (address % 16 == 0 && part % N == 0 && whole % N == 0 && offset % N == 0)
+    return copy_rows(context, name, reinterpret_cast<const Pack<B, N>*>(from), reinterpret_cast<Pack<B, N>*>(to), outer,
+                     part / N, whole / N, offset / N, out_of_whole);
+  copy_rows(context, name, from, to, outer, part, whole, offset, out_of_whole);
 }
 
 template <class T, class X> void Concat(const X& context, const Tensors& x, const phi::Scalar& axis, Tensor* out) {
@@ -162,7 +173,7 @@ template <class T, class X> void Concat(const X& context, const Tensors& x, cons
   for (auto* part : x) {
     if (!part->numel()) continue;
     int64_t columns = part->dims()[at] * s.inner;
-    copy_columns(context, "concat", read<T>(*part), r, s.outer, columns, s.length * s.inner, offset, false);
+    copy_columns(context, "concat", bits(read<T>(*part)), bits(r), s.outer, columns, s.length * s.inner, offset, false);
     offset += columns;
   }
 }
@@ -175,7 +186,7 @@ void cut(const Context& context, const char* name, const Tensor& x, int64_t axis
     int64_t columns = lengths[k] * s.inner;
     if (parts[k]) {
       auto r = write<T>(context, parts[k]);
-      copy_columns(context, name, read<T>(x), r, s.outer, columns, s.length * s.inner, offset, true);
+      copy_columns(context, name, bits(read<T>(x)), bits(r), s.outer, columns, s.length * s.inner, offset, true);
     }
     offset += columns;
   }
@@ -200,22 +211,22 @@ template <class T, class X>
 void SplitWithNum(const X& context, const Tensor& x, int, const phi::Scalar& axis, std::vector<Tensor*> parts) {
   split<T>(context, "split_with_num", x, axis.to<int64_t>(), parts);
 }
-REGISTER(concat, Concat, kAll)
-REGISTER(concat_grad, ConcatGrad, kFloats)
-REGISTER(split, SplitBySizes, kAll)
-REGISTER(split_with_num, SplitWithNum, kAll)
+REGISTER(concat, Concat, kAll + kHalves)
+REGISTER(concat_grad, ConcatGrad, kFloats + kHalves)
+REGISTER(split, SplitBySizes, kAll + kHalves)
+REGISTER(split_with_num, SplitWithNum, kAll + kHalves)
 
 template <class T, class X> void Stack(const X& context, const Tensors& x, int axis, Tensor* out) {
   auto r = write<T>(context, out);
   Split s(out->dims(), axis);
   for (size_t k = 0; k < x.size(); ++k)
-    copy_columns(context, "stack", read<T>(*x[k]), r, s.outer, s.inner, s.length * s.inner, int64_t(k) * s.inner, false);
+    copy_columns(context, "stack", bits(read<T>(*x[k])), bits(r), s.outer, s.inner, s.length * s.inner, int64_t(k) * s.inner, false);
 }
 template <class T, class X> void StackGrad(const X& context, const Tensor& dout, int axis, std::vector<Tensor*> dx) {
   cut<T>(context, "stack_grad", dout, axis, dx, std::vector<int64_t>(dx.size(), 1));
 }
-REGISTER(stack, Stack, kAll)
-REGISTER(stack_grad, StackGrad, kFloats)
+REGISTER(stack, Stack, kAll + kHalves)
+REGISTER(stack_grad, StackGrad, kFloats + kHalves)
 
 template <class T, class X> void Expand(const X& context, const Tensor& x, const phi::IntArray& shape, Tensor* out) {
   auto dims = shape.GetData();
@@ -224,16 +235,15 @@ template <class T, class X> void Expand(const X& context, const Tensor& x, const
     if (dims[k] == -1) dims[k] = int(k) < missing ? 1 : x.dims()[k - missing];
   out->Resize(phi::make_ddim(dims));
   auto at = walk(out->dims(), broadcast_strides(x.dims(), out->dims()));
-  auto a = read<T>(x);
   auto r = write<T>(context, out);
-  launch(context, "expand", out->numel(), DEVICE(int64_t i) { r[i] = a[at(i).at[0]]; });
+  copy_walk(context, "expand", at, bits(read<T>(x)), bits(r));
 }
 template <class T, class X>
 void ExpandGrad(const X& context, const Tensor&, const Tensor& dout, const phi::IntArray&, Tensor* dx) {
   sum_to_shape<T>(context, "expand_grad", read<T>(dout), dout.dims(), dx);
 }
-REGISTER(expand, Expand, kAll)
-REGISTER(expand_grad, ExpandGrad, kFloats)
+REGISTER(expand, Expand, kAll + kHalves)
+REGISTER(expand_grad, ExpandGrad, kFloats + kHalves)
 
 template <class T, class X> void Tile(const X& context, const Tensor& x, const phi::IntArray& repeats, Tensor* out) {
   auto times = repeats.GetData();
@@ -250,11 +260,10 @@ template <class T, class X> void Tile(const X& context, const Tensor& x, const p
   }
   out->Resize(phi::make_ddim(final_dims));
   auto at = walk(phi::make_ddim(dims), strides);
-  auto a = read<T>(x);
   auto r = write<T>(context, out);
-  launch(context, "tile", out->numel(), DEVICE(int64_t i) { r[i] = a[at(i).at[0]]; });
+  copy_walk(context, "tile", at, bits(read<T>(x)), bits(r));
 }
-REGISTER(tile, Tile, kAll)
+REGISTER(tile, Tile, kAll + kHalves)
 
 template <class T, class X> void Flip(const X& context, const Tensor& x, const std::vector<int>& axes, Tensor* out) {
   auto strides = contiguous_strides(x.dims());
@@ -265,11 +274,10 @@ template <class T, class X> void Flip(const X& context, const Tensor& x, const s
     strides[k] = -strides[k];
   }
   auto at = walk(x.dims(), strides);
-  auto a = read<T>(x);
   auto r = write<T>(context, out);
-  launch(context, "flip", x.numel(), DEVICE(int64_t i) { r[i] = a[first + at(i).at[0]]; });
+  if (x.numel()) copy_walk(context, "flip", at, bits(read<T>(x)) + first, bits(r));
 }
-REGISTER(flip, Flip, kAll)
+REGISTER(flip, Flip, kAll + kHalves)
 
 template <class T, class X> void Meshgrid(const X& context, const Tensors& x, std::vector<Tensor*> out) {
   for (size_t k = 0; k < x.size(); ++k) {
@@ -277,12 +285,11 @@ template <class T, class X> void Meshgrid(const X& context, const Tensors& x, st
     for (auto* axis : x) dims.push_back(axis->numel());
     strides[k] = 1;
     auto at = walk(phi::make_ddim(dims), strides);
-    auto a = read<T>(*x[k]);
     auto r = write<T>(context, out[k]);
-    launch(context, "meshgrid", out[k]->numel(), DEVICE(int64_t i) { r[i] = a[at(i).at[0]]; });
+    copy_walk(context, "meshgrid", at, bits(read<T>(*x[k])), bits(r));
   }
 }
-REGISTER(meshgrid, Meshgrid, kNumbers)
+REGISTER(meshgrid, Meshgrid, kNumbers + kHalves)
 
 // ---- padding
 
@@ -310,33 +317,31 @@ inline void require_constant_padding(const std::string& mode, const std::string&
   REQUIRE(mode == "constant" && layout == "NCDHW", "pad3d: mode %s with layout %s is not supported on %s; constant NCDHW is",
           mode, layout, device_name());
 }
+template <class B>
+void move_padded(const Context& context, const char* name, const Padding& p, bool forward, int64_t count, const B* a, B fill, B* r) {
+  launch(context, name, count, DEVICE(int64_t i) {
+    int64_t from = forward ? p.source(i) : p.target(i);
+    r[i] = from < 0 ? fill : a[from];
+  });
+}
 template <class T, class X>
 void Pad3d(const X& context, const Tensor& x, const phi::IntArray& paddings, const std::string& mode, double value,
            const std::string& layout, Tensor* out) {
   require_constant_padding(mode, layout);
   Padding p(x.dims(), paddings.GetData());
   out->Resize(phi::make_ddim({x.dims()[0], x.dims()[1], p.out_depth, p.out_height, p.out_width}));
-  auto a = read<T>(x);
   auto r = write<T>(context, out);
-  T fill = T(value);
-  launch(context, "pad3d", out->numel(), DEVICE(int64_t i) {
-    int64_t from = p.source(i);
-    r[i] = from < 0 ? fill : a[from];
-  });
+  move_padded(context, "pad3d", p, true, out->numel(), bits(read<T>(x)), bits_of(T(value)), bits(r));
 }
 template <class T, class X>
 void Pad3dGrad(const X& context, const Tensor& x, const Tensor& dout, const phi::IntArray& paddings, const std::string& mode,
                double, const std::string& layout, Tensor* dx) {
   require_constant_padding(mode, layout);
   Padding p(x.dims(), paddings.GetData());
-  auto g = read<T>(dout);
   auto r = write<T>(context, dx);
-  launch(context, "pad3d_grad", x.numel(), DEVICE(int64_t i) {
-    int64_t from = p.target(i);
-    r[i] = from < 0 ? T(0) : g[from];
-  });
+  move_padded(context, "pad3d_grad", p, false, x.numel(), bits(read<T>(dout)), bits_of(T(0)), bits(r));
 }
-REGISTER(pad3d, Pad3d, kNumbers)
-REGISTER(pad3d_grad, Pad3dGrad, kFloats)
+REGISTER(pad3d, Pad3d, kNumbers + kHalves)
+REGISTER(pad3d_grad, Pad3dGrad, kFloats + kHalves)
 
 }  // namespace tablerec

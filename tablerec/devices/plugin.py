@@ -87,6 +87,8 @@ def load_plugin(
             f"{library}: Paddle {paddle.__version__} did not take the plugin; "
             "build it again for this Paddle: `tablerec device build`"
         )
+    # Paddle lists by name the custom devices that may use bfloat16, and turns auto_cast off for others: ask the device.
+    sys.modules["paddle.amp.auto_cast"]._is_custom_device_bfloat16_supported = paddle.amp.is_bfloat16_supported  # type: ignore[attr-defined]
     paddle.set_flags({"FLAGS_enable_api_kernel_fallback": fallback})
     return Plugin(device_name, library)
 

@@ -155,6 +155,68 @@ void launch_walk(const Context& context, const char* name, const Walk<sizeof...(
 #endif
 }
 
+// ---- many tensors at once
+
+// A part of a list of tensors, small enough to be an argument of a kernel; each is cut into chunks, one for a team.
+template <class Entry, int capacity> struct Table {
+  static constexpr int64_t kChunk = 4096;
+  int entries = 0;
+  int64_t first[capacity + 1] = {};  // the first chunk of each entry
+  Entry entry[capacity] = {};
+  void add(const Entry& given) {
+    entry[entries] = given;
+    first[entries + 1] = first[entries] + (given.count + kChunk - 1) / kChunk;
+    ++entries;
+  }
+};
+
+template <int N, class Rule, class Entry, int capacity>
+HOST_DEVICE void run_chunk(const Rule& rule, const Table<Entry, capacity>& table, int64_t chunk, int rank, int size) {
+  int k = 0;
+  while (k + 1 < table.entries && chunk >= table.first[k + 1]) ++k;
+  const Entry& entry = table.entry[k];
+  int64_t from = (chunk - table.first[k]) * table.kChunk;
+  int64_t to = from + table.kChunk < entry.count ? from + table.kChunk : entry.count;
+  for (int64_t i = from + int64_t(rank) * N; i < to; i += int64_t(size) * N)
+    rule.template run<N>(entry, i, to - i < N ? int(to - i) : N);
+}
+#ifdef TABLEREC_CUDA
+template <int N, class Rule, class Entry, int capacity>
+__global__ void run_table(int64_t chunks, const __grid_constant__ Rule rule,
+                          const __grid_constant__ Table<Entry, capacity> table) {
+  for (int64_t chunk = blockIdx.x; chunk < chunks; chunk += gridDim.x)
+    run_chunk<N>(rule, table, chunk, threadIdx.x, blockDim.x);
+}
+#endif
+template <int N, class Rule, class Entry, int capacity>
+void launch_table(const Context& context, const char* name, const Rule& rule, const Table<Entry, capacity>& table) {
+  int64_t chunks = table.first[table.entries];
+  if (!chunks) return;
+  count_kernel(name);
+#ifdef TABLEREC_CUDA
+  run_table<N><<<unsigned(std::min<int64_t>(chunks, 1 << 20)), 256, 0, stream_of(context)>>>(chunks, rule, table);
+  check_launch(name);
+#else
+  for (int64_t chunk = 0; chunk < chunks; ++chunk) run_chunk<N>(rule, table, chunk, 0, 1);
+#endif
+}
+// Runs rule.run<N>(entry, i, count) on the neighbours i ... i + count - 1 of every entry; an entry has its `count`.
+// The arguments of a kernel may hold 4 KiB.
+template <int N, class Rule, class Entry>
+void launch_entries(const Context& context, const char* name, const Rule& rule, const std::vector<Entry>& entries) {
+  if (entries.size() == 1) {
+    Table<Entry, 1> table;
+    table.add(entries[0]);
+    return launch_table<N>(context, name, rule, table);
+  }
+  constexpr int capacity = 3800 / (sizeof(Entry) + sizeof(int64_t));
+  for (size_t k = 0; k < entries.size(); k += capacity) {
+    Table<Entry, capacity> table;
+    for (size_t j = k; j < entries.size() && j < k + capacity; ++j) table.add(entries[j]);
+    launch_table<N>(context, name, rule, table);
+  }
+}
+
 // Copies bits in the order of a walk over the source.
 template <class B> void copy_walk(const Context& context, const char* name, const Walk<1>& at, const B* from, B* to) {
   launch_walk(context, name, at, DEVICE(B bit) { return bit; }, to, from);

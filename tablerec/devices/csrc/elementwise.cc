@@ -154,8 +154,9 @@ void operand_gradients(const Context& context, const char* name, const Tensor& x
 
 BINARY_GRADIENT_WITH_AXIS(subtract_grad, SubtractGrad, g, -g)
 BINARY_GRADIENT_WITH_AXIS(multiply_grad, MultiplyGrad, g * y, g * x)
-BINARY_GRADIENT(maximum_grad, MaximumGrad, x > y ? g : C(0), x > y ? C(0) : g)
-BINARY_GRADIENT(minimum_grad, MinimumGrad, x < y ? g : C(0), x < y ? C(0) : g)
+// Equals share the gradient.
+BINARY_GRADIENT(maximum_grad, MaximumGrad, x > y ? g : (x == y ? g / 2 : C(0)), y > x ? g : (x == y ? g / 2 : C(0)))
+BINARY_GRADIENT(minimum_grad, MinimumGrad, x < y ? g : (x == y ? g / 2 : C(0)), y < x ? g : (x == y ? g / 2 : C(0)))
 BINARY_GRADIENT(elementwise_pow_grad, ElementwisePowGrad, g * y * pow(x, y - 1), g * log(x) * pow(x, y))
 
 BINARY_GRADIENT_FUNCTIONS(DivideGrad, g / y, -g * x / (y * y))
@@ -233,8 +234,8 @@ UNARY(abs, Abs, kNumbers + kHalves, a < 0 ? -a : a)
 UNARY(square, Square, kNumbers + kHalves, a * a)
 
 struct RoundFunction {
-  double step;  // a power of ten
-  template <class C> HOST_DEVICE C operator()(C a) const { return step == 1 ? C(round(a)) : C(round(a * C(step)) / C(step)); }
+  double step;  // a power of ten; halves go to the even neighbour
+  template <class C> HOST_DEVICE C operator()(C a) const { return step == 1 ? rint(a) : rint(a * C(step)) / C(step); }
 };
 template <class T, class X> void Round(const X& context, const Tensor& x, int decimals, Tensor* out) {
   unary<T>(context, "round", x, out, RoundFunction{std::pow(10.0, decimals)});

@@ -1,155 +1,578 @@
-// Losses and optimizers.
+// Losses, optimizers, and what mixed precision asks for.
+#include "elements.h"
 #include "register.h"
-#include "shapes.h"
 
 namespace tablerec {
 
+inline const auto kReal = kFloats + kHalves;
+
 // ---- losses
 
-inline void require_plain(const char* name, bool weighted, bool normalized) {
-  REQUIRE(!weighted && !normalized, "%s with pos_weight or normalize is not supported on %s", name, device_name());
-}
+// `weight`, where given, is one for each element: 1 + (pos_weight - 1) * label.
+template <class C> struct Entropy {
+  C ignored;
+  bool weighted;
+  HOST_DEVICE C operator()(C v, C t, C w) const {
+    C rest = log1p(exp(v > 0 ? -v : v)) + (v > 0 ? C(0) : -v);
+    return t == ignored ? C(0) : (1 - t) * v + (weighted ? w : C(1)) * rest;
+  }
+  HOST_DEVICE C gradient(C v, C t, C w) const {
+    C s = 1 / (1 + exp(v));
+    return t == ignored ? C(0) : 1 - t - (weighted ? w : C(1)) * s;
+  }
+};
 template <class T, class X>
 void SigmoidCrossEntropy(const X& context, const Tensor& x, const Tensor& label, const OptionalTensor& weight, bool normalize,
                          int ignored, Tensor* out) {
-  require_plain("sigmoid_cross_entropy_with_logits", bool(weight), normalize);
-  auto a = read<T>(x), t = read<T>(label);
+  REQUIRE(!normalize, "sigmoid_cross_entropy_with_logits with normalize is not supported on %s", device_name());
+  using C = Compute<T>;
+  Entropy<C> entropy{C(ignored), bool(weight)};
   auto r = write<T>(context, out);
-  launch(context, "sigmoid_cross_entropy_with_logits", x.numel(), DEVICE(int64_t i) {
-    T v = a[i], size = v > 0 ? v : -v;
-    r[i] = t[i] == T(ignored) ? T(0) : (v > 0 ? v : T(0)) - v * t[i] + log1p(exp(-size));
-  });
+  launch_elements(context, "sigmoid_cross_entropy_with_logits", x.numel(), DEVICE(T& y, T v, T t, T w) {
+    y = T(entropy(C(v), C(t), C(w)));
+  }, r, read<T>(x), read<T>(label), read<T>(weight));
 }
 template <class T, class X>
 void SigmoidCrossEntropyGrad(const X& context, const Tensor& x, const Tensor& label, const OptionalTensor& weight,
                              const Tensor& dout, bool normalize, int ignored, Tensor* dx) {
-  require_plain("sigmoid_cross_entropy_with_logits_grad", bool(weight), normalize);
-  auto a = read<T>(x), t = read<T>(label), g = read<T>(dout);
+  REQUIRE(!normalize, "sigmoid_cross_entropy_with_logits_grad with normalize is not supported on %s", device_name());
+  using C = Compute<T>;
+  Entropy<C> entropy{C(ignored), bool(weight)};
   auto r = write<T>(context, dx);
-  launch(context, "sigmoid_cross_entropy_with_logits_grad", x.numel(), DEVICE(int64_t i) {
-    r[i] = t[i] == T(ignored) ? T(0) : g[i] * (1 / (1 + exp(-a[i])) - t[i]);
-  });
+  launch_elements(context, "sigmoid_cross_entropy_with_logits_grad", x.numel(), DEVICE(T& y, T v, T t, T w, T g) {
+    y = T(C(g) * entropy.gradient(C(v), C(t), C(w)));
+  }, r, read<T>(x), read<T>(label), read<T>(weight), read<T>(dout));
 }
-REGISTER(sigmoid_cross_entropy_with_logits, SigmoidCrossEntropy, kFloats)
-REGISTER(sigmoid_cross_entropy_with_logits_grad, SigmoidCrossEntropyGrad, kFloats)
+REGISTER(sigmoid_cross_entropy_with_logits, SigmoidCrossEntropy, kReal)
+REGISTER(sigmoid_cross_entropy_with_logits_grad, SigmoidCrossEntropyGrad, kReal)
+
+template <class T, class X> void BceLoss(const X& context, const Tensor& x, const Tensor& label, Tensor* out) {
+  using C = Compute<T>;
+  auto r = write<T>(context, out);
+  launch_elements(context, "bce_loss", x.numel(), DEVICE(T& y, T v, T t) {
+    C yes = log(C(v)), no = log1p(-C(v));
+    y = T((C(t) - 1) * (no > C(-100) ? no : C(-100)) - C(t) * (yes > C(-100) ? yes : C(-100)));
+  }, r, read<T>(x), read<T>(label));
+}
+template <class T, class X>
+void BceLossGrad(const X& context, const Tensor& x, const Tensor& label, const Tensor& dout, Tensor* dx) {
+  using C = Compute<T>;
+  auto r = write<T>(context, dx);
+  launch_elements(context, "bce_loss_grad", x.numel(), DEVICE(T& y, T v, T t, T g) {
+    C width = (1 - C(v)) * C(v);
+    y = T(C(g) * (C(v) - C(t)) / (width > C(1e-12) ? width : C(1e-12)));
+  }, r, read<T>(x), read<T>(label), read<T>(dout));
+}
+REGISTER(bce_loss, BceLoss, kReal)
+REGISTER(bce_loss_grad, BceLossGrad, kReal)
 
 template <class T, class X>
 void HuberLoss(const X& context, const Tensor& x, const Tensor& label, float delta, Tensor* out, Tensor* residual) {
-  auto a = read<T>(x), t = read<T>(label);
+  using C = Compute<T>;
   auto r = write<T>(context, out), rest = write<T>(context, residual);
-  launch(context, "huber_loss", x.numel(), DEVICE(int64_t i) {
-    T d = t[i] - a[i], size = d < 0 ? -d : d;
-    rest[i] = d;
-    r[i] = size <= delta ? T(0.5) * d * d : T(delta) * (size - T(0.5) * delta);
-  });
+  launch_elements(context, "huber_loss", x.numel(), DEVICE(T& y, T& difference, T v, T t) {
+    C d = C(t) - C(v), size = d < 0 ? -d : d;
+    difference = T(d);
+    y = T(size <= C(delta) ? C(0.5) * d * d : C(delta) * (size - C(0.5) * C(delta)));
+  }, r, rest, read<T>(x), read<T>(label));
 }
 template <class T, class X>
 void HuberLossGrad(const X& context, const Tensor& residual, const Tensor& dout, float delta, Tensor* dx, Tensor* dlabel) {
-  auto rest = read<T>(residual), g = read<T>(dout);
+  using C = Compute<T>;
   auto r = write<T>(context, dx), l = write<T>(context, dlabel);
-  launch(context, "huber_loss_grad", residual.numel(), DEVICE(int64_t i) {
-    T d = rest[i] > delta ? T(delta) : (rest[i] < -delta ? T(-delta) : rest[i]);
-    if (r) r[i] = -d * g[i];
-    if (l) l[i] = d * g[i];
-  });
+  launch_elements(context, "huber_loss_grad", residual.numel(), DEVICE(T& p, T& q, T rest, T g) {
+    C d = C(rest) > C(delta) ? C(delta) : (C(rest) < C(-delta) ? C(-delta) : C(rest));
+    p = T(-d * C(g));
+    q = T(d * C(g));
+  }, r, l, read<T>(residual), read<T>(dout));
 }
-REGISTER(huber_loss, HuberLoss, kFloats)
-REGISTER(huber_loss_grad, HuberLossGrad, kFloats)
+REGISTER(huber_loss, HuberLoss, kReal)
+REGISTER(huber_loss_grad, HuberLossGrad, kReal)
 
-// ---- optimizers; no master weights, as parameters are in full precision
+inline void require_no_reduction(const char* name, const std::string& reduction) {
+  REQUIRE(reduction == "none", "%s with reduction %s inside the kernel is not supported on %s", name, reduction, device_name());
+}
+template <class T, class X>
+void KlDivLoss(const X& context, const Tensor& x, const Tensor& label, const std::string& reduction, bool log_target, Tensor* out) {
+  require_no_reduction("kldiv_loss", reduction);
+  using C = Compute<T>;
+  auto r = write<T>(context, out);
+  launch_elements(context, "kldiv_loss", x.numel(), DEVICE(T& y, T v, T t) {
+    C u = C(t);
+    y = T(log_target ? exp(u) * (u - C(v)) : (u > 0 ? u * (log(u) - C(v)) : C(0)));
+  }, r, read<T>(x), read<T>(label));
+}
+template <class T, class X>
+void KlDivLossGrad(const X& context, const Tensor&, const Tensor& label, const Tensor& dout, const std::string& reduction,
+                   bool log_target, Tensor* dx) {
+  require_no_reduction("kldiv_loss_grad", reduction);
+  using C = Compute<T>;
+  auto r = write<T>(context, dx);
+  launch_elements(context, "kldiv_loss_grad", label.numel(), DEVICE(T& y, T t, T g) {
+    C u = C(t);
+    y = T(-C(g) * (log_target ? exp(u) : (u > 0 ? u : C(0))));
+  }, r, read<T>(label), read<T>(dout));
+}
+REGISTER(kldiv_loss, KlDivLoss, kReal)
+REGISTER(kldiv_loss_grad, KlDivLossGrad, kReal)
 
 template <class T, class X>
-void Sgd(const X& context, const Tensor& parameter, const Tensor& rate, const Tensor& gradient, const OptionalTensor&,
-         bool multi_precision, Tensor* out, Tensor*) {
-  REQUIRE(!multi_precision, "sgd with master weights is not supported on %s", device_name());
-  auto p = read<T>(parameter), lr = read<T>(rate), g = read<T>(gradient);
+void LabelSmooth(const X& context, const Tensor& label, const OptionalTensor& prior, float epsilon, Tensor* out) {
+  using C = Compute<T>;
+  auto a = read<T>(label), p = read<T>(prior);
   auto r = write<T>(context, out);
-  launch(context, "sgd", parameter.numel(), DEVICE(int64_t i) { r[i] = p[i] - lr[0] * g[i]; });
+  int64_t classes = label.dims().size() ? label.dims()[label.dims().size() - 1] : 1;
+  launch(context, "label_smooth", label.numel(), DEVICE(int64_t i) {
+    r[i] = T((1 - C(epsilon)) * C(a[i]) + C(epsilon) * (p ? C(p[i % classes]) : 1 / C(classes)));
+  });
 }
-REGISTER(sgd, Sgd, kFloats)
+template <class T, class X> void LabelSmoothGrad(const X& context, const Tensor& dout, float epsilon, Tensor* dlabel) {
+  using C = Compute<T>;
+  auto r = write<T>(context, dlabel);
+  launch_elements(context, "label_smooth_grad", dout.numel(), DEVICE(T& y, T g) { y = T((1 - C(epsilon)) * C(g)); }, r,
+                  read<T>(dout));
+}
+REGISTER(label_smooth, LabelSmooth, kReal)
+REGISTER(label_smooth_grad, LabelSmoothGrad, kReal)
 
+// ---- optimizers
+//
+// A parameter in half precision may have a master in float: the step is made on the master, and rounded.
+// The kernels work in place, on one parameter or on a table of them.
+
+// A learning rate on the device, in whatever type Paddle keeps it.
+struct Rate {
+  const float* single;
+  const double* twice;
+  HOST_DEVICE double operator()() const { return single ? double(*single) : *twice; }
+};
+inline Rate rate_of(const Tensor& rate) {
+  bool single = rate.dtype() == phi::DataType::FLOAT32;
+  REQUIRE(single || rate.dtype() == phi::DataType::FLOAT64, "a learning rate of type %s is not supported on %s",
+          phi::DataTypeToString(rate.dtype()), device_name());
+  return single ? Rate{read<float>(rate), nullptr} : Rate{nullptr, read<double>(rate)};
+}
+
+// The elements of a state that an operator changes in place; copied first where Paddle wants them elsewhere.
+template <class T> T* in_place(const Context& context, const char* name, const Tensor& from, Tensor* to) {
+  if (!to) return nullptr;
+  auto a = read<T>(from);
+  T* r = write<T>(context, to);
+  copy_elements(context, name, from.numel(), a, static_cast<T*>(r));
+  return r;
+}
+template <class T> T* in_place(const Context& context, const char* name, const OptionalTensor& from, Tensor* to) {
+  return from ? in_place<T>(context, name, *from, to) : nullptr;
+}
+
+// Gradients of a half parameter come in its type, or in float where Paddle keeps master gradients.
+inline bool in_float(const Tensor& gradient) { return gradient.dtype() == phi::DataType::FLOAT32; }
+template <class T> using OtherGradient = std::conditional_t<std::is_same<T, double>::value, double, float>;
+
+// The step of one element: `next` gives the new value from the old.
+template <class T, class C, class F> HOST_DEVICE void step(T& out, C& master_out, T p, C master, bool has_master, F next) {
+  C value = next(has_master ? master : C(p));
+  out = T(value);
+  master_out = value;
+}
+
+template <class T, class G> struct SgdRule {
+  using C = Compute<T>;
+  struct Entry {
+    int64_t count;
+    T* parameter;
+    C* master;
+    const G* gradient;
+    Rate rate;
+  };
+  template <int N> HOST_DEVICE void run(const Entry& e, int64_t i, int count) const {
+    C lr = C(e.rate());
+    auto body = [&](T& out, C& master_out, T p, C master, G g) {
+      step(out, master_out, p, master, e.master != nullptr, [&](C value) { return value - lr * C(g); });
+    };
+    run_neighbours<N>(body, count, Neighbours<N, T>(e.parameter, i, count), Neighbours<N, C>(e.master, i, count),
+                      Neighbours<N, const T>(e.parameter, i, count), Neighbours<N, const C>(e.master, i, count),
+                      Neighbours<N, const G>(e.gradient, i, count));
+  }
+};
+template <class T, class G>
+void sgd(const Context& context, const Tensor& parameter, const Tensor& rate, const Tensor& gradient, const OptionalTensor& master,
+         bool multi_precision, Tensor* out, Tensor* master_out) {
+  using Rule = SgdRule<T, G>;
+  auto m = multi_precision ? in_place<Compute<T>>(context, "sgd", master, master_out) : nullptr;
+  auto p = in_place<T>(context, "sgd", parameter, out);
+  launch_entries<neighbours<T, Compute<T>>()>(context, "sgd", Rule{},
+      std::vector<typename Rule::Entry>{{parameter.numel(), p, m, read<G>(gradient), rate_of(rate)}});
+}
+template <class T, class X>
+void Sgd(const X& context, const Tensor& parameter, const Tensor& rate, const Tensor& gradient, const OptionalTensor& master,
+         bool multi_precision, Tensor* out, Tensor* master_out) {
+  auto make = in_float(gradient) ? sgd<T, OtherGradient<T>> : sgd<T, T>;
+  make(context, parameter, rate, gradient, master, multi_precision, out, master_out);
+}
+
+// `V`: the type of the velocity, which is the parameter's where a half parameter has no master.
+template <class T, class G, class V> struct MomentumRule {
+  using C = Compute<T>;
+  struct Entry {
+    int64_t count;
+    T* parameter;
+    C* master;
+    V* velocity;
+    const G* gradient;
+    Rate rate;
+    float decay;
+  };
+  float mu, rescale;
+  bool nesterov;
+  template <int N> HOST_DEVICE void run(const Entry& e, int64_t i, int count) const {
+    C lr = C(e.rate()), by = C(mu), scale = C(rescale), decay = C(e.decay);
+    bool ahead = nesterov;
+    auto body = [&](T& out, C& master_out, V& velocity_out, T p, C master, V v, G g) {
+      step(out, master_out, p, master, e.master != nullptr, [&](C value) {
+        C d = C(g) * scale + decay * value, speed = C(v) * by + d;
+        velocity_out = V(speed);
+        return value - lr * (ahead ? d + by * speed : speed);
+      });
+    };
+    run_neighbours<N>(body, count, Neighbours<N, T>(e.parameter, i, count), Neighbours<N, C>(e.master, i, count),
+                      Neighbours<N, V>(e.velocity, i, count), Neighbours<N, const T>(e.parameter, i, count),
+                      Neighbours<N, const C>(e.master, i, count), Neighbours<N, const V>(e.velocity, i, count),
+                      Neighbours<N, const G>(e.gradient, i, count));
+  }
+};
+struct MomentumTensors {
+  const Tensor &parameter, &gradient, &velocity, &rate;
+  const Tensor* master;
+  float decay;
+  Tensor *out, *velocity_out, *master_out;
+};
+template <class T, class G, class V>
+void momentum(const Context& context, const char* name, const std::vector<MomentumTensors>& all, float mu, bool nesterov,
+              float rescale) {
+  using Rule = MomentumRule<T, G, V>;
+  using C = Compute<T>;
+  std::vector<typename Rule::Entry> entries;
+  for (auto& t : all) {
+    auto master = t.master ? in_place<C>(context, name, *t.master, t.master_out) : nullptr;
+    auto velocity = in_place<V>(context, name, t.velocity, t.velocity_out);
+    auto parameter = in_place<T>(context, name, t.parameter, t.out);
+    entries.push_back({t.parameter.numel(), parameter, master, velocity, read<G>(t.gradient), rate_of(t.rate), t.decay});
+  }
+  launch_entries<neighbours<T, C>()>(context, name, Rule{mu, rescale, nesterov}, entries);
+}
+// All of a list have the same types.
+template <class T>
+void momentum_of(const Context& context, const char* name, const std::vector<MomentumTensors>& all, float mu, bool nesterov,
+                 float rescale) {
+  if (all.empty()) return;
+  using C = Compute<T>;
+  using G = OtherGradient<T>;
+  bool own_velocity = all[0].velocity.dtype() == phi::CppTypeToDataType<T>::Type();
+  auto make = in_float(all[0].gradient) ? (own_velocity ? momentum<T, G, T> : momentum<T, G, C>)
+                                        : (own_velocity ? momentum<T, T, T> : momentum<T, T, C>);
+  make(context, name, all, mu, nesterov, rescale);
+}
 template <class T, class X>
 void Momentum(const X& context, const Tensor& parameter, const Tensor& gradient, const Tensor& velocity, const Tensor& rate,
-              const OptionalTensor&, float mu, bool nesterov, const std::string& regularization, float coefficient,
-              bool multi_precision, float rescale, Tensor* out, Tensor* velocity_out, Tensor*) {
-  REQUIRE(!multi_precision, "momentum with master weights is not supported on %s", device_name());
-  auto p = read<T>(parameter), g = read<T>(gradient), v = read<T>(velocity), lr = read<T>(rate);
-  auto r = write<T>(context, out), rv = write<T>(context, velocity_out);
-  T decay = regularization == "l2_decay" ? T(coefficient) : T(0);
-  launch(context, "momentum", parameter.numel(), DEVICE(int64_t i) {
-    T d = g[i] * rescale + decay * p[i], next = v[i] * mu + d;
-    r[i] = p[i] - lr[0] * (nesterov ? d + mu * next : next);
-    rv[i] = next;
-  });
+              const OptionalTensor& master, float mu, bool nesterov, const std::string& regularization, float coefficient,
+              bool multi_precision, float rescale, Tensor* out, Tensor* velocity_out, Tensor* master_out) {
+  float decay = regularization == "l2_decay" ? coefficient : 0;
+  momentum_of<T>(context, "momentum", {{parameter, gradient, velocity, rate, multi_precision ? master.get_ptr() : nullptr,
+                                        decay, out, velocity_out, master_out}}, mu, nesterov, rescale);
 }
-REGISTER(momentum, Momentum, kFloats)
-
-struct AdamTensors {
-  const Tensor &parameter, &gradient, &rate, &first, &second, &beta1_power, &beta2_power;
-  Tensor *out, *first_out, *second_out, *beta1_power_out, *beta2_power_out;
-};
-struct AdamNumbers {
-  double beta1, beta2, epsilon, decay;
-  bool powers_by_caller;
-};
+using OptionalTensors = paddle::optional<Tensors>;
+template <class T, class X>
+void MergedMomentum(const X& context, const Tensors& parameters, const Tensors& gradients, const Tensors& velocities,
+                    const Tensors& rates, const OptionalTensors& masters, float mu, bool nesterov,
+                    const std::vector<std::string>& regularizations, const std::vector<float>& coefficients,
+                    bool multi_precision, float rescale, std::vector<Tensor*> out, std::vector<Tensor*> velocities_out,
+                    std::vector<Tensor*> masters_out) {
+  std::vector<MomentumTensors> all;
+  for (size_t k = 0; k < parameters.size(); ++k) {
+    bool decays = k < regularizations.size() && regularizations[k] == "l2_decay";
+    bool has_master = multi_precision && masters;
+    all.push_back({*parameters[k], *gradients[k], *velocities[k], *rates[rates.size() == 1 ? 0 : k],
+                   has_master ? (*masters)[k] : nullptr, decays ? coefficients[k] : 0, out[k], velocities_out[k],
+                   has_master ? masters_out[k] : nullptr});
+  }
+  momentum_of<T>(context, "merged_momentum", all, mu, nesterov, rescale);
+}
+inline void takes_other_types(phi::Kernel* kernel) {
+  for (size_t k = 0; k < kernel->args_def().output_defs().size(); ++k) kernel->OutputAt(k).SetDataType(phi::DataType::UNDEFINED);
+}
+REGISTER_AMENDED(sgd, Sgd, kReal, takes_other_types)
+REGISTER_AMENDED(momentum, Momentum, kReal, takes_other_types)
+REGISTER_AMENDED(merged_momentum, MergedMomentum, kReal, takes_other_types)
 
 // Adam (Kingma and Ba, 2015), with decay apart from the gradient (Loshchilov and Hutter, 2019).
-template <class T> void adam(const Context& context, const char* name, const AdamTensors& t, const AdamNumbers& n) {
-  auto p = read<T>(t.parameter), g = read<T>(t.gradient), lr = read<T>(t.rate), m = read<T>(t.first), v = read<T>(t.second);
-  // Paddle makes the powers of beta on the host, but a loaded state may have them on the device.
-  bool on_host = t.beta1_power.place().GetType() == phi::AllocationType::CPU;
-  T host1 = on_host ? t.beta1_power.data<T>()[0] : T(0), host2 = on_host ? t.beta2_power.data<T>()[0] : T(0);
-  const T *device1 = on_host ? nullptr : read<T>(t.beta1_power), *device2 = on_host ? nullptr : read<T>(t.beta2_power);
-  auto r = write<T>(context, t.out), rm = write<T>(context, t.first_out), rv = write<T>(context, t.second_out);
-  T beta1 = T(n.beta1), beta2 = T(n.beta2), epsilon = T(n.epsilon), decay = T(n.decay);
-  launch(context, name, t.parameter.numel(), DEVICE(int64_t i) {
-    T power1 = device1 ? device1[0] : host1, power2 = device2 ? device2[0] : host2, root = sqrt(1 - power2);
-    T mean = beta1 * m[i] + (1 - beta1) * g[i], square = beta2 * v[i] + (1 - beta2) * g[i] * g[i];
-    rm[i] = mean;
-    rv[i] = square;
-    r[i] = p[i] * (1 - lr[0] * decay) - lr[0] * root / (1 - power1) * mean / (sqrt(square) + epsilon * root);
-  });
-  if (n.powers_by_caller) return;
-  if (on_host) {
-    context.template HostAlloc<T>(t.beta1_power_out)[0] = host1 * beta1;
-    context.template HostAlloc<T>(t.beta2_power_out)[0] = host2 * beta2;
-    return;
+template <class T, class G> struct AdamRule {
+  using C = Compute<T>;
+  struct Entry {
+    int64_t count;
+    T* parameter;
+    C *master, *first, *second;
+    const G* gradient;
+    Rate rate;
+    const C *power1, *power2;  // on the device, or
+    C host1, host2;
+  };
+  C beta1, beta2, epsilon, decay, ratio;
+  const bool* skip;
+  template <int N> HOST_DEVICE void run(const Entry& e, int64_t i, int count) const {
+    if (skip && *skip) return;
+    C lr = C(e.rate()) * ratio, power1 = e.power1 ? *e.power1 : e.host1, power2 = e.power2 ? *e.power2 : e.host2;
+    C root = sqrt(1 - power2), step_size = lr * root / (1 - power1), kept = 1 - lr * decay, floor = epsilon * root;
+    C b1 = beta1, b2 = beta2;
+    auto body = [&](T& out, C& master_out, C& first_out, C& second_out, T p, C master, C m, C v, G given) {
+      step(out, master_out, p, master, e.master != nullptr, [&](C value) {
+        C g = C(given), mean = b1 * m + (1 - b1) * g, square = b2 * v + (1 - b2) * g * g;
+        first_out = mean;
+        second_out = square;
+        return value * kept - step_size * mean / (sqrt(square) + floor);
+      });
+    };
+    run_neighbours<N>(body, count, Neighbours<N, T>(e.parameter, i, count), Neighbours<N, C>(e.master, i, count),
+                      Neighbours<N, C>(e.first, i, count), Neighbours<N, C>(e.second, i, count),
+                      Neighbours<N, const T>(e.parameter, i, count), Neighbours<N, const C>(e.master, i, count),
+                      Neighbours<N, const C>(e.first, i, count), Neighbours<N, const C>(e.second, i, count),
+                      Neighbours<N, const G>(e.gradient, i, count));
   }
-  auto next1 = write<T>(context, t.beta1_power_out), next2 = write<T>(context, t.beta2_power_out);
-  launch(context, name, 1, DEVICE(int64_t) {
-    T power1 = device1[0] * beta1, power2 = device2[0] * beta2;
-    next1[0] = power1;
-    next2[0] = power2;
-  });
+};
+struct AdamTensors {
+  const Tensor &parameter, &gradient, &rate, &first, &second, &power1, &power2;
+  const Tensor* master;
+  Tensor *out, *first_out, *second_out, *power1_out, *power2_out, *master_out;
+};
+struct AdamNumbers {
+  double beta1, beta2, epsilon, decay, ratio;
+  bool powers_by_caller;
+  const Tensor* skip;
+};
+inline bool on_host(const Tensor& tensor) { return tensor.place().GetType() == phi::AllocationType::CPU; }
+
+template <class T, class G>
+void adam(const Context& context, const char* name, const std::vector<AdamTensors>& all, const AdamNumbers& n) {
+  using C = Compute<T>;
+  using Rule = AdamRule<T, G>;
+  bool skipped = false;
+  const bool* skip = nullptr;
+  if (n.skip && on_host(*n.skip)) skipped = n.skip->data<bool>()[0];
+  else if (n.skip) skip = read<bool>(*n.skip);
+  if (skip && std::any_of(all.begin(), all.end(), [](auto& t) { return on_host(t.power1); })) {
+    // Powers on the host cannot follow a mark on the device: this one waits.
+    Tensor mark;
+    phi::Copy(context, *n.skip, phi::CPUPlace(), true, &mark);
+    skipped = mark.data<bool>()[0];
+    skip = nullptr;
+  }
+  std::vector<typename Rule::Entry> entries;
+  for (auto& t : all) {
+    auto master = t.master ? in_place<C>(context, name, *t.master, t.master_out) : nullptr;
+    auto first = in_place<C>(context, name, t.first, t.first_out), second = in_place<C>(context, name, t.second, t.second_out);
+    auto parameter = in_place<T>(context, name, t.parameter, t.out);
+    // Paddle makes the powers of beta on the host, but a loaded state may have them on the device.
+    bool host = on_host(t.power1);
+    entries.push_back({t.parameter.numel(), parameter, master, first, second, read<G>(t.gradient), rate_of(t.rate),
+                       host ? nullptr : read<C>(t.power1), host ? nullptr : read<C>(t.power2),
+                       host ? t.power1.template data<C>()[0] : C(0), host ? t.power2.template data<C>()[0] : C(0)});
+  }
+  C beta1 = C(n.beta1), beta2 = C(n.beta2);
+  if (!skipped)
+    launch_entries<neighbours<T, C>()>(context, name,
+        Rule{beta1, beta2, C(n.epsilon), C(n.decay), C(n.ratio), skip}, entries);
+  if (n.powers_by_caller) return;
+  for (size_t k = 0; k < all.size(); ++k) {
+    auto& t = all[k];
+    if (on_host(t.power1)) {
+      context.template HostAlloc<C>(t.power1_out)[0] = entries[k].host1 * (skipped ? C(1) : beta1);
+      context.template HostAlloc<C>(t.power2_out)[0] = entries[k].host2 * (skipped ? C(1) : beta2);
+      continue;
+    }
+    auto next1 = write<C>(context, t.power1_out), next2 = write<C>(context, t.power2_out);
+    auto power1 = entries[k].power1, power2 = entries[k].power2;
+    launch(context, name, 1, DEVICE(int64_t) {
+      bool stays = skipped || (skip && *skip);
+      C one = power1[0] * (stays ? C(1) : beta1), other = power2[0] * (stays ? C(1) : beta2);
+      next1[0] = one;
+      next2[0] = other;
+    });
+  }
+}
+template <class T>
+void adam_of(const Context& context, const char* name, const std::vector<AdamTensors>& all, const AdamNumbers& n, bool amsgrad) {
+  REQUIRE(!amsgrad, "%s with amsgrad is not supported on %s", name, device_name());
+  if (all.empty()) return;
+  auto make = in_float(all[0].gradient) ? adam<T, OtherGradient<T>> : adam<T, T>;
+  make(context, name, all, n);
 }
 
 template <class T, class X>
 void Adam(const X& context, const Tensor& parameter, const Tensor& gradient, const Tensor& rate, const Tensor& first,
-          const Tensor& second, const OptionalTensor&, const Tensor& power1, const Tensor& power2, const OptionalTensor&,
+          const Tensor& second, const OptionalTensor&, const Tensor& power1, const Tensor& power2, const OptionalTensor& master,
           const OptionalTensor& skip, const phi::Scalar& beta1, const phi::Scalar& beta2, const phi::Scalar& epsilon, bool,
           int64_t, bool multi_precision, bool powers_by_caller, bool amsgrad, Tensor* out, Tensor* first_out,
-          Tensor* second_out, Tensor*, Tensor* power1_out, Tensor* power2_out, Tensor*) {
-  REQUIRE(!amsgrad && !multi_precision && !skip, "adam with amsgrad, master weights or skip_update is not supported on %s", device_name());
-  adam<T>(context, "adam", {parameter, gradient, rate, first, second, power1, power2, out, first_out, second_out, power1_out, power2_out},
-          {beta1.to<double>(), beta2.to<double>(), epsilon.to<double>(), 0, powers_by_caller});
+          Tensor* second_out, Tensor*, Tensor* power1_out, Tensor* power2_out, Tensor* master_out) {
+  adam_of<T>(context, "adam", {{parameter, gradient, rate, first, second, power1, power2,
+                                multi_precision ? master.get_ptr() : nullptr, out, first_out, second_out, power1_out,
+                                power2_out, master_out}},
+             {beta1.to<double>(), beta2.to<double>(), epsilon.to<double>(), 0, 1, powers_by_caller, skip.get_ptr()}, amsgrad);
 }
 template <class T, class X>
 void AdamW(const X& context, const Tensor& parameter, const Tensor& gradient, const Tensor& rate, const Tensor& first,
-           const Tensor& second, const OptionalTensor&, const Tensor& power1, const Tensor& power2, const OptionalTensor&,
+           const Tensor& second, const OptionalTensor&, const Tensor& power1, const Tensor& power2, const OptionalTensor& master,
            const OptionalTensor& skip, const phi::Scalar& beta1, const phi::Scalar& beta2, const phi::Scalar& epsilon,
            float rate_ratio, float coefficient, bool with_decay, bool, int64_t, bool multi_precision, bool powers_by_caller,
            bool amsgrad, Tensor* out, Tensor* first_out, Tensor* second_out, Tensor*, Tensor* power1_out, Tensor* power2_out,
-           Tensor*) {
-  REQUIRE(!amsgrad && !multi_precision && !skip && rate_ratio == 1.0f,
-          "adamw with amsgrad, master weights, skip_update or lr_ratio is not supported on %s", device_name());
-  adam<T>(context, "adamw", {parameter, gradient, rate, first, second, power1, power2, out, first_out, second_out, power1_out, power2_out},
-          {beta1.to<double>(), beta2.to<double>(), epsilon.to<double>(), with_decay ? coefficient : 0, powers_by_caller});
+           Tensor* master_out) {
+  adam_of<T>(context, "adamw", {{parameter, gradient, rate, first, second, power1, power2,
+                                 multi_precision ? master.get_ptr() : nullptr, out, first_out, second_out, power1_out,
+                                 power2_out, master_out}},
+             {beta1.to<double>(), beta2.to<double>(), epsilon.to<double>(), with_decay ? coefficient : 0, rate_ratio,
+              powers_by_caller, skip.get_ptr()}, amsgrad);
+}
+
+struct AdamLists {
+  const Tensors &parameters, &gradients, &rates, &first, &second, &power1, &power2;
+  const OptionalTensors& masters;
+  const std::vector<Tensor*>&out, &first_out, &second_out, &power1_out, &power2_out, &masters_out;
+  std::vector<AdamTensors> pairs(bool multi_precision) const {
+    bool has_master = multi_precision && masters;
+    std::vector<AdamTensors> all;
+    for (size_t k = 0; k < parameters.size(); ++k)
+      all.push_back({*parameters[k], *gradients[k], *rates[rates.size() == 1 ? 0 : k], *first[k], *second[k], *power1[k],
+                     *power2[k], has_master ? (*masters)[k] : nullptr, out[k], first_out[k], second_out[k], power1_out[k],
+                     power2_out[k], has_master ? masters_out[k] : nullptr});
+    return all;
+  }
+};
+template <class T, class X>
+void MergedAdam(const X& context, const Tensors& parameters, const Tensors& gradients, const Tensors& rates,
+                const Tensors& first, const Tensors& second, const OptionalTensors&, const Tensors& power1,
+                const Tensors& power2, const OptionalTensors& masters, const phi::Scalar& beta1, const phi::Scalar& beta2,
+                const phi::Scalar& epsilon, bool multi_precision, bool powers_by_caller, bool amsgrad,
+                std::vector<Tensor*> out, std::vector<Tensor*> first_out, std::vector<Tensor*> second_out,
+                std::vector<Tensor*>, std::vector<Tensor*> power1_out, std::vector<Tensor*> power2_out,
+                std::vector<Tensor*> masters_out) {
+  AdamLists lists{parameters, gradients, rates, first, second, power1, power2, masters, out, first_out, second_out,
+                  power1_out, power2_out, masters_out};
+  adam_of<T>(context, "merged_adam", lists.pairs(multi_precision),
+             {beta1.to<double>(), beta2.to<double>(), epsilon.to<double>(), 0, 1, powers_by_caller, nullptr}, amsgrad);
+}
+template <class T, class X>
+void FusedAdam(const X& context, const Tensors& parameters, const Tensors& gradients, const Tensor& rate, const Tensors& first,
+               const Tensors& second, const OptionalTensors&, const Tensors& power1, const Tensors& power2,
+               const OptionalTensors& masters, const OptionalTensor& skip, const phi::Scalar& beta1, const phi::Scalar& beta2,
+               const phi::Scalar& epsilon, int, float decay, bool apart, bool multi_precision, bool powers_by_caller,
+               bool amsgrad, std::vector<Tensor*> out, std::vector<Tensor*> first_out, std::vector<Tensor*> second_out,
+               std::vector<Tensor*>, std::vector<Tensor*> power1_out, std::vector<Tensor*> power2_out,
+               std::vector<Tensor*> masters_out) {
+  REQUIRE(apart || decay == 0, "fused_adam with weight_decay but without use_adamw is not supported on %s", device_name());
+  Tensors rates{&rate};
+  AdamLists lists{parameters, gradients, rates, first, second, power1, power2, masters, out, first_out, second_out,
+                  power1_out, power2_out, masters_out};
+  adam_of<T>(context, "fused_adam", lists.pairs(multi_precision),
+             {beta1.to<double>(), beta2.to<double>(), epsilon.to<double>(), decay, 1, powers_by_caller, skip.get_ptr()}, amsgrad);
 }
 inline void takes_powers_anywhere(phi::Kernel* kernel) {
+  takes_other_types(kernel);
+  for (int k : {6, 7, 9}) kernel->InputAt(k).SetBackend(phi::Backend::ALL_BACKEND);
+  for (int k : {4, 5}) kernel->OutputAt(k).SetBackend(phi::Backend::UNDEFINED);
+}
+inline void takes_lists_of_powers_anywhere(phi::Kernel* kernel) {
+  takes_other_types(kernel);
   for (int k : {6, 7}) kernel->InputAt(k).SetBackend(phi::Backend::ALL_BACKEND);
   for (int k : {4, 5}) kernel->OutputAt(k).SetBackend(phi::Backend::UNDEFINED);
 }
-REGISTER_AMENDED(adam, Adam, kFloats, takes_powers_anywhere)
-REGISTER_AMENDED(adamw, AdamW, kFloats, takes_powers_anywhere)
+REGISTER_AMENDED(adam, Adam, kReal, takes_powers_anywhere)
+REGISTER_AMENDED(adamw, AdamW, kReal, takes_powers_anywhere)
+REGISTER_AMENDED(merged_adam, MergedAdam, kReal, takes_lists_of_powers_anywhere)
+REGISTER_AMENDED(fused_adam, FusedAdam, kReal, takes_powers_anywhere)
+
+// ---- loss scaling
+
+template <class T> struct UnscaleRule {
+  using C = Compute<T>;
+  struct Entry {
+    int64_t count;
+    const T* from;
+    T* to;
+  };
+  const C* scale;
+  bool* found;
+  template <int N> HOST_DEVICE void run(const Entry& e, int64_t i, int count) const {
+    C by = 1 / *scale;
+    bool infinite = false;
+    auto body = [&](T& out, T given) {
+      C value = C(given);
+      infinite = infinite || !(value - value == C(0));
+      out = T(value * by);
+    };
+    run_neighbours<N>(body, count, Neighbours<N, T>(e.to, i, count), Neighbours<N, const T>(e.from, i, count));
+    if (infinite) *found = true;  // all who write write the same
+  }
+};
+template <class T, class X>
+void CheckFiniteAndUnscale(const X& context, const Tensors& x, const Tensor& scale, std::vector<Tensor*> out, Tensor* found) {
+  using Rule = UnscaleRule<T>;
+  bool* mark = write<bool>(context, found);
+  fill_elements(context, "check_finite_and_unscale", 1, false, mark);
+  std::vector<typename Rule::Entry> entries;
+  for (size_t k = 0; k < x.size(); ++k) {
+    auto from = read<T>(*x[k]);
+    entries.push_back({x[k]->numel(), from, write<T>(context, out[k])});
+  }
+  launch_entries<neighbours<T>()>(context, "check_finite_and_unscale", Rule{read<Compute<T>>(scale), mark}, entries);
+}
+
+template <class T> struct ClearRule {
+  struct Entry {
+    int64_t count;
+    const T* from;
+    T* to;
+  };
+  const bool* found;
+  template <int N> HOST_DEVICE void run(const Entry& e, int64_t i, int count) const {
+    bool clear = *found;
+    auto body = [&](T& out, T given) { out = clear ? T(0) : given; };
+    run_neighbours<N>(body, count, Neighbours<N, T>(e.to, i, count), Neighbours<N, const T>(e.from, i, count));
+  }
+};
+template <class T, class X>
+void UpdateLossScaling(const X& context, const Tensors& x, const Tensor& found, const Tensor& scale, const Tensor& good,
+                       const Tensor& bad, int steps_to_grow, int steps_to_shrink, float growth, float shrinkage,
+                       const phi::Scalar& stop, std::vector<Tensor*> out, Tensor* scale_out, Tensor* good_out, Tensor* bad_out) {
+  using C = Compute<T>;
+  using Rule = ClearRule<T>;
+  auto mark = read<bool>(found);
+  std::vector<typename Rule::Entry> entries;
+  for (size_t k = 0; k < x.size(); ++k) {
+    auto from = read<T>(*x[k]);
+    entries.push_back({x[k]->numel(), from, write<T>(context, out[k])});
+  }
+  launch_entries<neighbours<T>()>(context, "update_loss_scaling", Rule{mark}, entries);
+  if (stop.to<bool>()) return;
+  auto s = read<C>(scale);
+  auto g = read<int>(good), b = read<int>(bad);
+  auto rs = write<C>(context, scale_out);
+  auto rg = write<int>(context, good_out), rb = write<int>(context, bad_out);
+  launch(context, "update_loss_scaling", 1, DEVICE(int64_t) {
+    C now = *s;
+    int good_steps = *mark ? 0 : *g + 1, bad_steps = *mark ? *b + 1 : 0;
+    if (bad_steps == steps_to_shrink) {
+      now = now * C(shrinkage) < 1 ? C(1) : now * C(shrinkage);
+      bad_steps = 0;
+    } else if (good_steps == steps_to_grow) {
+      C larger = now * C(growth);
+      now = larger - larger == C(0) ? larger : now;
+      good_steps = 0;
+    }
+    *rs = now;
+    *rg = good_steps;
+    *rb = bad_steps;
+  });
+}
+REGISTER_AMENDED(check_finite_and_unscale, CheckFiniteAndUnscale, kReal, takes_other_types)
+REGISTER_AMENDED(update_loss_scaling, UpdateLossScaling, kReal, takes_other_types)
 
 }  // namespace tablerec

@@ -137,11 +137,13 @@ REGISTER(bmm_grad, BmmGrad, kFloats + kHalves)
 template <class T, class X>
 void Addmm(const X& context, const Tensor& input, const Tensor& x, const Tensor& y, float beta, float alpha, Tensor* out) {
   auto added = walk(out->dims(), broadcast_strides(input.dims(), out->dims()));
+  Temporary<T> whole(context, out->dims());  // `out` may be the memory of `input`
+  auto m = whole.data;
+  multiply(context, "addmm", read<T>(x), read<T>(y), m, product(x.dims(), y.dims(), false, false));
   auto a = read<T>(input);
   auto r = write<T>(context, out);
-  multiply(context, "addmm", read<T>(x), read<T>(y), r, product(x.dims(), y.dims(), false, false));
   launch(context, "addmm", out->numel(), DEVICE(int64_t i) {
-    r[i] = T(Compute<T>(beta) * Compute<T>(a[added(i).at[0]]) + Compute<T>(alpha) * Compute<T>(r[i]));
+    r[i] = T(Compute<T>(beta) * Compute<T>(a[added(i).at[0]]) + Compute<T>(alpha) * Compute<T>(m[i]));
   });
 }
 template <class T, class X>

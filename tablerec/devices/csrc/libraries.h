@@ -5,6 +5,7 @@
 #include <dlfcn.h>
 
 #include <array>
+#include <cstdio>
 #include <cstdlib>
 #include <map>
 
@@ -186,12 +187,10 @@ struct Plan {
 constexpr size_t kLargestWorkspace = size_t(1) << 31;
 
 // TABLEREC_AUTOTUNE=0: the way is not measured; the first deterministic one in cuDNN's order is taken.
-inline bool ways_are_measured() {
-  static const bool measured = [] {
-    const char* value = getenv("TABLEREC_AUTOTUNE");
-    return !value || *value != '0';
-  }();
-  return measured;
+// TABLEREC_AUTOTUNE=report: what was measured is written to standard error.
+inline const std::string& autotune() {
+  static const auto* value = new std::string(getenv("TABLEREC_AUTOTUNE") ? getenv("TABLEREC_AUTOTUNE") : "");
+  return *value;
 }
 
 template <class Results> void add_ways(const Results& results, int count, std::vector<Way>* ways) {
@@ -227,10 +226,9 @@ inline std::vector<Way> list_ways(cudnnHandle_t handle, const char* name, Pass p
   return ways;
 }
 
-// Where float32 must stay float32, no result of cuDNN's may bring TF32 in.
+// cuDNN's proposal, but where float32 must stay float32 no TF32, and no half precision in any case.
 template <class T> cudnnMathType_t math_type(cudnnMathType_t proposed) {
-  if (std::is_same<T, double>::value) return CUDNN_DEFAULT_MATH;
-  if (!std::is_same<T, float>::value) return CUDNN_TENSOR_OP_MATH;
+  if (!std::is_same<T, float>::value) return proposed;
   if (!tf32_allowed()) return CUDNN_FMA_MATH;
   return proposed == CUDNN_FMA_MATH ? CUDNN_FMA_MATH : CUDNN_DEFAULT_MATH;
 }
@@ -249,7 +247,7 @@ template <class T> Plan describe(const char* name, const Convolution& c) {
   check(d.cudnnSetConvolution2dDescriptor(p.convolution, c.top, c.left, c.stride_y, c.stride_x, c.dilation_y, c.dilation_x,
                                           CUDNN_CROSS_CORRELATION, LibraryType<Compute<T>>::cudnn), name);
   check(d.cudnnSetConvolutionGroupCount(p.convolution, c.groups), name);
-  check(d.cudnnSetConvolutionMathType(p.convolution, math_type<T>(CUDNN_DEFAULT_MATH)), name);
+  check(d.cudnnSetConvolutionMathType(p.convolution, math_type<T>(sizeof(T) == 2 ? CUDNN_TENSOR_OP_MATH : CUDNN_DEFAULT_MATH)), name);
   return p;
 }
 
@@ -329,6 +327,9 @@ template <class F> Way fastest(const Context& context, const char* name, const s
     float each = measure(context, [&] {
       for (int k = 0; k < repeats; ++k) run(way);
     }) / repeats;
+    if (autotune() == "report")
+      fprintf(stderr, "  %s %d, math %d, %.0f MB%s: %.3f ms\n", way.by_products ? "products" : "cuDNN", way.algorithm, int(way.math),
+              way.workspace / 1e6, way.deterministic ? "" : ", not deterministic", each);
     if (each < best[way.deterministic]) {
       best[way.deterministic] = each;
       found[way.deterministic] = way;
@@ -364,7 +365,11 @@ bool convolve_with_libraries(const Context& context, const char* name, Pass pass
       set_math(plan, way);
       convolve_by(way, context, handle, name, pass, plan, x, w, y, c);
     };
-    if (ways_are_measured()) {
+    if (autotune() == "report")
+      fprintf(stderr, "%s pass %d, %d bytes: [%d, %d, %d, %d] * [%d, %d, %d, %d] / %d, groups %d\n", name, int(pass), int(sizeof(T)),
+              int(c.images), int(c.channels), int(c.height), int(c.width), int(c.out_channels), int(c.group_in()),
+              int(c.kernel_height), int(c.kernel_width), c.stride_y, int(c.groups));
+    if (autotune() != "0") {
       plan.way = fastest(context, name, ways, run);
     } else {
       auto sure = std::find_if(ways.begin(), ways.end(), [](const Way& way) { return way.deterministic; });

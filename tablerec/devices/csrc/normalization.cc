@@ -404,7 +404,7 @@ void group_gradients(const Context& context, const char* name, const Tensor& x, 
   auto sums = reinterpret_cast<TwoSums*>(memory.data);
   Planes by_plane(1, planes, shape.pixels);
   by_plane.per_statistic = each;
-  if (a) gradient_sums<T>(context, name, by_plane, a, g, given, KeepSums{sums});
+  gradient_sums<T>(context, name, by_plane, a, g, given, KeepSums{sums});
   ParameterGradient<T> ds(context, dscale, scale), db(context, dbias, bias);
   if (ds.wanted() || db.wanted())
     launch(context, name, channels, DEVICE(int64_t k) {

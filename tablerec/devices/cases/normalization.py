@@ -1,33 +1,91 @@
-"""Batch norm, layer norm, softmax."""
+"""Batch norm, group norm, instance norm, layer norm, softmax, cross entropy."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tablerec.devices.cases.case import FLOATS, Call, Case, n
+from tablerec.devices.cases.case import FLOATS, HALVES, Call, Case, n
+
+_TYPES = FLOATS + HALVES
+_FLOAT32 = ("float32", *HALVES)
 
 
 def cases() -> Iterator[Case]:
     """Yield the cases."""
-    stats = n(3), n(3, low=0.5), n(3), n(3)
-    for shape in ((4, 3, 5, 6), (2, 3, 90, 70), (6, 3)):
-        norm: Call = lambda p, x, m, v, s, b: p.nn.functional.batch_norm(x, m, v, s, b, training=True)  # noqa: E731
-        yield Case(
-            f"batch_norm {shape}", ("batch_norm", "batch_norm_grad"), norm, (n(*shape), *stats), ("float32",), True, 50
-        )
+    yield from _batch_norm()
+    yield from _group_norm()
+    yield from _layer_norm()
+    yield from _softmax()
+    yield from _cross_entropy()
+
+
+def _batch_norm() -> Iterator[Case]:
+    stats = tuple(n(3, low=low, dtype="float32") for low in (-2.0, 0.5, -2.0, -2.0))
+    reached = ("batch_norm", "batch_norm_grad")
+    # Planes that hold packs of 8, of 4, of 2 and of 1; several teams to a channel; images without planes.
+    for shape in ((4, 3, 5, 6), (2, 3, 6, 6), (2, 3, 90, 70), (2, 3, 64, 64), (6, 3), (5, 3, 8)):
+        trained: Call = lambda p, x, m, v, s, b: p.nn.functional.batch_norm(x, m, v, s, b, training=True)  # noqa: E731
+        yield Case(f"batch_norm {shape}", reached, trained, (n(*shape), *stats), _FLOAT32, True, 50, 8)
         given: Call = lambda p, x, m, v, s, b: p.nn.functional.batch_norm(x, m, v, s, b)  # noqa: E731
-        yield Case(
-            f"batch_norm given {shape}",
-            ("batch_norm", "batch_norm_grad"),
-            given,
-            (n(*shape), *stats),
-            ("float32",),
-            True,
-            50,
-        )
-    for x, w in ((n(4, 70), n(70)), (n(2, 3, 5), n(5))):
-        norm = lambda p, x, w, b: p.nn.functional.layer_norm(x, w.shape, w, b)  # noqa: E731
-        yield Case(f"layer_norm {x.shape}", ("layer_norm", "layer_norm_grad"), norm, (x, w, w), FLOATS, True, 20)
-    for x, axis in ((n(4, 70), 1), (n(2, 5, 3), 1), (n(0, 4), 1)):
-        call: Call = lambda p, x, a=axis: p._C_ops.softmax(x, a)  # noqa: E731
-        yield Case(f"softmax {x.shape}", ("softmax", "softmax_grad"), call, (x,), FLOATS, True, 4)
+        yield Case(f"batch_norm given {shape}", reached, given, (n(*shape), *stats), _FLOAT32, True, 50, 8)
+    kept: Call = lambda p, x, m, v, s, b: (p.nn.functional.batch_norm(x, m, v, s, b, training=True), m, v)[1:]  # noqa: E731
+    yield Case("batch_norm, running statistics", reached[:1], kept, (n(4, 3, 5, 6), *stats), _FLOAT32, False, 10)
+    large = n(4, 3, 16, 16, low=99.0, high=101.0)
+    yield Case("batch_norm, large mean", reached[:1], trained, (large, *stats), ("float32",), False, 50)
+
+
+def _group_norm() -> Iterator[Case]:
+    reached = ("group_norm", "group_norm_grad")
+    for shape, groups in (((2, 6, 5, 7), 3), ((2, 6, 4, 4), 2), ((2, 4, 48, 48), 2), ((3, 4), 2)):
+        norm: Call = lambda p, x, w, b, g=groups: p.nn.functional.group_norm(x, g, 1e-5, w, b)  # noqa: E731
+        inputs = n(*shape), n(shape[1]), n(shape[1])
+        yield Case(f"group_norm {shape}", reached, norm, inputs, _TYPES, True, 50, 8)
+    bare: Call = lambda p, x: p.nn.functional.group_norm(x, 3)  # noqa: E731
+    # Forward only: without a scale the CPU's gradient is wrong (Paddle 3.3.1), as one with a scale of ones shows.
+    yield Case("group_norm, no scale", reached[:1], bare, (n(2, 6, 5, 7),), _TYPES, False, 50, 8)
+    norm = lambda p, x, w, b: p.nn.functional.instance_norm(x, weight=w, bias=b)  # noqa: E731
+    reached = ("instance_norm", "instance_norm_grad")
+    yield Case("instance_norm", reached, norm, (n(2, 3, 5, 7), n(3), n(3)), _TYPES, True, 50, 8)
+
+
+def _layer_norm() -> Iterator[Case]:
+    reached = ("layer_norm", "layer_norm_grad")
+    for x, w in ((n(4, 70), n(70)), (n(2, 3, 5), n(5)), (n(70, 33), n(33)), (n(0, 5), n(5))):
+        norm: Call = lambda p, x, w, b: p.nn.functional.layer_norm(x, w.shape, w, b)  # noqa: E731
+        yield Case(f"layer_norm {x.shape}", reached, norm, (x, w, w), _TYPES, True, 20, 8)
+    bare: Call = lambda p, x: p.nn.functional.layer_norm(x, [5])  # noqa: E731
+    yield Case("layer_norm, no scale", reached, bare, (n(2, 3, 5),), _TYPES, True, 20, 8)
+    mixed: Call = lambda p, x, w, b: p.nn.functional.layer_norm(x, w.shape, w, b)  # noqa: E731
+    floats = n(70, dtype="float32"), n(70, dtype="float32")
+    yield Case("layer_norm, float32 scale", reached, mixed, (n(4, 70), *floats), _FLOAT32, True, 20, 8)
+
+
+def _softmax() -> Iterator[Case]:
+    for name in ("softmax", "log_softmax"):
+        # Short rows, long rows, and rows that lie side by side.
+        for x, axis in ((n(4, 70), 1), (n(3, 9), 1), (n(2, 5, 3), 1), (n(2, 20, 9), 1), (n(2, 1500), -1), (n(0, 4), 1)):
+            call: Call = lambda p, x, a=axis, f=name: getattr(p._C_ops, f)(x, a)  # noqa: E731
+            yield Case(f"{name} {x.shape}", (name, f"{name}_grad"), call, (x,), _TYPES, True, 4, 4)
+
+
+def _cross_entropy() -> Iterator[Case]:
+    reached = ("cross_entropy_with_softmax", "cross_entropy_with_softmax_grad")
+    for x, labels, axis in (
+        (n(6, 5), n(6, 1, low=0, high=5, dtype="int64"), -1),
+        (n(6, 40), n(6, 1, low=0, high=40, dtype="int32"), -1),
+        (n(2, 5, 9), n(2, 1, 9, low=0, high=5, dtype="int64"), 1),
+    ):
+        for ignored in (-100, 2):
+            hard: Call = lambda p, x, t, a=axis, i=ignored: p.nn.functional.softmax_with_cross_entropy(  # noqa: E731
+                x, t, ignore_index=i, axis=a
+            )
+            name = f"cross entropy {x.shape} {labels.dtype}, {ignored} ignored"
+            yield Case(name, reached, hard, (x, labels), _TYPES, True, 4, 4)
+    soft: Call = lambda p, x, t: p.nn.functional.softmax_with_cross_entropy(  # noqa: E731
+        x, p.nn.functional.softmax(t.detach()), soft_label=True
+    )
+    yield Case("cross entropy, soft labels", reached, soft, (n(6, 40), n(6, 40)), _TYPES, True, 10, 8)
+    chances = n(6, 5, low=0.1, high=1.0)
+    of_chances: Call = lambda p, x, t: p.nn.functional.cross_entropy(x, t, reduction="none", use_softmax=False)  # noqa: E731
+    numbers = n(6, 1, low=0, high=5, dtype="int64")
+    yield Case("cross entropy of probabilities", reached, of_chances, (chances, numbers), _TYPES, True, 4, 8)

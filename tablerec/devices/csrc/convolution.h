@@ -30,6 +30,31 @@ struct Convolution {
     out_width = (width + left + right - span_x) / stride_x + 1;
   }
 
+  // The convolution whose input gradient a transposed convolution is: from its output `y` to its input `x`.
+  static Convolution transposed(const char* name, const phi::DDim& x, const phi::DDim& w, const phi::DDim& y,
+                                const std::vector<int>& strides, std::vector<int> paddings, std::string algorithm,
+                                std::vector<int> dilations, int groups, const std::string& layout) {
+    if (algorithm == "SAME") {  // Paddle's rule: the padding comes from the size of x
+      int v = to_keep_size(x[2], strides[0], int(w[2])), h = to_keep_size(x[3], strides[1], int(w[3]));
+      paddings = {v / 2, v - v / 2, h / 2, h - h / 2};
+      dilations = {1, 1};
+      algorithm = "EXPLICIT";
+    }
+    Convolution c(name, y, w, strides, paddings, algorithm, dilations, groups, layout);
+    // Rows and columns that no place of x reaches (output_padding) are left over at the end.
+    c.out_height = x[2], c.out_width = x[3];
+    return c;
+  }
+
+  bool padded_evenly() const { return top == bottom && left == right; }
+  // The same convolution of an input that holds its padding.
+  Convolution of_padded() const {
+    Convolution c = *this;
+    c.height += top + bottom, c.width += left + right;
+    c.top = c.bottom = c.left = c.right = 0;
+    return c;
+  }
+
   HOST_DEVICE int64_t group_in() const { return channels / groups; }
   HOST_DEVICE int64_t group_out() const { return out_channels / groups; }
 

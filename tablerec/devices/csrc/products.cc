@@ -1,5 +1,6 @@
 // Matrix products and convolutions: plain loops here, cuBLAS and cuDNN in the CUDA build.
 #include "convolution.h"
+#include "depthwise.h"
 #include "reduce.h"
 #include "register.h"
 #ifdef TABLEREC_CUDA
@@ -64,7 +65,7 @@ template <class T> void multiply(const Context& context, const char* name, const
     auto at = batches(i / (p.columns * p.rows));
     const T *a = x + at.at[0] + row * p.x_row, *b = y + at.at[1] + column * p.y_column;
     Sum<T> sum = 0;
-    for (int64_t k = 0; k < p.inner; ++k) sum += Sum<T>(a[k * p.x_inner]) * Sum<T>(b[k * p.y_inner]);
+    for (int64_t k = 0; k < p.inner; ++k) sum += Sum<T>(Compute<T>(a[k * p.x_inner])) * Sum<T>(Compute<T>(b[k * p.y_inner]));
     out[i] = T(sum);
   });
 }
@@ -77,20 +78,25 @@ void Matmul(const X& context, const Tensor& x, const Tensor& y, bool transpose_x
 
 // to = a * b, summed over the batches in which `to` was repeated.
 template <class T>
-void multiply_into(const Context& context, const phi::DDim& a_dims, const T* a, bool transpose_a, const phi::DDim& b_dims,
+void multiply_into(const Context& context, const char* name, const phi::DDim& a_dims, const T* a, bool transpose_a, const phi::DDim& b_dims,
                    const T* b, bool transpose_b, const phi::DDim& to_dims, Tensor* to) {
   auto p = product(a_dims, b_dims, transpose_a, transpose_b);
   auto whole_dims = phi::make_ddim(p.out_dims);
   if (phi::product(whole_dims) == to->numel()) {
-    multiply(context, "matmul_grad", a, b, write<T>(context, to), p);
+    multiply(context, name, a, b, write<T>(context, to), p);
     return;
   }
   Temporary<T> whole(context, whole_dims);
-  multiply(context, "matmul_grad", a, b, whole.data, p);
+  multiply(context, name, a, b, whole.data, p);
   auto dims = to->dims();
   to->Resize(to_dims);
-  sum_to_shape<T>(context, "matmul_grad", whole.data, whole_dims, to);
+  sum_to_shape<T>(context, name, whole.data, whole_dims, to);
   to->Resize(dims);
+}
+
+template <class T> void scale_in_place(const Context& context, T* data, int64_t count, float by) {
+  if (by == 1) return;
+  launch(context, "scale", count, DEVICE(int64_t i) { data[i] = T(Compute<T>(data[i]) * Compute<T>(by)); });
 }
 
 template <class T, class X>
@@ -105,26 +111,95 @@ void MatmulGrad(const X& context, const Tensor& x, const Tensor& y, const Tensor
   if (x_vector) g_dims.insert(g_dims.end() - 1, 1);
   auto xd = phi::make_ddim(x_dims), yd = phi::make_ddim(y_dims), gd = phi::make_ddim(g_dims);
   auto a = read<T>(x), b = read<T>(y), g = read<T>(dout);
-  if (dx && !transpose_x) multiply_into(context, gd, g, false, yd, b, !transpose_y, xd, dx);
-  if (dx && transpose_x) multiply_into(context, yd, b, transpose_y, gd, g, true, xd, dx);
-  if (dy && !transpose_y) multiply_into(context, xd, a, !transpose_x, gd, g, false, yd, dy);
-  if (dy && transpose_y) multiply_into(context, gd, g, true, xd, a, transpose_x, yd, dy);
+  const char* name = "matmul_grad";
+  if (dx && !transpose_x) multiply_into(context, name, gd, g, false, yd, b, !transpose_y, xd, dx);
+  if (dx && transpose_x) multiply_into(context, name, yd, b, transpose_y, gd, g, true, xd, dx);
+  if (dy && !transpose_y) multiply_into(context, name, xd, a, !transpose_x, gd, g, false, yd, dy);
+  if (dy && transpose_y) multiply_into(context, name, gd, g, true, xd, a, transpose_x, yd, dy);
 }
-REGISTER(matmul, Matmul, kFloats)
-REGISTER(matmul_grad, MatmulGrad, kFloats)
+REGISTER(matmul, Matmul, kFloats + kHalves)
+REGISTER(matmul_grad, MatmulGrad, kFloats + kHalves)
+
+template <class T, class X> void Bmm(const X& context, const Tensor& x, const Tensor& y, Tensor* out) {
+  multiply(context, "bmm", read<T>(x), read<T>(y), write<T>(context, out), product(x.dims(), y.dims(), false, false));
+}
+template <class T, class X>
+void BmmGrad(const X& context, const Tensor& x, const Tensor& y, const Tensor& dout, Tensor* dx, Tensor* dy) {
+  auto xd = x.dims(), yd = y.dims(), gd = dout.dims();
+  auto g = read<T>(dout);
+  if (dx) multiply_into(context, "bmm_grad", gd, g, false, yd, read<T>(y), true, xd, dx);
+  if (dy) multiply_into(context, "bmm_grad", xd, read<T>(x), true, gd, g, false, yd, dy);
+}
+REGISTER(bmm, Bmm, kFloats + kHalves)
+REGISTER(bmm_grad, BmmGrad, kFloats + kHalves)
+
+// out = beta * input + alpha * x y, where the input broadcasts to the product's shape.
+template <class T, class X>
+void Addmm(const X& context, const Tensor& input, const Tensor& x, const Tensor& y, float beta, float alpha, Tensor* out) {
+  auto added = walk(out->dims(), broadcast_strides(input.dims(), out->dims()));
+  Temporary<T> whole(context, out->dims());  // `out` may be the memory of `input`
+  auto m = whole.data;
+  multiply(context, "addmm", read<T>(x), read<T>(y), m, product(x.dims(), y.dims(), false, false));
+  auto a = read<T>(input);
+  auto r = write<T>(context, out);
+  launch(context, "addmm", out->numel(), DEVICE(int64_t i) {
+    r[i] = T(Compute<T>(beta) * Compute<T>(a[added(i).at[0]]) + Compute<T>(alpha) * Compute<T>(m[i]));
+  });
+}
+template <class T, class X>
+void AddmmGrad(const X& context, const Tensor& input, const Tensor& x, const Tensor& y, const Tensor& dout, float alpha,
+               float beta, Tensor* dinput, Tensor* dx, Tensor* dy) {
+  auto g = read<T>(dout);
+  auto scale = [&](Tensor* gradient, float by) {
+    auto r = read<T>(*gradient);
+    scale_in_place(context, const_cast<T*>(r), gradient->numel(), by);
+  };
+  auto xd = x.dims(), yd = y.dims(), gd = dout.dims();
+  if (dx) multiply_into(context, "addmm_grad", gd, g, false, yd, read<T>(y), true, xd, dx), scale(dx, alpha);
+  if (dy) multiply_into(context, "addmm_grad", xd, read<T>(x), true, gd, g, false, yd, dy), scale(dy, alpha);
+  if (dinput) sum_to_shape<T>(context, "addmm_grad", g, gd, dinput), scale(dinput, beta);
+}
+REGISTER(addmm, Addmm, kFloats + kHalves)
+REGISTER(addmm_grad, AddmmGrad, kFloats + kHalves)
 
 // ---- convolutions
 
+// With zeros around it, or, where `back`, without them again.
+template <class T> void copy_padded(const Context& context, const T* from, T* to, const Convolution& c, bool back) {
+  int64_t height = c.height, width = c.width, whole_height = c.height + c.top + c.bottom, whole_width = c.width + c.left + c.right;
+  int64_t top = c.top, left = c.left, planes = c.images * c.channels;
+  if (back)
+    launch(context, "unpad", planes * height * width, DEVICE(int64_t i) {
+      int64_t column = i % width, row = i / width % height, plane = i / (width * height);
+      to[i] = from[(plane * whole_height + row + top) * whole_width + column + left];
+    });
+  else
+    launch(context, "pad", planes * whole_height * whole_width, DEVICE(int64_t i) {
+      int64_t column = i % whole_width - left, row = i / whole_width % whole_height - top, plane = i / (whole_width * whole_height);
+      bool inside = row >= 0 && row < height && column >= 0 && column < width;
+      to[i] = inside ? from[(plane * height + row) * width + column] : T(0);
+    });
+}
+template <class T> Temporary<T> padded(const Context& context, const T* x, const Convolution& c) {
+  auto whole = c.of_padded();
+  Temporary<T> copy(context, c.images * c.channels * whole.height * whole.width);
+  if (x) copy_padded(context, x, copy.data, c, false);
+  return copy;
+}
+
 template <class T>
 void convolve(const Context& context, const char* name, const T* x, const T* w, T* y, const Convolution& c) {
+  if constexpr (!std::is_same<T, double>::value)
+    if (depthwise_forward(context, name, x, w, y, c)) return;
+  if (!c.padded_evenly()) return convolve<T>(context, name, padded(context, x, c).data, w, y, c.of_padded());
 #ifdef TABLEREC_CUDA
-  if (convolve_with_cudnn<T>(context, name, Pass::kForward, x, w, y, c)) return;
+  if (convolve_with_libraries<T>(context, name, Pass::kForward, x, w, y, c)) return;
 #endif
   launch(context, name, c.images * c.out_channels * c.out_height * c.out_width, DEVICE(int64_t i) {
     int64_t column = i % c.out_width, row = i / c.out_width % c.out_height;
     int64_t out = i / (c.out_width * c.out_height) % c.out_channels, image = i / (c.out_width * c.out_height * c.out_channels);
     int64_t first = out / c.group_out() * c.group_in();
-    T sum = 0;
+    Compute<T> sum = 0;
     for (int64_t k = 0; k < c.group_in(); ++k) {
       const T* plane = x + (image * c.channels + first + k) * c.height * c.width;
       const T* kernel = w + (out * c.group_in() + k) * c.kernel_height * c.kernel_width;
@@ -133,24 +208,32 @@ void convolve(const Context& context, const char* name, const T* x, const T* w, 
         if (h < 0 || h >= c.height) continue;
         for (int64_t v = 0; v < c.kernel_width; ++v) {
           int64_t z = column * c.stride_x - c.left + v * c.dilation_x;
-          if (z >= 0 && z < c.width) sum += plane[h * c.width + z] * kernel[u * c.kernel_width + v];
+          if (z >= 0 && z < c.width) sum += Compute<T>(plane[h * c.width + z]) * Compute<T>(kernel[u * c.kernel_width + v]);
         }
       }
     }
-    y[i] = sum;
+    y[i] = T(sum);
   });
 }
 
 template <class T>
 void convolution_input_gradient(const Context& context, const char* name, const T* dy, const T* w, T* dx, const Convolution& c) {
+  if constexpr (!std::is_same<T, double>::value)
+    if (depthwise_input_gradient(context, name, dy, w, dx, c)) return;
+  if (!c.padded_evenly()) {
+    Temporary<T> whole = padded<T>(context, nullptr, c);
+    convolution_input_gradient<T>(context, name, dy, w, whole.data, c.of_padded());
+    copy_padded<T>(context, whole.data, dx, c, true);
+    return;
+  }
 #ifdef TABLEREC_CUDA
-  if (convolve_with_cudnn<T>(context, name, Pass::kInputGradient, dx, w, dy, c)) return;
+  if (convolve_with_libraries<T>(context, name, Pass::kInputGradient, dx, w, dy, c)) return;
 #endif
   launch(context, name, c.images * c.channels * c.height * c.width, DEVICE(int64_t i) {
     int64_t column = i % c.width, row = i / c.width % c.height;
     int64_t channel = i / (c.width * c.height) % c.channels, image = i / (c.width * c.height * c.channels);
     int64_t group = channel / c.group_in(), k = channel % c.group_in();
-    T sum = 0;
+    Compute<T> sum = 0;
     for (int64_t u = 0; u < c.kernel_height; ++u) {
       int64_t h = row + c.top - u * c.dilation_y;
       if (h < 0 || h % c.stride_y || h / c.stride_y >= c.out_height) continue;
@@ -158,18 +241,21 @@ void convolution_input_gradient(const Context& context, const char* name, const 
         int64_t z = column + c.left - v * c.dilation_x;
         if (z < 0 || z % c.stride_x || z / c.stride_x >= c.out_width) continue;
         for (int64_t out = group * c.group_out(); out < (group + 1) * c.group_out(); ++out)
-          sum += dy[((image * c.out_channels + out) * c.out_height + h / c.stride_y) * c.out_width + z / c.stride_x] *
-                 w[((out * c.group_in() + k) * c.kernel_height + u) * c.kernel_width + v];
+          sum += Compute<T>(dy[((image * c.out_channels + out) * c.out_height + h / c.stride_y) * c.out_width + z / c.stride_x]) *
+                 Compute<T>(w[((out * c.group_in() + k) * c.kernel_height + u) * c.kernel_width + v]);
       }
     }
-    dx[i] = sum;
+    dx[i] = T(sum);
   });
 }
 
 template <class T>
 void convolution_filter_gradient(const Context& context, const char* name, const T* x, const T* dy, T* dw, const Convolution& c) {
+  if constexpr (!std::is_same<T, double>::value)
+    if (depthwise_filter_gradient(context, name, x, dy, dw, c)) return;
+  if (!c.padded_evenly()) return convolution_filter_gradient<T>(context, name, padded(context, x, c).data, dy, dw, c.of_padded());
 #ifdef TABLEREC_CUDA
-  if (convolve_with_cudnn<T>(context, name, Pass::kFilterGradient, x, dw, dy, c)) return;
+  if (convolve_with_libraries<T>(context, name, Pass::kFilterGradient, x, dw, dy, c)) return;
 #endif
   int64_t places = c.images * c.out_height * c.out_width;
   launch_teams(context, name, c.out_channels * c.group_in() * c.kernel_height * c.kernel_width, places,
@@ -183,7 +269,7 @@ void convolution_filter_gradient(const Context& context, const char* name, const
       int64_t h = row * c.stride_y - c.top + u * c.dilation_y, z = column * c.stride_x - c.left + v * c.dilation_x;
       if (h < 0 || h >= c.height || z < 0 || z >= c.width) continue;
       sum += double(x[((image * c.channels + channel) * c.height + h) * c.width + z]) *
-             dy[((image * c.out_channels + out) * c.out_height + row) * c.out_width + column];
+             double(dy[((image * c.out_channels + out) * c.out_height + row) * c.out_width + column]);
     }
     sum = team.sum(sum);
     if (team.rank == 0) dw[i] = T(sum);
@@ -226,9 +312,38 @@ void DepthwiseConv2dGrad(const X& context, const Tensor& x, const Tensor& w, con
   Convolution c("depthwise_conv2d_grad", x.dims(), w.dims(), strides, paddings, algorithm, dilations, groups, layout);
   convolution_gradients<T>(context, "depthwise_conv2d_grad", x, w, dout, c, dx, dw);
 }
-REGISTER(conv2d, Conv2d, kFloats)
-REGISTER(conv2d_grad, Conv2dGrad, kFloats)
-REGISTER(depthwise_conv2d, DepthwiseConv2d, kFloats)
-REGISTER(depthwise_conv2d_grad, DepthwiseConv2dGrad, kFloats)
+REGISTER(conv2d, Conv2d, kFloats + kHalves)
+REGISTER(conv2d_grad, Conv2dGrad, kFloats + kHalves)
+REGISTER(depthwise_conv2d, DepthwiseConv2d, kFloats + kHalves)
+REGISTER(depthwise_conv2d_grad, DepthwiseConv2dGrad, kFloats + kHalves)
+
+// ---- transposed convolutions: the input gradient of the convolution that goes from their output to their input
+
+template <class T, class X>
+void Conv2dTranspose(const X& context, const Tensor& x, const Tensor& w, const std::vector<int>& strides,
+                     const std::vector<int>& paddings, const std::vector<int>&, const phi::IntArray&,
+                     const std::string& algorithm, int groups, const std::vector<int>& dilations, const std::string& layout,
+                     Tensor* out) {
+  auto c = Convolution::transposed("conv2d_transpose", x.dims(), w.dims(), out->dims(), strides, paddings, algorithm, dilations,
+                                   groups, layout);
+  convolution_input_gradient<T>(context, "conv2d_transpose", read<T>(x), read<T>(w), write<T>(context, out), c);
+}
+template <class T>
+void transposed_gradients(const Context& context, const char* name, const Tensor& x, const Tensor& w, const Tensor& dout,
+                          const Convolution& c, Tensor* dx, Tensor* dw) {
+  if (dw) convolution_filter_gradient<T>(context, name, read<T>(dout), read<T>(x), write<T>(context, dw), c);
+  if (dx) convolve<T>(context, name, read<T>(dout), read<T>(w), write<T>(context, dx), c);
+}
+template <class T, class X>
+void Conv2dTransposeGrad(const X& context, const Tensor& x, const Tensor& w, const Tensor& dout, const std::vector<int>& strides,
+                         const std::vector<int>& paddings, const std::vector<int>&, const phi::IntArray&,
+                         const std::string& algorithm, int groups, const std::vector<int>& dilations, const std::string& layout,
+                         Tensor* dx, Tensor* dw) {
+  auto c = Convolution::transposed("conv2d_transpose_grad", x.dims(), w.dims(), dout.dims(), strides, paddings, algorithm,
+                                   dilations, groups, layout);
+  transposed_gradients<T>(context, "conv2d_transpose_grad", x, w, dout, c, dx, dw);
+}
+REGISTER(conv2d_transpose, Conv2dTranspose, kFloats + kHalves)
+REGISTER(conv2d_transpose_grad, Conv2dTransposeGrad, kFloats + kHalves)
 
 }  // namespace tablerec

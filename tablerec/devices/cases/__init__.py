@@ -13,12 +13,13 @@ from tablerec.devices.cases import (
     normalization,
     products,
     reduction,
+    sorting,
     spatial,
     training,
 )
 from tablerec.devices.cases.case import Case
 
-_PARTS = (elementwise, reduction, movement, indexing, products, normalization, spatial, training)
+_PARTS = (elementwise, reduction, movement, indexing, sorting, products, normalization, spatial, training)
 
 
 def all_cases() -> list[Case]:

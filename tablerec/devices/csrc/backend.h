@@ -60,6 +60,7 @@ struct Team {
     __shared__ alignas(16) unsigned char memory[32 * sizeof(A)];
     A* partial = reinterpret_cast<A*>(memory);
     for (int step = 16; step; step /= 2) value = combine(value, from_lane(value, step));
+    if (size == 32) return value;  // several such teams share a block
     __syncthreads();  // the memory may still be read for the result before this one
     if (threadIdx.x % 32 == 0) partial[threadIdx.x / 32] = value;
     __syncthreads();
@@ -104,6 +105,10 @@ template <class F> __global__ void run_lone_members(int64_t count, F body) {
   int64_t step = int64_t(gridDim.x) * blockDim.x;
   for (int64_t i = blockIdx.x * int64_t(blockDim.x) + threadIdx.x; i < count; i += step) body(i, Team{0, 1});
 }
+template <class F> __global__ void run_warps(int64_t count, F body) {
+  int64_t step = int64_t(gridDim.x) * (blockDim.x / 32);
+  for (int64_t i = (blockIdx.x * int64_t(blockDim.x) + threadIdx.x) / 32; i < count; i += step) body(i, Team{int(threadIdx.x % 32), 32});
+}
 template <class F> __global__ void run_teams(int64_t count, F body) {
   for (int64_t i = blockIdx.x; i < count; i += gridDim.x) body(i, Team{int(threadIdx.x), int(blockDim.x)});
 }
@@ -139,7 +144,8 @@ template <class F> void launch_teams(const Context& context, const char* name, i
   } else {
     int threads = 32;
     while (threads < 512 && threads * 4 < work) threads *= 2;
-    run_teams<<<unsigned(std::min<int64_t>(count, 1 << 20)), threads, 0, stream_of(context)>>>(count, body);
+    if (threads == 32) run_warps<<<blocks_for(count * 32), 256, 0, stream_of(context)>>>(count, body);
+    else run_teams<<<unsigned(std::min<int64_t>(count, 1 << 20)), threads, 0, stream_of(context)>>>(count, body);
   }
   check_launch(name);
 #else

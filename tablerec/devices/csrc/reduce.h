@@ -1,12 +1,48 @@
-// Reductions over any axes: a team for each output, and several teams where outputs are few and long.
+// Reductions over any axes, each read coalesced: where the innermost dimension is reduced, a team shares an output; where
+// it is kept, neighbouring threads take neighbouring outputs. Few and long ones are reduced in pieces first.
 #pragma once
 #include "shapes.h"
 
 namespace tablerec {
 
+// Walks the reduced places in steps without dividing: the innermost dimension and the one around it by adding.
+struct Path {
+  Walk<1> rows;  // all dimensions but the innermost
+  int64_t size = 1, stride = 0;
+
+  struct Place { int64_t row, column, base; };
+  HOST_DEVICE Place at(int64_t j) const {
+    if (!rows.rank) return {0, j, 0};
+    int64_t row = rows.small ? uint32_t(j) / uint32_t(size) : j / size;
+    return {row, j - row * size, rows(row).at[0]};
+  }
+  HOST_DEVICE void advance(Place& p, Place step) const {
+    p.column += step.column;
+    if (!rows.rank) return;
+    p.row += step.row;
+    if (p.column >= size) p.column -= size, ++p.row;
+    p.base = rows(p.row).at[0];
+  }
+  HOST_DEVICE int64_t offset(const Place& p) const { return p.base + p.column * stride; }
+};
+
+inline Path path_of(const Walk<1>& walk) {
+  Path path;
+  path.rows = walk;
+  if (!walk.rank) return path;
+  int last = --path.rows.rank;
+  path.size = walk.size[last], path.stride = walk.stride[0][last];
+  return path;
+}
+
 struct Reduction {
   Walk<1> kept, reduced;
   int64_t outputs = 1, length = 1;
+  // The innermost dimension is kept, and wide enough to be read coalesced.
+  bool by_columns() const {
+    int inner = kept.rank - 1;
+    return inner >= 0 && kept.stride[0][inner] == 1 && kept.size[inner] >= 8 && length > 1;
+  }
 };
 
 // `axes` empty, or `all`: over everything.
@@ -27,38 +63,74 @@ inline Reduction reduction(const phi::DDim& dims, const std::vector<int64_t>& ax
   return r;
 }
 
+// The places from, from + step, ... before `to`; four reads are under way at a time.
+template <class Rule> HOST_DEVICE auto reduce_places(const Rule& rule, const Path& path, int64_t base, int64_t from, int64_t to,
+                                                     int step) -> decltype(rule.start()) {
+  using A = decltype(rule.start());
+  A a = rule.start();
+  if (from >= to) return a;
+  auto place = path.at(from), stride = path.at(step);
+  int64_t j = from;
+  for (; j + 3 * step < to; j += 4 * step) {
+    A v[4];
+    for (int k = 0; k < 4; ++k) {
+      v[k] = rule.enter(base + path.offset(place));
+      path.advance(place, stride);
+    }
+    a = rule.combine(a, rule.combine(rule.combine(v[0], v[1]), rule.combine(v[2], v[3])));
+  }
+  for (; j < to; j += step) {
+    a = rule.combine(a, rule.enter(base + path.offset(place)));
+    path.advance(place, stride);
+  }
+  return a;
+}
+
 // A reduction is a type A with: start value, `enter` (element -> A), `combine`, `leave` (A, length -> result).
 template <class R, class Rule> void reduce(const Context& context, const char* name, const Reduction& how, Rule rule,
                                            R* out, int64_t given_length = 0) {
   using A = decltype(rule.start());
   int64_t outputs = how.outputs, length = how.length, counted = given_length ? given_length : how.length;
-  auto kept = how.kept, reduced = how.reduced;
-  const int64_t piece = 4096, wanted = 264;
-  int64_t pieces = outputs < wanted ? std::min<int64_t>((length + piece - 1) / piece, (wanted + outputs - 1) / std::max<int64_t>(outputs, 1)) : 1;
-  if (pieces <= 1) {
+  auto kept = how.kept;
+  auto path = path_of(how.reduced);
+  const bool by_columns = how.by_columns();
+  if (outputs == 0) return;
+  // Enough pieces to fill a card, each long enough to be worth a thread's or a team's start.
+  const int64_t threads = 132 * 1024, teams = 132 * 8;
+  int64_t most = by_columns ? (length + 15) / 16 : (length + 4095) / 4096;
+  int64_t wanted = by_columns ? threads / outputs : (teams + outputs - 1) / outputs;
+  int64_t pieces = std::max<int64_t>(std::min(most, wanted), 1), step = (length + pieces - 1) / pieces;
+  if (pieces == 1 && by_columns) {
+    launch(context, name, outputs, DEVICE(int64_t item) {
+      out[item] = rule.leave(reduce_places(rule, path, kept(item).at[0], 0, length, 1), counted);
+    });
+    return;
+  }
+  if (pieces == 1) {
     launch_teams(context, name, outputs, length, DEVICE(int64_t item, Team team) {
-      int64_t base = kept(item).at[0];
-      A a = rule.start();
-      for (int64_t j = team.rank; j < length; j += team.size) a = rule.combine(a, rule.enter(base + reduced(j).at[0]));
-      a = team.all(a, rule);
+      A a = team.all(reduce_places(rule, path, kept(item).at[0], team.rank, length, team.size), rule);
       if (team.rank == 0) out[item] = rule.leave(a, counted);
     });
     return;
   }
+  // The pieces of an output lie `outputs` apart.
   Temporary<uint8_t> memory(context, outputs * pieces * int64_t(sizeof(A)));
   A* partial = reinterpret_cast<A*>(memory.data);
-  int64_t step = (length + pieces - 1) / pieces;
-  launch_teams(context, name, outputs * pieces, step, DEVICE(int64_t item, Team team) {
-    int64_t base = kept(item / pieces).at[0], from = (item % pieces) * step;
-    int64_t to = from + step < length ? from + step : length;
-    A a = rule.start();
-    for (int64_t j = from + team.rank; j < to; j += team.size) a = rule.combine(a, rule.enter(base + reduced(j).at[0]));
-    a = team.all(a, rule);
-    if (team.rank == 0) partial[item] = a;
-  });
+  if (by_columns) {
+    launch(context, name, outputs * pieces, DEVICE(int64_t item) {
+      int64_t piece = item / outputs, from = piece * step, to = from + step < length ? from + step : length;
+      partial[item] = reduce_places(rule, path, kept(item - piece * outputs).at[0], from, to, 1);
+    });
+  } else {
+    launch_teams(context, name, outputs * pieces, step, DEVICE(int64_t item, Team team) {
+      int64_t piece = item / outputs, from = piece * step, to = from + step < length ? from + step : length;
+      A a = team.all(reduce_places(rule, path, kept(item - piece * outputs).at[0], from + team.rank, to, team.size), rule);
+      if (team.rank == 0) partial[item] = a;
+    });
+  }
   launch_teams(context, name, outputs, pieces, DEVICE(int64_t item, Team team) {
     A a = rule.start();
-    for (int64_t j = team.rank; j < pieces; j += team.size) a = rule.combine(a, partial[item * pieces + j]);
+    for (int64_t j = team.rank; j < pieces; j += team.size) a = rule.combine(a, partial[j * outputs + item]);
     a = team.all(a, rule);
     if (team.rank == 0) out[item] = rule.leave(a, counted);
   });

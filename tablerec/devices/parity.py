@@ -11,6 +11,7 @@ import numpy as np
 
 from tablerec.devices.cases import all_cases
 from tablerec.devices.cases.case import HALVES, Case
+from tablerec.devices.networks import small_detector
 
 TOLERANCE = {"float32": 2e-6, "float64": 1e-12, "float16": 1e-3, "bfloat16": 8e-3}
 """Largest difference by type, over one plus the largest value; a case may multiply it. Integers must be equal.
@@ -200,7 +201,7 @@ def compare_training(
 
     paddle.set_device("cpu")
     paddle.seed(3)
-    state = {name: value.numpy() for name, value in _detector(paddle, width).state_dict().items()}
+    state = {name: value.numpy() for name, value in small_detector(width).state_dict().items()}
     expected, reached = train_detector("cpu", optimizer, steps, width, size, state)
     losses, found = train_detector(device, optimizer, steps, width, size, state)
     error = max(float(np.abs(reached[name] - found[name]).max()) for name in state)
@@ -215,7 +216,7 @@ def train_detector(
     import paddle.nn.functional as F  # noqa: N812
 
     paddle.set_device(device)
-    net = _detector(paddle, width)
+    net = small_detector(width)
     net.set_state_dict({name: paddle.to_tensor(value) for name, value in state.items()})
     net.train()
     make: Callable[..., Any] = getattr(paddle.optimizer, optimizer)
@@ -239,31 +240,3 @@ def train_detector(
         update.clear_grad()
         losses.append(float(loss))
     return losses, {name: value.numpy() for name, value in net.state_dict().items()}
-
-
-def _detector(paddle: Any, width: int) -> Any:
-    """Make the network: a backbone with a depth-wise layer, one step up with a skip connection, two heads."""
-    nn = paddle.nn
-
-    def block(into: int, out: int, stride: int = 1, groups: int = 1) -> Any:
-        convolution = nn.Conv2D(into, out, 3, stride, 1, groups=groups, bias_attr=False)
-        return nn.Sequential(convolution, nn.BatchNorm2D(out), nn.ReLU())
-
-    class Detector(nn.Layer):  # type: ignore[name-defined]
-        def __init__(self) -> None:
-            super().__init__()
-            a, b = 8 * width, 16 * width
-            self.stem = nn.Sequential(block(3, a, 2), nn.MaxPool2D(3, 2, 1))
-            self.fine = block(a, a, groups=a)
-            self.coarse = block(a, b, 2)
-            self.lateral = nn.Conv2D(b, a, 1)
-            self.fuse = block(2 * a, b)
-            self.score, self.side = nn.Conv2D(b, 4, 1), nn.Conv2D(b, 4, 1)
-
-        def forward(self, images: Any) -> tuple[Any, Any]:
-            fine = self.fine(self.stem(images))
-            up = nn.functional.interpolate(self.lateral(self.coarse(fine)), scale_factor=2, mode="nearest")
-            fused = self.fuse(paddle.concat([fine, up], 1))
-            return self.score(fused), self.side(fused)
-
-    return Detector()

@@ -15,10 +15,11 @@ from tablerec.devices.cases import (
     reduction,
     spatial,
     training,
+    views,
 )
 from tablerec.devices.cases.case import Case
 
-_PARTS = (elementwise, reduction, movement, indexing, products, normalization, spatial, training)
+_PARTS = (elementwise, reduction, movement, indexing, products, normalization, spatial, training, views)
 
 
 def all_cases() -> list[Case]:

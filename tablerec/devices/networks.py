@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 from tablerec.errors import MissingDependencyError, SettingsError
@@ -304,7 +305,7 @@ def fold_norms(network: Any) -> int:
     n_folded = 0
     for layer in [network, *network.sublayers()]:
         children = list(layer.named_children())
-        for (_, convolution), (name, norm) in zip(children, children[1:], strict=False):
+        for (_, convolution), (name, norm) in pairwise(children):
             if not isinstance(convolution, paddle.nn.Conv2D) or not hasattr(norm, "_variance"):
                 continue
             deviation = np.sqrt(norm._variance.numpy() + getattr(norm, "_epsilon", 1e-5))
@@ -342,7 +343,7 @@ def prepare_rtdetr(network: Any, size: int) -> None:
             return self.value
 
     class Sampling(paddle.nn.Layer):  # type: ignore[misc,name-defined]
-        """Values ``[B, S, H, D]`` at places ``[B, Q, H, L, P, 2]``, weighed by ``[B, Q, H, L, P]`` -> ``[B, Q, H D]``."""
+        """Values ``[B, S, H, D]``, places ``[B, Q, H, L, P, 2]``, weights ``[B, Q, H, L, P]`` -> ``[B, Q, H D]``."""
 
         def forward(
             self, value: Any, _shapes: Any, sizes: Any, _starts: Any, places: Any, weights: Any, _step: Any

@@ -339,6 +339,29 @@ class ModelSpeed:
     losses: tuple[float, ...] = ()
     memory: tuple[int, int] | None = None
 
+    def lines(self) -> list[str]:
+        """Return the result for people."""
+        run, (batch, size) = self.run, self.run.pictures
+        what = "training" if run.train else f"inference, {run.mode}"
+        found = [
+            f"{run.network} {batch}x{size} {run.dtype}{run.amp and f' {run.amp}'}, {what}: "
+            f"{self.images_per_second:.1f} images/s, {1000 * self.seconds:.2f} ms a step"
+            + (f", at most {self.peak_bytes / 2**20:.0f} MiB" if self.peak_bytes else "")
+        ]
+        if self.losses:
+            found.append(f"  loss {self.losses[0]:.5f} to {self.losses[-1]:.5f}")
+        if self.per_step:
+            names = ("kernels", "device_to_host_copies", "host_to_device_copies", "synchronizations")
+            found.append("  a step: " + ", ".join(f"{self.per_step[name]:g} {name}" for name in names))
+        total = sum(spent for spent, _ in self.kernels.values()) or 1.0
+        for name, (spent, launches) in list(self.kernels.items())[:12]:
+            found.append(f"  {100 * spent / total:5.1f} % {name}: {spent:.3f} ms in {launches:g} launches")
+        if self.kernels:
+            found.append(f"  {total:.3f} ms of kernels in all")
+        if self.memory:
+            found.append(f"  memory held {self.memory[0]} -> {self.memory[1]} bytes")
+        return found
+
 
 def measure_model(
     device: str, run: ModelRun, plugin: Plugin | None = None, steps: int = 20, flat: int = 0
@@ -356,7 +379,7 @@ def measure_model(
 
     paddle.set_device(device)
     paddle.seed(0)
-    batch, size = run.pictures
+    batch, _ = run.pictures
     if plugin:
         plugin.reset()
     with tempfile.TemporaryDirectory() as folder:
@@ -442,6 +465,7 @@ def _training_step(paddle: Any, run: ModelRun, images: Any) -> tuple[Callable[[]
     targets = network.targets(*run.pictures)
     half = run.dtype in HALVES
     level = (run.amp or "O1") if half else "O0"
+    _require_amp(paddle, run.dtype, level)
     update = paddle.optimizer.AdamW(1e-4, epsilon=1e-6, parameters=net.parameters(), weight_decay=0.02)
     if level == "O2":
         net, update = paddle.amp.decorate(net, update, level=level, dtype=run.dtype)
@@ -461,6 +485,18 @@ def _training_step(paddle: Any, run: ModelRun, images: Any) -> tuple[Callable[[]
 
 def _amp(paddle: Any, dtype: str, level: str) -> Any:
     return paddle.amp.auto_cast(level=level, dtype=dtype) if level != "O0" else contextlib.nullcontext()
+
+
+def _require_amp(paddle: Any, dtype: str, level: str) -> None:
+    """Make sure that automatic casts happen: Paddle turns them off for devices that it does not list."""
+    if level == "O0":
+        return
+    with paddle.no_grad(), _amp(paddle, dtype, level):
+        made = str(paddle.matmul(paddle.ones([2, 2]), paddle.ones([2, 2])).dtype).rpartition(".")[2]
+    if made != dtype:
+        raise SettingsError(
+            f"paddle.amp does not cast to {dtype} on {paddle.get_device()}: Paddle does not list the device"
+        )
 
 
 def inference_network(paddle: Any, name: str, size: int) -> Any:
@@ -483,6 +519,7 @@ def _inference_step(paddle: Any, run: ModelRun, device: str, images: Any, folder
         net.to(dtype=run.dtype)
         images = images.astype(run.dtype)
     level = run.amp or "O0"
+    _require_amp(paddle, run.dtype, level)
     if run.mode != "dygraph":
         given = paddle.static.InputSpec([batch, 3, size, size], str(images.dtype).rpartition(".")[2], "images")
         net = paddle.jit.to_static(net, input_spec=[given], full_graph=True)

@@ -70,7 +70,7 @@ def small_detector(width: int = 1) -> Any:
         convolution = nn.Conv2D(into, out, 3, stride, 1, groups=groups, bias_attr=False)
         return nn.Sequential(convolution, nn.BatchNorm2D(out), nn.ReLU())
 
-    class Detector(nn.Layer):  # type: ignore[misc]
+    class Detector(nn.Layer):  # type: ignore[name-defined]
         def __init__(self) -> None:
             super().__init__()
             a, b = 8 * width, 16 * width
@@ -104,7 +104,7 @@ def cell_detector() -> Any:
         layers = [nn.Conv2D(into, out, size, stride, size // 2, groups=groups, bias_attr=False), nn.BatchNorm2D(out)]
         return nn.Sequential(*layers, *([nn.ReLU()] if active else []))
 
-    class Residual(nn.Layer):  # type: ignore[misc]
+    class Residual(nn.Layer):  # type: ignore[name-defined]
         def __init__(self, channels: int) -> None:
             super().__init__()
             self.first = convolution(channels, channels, 3)
@@ -113,7 +113,7 @@ def cell_detector() -> Any:
         def forward(self, x: Any) -> Any:
             return relu(x + self.second(self.first(x)))
 
-    class Mixer(nn.Layer):  # type: ignore[misc]
+    class Mixer(nn.Layer):  # type: ignore[name-defined]
         """Depth-wise over space, then point-wise over channels."""
 
         def __init__(self, channels: int, size: int = 7) -> None:
@@ -125,7 +125,7 @@ def cell_detector() -> Any:
         def forward(self, x: Any) -> Any:
             return relu(x + self.narrow(self.widen(self.space(x))))
 
-    class Strip(nn.Layer):  # type: ignore[misc]
+    class Strip(nn.Layer):  # type: ignore[name-defined]
         """Every position sees the mean and the maximum of its row and of its column."""
 
         def __init__(self, channels: int) -> None:
@@ -145,7 +145,7 @@ def cell_detector() -> Any:
             columns = self.columns(paddle.concat([y.mean(2), y.max(2)], 1)).unsqueeze(2).expand_as(y)
             return relu(x + self.merge(paddle.concat([y, rows, columns], 1)))
 
-    class Detector(nn.Layer):  # type: ignore[misc]
+    class Detector(nn.Layer):  # type: ignore[name-defined]
         def __init__(self) -> None:
             super().__init__()
             deep = 64  # channels of the pyramid
@@ -223,7 +223,7 @@ def rtdetr_l(reduced: bool = False, last_alone: bool = False) -> Any:
     except ImportError as error:
         raise MissingDependencyError(f"RT-DETR needs PaddleX ({error}): pip install 'tablerec[paddlex]'") from error
 
-    class Detector(paddle.nn.Layer):  # type: ignore[misc,name-defined]
+    class Detector(paddle.nn.Layer):
         def __init__(self) -> None:
             super().__init__()
             self.model = RTDETR(RTDETRConfig(**(_REDUCED if reduced else {}))).model
@@ -334,7 +334,7 @@ def prepare_rtdetr(network: Any, size: int) -> None:
     """
     import paddle
 
-    class Constant(paddle.nn.Layer):  # type: ignore[misc,name-defined]
+    class Constant(paddle.nn.Layer):
         def __init__(self, value: Any) -> None:
             super().__init__()
             self.register_buffer("value", value)
@@ -342,7 +342,7 @@ def prepare_rtdetr(network: Any, size: int) -> None:
         def forward(self, *_: Any, **__: Any) -> Any:
             return self.value
 
-    class Sampling(paddle.nn.Layer):  # type: ignore[misc,name-defined]
+    class Sampling(paddle.nn.Layer):
         """Values ``[B, S, H, D]``, places ``[B, Q, H, L, P, 2]``, weights ``[B, Q, H, L, P]`` -> ``[B, Q, H D]``."""
 
         def forward(
@@ -420,7 +420,8 @@ def _rtdetr_network(reduced: bool, batch: int, size: int) -> Network:
         return [paddle.to_tensor(classes), paddle.to_tensor(truth)]
 
     def loss(outputs: Any, classes: Any, truth: Any) -> Any:
-        return rtdetr_loss(*outputs, classes, truth)
+        logits, boxes = outputs
+        return rtdetr_loss(logits, boxes, classes, truth)
 
     return Network(lambda: rtdetr_l(reduced), targets, loss, batch, size)
 

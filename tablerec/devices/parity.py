@@ -11,7 +11,7 @@ import numpy as np
 
 from tablerec.devices.cases import all_cases
 from tablerec.devices.cases.case import HALVES, Case
-from tablerec.devices.networks import small_detector
+from tablerec.devices.networks import find_network, small_detector
 
 TOLERANCE = {"float32": 2e-6, "float64": 1e-12, "float16": 1e-3, "bfloat16": 8e-3}
 """Largest difference by type, over one plus the largest value; a case may multiply it. Integers must be equal.
@@ -240,3 +240,49 @@ def train_detector(
         update.clear_grad()
         losses.append(float(loss))
     return losses, {name: value.numpy() for name, value in net.state_dict().items()}
+
+
+def compare_network(
+    device: str, name: str, steps: int = 10, batch: int = 2, size: int = 64, rate: float = 1e-4
+) -> Training:
+    """Train a network of ``networks.NETWORKS`` with AdamW on the CPU and on a device, from the same state.
+
+    Args:
+        device: A device of Paddle, whose plugin is loaded.
+        name: The network's name.
+        steps: Steps to train.
+        batch: Pictures at a time.
+        size: Their side, a multiple of 32.
+        rate: The rate of learning.
+    """
+    import paddle
+
+    network = find_network(name)
+    paddle.set_device("cpu")
+    paddle.seed(3)
+    state = {key: value.numpy() for key, value in network.make().state_dict().items()}
+    images = np.random.default_rng(0).random((batch, 3, size, size), "float32")
+    if name == "cell_detector":
+        images *= 255
+
+    def train(where: str) -> tuple[list[float], dict[str, np.ndarray]]:
+        paddle.set_device(where)
+        net = network.make()
+        net.set_state_dict({key: paddle.to_tensor(value) for key, value in state.items()})
+        net.train()
+        clip = paddle.nn.ClipGradByGlobalNorm(1.0)
+        # Epsilon as above: rounding noise must not move a parameter by a whole step.
+        update = paddle.optimizer.AdamW(rate, epsilon=1e-6, parameters=net.parameters(), grad_clip=clip)
+        given, targets, losses = paddle.to_tensor(images), network.targets(batch, size), []
+        for _ in range(steps):
+            loss = network.loss(net(given), *targets)
+            loss.backward()
+            update.step()
+            update.clear_grad()
+            losses.append(loss)
+        return [float(loss) for loss in losses], {key: value.numpy() for key, value in net.state_dict().items()}
+
+    expected, reached = train("cpu")
+    losses, found = train(device)
+    error = max(float(np.abs(reached[key] - found[key]).max()) for key in state)
+    return Training("AdamW", tuple(losses), tuple(expected), error)

@@ -60,6 +60,10 @@ class Plugin:
         """Return maker, driver and memory of a device; "" where there is none of that number."""
         return self._text("describe", number)
 
+    def uses_cuda(self) -> bool:
+        """Return whether this is the CUDA build, which opens NVIDIA's libraries."""
+        return b"libcudnn.so" in self.path.read_bytes()
+
     @contextlib.contextmanager
     def profile(self) -> Iterator[dict[str, KernelTime]]:
         """Measure the time of every kernel on the device while the context lasts.

@@ -296,13 +296,13 @@ def _of_rtdetr(batch: int, side: int) -> Iterator[Workload]:
         0.0,
         False,
     )
-    rows = Given((batch * queries,), "int64", batch * n)
+    numbers = Given((batch * queries,), "int64", batch * n)
     flat = Given((batch * n, 256))
-    yield Workload(f"gather {batch * queries}x256", lambda p, x, i: p.gather(x, i), (flat, rows), 0.0, False)
+    yield Workload(f"gather {batch * queries}x256", lambda p, x, i: p.gather(x, i), (flat, numbers), 0.0, False)
     yield Workload(
         f"scatter {batch * queries}x256",
         lambda p, x, i, y: p.scatter(x, i, y),
-        (flat, rows, Given((batch * queries, 256))),
+        (flat, numbers, Given((batch * queries, 256))),
         0.0,
         False,
     )

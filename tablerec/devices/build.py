@@ -22,6 +22,12 @@ SOURCES = Path(__file__).parent / "csrc"
 LIBRARY = "libpaddle-tablerec.so"
 
 _LAST_LINES = 12
+_PADDLE_VERSION = re.compile(r"^full_version\s*=\s*'([^']*)'", re.MULTILINE)
+_STAMP = re.compile(rb"tablerec for paddle (\d[\w.+-]*)\0")
+_VERSION_SOURCE = (
+    'extern "C" __attribute__((visibility("default"), used)) const char tablerec_paddle_version[] = '
+    '"tablerec for paddle {}";\n'
+)
 
 
 class PluginBuildError(TablerecError):
@@ -70,6 +76,8 @@ def build_plugin(
     tools = _gcc(paddle) if kind == "simulated" else _nvcc(paddle, architecture)
     cache = Path(folder) if folder else _cache_folder()
     sources = {path.name: path.read_bytes() for path in sorted(SOURCES.iterdir()) if path.stem != _other_runtime(kind)}
+    # The version travels in the file: the layout of Paddle's classes is not stable between versions.
+    sources["version.cc"] = _VERSION_SOURCE.format(paddle_version(paddle)).encode()
     objects = {
         name: cache / "objects" / f"{name}-{_key(name, sources, tools)[:20].decode()}.o"
         for name in sources
@@ -105,6 +113,19 @@ def paddle_folder() -> Path:
             f"{header} is missing: reinstall paddlepaddle from its wheel, which holds the headers"
         )
     return folder
+
+
+def paddle_version(folder: Path) -> str:
+    """Read the version of the Paddle in a folder without importing it; "" where it does not say."""
+    file = folder / "version" / "__init__.py"
+    found = _PADDLE_VERSION.search(file.read_text(encoding="utf-8")) if file.is_file() else None
+    return found[1] if found else ""
+
+
+def built_for(library: Path) -> str:
+    """Read the version of Paddle that a library of ours was compiled for; "" for another's."""
+    found = _STAMP.search(library.read_bytes())
+    return found[1].decode() if found else ""
 
 
 def nvidia_folders(part: str) -> list[Path]:

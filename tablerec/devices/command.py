@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import json
 import sys
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ import click
 
 from tablerec.errors import MissingDependencyError, SettingsError
 
+_N_WORST = 5
 _PLUGIN_HELP = "Plugin to load: simulated, cuda (both are built if need be) or a library that build_plugin made."
 
 
@@ -52,15 +54,21 @@ def list_command(plugin: str | None) -> None:
     """List the devices that Paddle sees, with memory and kernels."""
     from tablerec.devices.doctor import list_devices
 
-    _load(plugin)
-    for line in list_devices():
+    loaded = _load(plugin)
+    for line in list_devices(loaded):
         click.echo(line)
 
 
 @command.command("doctor")
 @click.argument("device", default="")
 @click.option("--plugin", metavar="KIND|PATH", help=_PLUGIN_HELP)
-@click.option("--model", "models", multiple=True, metavar="NAME", help="A PaddleX model to look up; may be repeated.")
+@click.option(
+    "--model",
+    "models",
+    multiple=True,
+    metavar="NAME",
+    help="A PaddleX model to look up; may be repeated.  [default: those of --detector paddlex]",
+)
 @click.pass_context
 def doctor_command(ctx: click.Context, device: str, plugin: str | None, models: tuple[str, ...]) -> None:
     """Say whether DEVICE can be used, and what stands in the way.
@@ -70,7 +78,7 @@ def doctor_command(ctx: click.Context, device: str, plugin: str | None, models: 
     from tablerec.devices.doctor import examine
 
     loaded = _load(plugin)
-    findings = examine(device or (loaded.device if loaded else ""), models)
+    findings = examine(device or (loaded.device if loaded else ""), models, loaded)
     for finding in findings:
         click.echo(f"{'ok     ' if finding.ok else 'PROBLEM'} {finding.text}")
     if not all(finding.ok for finding in findings):
@@ -143,9 +151,7 @@ def parity_command(ctx: click.Context, plugin: str | None, device: str | None, m
     from tablerec.devices.parity import OPTIMIZERS, compare_operators, compare_training
 
     loaded = _load(plugin)
-    name = device or (loaded.device if loaded else None)
-    if name is None:
-        raise SettingsError("nothing to compare: name a --device, or a --plugin to load")
+    name = _device_name(device, loaded, "compare")
     cases = [case for case in all_cases() if match in case.name]
     n_failed = n_cases = 0
     for outcome in compare_operators(name, cases, loaded.kernels if loaded else None):
@@ -174,11 +180,115 @@ def parity_command(ctx: click.Context, plugin: str | None, device: str | None, m
         ctx.exit(1)
 
 
+@command.command("bench")
+@click.option("--plugin", metavar="KIND|PATH", help=_PLUGIN_HELP)
+@click.option("--device", metavar="NAME", help="The device to measure, where its plugin is not ours.")
+@click.option(
+    "--dtype", "dtypes", multiple=True, metavar="TYPE", help="float32, tf32, bfloat16 or float16; repeatable."
+)
+@click.option("--match", default="", metavar="TEXT", help="Only operators whose name holds this.")
+@click.option("--tiny", is_flag=True, help="Small shapes, for the simulated device.")
+@click.option(
+    "--model", metavar="NAME", help="A whole network: small_detector, cell_detector, rtdetr_l, rtdetr_reduced."
+)
+@click.option("--batch", type=click.IntRange(1), default=None, help="Pictures at a time.  [default: the network's own]")
+@click.option("--size", type=click.IntRange(32), default=None, help="Their side.  [default: the network's own]")
+@click.option("--train/--infer", default=True, show_default=True, help="A training step, or a forward pass.")
+@click.option("--amp", type=click.Choice(["O1", "O2"]), help="Level of paddle.amp, in half precision.")
+@click.option("--mode", type=click.Choice(["dygraph", "static", "predictor"]), default="dygraph", show_default=True)
+@click.option("--steps", type=click.IntRange(1), default=20, show_default=True, help="Steps to time.")
+@click.option("--flat", type=click.IntRange(1), help="Also run so many steps and compare the memory held.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON, a line for each result.")
+def bench_command(plugin: str | None, device: str | None, **options: Any) -> None:
+    """Measure a device: operators against the floor of bytes and operations, or a whole network.
+
+    Operators are those of training the cell detector and RT-DETR-L, sorted by how many times the
+    floor they take; the floor comes from a copy and a product measured in the same run.
+    """
+    from tablerec.devices.bench import DTYPES
+
+    dtypes = options["dtypes"] or ("float32",)
+    for dtype in dtypes:
+        if dtype not in DTYPES:
+            raise SettingsError(f"--dtype {dtype!r} is unknown: choose {', '.join(DTYPES)}")
+    if {"float32", "tf32"} <= set(dtypes):
+        raise SettingsError("--dtype: the plugin is loaded with TF32 or without; measure float32 and tf32 in two runs")
+    loaded = _load(plugin, tf32="tf32" in dtypes)
+    name = _device_name(device, loaded, "measure")
+    measure = _bench_operators if options["model"] is None else _bench_model
+    measure(name, loaded, dtypes, options)
+
+
+def _bench_operators(name: str, loaded: Any, dtypes: tuple[str, ...], options: dict[str, Any]) -> None:
+    from tablerec.devices.bench import measure_ceilings, measure_operators, measure_optimizers
+    from tablerec.devices.workloads import FULL, TINY
+
+    tiny, as_json = options["tiny"], options["as_json"]
+    ceilings = measure_ceilings(name, dtypes, 128 if tiny else 8192)
+    if not as_json:
+        products = ", ".join(f"{dtype} {rate / 1e12:.3g}" for dtype, rate in ceilings.operations_per_second.items())
+        click.echo(f"copy {ceilings.bytes_per_second / 1e9:.4g} GB/s; products in TFLOP/s: {products}")
+        for dtype in set(dtypes) - set(ceilings.operations_per_second):
+            click.echo(f"{dtype}: not measured, as {name} has no product of matrices in it")
+    scale, seconds = (TINY, 0.001) if tiny else (FULL, 0.02)
+    found = list(measure_operators(name, ceilings, scale, options["match"], loaded, seconds))
+    if not options["match"]:
+        network = "small_detector" if tiny else "cell_detector"
+        found += measure_optimizers(name, ceilings, network, loaded, seconds)
+    found.sort(key=lambda spent: -spent.ratio)
+    if as_json:
+        click.echo(json.dumps({"ceilings": asdict(ceilings)}))
+        for spent in found:
+            click.echo(json.dumps({**asdict(spent), "ratio": spent.ratio}))
+        return
+    click.echo(f"  {'ratio':>7} {'call us':>9} {'kernel us':>9} {'floor us':>9}")
+    for rank, spent in enumerate(found):
+        what = f"{spent.name} {spent.dtype} {spent.part}"
+        if spent.seconds is None:
+            click.echo(f"- {what}: {spent.problem}")
+            continue
+        kernel = f"{1e6 * spent.kernel_seconds:9.1f}" if spent.kernel_seconds else " " * 9
+        mark = "*" if rank < _N_WORST else " "
+        click.echo(f"{mark} {spent.ratio:7.2f} {1e6 * spent.seconds:9.1f} {kernel} {1e6 * spent.floor:9.1f} {what}")
+
+
+def _bench_model(name: str, loaded: Any, dtypes: tuple[str, ...], options: dict[str, Any]) -> None:
+    from tablerec.devices.bench import ModelRun, measure_model
+
+    for dtype in dtypes:
+        run = ModelRun(
+            options["model"],
+            options["batch"] or 0,
+            options["size"] or 0,
+            dtype,
+            options["train"],
+            options["amp"] or "",
+            options["mode"],
+        )
+        speed = measure_model(name, run, loaded, options["steps"], options["flat"] or 0)
+        if options["as_json"]:
+            click.echo(json.dumps(asdict(speed)))
+            continue
+        for line in speed.lines():
+            click.echo(line)
+
+
 def _shape(shape: tuple[int, ...]) -> str:
     return f"[{', '.join(map(str, shape))}]"
 
 
-def _load(plugin: str | None) -> Any:
+def _device_name(device: str | None, loaded: Any, verb: str) -> str:
+    """Return the device to work on, after making sure that it is there."""
+    from tablerec.devices.select import parse_device, require_device
+
+    name = device or (loaded.device if loaded else None)
+    if name is None:
+        raise SettingsError(f"nothing to {verb}: name a --device, or a --plugin to load")
+    require_device(parse_device(name))
+    return str(name)
+
+
+def _load(plugin: str | None, tf32: bool = False) -> Any:
     """Load a plugin by kind or path; Paddle must not have been imported."""
     if plugin is None:
         return None
@@ -187,4 +297,4 @@ def _load(plugin: str | None) -> Any:
 
     if "paddle" in sys.modules:
         raise SettingsError("--plugin: Paddle is imported already; run this in a process of its own")
-    return load_plugin(build_plugin(plugin) if plugin in KINDS else Path(plugin))
+    return load_plugin(build_plugin(plugin) if plugin in KINDS else Path(plugin), tf32=tf32)

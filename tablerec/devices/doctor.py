@@ -8,7 +8,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from tablerec.devices.plugin import registered_kernels
+from tablerec.detect.paddlex import OFFICIAL
+from tablerec.devices.plugin import NVIDIA_LIBRARIES, Plugin, missing_libraries, registered_kernels
 from tablerec.devices.select import Device, parse_device, require_device
 from tablerec.errors import TablerecError
 
@@ -26,28 +27,51 @@ class Finding:
     text: str
 
 
-def list_devices() -> Iterator[str]:
-    """Yield a line for each device that Paddle sees; imports Paddle."""
+def list_devices(plugin: Plugin | None = None) -> Iterator[str]:
+    """Yield a line for each device that Paddle sees: maker, driver, memory, plugin; imports Paddle.
+
+    Args:
+        plugin: Ours, if it is loaded: it knows its driver. Of a vendor's plugin Paddle tells the memory
+            that it took, and no driver.
+    """
     import paddle
 
-    yield f"cpu  {os.cpu_count()} processors, Paddle {paddle.__version__}"
+    yield f"cpu  {os.cpu_count()} processors{_host_memory()}, Paddle {paddle.__version__}"
     if paddle.is_compiled_with_cuda():
         for number in range(paddle.device.cuda.device_count()):
             yield f"gpu:{number}  {paddle.device.cuda.get_device_name(number)}, in Paddle's own build"
     for name in paddle.device.get_available_custom_device():
         kernels = registered_kernels(name.split(":")[0])
         root = os.environ.get("CUSTOM_DEVICE_ROOT", "paddle_custom_device")
-        yield f"{name}  plugin in {root}, {len(kernels)} kernels"
+        kind, _, number = name.partition(":")
+        told = plugin.describe(int(number or 0)) if plugin and plugin.device == kind else _memory_taken(paddle, name)
+        yield f"{name}  {told}, plugin in {root}, {len(kernels)} kernels"
     for kind in _kinds_without_device(paddle):
         yield f"{kind}  plugin loaded, but it sees no device: is the driver installed?"
 
 
-def examine(device: str, models: Sequence[str] = ()) -> list[Finding]:
+def _host_memory() -> str:
+    try:
+        page, total, free = (os.sysconf(name) for name in ("SC_PAGE_SIZE", "SC_PHYS_PAGES", "SC_AVPHYS_PAGES"))
+    except (AttributeError, ValueError, OSError):  # not everywhere known
+        return ""
+    return f", memory {page * total >> 20} MiB, free {page * free >> 20} MiB"
+
+
+def _memory_taken(paddle: Any, name: str) -> str:
+    try:
+        return f"driver not told, {paddle.device.memory_reserved(name) >> 20} MiB of its memory taken by Paddle"
+    except Exception:  # whatever a vendor's plugin raises
+        return "driver and memory not told"
+
+
+def examine(device: str, models: Sequence[str] = (), plugin: Plugin | None = None) -> list[Finding]:
     """Look at what a device needs; imports Paddle.
 
     Args:
         device: The device's name as a user wrote it; may be wrong, or empty.
-        models: PaddleX models that are to run on it.
+        models: PaddleX models that are to run on it; by default those that this project uses.
+        plugin: Ours, if it is loaded.
 
     Returns:
         What was found; the first problem ends it where nothing can be said without the device.
@@ -66,15 +90,18 @@ def examine(device: str, models: Sequence[str] = ()) -> list[Finding]:
         except TablerecError as error:
             return [Finding(False, str(error))]
     findings = [Finding(False, str(warning.message)) for warning in caught]
+    if plugin and parsed.kind == plugin.device and plugin.uses_cuda():
+        findings += _libraries()
     try:
         require_device(parsed)
     except TablerecError as error:
         return [*findings, Finding(False, str(error))]
     findings.append(Finding(True, f"Paddle sees the device {parsed}"))
     findings.append(_paddlex(parsed))
-    findings += [_model(parsed, model) for model in models]
+    findings += [_model(parsed, model) for model in models or OFFICIAL]
     if parsed.kind != "cpu":
         findings += _fallback(parsed)
+        findings += _silent_fallback(parsed, plugin)
     return findings
 
 
@@ -118,6 +145,42 @@ def _fallback(device: Device) -> Iterator[Finding]:
         )
     else:
         yield Finding(True, f"{flag} is off; static inference falls back all the same, only the plugin's counters tell")
+
+
+def _libraries() -> Iterator[Finding]:
+    missing = missing_libraries()
+    for name, reason in missing:
+        yield Finding(
+            False,
+            f"{name} cannot be opened ({reason}): pip install nvidia-cudnn-cu13 nvidia-cublas, or set LD_LIBRARY_PATH",
+        )
+    if not missing:
+        yield Finding(True, f"{', '.join(NVIDIA_LIBRARIES)} can be opened")
+
+
+def _silent_fallback(device: Device, plugin: Plugin | None) -> Iterator[Finding]:
+    """Run an operator and read the plugin's counters: Paddle says "on the device" also where the CPU did the work."""
+    import paddle
+
+    try:
+        paddle.set_device(str(device))
+        given = paddle.ones([4])
+        before = plugin.kernels().get("add", 0) if plugin else 0
+        answer = (given + given).numpy().tolist()
+    except Exception as failure:  # whatever the plugin raises
+        last = str(failure).strip().splitlines()
+        yield Finding(False, f"an addition on {device} fails: {last[-1] if last else type(failure).__name__}")
+        return
+    if answer != [2.0] * 4:
+        yield Finding(False, f"1 + 1 on {device} is {answer[0]}")
+    elif plugin is None or plugin.device != device.kind:
+        yield Finding(
+            True, f"an addition on {device} is right; its plugin has no counters to tell whether it ran there"
+        )
+    elif plugin.kernels().get("add", 0) > before:
+        yield Finding(True, f"an addition on {device} is right, and its counters say that it ran there")
+    else:
+        yield Finding(False, f"an addition on {device} ran on the CPU: the counters saw no kernel")
 
 
 def _kinds_without_device(paddle: Any) -> list[str]:

@@ -11,6 +11,7 @@ import numpy as np
 
 from tablerec.devices.cases import all_cases
 from tablerec.devices.cases.case import HALVES, Case
+from tablerec.devices.networks import find_network, small_detector
 
 TOLERANCE = {"float32": 2e-6, "float64": 1e-12, "float16": 1e-3, "bfloat16": 8e-3}
 """Largest difference by type, over one plus the largest value; a case may multiply it. Integers must be equal.
@@ -200,7 +201,7 @@ def compare_training(
 
     paddle.set_device("cpu")
     paddle.seed(3)
-    state = {name: value.numpy() for name, value in _detector(paddle, width).state_dict().items()}
+    state = {name: value.numpy() for name, value in small_detector(width).state_dict().items()}
     expected, reached = train_detector("cpu", optimizer, steps, width, size, state)
     losses, found = train_detector(device, optimizer, steps, width, size, state)
     error = max(float(np.abs(reached[name] - found[name]).max()) for name in state)
@@ -215,7 +216,7 @@ def train_detector(
     import paddle.nn.functional as F  # noqa: N812
 
     paddle.set_device(device)
-    net = _detector(paddle, width)
+    net = small_detector(width)
     net.set_state_dict({name: paddle.to_tensor(value) for name, value in state.items()})
     net.train()
     make: Callable[..., Any] = getattr(paddle.optimizer, optimizer)
@@ -241,29 +242,47 @@ def train_detector(
     return losses, {name: value.numpy() for name, value in net.state_dict().items()}
 
 
-def _detector(paddle: Any, width: int) -> Any:
-    """Make the network: a backbone with a depth-wise layer, one step up with a skip connection, two heads."""
-    nn = paddle.nn
+def compare_network(
+    device: str, name: str, steps: int = 10, batch: int = 2, size: int = 64, rate: float = 1e-4
+) -> Training:
+    """Train a network of ``networks.NETWORKS`` with AdamW on the CPU and on a device, from the same state.
 
-    def block(into: int, out: int, stride: int = 1, groups: int = 1) -> Any:
-        convolution = nn.Conv2D(into, out, 3, stride, 1, groups=groups, bias_attr=False)
-        return nn.Sequential(convolution, nn.BatchNorm2D(out), nn.ReLU())
+    Args:
+        device: A device of Paddle, whose plugin is loaded.
+        name: The network's name.
+        steps: Steps to train.
+        batch: Pictures at a time.
+        size: Their side, a multiple of 32.
+        rate: The rate of learning.
+    """
+    import paddle
 
-    class Detector(nn.Layer):  # type: ignore[name-defined]
-        def __init__(self) -> None:
-            super().__init__()
-            a, b = 8 * width, 16 * width
-            self.stem = nn.Sequential(block(3, a, 2), nn.MaxPool2D(3, 2, 1))
-            self.fine = block(a, a, groups=a)
-            self.coarse = block(a, b, 2)
-            self.lateral = nn.Conv2D(b, a, 1)
-            self.fuse = block(2 * a, b)
-            self.score, self.side = nn.Conv2D(b, 4, 1), nn.Conv2D(b, 4, 1)
+    network = find_network(name)
+    paddle.set_device("cpu")
+    paddle.seed(3)
+    state = {key: value.numpy() for key, value in network.make().state_dict().items()}
+    images = np.random.default_rng(0).random((batch, 3, size, size), "float32")
+    if name == "cell_detector":
+        images *= 255
 
-        def forward(self, images: Any) -> tuple[Any, Any]:
-            fine = self.fine(self.stem(images))
-            up = nn.functional.interpolate(self.lateral(self.coarse(fine)), scale_factor=2, mode="nearest")
-            fused = self.fuse(paddle.concat([fine, up], 1))
-            return self.score(fused), self.side(fused)
+    def train(where: str) -> tuple[list[float], dict[str, np.ndarray]]:
+        paddle.set_device(where)
+        net = network.make()
+        net.set_state_dict({key: paddle.to_tensor(value) for key, value in state.items()})
+        net.train()
+        clip = paddle.nn.ClipGradByGlobalNorm(1.0)
+        # Epsilon as above: rounding noise must not move a parameter by a whole step.
+        update = paddle.optimizer.AdamW(rate, epsilon=1e-6, parameters=net.parameters(), grad_clip=clip)
+        given, targets, losses = paddle.to_tensor(images), network.targets(batch, size), []
+        for _ in range(steps):
+            loss = network.loss(net(given), *targets)
+            loss.backward()
+            update.step()
+            update.clear_grad()
+            losses.append(loss)
+        return [float(loss) for loss in losses], {key: value.numpy() for key, value in net.state_dict().items()}
 
-    return Detector()
+    expected, reached = train("cpu")
+    losses, found = train(device)
+    error = max(float(np.abs(reached[key] - found[key]).max()) for key in state)
+    return Training("AdamW", tuple(losses), tuple(expected), error)

@@ -10,12 +10,26 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from tablerec.devices.build import build_plugin, nvidia_folders
+from tablerec.devices.build import build_plugin, built_for, nvidia_folders, paddle_folder, paddle_version
 from tablerec.errors import MissingDependencyError, SettingsError
 
 DEVICE_NAME = "tablerec_gpu"
+NVIDIA_LIBRARIES = ("libcublasLt.so.13", "libcublas.so.13", "libcudnn.so.9")
 
 _KERNEL = "kernel."
+
+
+@dataclass(frozen=True, slots=True)
+class KernelTime:
+    """What a profile measured of a kernel.
+
+    Args:
+        launches: How often it ran.
+        milliseconds: Time on the device, all launches together.
+    """
+
+    launches: int
+    milliseconds: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,13 +56,47 @@ class Plugin:
         """Set all counts to zero; the bytes in use stay."""
         ctypes.CDLL(str(self.path)).tablerec_device_reset()
 
+    def describe(self, number: int = 0) -> str:
+        """Return maker, driver and memory of a device; "" where there is none of that number."""
+        return self._text("describe", number)
+
+    def uses_cuda(self) -> bool:
+        """Return whether this is the CUDA build, which opens NVIDIA's libraries."""
+        return b"libcudnn.so" in self.path.read_bytes()
+
+    @contextlib.contextmanager
+    def profile(self) -> Iterator[dict[str, KernelTime]]:
+        """Measure the time of every kernel on the device while the context lasts.
+
+        The device is waited for once, at the end. Each launch takes a little longer meanwhile, so
+        measure whole steps without it. A kernel that gives its work to a library which
+        is not timed is counted with 0 milliseconds.
+
+        Yields:
+            A dictionary by kernel, filled at the end.
+        """
+        library = ctypes.CDLL(str(self.path))
+        times: dict[str, KernelTime] = {}
+        library.tablerec_device_profile_start()
+        try:
+            yield times
+        finally:
+            library.tablerec_device_profile_stop()
+            for line in self._text("profile_report").splitlines():
+                name, launches, milliseconds = line.split()
+                times[name] = KernelTime(int(launches), float(milliseconds))
+
     def _report(self) -> dict[str, int]:
-        report = ctypes.CDLL(str(self.path)).tablerec_device_report
-        report.restype, report.argtypes = ctypes.c_size_t, (ctypes.c_char_p, ctypes.c_size_t)
-        size = report(None, 0) + 4096  # kernels may be counted meanwhile
+        return {name: int(count) for name, count in (line.split() for line in self._text("report").splitlines())}
+
+    def _text(self, function: str, *arguments: int) -> str:
+        call = getattr(ctypes.CDLL(str(self.path)), f"tablerec_device_{function}")
+        call.restype = ctypes.c_size_t
+        call.argtypes = (*(ctypes.c_int for _ in arguments), ctypes.c_char_p, ctypes.c_size_t)
+        size = call(*arguments, None, 0) + 4096  # kernels may be counted meanwhile
         text = ctypes.create_string_buffer(size)
-        report(text, size)
-        return {name: int(count) for name, count in (line.split() for line in text.value.decode().splitlines())}
+        call(*arguments, text, size)
+        return text.value.decode()
 
 
 def load_plugin(
@@ -67,7 +115,8 @@ def load_plugin(
             Off, they raise. The switch does not reach static inference: read the counters.
 
     Raises:
-        MissingDependencyError: Paddle is missing, or did not take the plugin.
+        MissingDependencyError: Paddle is missing, did not take the plugin, or is not the version
+            that the plugin was compiled for.
         SettingsError: Paddle is imported already.
     """
     if "paddle" in sys.modules:
@@ -75,11 +124,12 @@ def load_plugin(
     library = Path(path) if path else build_plugin("simulated")
     if not library.is_file():
         raise MissingDependencyError(f"{library} is missing: build it with `tablerec device build`")
+    _require_same_version(library)
     device_name = device_name or os.environ.get("TABLEREC_DEVICE_NAME") or DEVICE_NAME
     os.environ["CUSTOM_DEVICE_ROOT"] = str(library.parent)
     os.environ["TABLEREC_DEVICE_NAME"] = device_name
     os.environ["TABLEREC_TF32"] = str(int(tf32))
-    _preload(("libcublasLt.so.13", "libcublas.so.13", "libcudnn.so.9"))
+    _preload(NVIDIA_LIBRARIES)
     import paddle
 
     if device_name not in paddle.device.get_all_custom_device_type():
@@ -91,6 +141,15 @@ def load_plugin(
     sys.modules["paddle.amp.auto_cast"]._is_custom_device_bfloat16_supported = paddle.amp.is_bfloat16_supported  # type: ignore[attr-defined]
     paddle.set_flags({"FLAGS_enable_api_kernel_fallback": fallback})
     return Plugin(device_name, library)
+
+
+def _require_same_version(library: Path) -> None:
+    built, installed = built_for(library), paddle_version(paddle_folder())
+    if built and installed and built != installed:
+        raise MissingDependencyError(
+            f"{library} was compiled for Paddle {built}, but Paddle {installed} is installed: "
+            "build it again with `tablerec device build`"
+        )
 
 
 def registered_kernels(kind: str) -> dict[str, set[str]]:
@@ -109,6 +168,18 @@ def registered_kernels(kind: str) -> dict[str, set[str]]:
         if types:
             found[name] = types
     return found
+
+
+def missing_libraries() -> list[tuple[str, str]]:
+    """Return the libraries of NVIDIA that cannot be opened here, each with the loader's reason."""
+    _preload(NVIDIA_LIBRARIES)
+    missing = []
+    for name in NVIDIA_LIBRARIES:
+        try:
+            ctypes.CDLL(name)
+        except OSError as error:
+            missing.append((name, str(error)))
+    return missing
 
 
 def _preload(names: tuple[str, ...]) -> None:

@@ -1,10 +1,20 @@
-"""Parity, training and speed of the CUDA plugin on a card: python device_h100.py LIBRARY [--tf32].
+"""The CUDA plugin on a card, stage by stage: python device_h100.py LIBRARY --out FOLDER [--stage NAME ...].
 
-Prints the card, the date, and a table; exit code 1 where the card disagrees with the CPU.
-LIBRARY is what `tablerec device build cuda` printed; Paddle's CPU wheel must be importable.
+Each stage is a process of its own, so that one that fails, or kills its process, leaves the others.
+Prints the card, the date and each result at once; JSON of everything is written under FOLDER.
+LIBRARY is what `tablerec device build cuda` printed; Paddle's CPU wheel (and for RT-DETR PaddleX)
+must be importable, NVIDIA's libraries come from their wheels. With the simulated library and --tiny
+the script itself can be tried.
 
-Measured on one NVIDIA H100 80GB HBM3 (driver 580.159.04, cuDNN 9.19, cuBLAS 13.1, 16 CPU cores), 2026-11-28,
-`device_h100.py LIBRARY --cpu` and `device_h100.py LIBRARY --tf32`; the network is `parity._detector`:
+    models      throughput of the networks, the targets first (about 2 minutes)
+    parity      every operator against the CPU, training in short
+    rtdetr      latency of RT-DETR by mode, boxes against the CPU's
+    operators   the table of operators, float32 and halves, then TF32
+    failures    out of memory, no library, two processes, several devices
+    flat        memory over 1,000 steps
+
+Measured on one NVIDIA H100 80GB HBM3 (driver 580.159.04, cuDNN 9.19, cuBLAS 13.1, 16 CPU cores), 2026-11-28, with the
+first version of this script; the network is `networks.small_detector`:
 
     880 operator cases, 0 failed; losses differ by at most 1.7e-7 (relative), parameters by at most 6.6e-6
                              forward s            step s                images/s in training
@@ -18,110 +28,298 @@ from __future__ import annotations
 
 import argparse
 import datetime
-import statistics
+import json
+import os
 import subprocess
 import sys
 import time
+import traceback
+from collections.abc import Callable
+from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
-import numpy as np
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT))
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+from tablerec.devices.plugin import Plugin, load_plugin
 
-from tablerec.devices.parity import OPTIMIZERS, _detector, compare_operators, compare_training
-from tablerec.devices.plugin import load_plugin
+SECONDS = {"models": 170, "parity": 150, "rtdetr": 150, "operators": 150, "failures": 120, "flat": 90}
+"""The most that a part of a stage may take."""
+
+PARTS = {
+    "models": ("tf32", "half"),
+    "parity": ("float32",),
+    "rtdetr": ("float32", "tf32", "boxes"),
+    "operators": ("float32", "tf32"),
+    "failures": ("memory", "libraries", "two", "devices", "refused"),
+    "flat": ("tf32",),
+}
+"""What of a stage needs a process of its own: TF32 is chosen when the plugin is loaded."""
+
+
+class Report:
+    """Prints each result at once and keeps it as JSON."""
+
+    def __init__(self, path: Path) -> None:
+        self.path, self.records = path, []
+
+    def add(self, text: str, **record: Any) -> None:
+        print(text, flush=True)
+        self.records.append({"text": text, **record})
+        self.path.write_text(json.dumps(self.records, indent=1), encoding="utf-8")
+
+    def attempt(self, what: str, call: Callable[[], Any]) -> Any:
+        """Call; a failure is a result too."""
+        start = time.perf_counter()
+        try:
+            return call()
+        except Exception as failure:
+            last = [line.strip() for line in str(failure).splitlines() if line.strip()]
+            told = next((line for line in reversed(last) if "Error" in line or "not registered" in line), last[-1:])
+            self.add(f"FAILED {what}: {type(failure).__name__}: {told}", failed=what, trace=traceback.format_exc())
+        finally:
+            print(f"  [{what}: {time.perf_counter() - start:.1f} s]", flush=True)
+        return None
 
 
 def card() -> str:
     query = ["nvidia-smi", "--query-gpu=name,driver_version", "--format=csv,noheader"]
-    return subprocess.run(query, capture_output=True, text=True, check=False).stdout.strip()
+    try:
+        return subprocess.run(query, capture_output=True, text=True, check=False).stdout.strip()
+    except OSError:
+        return "no nvidia-smi"
 
 
-def step_seconds(paddle, device: str, width: int, batch: int, size: int, train: bool, repeats: int) -> float:
-    """Return the median seconds of a forward pass, or of a training step with AdamW."""
-    from paddle.nn import functional as F  # noqa: N812
+def model(report: Report, plugin: Plugin, steps: int = 20, flat: int = 0, **options: Any) -> None:
+    from tablerec.devices.bench import ModelRun, measure_model
 
-    paddle.set_device(device)
-    paddle.seed(1)
-    net = _detector(paddle, width)
-    update = paddle.optimizer.AdamW(1e-3, parameters=net.parameters())
-    images = paddle.to_tensor(np.random.default_rng(0).normal(size=(batch, 3, size, size)).astype("float32"))
-    truth = paddle.zeros([batch, 4, size // 4, size // 4])
-    if not train:
-        net.eval()
+    def measure() -> None:
+        speed = measure_model(plugin.device, ModelRun(**options), plugin, steps, flat)
+        report.add("\n".join(speed.lines()), **asdict(speed))
 
-    def wait() -> None:
-        if device != "cpu":
-            paddle.device.synchronize(device)
-
-    def step() -> None:
-        with paddle.set_grad_enabled(train):
-            scores, sides = net(images)
-            if train:
-                loss = F.binary_cross_entropy_with_logits(scores, truth) + F.smooth_l1_loss(sides, truth)
-                loss.backward()
-                update.step()
-                update.clear_grad()
-
-    seconds = []
-    for k in range(repeats + 2):
-        wait()
-        start = time.perf_counter()
-        step()
-        wait()
-        if k >= 2:
-            seconds.append(time.perf_counter() - start)
-    return statistics.median(seconds)
+    report.attempt(" ".join(map(str, options.values())), measure)
 
 
-def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("library", type=Path)
-    parser.add_argument("--tf32", action="store_true")
-    parser.add_argument("--cpu", action="store_true", help="time the CPU too")
-    options = parser.parse_args()
-    plugin = load_plugin(options.library, tf32=options.tf32)
+def models(report: Report, plugin: Plugin, part: str, tiny: bool) -> None:
+    cell: dict[str, Any] = {"network": "cell_detector", "batch": 1 if tiny else 32, "size": 64 if tiny else 960}
+    small = {**cell, "network": "small_detector"}
+    detr: dict[str, Any] = {"network": "rtdetr_reduced" if tiny else "rtdetr_l", "batch": 1 if tiny else 16}
+    if part == "tf32":
+        model(report, plugin, dtype="tf32", **cell)
+        model(report, plugin, dtype="tf32", train=False, **cell)
+        model(report, plugin, dtype="tf32", **small)
+        model(report, plugin, dtype="tf32", steps=5, **detr)
+        return
+    for amp in ("O1", "O2"):
+        model(report, plugin, dtype="bfloat16", amp=amp, **cell)
+    model(report, plugin, dtype="bfloat16", train=False, **cell)
+    model(report, plugin, dtype="float16", amp="O1", **cell)
+    model(report, plugin, dtype="bfloat16", train=False, **detr)
+    model(report, plugin, dtype="bfloat16", amp="O1", steps=5, **detr)
+
+
+def parity(report: Report, plugin: Plugin, _part: str, tiny: bool) -> None:
+    from tablerec.devices.cases import all_cases
+    from tablerec.devices.parity import OPTIMIZERS, compare_network, compare_operators, compare_training
+
+    cases = all_cases()[:20] if tiny else all_cases()
+    outcomes = list(compare_operators(plugin.device, cases, plugin.kernels))
+    for outcome in outcomes:
+        if not outcome.passed:
+            why = outcome.problem or f"{outcome.error:.2g} > {outcome.tolerance:.2g}"
+            report.add(f"FAILED {outcome.case} {outcome.dtype}: {why}", failed=outcome.case)
+    n_failed = sum(not outcome.passed for outcome in outcomes)
+    report.add(f"{len(outcomes)} operator cases, {n_failed} failed", cases=len(outcomes), failures=n_failed)
+
+    def train(name: str, compare: Callable[[], Any]) -> None:
+        training = report.attempt(name, compare)
+        if training:
+            report.add(
+                f"10 steps of {name}: loss {training.losses[0]:.5f} to {training.losses[-1]:.5f}, differs by "
+                f"{training.loss_error:.1e} (relative); parameters by {training.parameter_error:.1e}",
+                **asdict(training),
+            )
+
+    for optimizer in OPTIMIZERS:
+        train(optimizer, lambda optimizer=optimizer: compare_training(plugin.device, optimizer))
+    for name in ("rtdetr_reduced", "cell_detector"):
+        train(name, lambda name=name: compare_network(plugin.device, name))
+
+
+def rtdetr(report: Report, plugin: Plugin, part: str, tiny: bool) -> None:
+    name = "rtdetr_reduced" if tiny else "rtdetr_l"
+    if part == "boxes":
+        from tablerec.devices.bench import compare_boxes
+
+        for prepared in (False, True):
+            check = report.attempt(
+                f"boxes{' prepared' * prepared}",
+                lambda prepared=prepared: compare_boxes(plugin.device, tiny, 64 if tiny else 640, prepared),
+            )
+            if check:
+                report.add(
+                    f"RT-DETR boxes{', prepared for inference' * prepared}: {check.pixels:.5f} px from the CPU's, logits "
+                    f"{check.logits:.2g}; {check.same_queries} of {check.queries} queries start at the same places",
+                    **asdict(check),
+                )
+        return
+    dtypes = ("tf32",) if part == "tf32" else ("float32", "bfloat16", "float16")
+    for dtype in dtypes:
+        for batch in (1, 16):
+            for mode in ("dygraph", "static", "predictor"):
+                if batch == 1 or mode == "dygraph" or dtype == "bfloat16":
+                    options = {"network": name, "batch": batch, "dtype": dtype, "train": False, "mode": mode}
+                    model(report, plugin, 50 if batch == 1 else 20, **options)
+
+
+def operators(report: Report, plugin: Plugin, part: str, tiny: bool) -> None:
+    from tablerec.devices.bench import measure_ceilings, measure_operators, measure_optimizers
+    from tablerec.devices.workloads import FULL, TINY
+
+    dtypes = ("tf32",) if part == "tf32" else ("float32", "bfloat16", "float16")
+    ceilings = measure_ceilings(plugin.device, dtypes, 128 if tiny else 8192)
+    rates = {dtype: f"{rate / 1e12:.4g} TFLOP/s" for dtype, rate in ceilings.operations_per_second.items()}
+    report.add(f"copy {ceilings.bytes_per_second / 1e9:.4g} GB/s, products {rates}", **asdict(ceilings))
+    found = []
+    # TF32 changes products and convolutions alone.
+    for match in ("conv", "matmul") if part == "tf32" else ("softmax",) if tiny else ("",):
+        for spent in measure_operators(
+            plugin.device, ceilings, TINY if tiny else FULL, match, plugin, 0.001 if tiny else 0.01
+        ):
+            found.append(spent)
+            report.records.append({**asdict(spent), "ratio": spent.ratio})
+    if part != "tf32":
+        found += measure_optimizers(plugin.device, ceilings, "small_detector" if tiny else "cell_detector", plugin)
+    found.sort(key=lambda spent: -spent.ratio)
+    for rank, spent in enumerate(found):
+        times = (
+            f"{spent.ratio:7.2f} {1e6 * spent.seconds:9.1f} {1e6 * (spent.kernel_seconds or 0):9.1f} {1e6 * spent.floor:9.1f}"
+            if spent.seconds
+            else spent.problem
+        )
+        report.add(f"{'*' if rank < 5 else ' '} {times} {spent.name} {spent.dtype} {spent.part}")
+
+
+def failures(report: Report, plugin: Plugin, part: str, tiny: bool) -> None:
+    import numpy as np
     import paddle
 
-    print(f"{card()}; {datetime.date.today()}; Paddle {paddle.__version__}; {' '.join(sys.argv)}", flush=True)
-    n_failed = 0
-    if not options.tf32:
-        outcomes = list(compare_operators(plugin.device, kernels=plugin.kernels))
-        failed = [outcome for outcome in outcomes if not outcome.passed]
-        for outcome in failed[:40]:
-            print(
-                f"FAILED {outcome.case} {outcome.dtype}: "
-                f"{outcome.error:.2g} > {outcome.tolerance:.2g} {outcome.problem}"
+    paddle.set_device(plugin.device)
+
+    def message(call: Callable[[], Any]) -> str:
+        try:
+            call()
+        except Exception as failure:
+            return " ".join(str(failure).split())[-400:]
+        return "nothing was raised"
+
+    if part == "memory":
+        text = message(lambda: [paddle.ones([1 << 30]) for _ in range(64)])
+        after = (paddle.ones([3]) + 1).numpy().tolist()
+        report.add(f"out of memory: {text}; afterwards 1 + 1 is {after[0]}", text=text, alive=after == [2.0] * 3)
+    elif part == "libraries":
+        loaded = [line.split()[-1] for line in Path("/proc/self/maps").read_text().splitlines() if "libcudnn" in line]
+        convolve = lambda: paddle.nn.functional.conv2d(paddle.ones([1, 3, 8, 8]), paddle.ones([4, 3, 3, 3])).numpy()  # noqa: E731
+        multiply = lambda: paddle.matmul(paddle.ones([64, 64]), paddle.ones([64, 64])).numpy()  # noqa: E731
+        report.add(f"cuDNN mapped before: {loaded[:1]}; convolution without it: {message(convolve)}")
+        report.add(f"product without cuBLAS: {message(multiply)}")
+        report.add(f"afterwards 1 + 1 is {(paddle.ones([1]) + 1).item()}")
+    elif part == "two":
+        code = (
+            "import sys, json; sys.path.insert(0, sys.argv[2])\n"
+            "from tablerec.devices.plugin import load_plugin\n"
+            "plugin = load_plugin(sys.argv[1])\n"
+            "from tablerec.devices.parity import compare_training\n"
+            "print('LOSSES', json.dumps(compare_training(plugin.device, 'Adam', width=1).losses))\n"
+        )
+        command = [sys.executable, "-c", code, str(plugin.path), str(ROOT)]
+        running = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(2)]
+        losses = [
+            line for process in running for line in process.communicate()[0].splitlines() if line.startswith("LOSSES")
+        ]
+        report.add(f"two processes at once: losses equal {len(losses) == 2 and losses[0] == losses[1]}, {losses[:1]}")
+    elif part == "devices":
+        names = [n for n in paddle.device.get_available_custom_device() if n.split(":")[0] == plugin.device]
+        report.add(f"devices: {names}")
+        for number, name in enumerate(names):
+            paddle.set_device(name)
+            x = paddle.to_tensor(np.arange(6, dtype="float32"))
+            moved = x.to(names[(number + 1) % len(names)])
+            report.add(
+                f"{name}: {plugin.describe(number)}; sum {float((x * 2).sum())}, moved {moved.place} {moved.numpy()[-1]}"
             )
-        print(f"{len(outcomes)} operator cases, {len(failed)} failed", flush=True)
-        n_failed = len(failed)
-        for optimizer in OPTIMIZERS:
-            t = compare_training(plugin.device, optimizer)
-            print(
-                f"{optimizer}: losses {t.losses[0]:.5f} .. {t.losses[-1]:.5f}, differ by {t.loss_error:.1e}; "
-                f"parameters by {t.parameter_error:.1e}"
+    else:
+        layout = message(
+            lambda: paddle.nn.functional.conv2d(
+                paddle.ones([1, 5, 5, 2]), paddle.ones([3, 2, 3, 3]), data_format="NHWC"
             )
-            n_failed += t.loss_error > 1e-5 or t.parameter_error > 1e-4
-    print("width batch side | forward s, step s on the card" + (" | on the CPU" if options.cpu else ""))
-    for width, batch, size in ((4, 8, 256), (4, 32, 960)):
-        times = [step_seconds(paddle, plugin.device, width, batch, size, train, 10) for train in (False, True)]
-        speed = f"({batch / times[1]:.0f} images/s in training)"
-        line = f"{width:5} {batch:5} {size:4} | {times[0]:.5f} {times[1]:.5f} {speed}"
-        if options.cpu and size < 960:
-            line += " | " + " ".join(
-                f"{step_seconds(paddle, 'cpu', width, batch, size, train, 3):.4f}" for train in (False, True)
-            )
-        print(line, flush=True)
-    plugin.reset()
-    before = plugin.counters()["bytes_in_use"]
-    step_seconds(paddle, plugin.device, 1, 2, 64, True, 1000)
-    counters = plugin.counters()
-    print(
-        f"1000 steps: memory {before} -> {counters['bytes_in_use']} bytes, "
-        f"{counters['synchronizations']} synchronizations, {counters}"
-    )
-    return 1 if n_failed else 0
+        )
+        report.add(f"layout: {layout}")
+        report.add(f"type: {message(lambda: paddle.nn.functional.softmax(paddle.ones([3]).astype('complex64')))}")
+        report.add(f"operator: {message(lambda: paddle.erfinv(paddle.ones([3])))}")
+
+
+def flat(report: Report, plugin: Plugin, part: str, tiny: bool) -> None:
+    steps = 20 if tiny else 1000
+    model(report, plugin, 10, steps, network="cell_detector", batch=2, size=64 if tiny else 256, dtype=part)
+    model(report, plugin, 10, steps, network="small_detector", batch=2, size=64, dtype=part)
+
+
+STAGES = {
+    "models": models,
+    "parity": parity,
+    "rtdetr": rtdetr,
+    "operators": operators,
+    "failures": failures,
+    "flat": flat,
+}
+
+
+def run_part(options: argparse.Namespace) -> None:
+    stage, part = options.part.split(":")
+    if part == "libraries":  # nothing is opened beforehand: whether the system's loader finds them is shown
+        import tablerec.devices.plugin
+
+        tablerec.devices.plugin._preload = lambda names: None
+    plugin = load_plugin(options.library, tf32=part == "tf32")
+    report = Report(options.out / f"{stage}-{part}.json")
+    if plugin.device not in {name.split(":")[0] for name in sys.modules["paddle"].device.get_available_custom_device()}:
+        report.add(
+            f"{plugin.device}: no device; Paddle goes on with {sys.modules['paddle'].get_device()}", failed="no device"
+        )
+        return
+    STAGES[stage](report, plugin, part, options.tiny)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("library", type=Path)
+    parser.add_argument("--stage", action="append", choices=list(STAGES))
+    parser.add_argument("--out", type=Path, default=Path("device_h100"))
+    parser.add_argument("--tiny", action="store_true", help="small shapes, to try the script on the simulated device")
+    parser.add_argument("--part", help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    options.out.mkdir(parents=True, exist_ok=True)
+    if options.part:
+        run_part(options)
+        return
+    print(f"{card()}; {datetime.date.today()}; {' '.join(sys.argv)}", flush=True)
+    for stage in options.stage or STAGES:
+        for part in PARTS[stage]:
+            print(f"== {stage} {part}", flush=True)
+            command = [sys.executable, "-u", "-W", "ignore", __file__, str(options.library), "--out", str(options.out)]
+            command += ["--part", f"{stage}:{part}", *(["--tiny"] * options.tiny)]
+            environment = {**os.environ, "GLOG_minloglevel": "2"}
+            if part == "libraries":
+                environment.pop("LD_LIBRARY_PATH", None)
+            start = time.perf_counter()
+            try:
+                code: Any = subprocess.run(command, env=environment, check=False, timeout=SECONDS[stage]).returncode
+            except subprocess.TimeoutExpired:
+                code = f"none after {SECONDS[stage]} s"
+            print(f"== {stage} {part}: code {code}, {time.perf_counter() - start:.0f} s", flush=True)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

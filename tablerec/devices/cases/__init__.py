@@ -16,10 +16,11 @@ from tablerec.devices.cases import (
     sorting,
     spatial,
     training,
+    views,
 )
 from tablerec.devices.cases.case import Case
 
-_PARTS = (elementwise, reduction, movement, indexing, sorting, products, normalization, spatial, training)
+_PARTS = (elementwise, reduction, movement, indexing, sorting, products, normalization, spatial, training, views)
 
 
 def all_cases() -> list[Case]:

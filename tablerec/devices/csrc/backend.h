@@ -125,7 +125,7 @@ inline void check_launch(const char* name) {
 // Runs body(i) for 0 <= i < count.
 template <class F> void launch(const Context& context, const char* name, int64_t count, F body) {
   if (count <= 0) return;
-  count_kernel(name);
+  KernelScope scope(name, context.stream());
 #ifdef TABLEREC_CUDA
   run_threads<<<blocks_for(count), 256, 0, stream_of(context)>>>(count, body);
   check_launch(name);
@@ -137,7 +137,7 @@ template <class F> void launch(const Context& context, const char* name, int64_t
 // Runs body(item, team) for 0 <= item < count; `work` is the length of an item's loop.
 template <class F> void launch_teams(const Context& context, const char* name, int64_t count, int64_t work, F body) {
   if (count <= 0) return;
-  count_kernel(name);
+  KernelScope scope(name, context.stream());
 #ifdef TABLEREC_CUDA
   if (work <= 16) {
     run_lone_members<<<blocks_for(count), 256, 0, stream_of(context)>>>(count, body);

@@ -6,6 +6,7 @@
 #include <map>
 #include <mutex>
 #include <string>
+#include <vector>
 
 #define EXPORT extern "C" __attribute__((visibility("default")))
 
@@ -31,6 +32,50 @@ void count_kernel(const char* name) {
   ++counters().kernels;
   std::lock_guard<std::mutex> lock(kernel_mutex());
   ++kernel_counts()[name];
+}
+
+// ---- the profile
+
+struct Timed {
+  const char* name;
+  void* timer;
+};
+static std::atomic<bool> profiling{false};
+static std::vector<Timed>& timed_launches() {
+  static auto* launches = new std::vector<Timed>;
+  return *launches;
+}
+
+KernelScope::KernelScope(const char* name, void* stream) : name(name), stream(stream) {
+  count_kernel(name);
+  if (profiling) timer = start_timer(stream);
+}
+KernelScope::~KernelScope() {
+  if (!timer) return;
+  stop_timer(timer, stream);
+  std::lock_guard<std::mutex> lock(kernel_mutex());
+  timed_launches().push_back({name, timer});
+}
+
+static std::string& stopped_profile() {
+  static auto* text = new std::string;
+  return *text;
+}
+
+// Takes the launches measured so far; the device is waited for here, and nowhere before.
+static std::string take_profile() {
+  std::lock_guard<std::mutex> lock(kernel_mutex());
+  std::map<std::string, std::pair<uint64_t, double>> by_name;
+  for (auto& launch : timed_launches()) {
+    auto& total = by_name[launch.name];
+    ++total.first;
+    total.second += read_timer_milliseconds(launch.timer);
+  }
+  timed_launches().clear();
+  std::string text;
+  for (auto& entry : by_name)
+    text += entry.first + " " + std::to_string(entry.second.first) + " " + std::to_string(entry.second.second) + "\n";
+  return text;
 }
 
 void count_allocation(size_t bytes) {
@@ -72,17 +117,38 @@ static std::string report() {
   return text;
 }
 
-}  // namespace tablerec
-
-// Writes "name value" lines, cut to `capacity`; returns the length of the whole text.
-EXPORT size_t tablerec_device_report(char* text, size_t capacity) {
-  std::string all = tablerec::report();
+static size_t give(const std::string& all, char* text, size_t capacity) {
   if (capacity) {
     size_t n = all.size() < capacity - 1 ? all.size() : capacity - 1;
     memcpy(text, all.data(), n);
     text[n] = 0;
   }
   return all.size();
+}
+
+}  // namespace tablerec
+
+// These write text, cut to `capacity`, and return the length of the whole.
+// Lines "name value" of all counters.
+EXPORT size_t tablerec_device_report(char* text, size_t capacity) { return tablerec::give(tablerec::report(), text, capacity); }
+// Maker, driver and memory of a device.
+EXPORT size_t tablerec_device_describe(int device, char* text, size_t capacity) {
+  return tablerec::give(tablerec::describe_device(device), text, capacity);
+}
+
+// Starts to time every launch, from nothing.
+EXPORT void tablerec_device_profile_start() {
+  tablerec::take_profile();
+  tablerec::profiling = true;
+}
+// Ends it and waits for the device; the text is read next.
+EXPORT void tablerec_device_profile_stop() {
+  tablerec::profiling = false;
+  tablerec::stopped_profile() = tablerec::take_profile();
+}
+// Lines "name launches milliseconds" of the profile that was stopped last.
+EXPORT size_t tablerec_device_profile_report(char* text, size_t capacity) {
+  return tablerec::give(tablerec::stopped_profile(), text, capacity);
 }
 
 // Sets all to zero but the bytes in use, which are a state and no count.

@@ -3,6 +3,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <string>
 
 namespace tablerec {
 
@@ -17,6 +18,26 @@ Counters& counters();
 
 // One launch; `name` must be a string literal, or live as long.
 void count_kernel(const char* name);
+
+// Counts one launch and, while a profile runs, measures what its scope gives to the stream.
+class KernelScope {
+ public:
+  KernelScope(const char* name, void* stream);
+  ~KernelScope();
+  KernelScope(const KernelScope&) = delete;
+
+ private:
+  const char* name;
+  void *stream, *timer = nullptr;
+};
+
+// By the runtime: a timer of the stream's work. Reading waits for its end and frees it.
+void* start_timer(void* stream);
+void stop_timer(void* timer, void* stream);
+double read_timer_milliseconds(void* timer);
+
+// By the runtime: maker, driver and memory of a device, as text.
+std::string describe_device(int device);
 void count_allocation(size_t bytes);
 void count_free(size_t bytes);
 

@@ -37,7 +37,7 @@ template <int kFloats, class F> __global__ void __launch_bounds__(kTeam) run_til
 // Runs body(item, team, memory) for 0 <= item < count; the team shares kFloats of memory.
 template <int kFloats, class F> void launch_tiles(const Context& context, const char* name, int64_t count, F body) {
   if (count <= 0) return;
-  count_kernel(name);
+  KernelScope scope(name, context.stream());
 #ifdef TABLEREC_CUDA
   run_tiles<kFloats><<<unsigned(std::min<int64_t>(count, 1 << 30)), kTeam, 0, stream_of(context)>>>(count, body);
   check_launch(name);

@@ -90,7 +90,7 @@ template <int N, class F, class... T> __global__ void run_elements(int64_t count
 template <class F, class... T>
 void launch_elements(const Context& context, const char* name, int64_t count, F body, T*... array) {
   if (count <= 0) return;
-  count_kernel(name);
+  KernelScope scope(name, context.stream());
   constexpr int N = neighbours<T...>();
 #ifdef TABLEREC_CUDA
   run_elements<N><<<blocks_for((count + N - 1) / N), 256, 0, stream_of(context)>>>(count, body, array...);
@@ -143,7 +143,7 @@ template <class F, class R, class... T>
 void launch_walk(const Context& context, const char* name, const Walk<sizeof...(T)>& at, F body, R* out, const T*... x) {
   int64_t count = at.count();
   if (count <= 0) return;
-  count_kernel(name);
+  KernelScope scope(name, context.stream());
   constexpr int N = neighbours<R, T...>();
   bool rows = at.rank <= 1 || at.size[at.rank - 1] % N == 0;
 #ifdef TABLEREC_CUDA
@@ -192,7 +192,7 @@ template <int N, class Rule, class Entry, int capacity>
 void launch_table(const Context& context, const char* name, const Rule& rule, const Table<Entry, capacity>& table) {
   int64_t chunks = table.first[table.entries];
   if (!chunks) return;
-  count_kernel(name);
+  KernelScope scope(name, context.stream());
 #ifdef TABLEREC_CUDA
   run_table<N><<<unsigned(std::min<int64_t>(chunks, 1 << 20)), 256, 0, stream_of(context)>>>(chunks, rule, table);
   check_launch(name);

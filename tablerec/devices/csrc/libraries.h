@@ -123,7 +123,7 @@ bool multiply_with_cublas(const Context& context, const char* name, const T* x, 
   bool several = p.batches.rank;
   Matrix<T> a{x, p.x_row, p.x_inner, several ? p.batches.stride[0][0] : 0};
   Matrix<T> b{y, p.y_inner, p.y_column, several ? p.batches.stride[1][0] : 0};
-  count_kernel(name);
+  KernelScope scope(name, context.stream());
   multiply_matrices(context, name, p.batch, p.rows, p.columns, p.inner, a, b, out);
   return true;
 }
@@ -353,7 +353,7 @@ bool convolve_with_libraries(const Context& context, const char* name, Pass pass
              c.out_channels, c.kernel_height, c.kernel_width, c.groups, c.stride_y, c.stride_x, c.dilation_y, c.dilation_x,
              c.top, c.left, c.out_height, c.out_width};
   auto handle = cudnn_handle(context);
-  count_kernel(name);
+  KernelScope scope(name, context.stream());
   auto set_math = [](const Plan& plan, const Way& way) {
     if (!way.by_products) check(cudnn().cudnnSetConvolutionMathType(plan.convolution, math_type<T>(way.math)), "conv2d");
   };

@@ -60,6 +60,8 @@ inline C_Status profiler_collect(C_Profiler, uint64_t, void*) { return C_SUCCESS
     table->async_memory_copy_h2d = host_to_device_async;                      \
     table->async_memory_copy_d2h = device_to_host_async;                      \
     table->async_memory_copy_d2d = device_to_device_async;                    \
+    table->memory_copy_p2p = between_devices;                                 \
+    table->async_memory_copy_p2p = between_devices_async;                     \
     table->get_device_count = count_devices;                                  \
     table->get_device_list = list_devices;                                    \
     table->device_memory_stats = memory_stats;                                \

@@ -169,6 +169,19 @@ COPY(host_to_device, cudaMemcpyHostToDevice)
 COPY(device_to_host, cudaMemcpyDeviceToHost)
 COPY(device_to_device, cudaMemcpyDeviceToDevice)
 #undef COPY
+static C_Status between_devices(const C_Device to_device, const C_Device from_device, void* to, const void* from, size_t bytes) {
+  CHECK_CUDA(cudaMemcpyPeer(to, to_device->id, from, from_device->id, bytes));
+  counters().device_to_device_bytes += bytes;
+  ++counters().device_to_device_copies;
+  return C_SUCCESS;
+}
+static C_Status between_devices_async(const C_Device to_device, const C_Device from_device, C_Stream stream, void* to,
+                                      const void* from, size_t bytes) {
+  CHECK_CUDA(cudaMemcpyPeerAsync(to, to_device->id, from, from_device->id, bytes, cuda(stream)));
+  counters().device_to_device_bytes += bytes;
+  ++counters().device_to_device_copies;
+  return C_SUCCESS;
+}
 
 static C_Status count_devices(size_t* count) {
   int seen = 0;
@@ -200,6 +213,53 @@ static C_Status compute_capability(const C_Device device, size_t* value) {
   CHECK_CUDA(cudaDeviceGetAttribute(&minor, cudaDevAttrComputeCapabilityMinor, device->id));
   *value = major * 10 + minor;
   return C_SUCCESS;
+}
+
+// ---- timers and the description
+
+struct Timer {
+  cudaEvent_t start, stop;
+};
+
+void* start_timer(void* stream) {
+  auto* timer = new Timer;
+  cudaEventCreate(&timer->start);
+  cudaEventCreate(&timer->stop);
+  cudaEventRecord(timer->start, static_cast<cudaStream_t>(stream));
+  return timer;
+}
+void stop_timer(void* timer, void* stream) {
+  cudaEventRecord(static_cast<Timer*>(timer)->stop, static_cast<cudaStream_t>(stream));
+}
+double read_timer_milliseconds(void* address) {
+  auto* timer = static_cast<Timer*>(address);
+  float milliseconds = 0;
+  cudaEventSynchronize(timer->stop);
+  cudaEventElapsedTime(&milliseconds, timer->start, timer->stop);
+  cudaEventDestroy(timer->start);
+  cudaEventDestroy(timer->stop);
+  delete timer;
+  cudaGetLastError();  // a launch that failed reports itself
+  return milliseconds;
+}
+
+std::string describe_device(int device) {
+  cudaDeviceProp properties;
+  int driver = 0, runtime = 0, before = 0;
+  size_t unused = 0, total = 0;
+  cudaGetDevice(&before);
+  cudaDriverGetVersion(&driver);
+  cudaRuntimeGetVersion(&runtime);
+  std::string text;
+  if (cudaGetDeviceProperties(&properties, device) == cudaSuccess && cudaSetDevice(device) == cudaSuccess &&
+      cudaMemGetInfo(&unused, &total) == cudaSuccess) {
+    auto version = [](int number) { return std::to_string(number / 1000) + "." + std::to_string(number % 1000 / 10); };
+    text = std::string(properties.name) + ", driver for CUDA " + version(driver) + ", runtime " + version(runtime) +
+           ", memory " + std::to_string(total >> 20) + " MiB, free " + std::to_string(unused >> 20) + " MiB";
+    cudaSetDevice(before);
+  }
+  cudaGetLastError();
+  return text;
 }
 
 }  // namespace tablerec

@@ -5,11 +5,13 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <map>
 #include <mutex>
+#include <vector>
 
 #include "counters.h"
 #include "runtime.h"
@@ -18,25 +20,40 @@ namespace tablerec {
 
 static constexpr size_t kPage = 4096;
 
-// A first-fit allocator over the arena of one device; neighbours merge when freed.
-struct Arena {
-  size_t capacity = 0;
+// The memory of all devices, mapped twice.
+struct Memory {
+  size_t bytes_each = 0, devices = 0;
   char *device_view = nullptr, *kernel_view = nullptr;
-  std::mutex mutex;
-  std::map<size_t, size_t> free, used;  // offset -> size
 
-  bool open(size_t bytes) {
-    capacity = bytes;
+  bool open(size_t count, size_t bytes) {
+    devices = count, bytes_each = bytes;
+    if (!count) return true;
     int file = memfd_create("tablerec_simulated_device", 0);
-    if (file < 0 || ftruncate(file, bytes)) return false;
-    void* device = mmap(nullptr, bytes, PROT_NONE, MAP_SHARED | MAP_NORESERVE, file, 0);
-    void* kernel = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, file, 0);
+    if (file < 0 || ftruncate(file, count * bytes)) return false;
+    void* device = mmap(nullptr, count * bytes, PROT_NONE, MAP_SHARED | MAP_NORESERVE, file, 0);
+    void* kernel = mmap(nullptr, count * bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, file, 0);
     close(file);
     if (device == MAP_FAILED || kernel == MAP_FAILED) return false;
     device_view = static_cast<char*>(device);
     kernel_view = static_cast<char*>(kernel);
-    free[0] = bytes;
     return true;
+  }
+};
+
+static Memory& memory() {
+  static Memory* only = new Memory;
+  return *only;
+}
+
+// A first-fit allocator over the memory of one device; neighbours merge when freed.
+struct Arena {
+  char* start;
+  size_t bytes_in_use = 0;
+  std::mutex mutex;
+  std::map<size_t, size_t> free, used;  // offset -> size
+
+  explicit Arena(int device) : start(memory().device_view + device * memory().bytes_each) {
+    free[0] = memory().bytes_each;
   }
 
   void* allocate(size_t bytes) {
@@ -49,17 +66,19 @@ struct Arena {
       free.erase(block);
       if (size > bytes) free[offset + bytes] = size - bytes;
       used[offset] = bytes;
+      bytes_in_use += bytes;
       count_allocation(bytes);
-      return device_view + offset;
+      return start + offset;
     }
     return nullptr;
   }
 
   bool release(void* address) {
     std::lock_guard<std::mutex> lock(mutex);
-    auto block = used.find(static_cast<char*>(address) - device_view);
+    auto block = used.find(static_cast<char*>(address) - start);
     if (block == used.end()) return false;
     count_free(block->second);
+    bytes_in_use -= block->second;
     auto [here, fresh] = free.insert(*block);
     used.erase(block);
     auto next = std::next(here);
@@ -77,27 +96,34 @@ struct Arena {
   }
 };
 
-static Arena& arena() {
-  static Arena* only = new Arena;
-  return *only;
+static std::vector<Arena*>& arenas() {
+  static auto* all = new std::vector<Arena*>;
+  return *all;
 }
+static Arena& arena(const C_Device device) { return *arenas().at(device->id); }
 
-ptrdiff_t kernel_view_offset() { return arena().kernel_view - arena().device_view; }
+ptrdiff_t kernel_view_offset() { return memory().kernel_view - memory().device_view; }
 
 static void* to_kernel_view(const void* address) {
   auto* at = static_cast<const char*>(address);
-  if (at >= arena().device_view && at < arena().device_view + arena().capacity)
-    return arena().kernel_view + (at - arena().device_view);
+  if (at >= memory().device_view && at < memory().device_view + memory().devices * memory().bytes_each)
+    return memory().kernel_view + (at - memory().device_view);
   fprintf(stderr, "%s: a copy was asked to take the host address %p as device memory\n", device_name(), address);
   abort();
+}
+
+static size_t from_environment(const char* name, size_t otherwise) {
+  const char* wanted = getenv(name);
+  return wanted && *wanted ? strtoull(wanted, nullptr, 10) : otherwise;
 }
 
 static thread_local int current_device = 0;
 
 static C_Status initialize() {
-  const char* wanted = getenv("TABLEREC_SIMULATED_MEGABYTES");
-  size_t megabytes = wanted ? strtoull(wanted, nullptr, 10) : 8192;
-  return arena().open(megabytes << 20) ? C_SUCCESS : C_ERROR;
+  size_t devices = from_environment("TABLEREC_SIMULATED_DEVICES", 1);
+  if (!memory().open(devices, from_environment("TABLEREC_SIMULATED_MEGABYTES", 8192) << 20)) return C_ERROR;
+  for (size_t device = 0; device < devices; ++device) arenas().push_back(new Arena(device));
+  return C_SUCCESS;
 }
 static C_Status finalize() { return C_SUCCESS; }
 static C_Status set_device(const C_Device device) {
@@ -148,12 +174,12 @@ static C_Status synchronize_event(const C_Device, C_Event) {
 }
 static C_Status wait_event(const C_Device, C_Stream, C_Event) { return C_SUCCESS; }
 
-static C_Status allocate(const C_Device, void** address, size_t bytes) {
-  *address = arena().allocate(bytes);
+static C_Status allocate(const C_Device device, void** address, size_t bytes) {
+  *address = arena(device).allocate(bytes);
   return C_SUCCESS;  // Paddle takes null as out of memory: it frees idle chunks, tries again, and says so
 }
-static C_Status release(const C_Device, void* address, size_t) {
-  return arena().release(address) ? C_SUCCESS : C_ERROR;
+static C_Status release(const C_Device device, void* address, size_t) {
+  return arena(device).release(address) ? C_SUCCESS : C_ERROR;
 }
 static C_Status allocate_host(const C_Device, void** address, size_t bytes) {
   *address = malloc(bytes ? bytes : 1);
@@ -194,17 +220,26 @@ static C_Status device_to_host_async(const C_Device d, C_Stream, void* to, const
 static C_Status device_to_device_async(const C_Device d, C_Stream, void* to, const void* from, size_t bytes) {
   return device_to_device(d, to, from, bytes);
 }
+static C_Status between_devices(const C_Device, const C_Device from_device, void* to, const void* from, size_t bytes) {
+  return device_to_device(from_device, to, from, bytes);
+}
+static C_Status between_devices_async(const C_Device, const C_Device from_device, C_Stream, void* to, const void* from,
+                                      size_t bytes) {
+  return device_to_device(from_device, to, from, bytes);
+}
 static C_Status count_devices(size_t* count) {
-  *count = 1;
+  *count = from_environment("TABLEREC_SIMULATED_DEVICES", 1);
   return C_SUCCESS;
 }
 static C_Status list_devices(size_t* ids) {
-  ids[0] = 0;
+  size_t count = 0;
+  count_devices(&count);
+  for (size_t device = 0; device < count; ++device) ids[device] = device;
   return C_SUCCESS;
 }
-static C_Status memory_stats(const C_Device, size_t* total, size_t* unused) {
-  *total = arena().capacity;
-  *unused = arena().capacity - counters().bytes_in_use;
+static C_Status memory_stats(const C_Device device, size_t* total, size_t* unused) {
+  *total = memory().bytes_each;
+  *unused = memory().bytes_each - arena(device).bytes_in_use;
   return C_SUCCESS;
 }
 static C_Status min_chunk(const C_Device, size_t* bytes) {
@@ -214,6 +249,28 @@ static C_Status min_chunk(const C_Device, size_t* bytes) {
 static C_Status compute_capability(const C_Device, size_t* value) {
   *value = 0;
   return C_SUCCESS;
+}
+
+// ---- timers and the description
+
+using Clock = std::chrono::steady_clock;
+struct Timer {
+  Clock::time_point start, stop;
+};
+
+void* start_timer(void*) { return new Timer{Clock::now(), {}}; }
+void stop_timer(void* timer, void*) { static_cast<Timer*>(timer)->stop = Clock::now(); }
+double read_timer_milliseconds(void* address) {
+  auto* timer = static_cast<Timer*>(address);
+  double milliseconds = std::chrono::duration<double, std::milli>(timer->stop - timer->start).count();
+  delete timer;
+  return milliseconds;
+}
+
+std::string describe_device(int device) {
+  if (device < 0 || size_t(device) >= arenas().size()) return "";
+  size_t total = memory().bytes_each, unused = total - arenas()[device]->bytes_in_use;
+  return "simulated, no driver, memory " + std::to_string(total >> 20) + " MiB, free " + std::to_string(unused >> 20) + " MiB";
 }
 
 }  // namespace tablerec

@@ -21,7 +21,7 @@ template <class K> struct Pairs {
 
 // Sorts pairs by the lowest `bits` of the keys, stably; gives the sorted places.
 template <class K> int* sort_pairs(const Context& context, const char* name, Pairs<K>& pairs, int64_t count, int bits) {
-  count_kernel(name);
+  KernelScope scope(name, context.stream());
   K* keys = pairs.keys.data;
   int* places = pairs.places.data;
 #ifdef TABLEREC_CUDA

@@ -193,9 +193,9 @@ answer([after_add, plugin.counters(), plugin.kernels()])
 
 def test_memory_is_given_back(library: Path) -> None:
     code = """
-from tablerec.devices.parity import _detector
+from tablerec.devices.networks import small_detector
 import gc
-net = _detector(paddle, 1)
+net = small_detector(1)
 rounds = []
 for _ in range(6):
     loss = net(paddle.ones([2, 3, 32, 32]))[0].sum()

@@ -158,6 +158,6 @@ def _reason(code: int, errors: str) -> str:
     """Say in a line why a process ended: by a signal, or with an error of Paddle or Python."""
     if code < 0:
         return f"killed by {signal.Signals(-code).name}"
-    lines = [line.strip() for line in errors.splitlines() if line.strip()]
+    lines = [line.strip() for line in errors.splitlines()]
     causes = [line for line in lines if re.match(r"\(\w+\) |\w*Error\b|[\w.]+Error: ", line)]
-    return (causes or lines or [f"ended with code {code}"])[-1]
+    return causes[-1] if causes else f"ended with code {code}"

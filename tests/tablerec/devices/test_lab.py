@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import os
+import re
 import shutil
 from pathlib import Path
 
@@ -91,10 +92,31 @@ def test_code_that_ends_early_says_why(empty: Path) -> None:
 
 @needs_paddle
 @needs_compiler
-@pytest.mark.parametrize("function", ["get_device_count", "record_event"])
+@pytest.mark.parametrize("function", sorted(REQUIRED))
 def test_paddle_refuses_a_runtime_without_a_required_function(function: str, tmp_path: Path) -> None:
     ran = lab.run(THERE_AND_BACK, leave_out(function, tmp_path))
     assert "did not take the plugin" in ran.error
+
+
+def test_the_guide_names_the_required_functions() -> None:
+    guide = (lab.LAB.parent / "PORTING.md").read_text(encoding="utf-8")
+    sentence = guide.split("found by leaving each out:")[1].split(".")[0]
+    assert set(re.findall(r"`(\w+)`", sentence)) == REQUIRED
+
+
+@needs_paddle
+@needs_compiler
+def test_flags_set_after_import_do_nothing_and_the_black_list_does() -> None:
+    code = """
+import os
+os.environ["FLAGS_use_stride_kernel"] = "0"
+os.environ["CUSTOM_DEVICE_BLACK_LIST"] = "relu"
+values = paddle.nn.functional.relu(paddle.to_tensor([1.0, -2.0])).tolist()
+answer([paddle.get_flags(["FLAGS_use_stride_kernel"])["FLAGS_use_stride_kernel"], values])
+"""
+    ran = lab.run(code, lab.build(), fallback=True)
+    assert ran.answer == [True, [1.0, 0.0]] and "relu" not in ran.kernels
+    assert lab.run(code, lab.build()).kernels == {"relu": 1}  # nor does the list, without the fallback
 
 
 @needs_paddle

@@ -45,7 +45,11 @@ class _Toolchain:
 
 
 def build_plugin(
-    kind: str = "simulated", folder: str | Path | None = None, jobs: int | None = None, architecture: str = "sm_90"
+    kind: str = "simulated",
+    folder: str | Path | None = None,
+    jobs: int | None = None,
+    architecture: str = "sm_90",
+    sources: Sequence[str | Path] | None = None,
 ) -> Path:
     """Compile the plugin, unless the same sources were compiled before.
 
@@ -57,6 +61,7 @@ def build_plugin(
         folder: Where compiled files are kept; by default ``tablerec/devices`` in the user's cache.
         jobs: Compilers at a time; by default one for each processor.
         architecture: What nvcc compiles for; ``sm_90`` is an H100.
+        sources: Files to compile in place of the plugin's own, which may include the plugin's headers.
 
     Returns:
         The shared library, alone in its folder as Paddle wants it.
@@ -64,7 +69,7 @@ def build_plugin(
     Raises:
         MissingDependencyError: The compiler, Paddle, or a header is missing.
         PluginBuildError: The compiler failed; the message holds its first error.
-        SettingsError: The kind is unknown.
+        SettingsError: The kind is unknown, or a source is missing.
 
     >>> build_plugin("tpu")
     Traceback (most recent call last):
@@ -72,15 +77,16 @@ def build_plugin(
     """
     if kind not in KINDS:
         raise SettingsError(f"plugin kind {kind!r} is unknown: choose {' or '.join(KINDS)}")
+    files = _source_files(kind, sources)
     paddle = paddle_folder()
     tools = _gcc(paddle) if kind == "simulated" else _nvcc(paddle, architecture)
     cache = Path(folder) if folder else _cache_folder()
-    sources = {path.name: path.read_bytes() for path in sorted(SOURCES.iterdir()) if path.stem != _other_runtime(kind)}
+    texts = {path.name: path.read_bytes() for path in files}
     # The version travels in the file: the layout of Paddle's classes is not stable between versions.
-    sources["version.cc"] = _VERSION_SOURCE.format(paddle_version(paddle)).encode()
+    texts["version.cc"] = _VERSION_SOURCE.format(paddle_version(paddle)).encode()
     objects = {
-        name: cache / "objects" / f"{name}-{_key(name, sources, tools)[:20].decode()}.o"
-        for name in sources
+        name: cache / "objects" / f"{name}-{_key(name, texts, tools)[:20].decode()}.o"
+        for name in texts
         if name.endswith(".cc")
     }
     digest = _digest([path.name.encode() for path in objects.values()])[:12].decode()
@@ -89,7 +95,7 @@ def build_plugin(
         return library
     with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(jobs or os.cpu_count()) as pool:
         # What is compiled is what was hashed, also where the sources change meanwhile.
-        for name, text in sources.items():
+        for name, text in texts.items():
             (Path(folder) / name).write_bytes(text)
         missing = [name for name, made in objects.items() if not made.is_file()]
         list(pool.map(lambda name: _write(objects[name], partial(_compile, tools, Path(folder) / name)), missing))
@@ -136,8 +142,16 @@ def nvidia_folders(part: str) -> list[Path]:
     return [folder for root in roots for folder in sorted(root.glob(f"*/{part}"))]
 
 
-def _other_runtime(kind: str) -> str:
-    return "runtime_cuda" if kind == "simulated" else "runtime_simulated"
+def _source_files(kind: str, sources: Sequence[str | Path] | None) -> list[Path]:
+    """Return the plugin's headers, and the sources to compile."""
+    if sources is None:
+        other_runtime = "runtime_cuda" if kind == "simulated" else "runtime_simulated"
+        return [path for path in sorted(SOURCES.iterdir()) if path.stem != other_runtime]
+    paths = [Path(path) for path in sources]
+    for path in paths:
+        if path.suffix != ".cc" or not path.is_file():
+            raise SettingsError(f"{path} cannot be compiled: name C++ files that end in .cc")
+    return sorted([*SOURCES.glob("*.h"), *paths])
 
 
 def _cache_folder() -> Path:
@@ -145,15 +159,15 @@ def _cache_folder() -> Path:
     return Path(root) / "tablerec" / "devices"
 
 
-def _key(name: str, sources: dict[str, bytes], tools: _Toolchain) -> bytes:
+def _key(name: str, texts: dict[str, bytes], tools: _Toolchain) -> bytes:
     """Digest what decides an object file: the compiler, a source, and the headers that it includes."""
     pending, included = [name], dict.fromkeys([name])
     while pending:
-        for header in re.findall(rb'^#include "([a-z_]+\.h)"', sources[pending.pop()], re.MULTILINE):
-            if header.decode() not in included:
+        for header in re.findall(rb'^#include "([a-z_]+\.h)"', texts[pending.pop()], re.MULTILINE):
+            if header.decode() not in included and header.decode() in texts:
                 included[header.decode()] = None
                 pending.append(header.decode())
-    return _digest([repr(tools).encode(), *(sources[part] for part in sorted(included))])
+    return _digest([repr(tools).encode(), *(texts[part] for part in sorted(included))])
 
 
 def _digest(parts: Sequence[bytes]) -> bytes:

@@ -94,3 +94,24 @@ def test_a_changed_source_is_compiled_alone(fake_paddle: Path, tmp_path: Path, m
     assert build.build_plugin(folder=tmp_path / "cache", jobs=1) != first
     compiled = [line for line in calls.read_text(encoding="utf-8").splitlines() if " -c " in line]
     assert len(compiled) == 1 and "a.cc" in compiled[0]
+
+
+@pytest.mark.skipif(os.name != "posix", reason="the compiler is a shell script")
+def test_given_sources_are_compiled_in_place_of_the_plugins(
+    fake_paddle: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source = tmp_path / "mine.cc"
+    source.write_text('#include "counters.h"\n#include "unknown.h"\n', encoding="utf-8")
+    calls = fake_compiler(tmp_path, monkeypatch, 'echo made > "$OUT"')
+    first = build.build_plugin(folder=tmp_path / "cache", jobs=1, sources=[source])
+    compiled = [line for line in calls.read_text(encoding="utf-8").splitlines() if " -c " in line]
+    assert len(compiled) == 1 and "mine.cc" in compiled[0]
+    source.write_text("changed", encoding="utf-8")
+    assert build.build_plugin(folder=tmp_path / "cache", jobs=1, sources=[source]) != first
+
+
+@pytest.mark.parametrize("name", ["none.cc", "kernel.cu"])
+def test_sources_that_cannot_be_compiled(name: str, tmp_path: Path) -> None:
+    (tmp_path / "kernel.cu").touch()
+    with pytest.raises(SettingsError, match=f"{name} cannot be compiled: name C\\+\\+ files"):
+        build.build_plugin(sources=[tmp_path / name])

@@ -7,6 +7,7 @@ There is a module for each file of kernels.
 from __future__ import annotations
 
 from tablerec.devices.cases import (
+    creation,
     elementwise,
     indexing,
     movement,
@@ -18,7 +19,7 @@ from tablerec.devices.cases import (
 )
 from tablerec.devices.cases.case import Case
 
-_PARTS = (elementwise, reduction, movement, indexing, products, normalization, spatial, training)
+_PARTS = (elementwise, reduction, movement, creation, indexing, products, normalization, spatial, training)
 
 
 def all_cases() -> list[Case]:

@@ -22,29 +22,20 @@ void FullLike(const X& context, const Tensor&, const phi::Scalar& value, phi::Da
 inline void only_the_shape_of_the_first(phi::Kernel* kernel) { kernel->InputAt(0).SetBackend(phi::Backend::ALL_BACKEND); }
 REGISTER_AMENDED(full_like, FullLike, kAll + kHalves, only_the_shape_of_the_first)
 
-template <class T> void arange(const Context& context, const char* name, Compute<T> first, Compute<T> last, Compute<T> by, Tensor* out) {
+template <class T, class X>
+void Arange(const X& context, const Tensor& start, const Tensor& end, const Tensor& step, Tensor* out) {
   using C = Compute<T>;
-  REQUIRE(by != C(0), "%s with a step of zero", name);
+  C first = C(start.data<T>()[0]), last = C(end.data<T>()[0]), by = C(step.data<T>()[0]);
+  REQUIRE(by != C(0), "arange with a step of zero");
   int64_t count = std::max<int64_t>(0, int64_t(std::ceil((double(last) - double(first)) / double(by))));
   out->Resize(phi::make_ddim({count}));
   auto r = write<T>(context, out);
-  launch(context, name, count, DEVICE(int64_t i) { r[i] = T(first + C(i) * by); });
-}
-template <class T, class X>
-void ArangeTensor(const X& context, const Tensor& start, const Tensor& end, const Tensor& step, Tensor* out) {
-  using C = Compute<T>;
-  arange<T>(context, "arange_tensor", C(start.data<T>()[0]), C(end.data<T>()[0]), C(step.data<T>()[0]), out);
-}
-template <class T, class X>
-void Arange(const X& context, const phi::Scalar& start, const phi::Scalar& end, const phi::Scalar& step, Tensor* out) {
-  using C = Compute<T>;
-  arange<T>(context, "arange", start.to<C>(), end.to<C>(), step.to<C>(), out);
+  launch(context, "arange_tensor", count, DEVICE(int64_t i) { r[i] = T(first + C(i) * by); });
 }
 inline void takes_bounds_on_the_host(phi::Kernel* kernel) {
   for (int k = 0; k < 3; ++k) kernel->InputAt(k).SetBackend(phi::Backend::CPU);
 }
-REGISTER_AMENDED(arange_tensor, ArangeTensor, kNumbers + kHalves, takes_bounds_on_the_host)
-REGISTER(arange, Arange, kNumbers + kHalves)
+REGISTER_AMENDED(arange_tensor, Arange, kNumbers + kHalves, takes_bounds_on_the_host)
 
 template <class T, class X>
 void Linspace(const X& context, const Tensor& start, const Tensor& stop, const Tensor& number, phi::DataType, Tensor* out) {
@@ -61,7 +52,9 @@ void Linspace(const X& context, const Tensor& start, const Tensor& stop, const T
 REGISTER_AMENDED(linspace, Linspace, kNumbers + kHalves, takes_bounds_on_the_host)
 
 // Numbers that are known on the host.
-template <class T> void upload(const Context& context, const std::vector<T>& values, const phi::DDim& dims, Tensor* out) {
+template <class T>
+void upload(const Context& context, const char* name, const std::vector<T>& values, const phi::DDim& dims, Tensor* out) {
+  count_kernel(name);
   Tensor host;
   host.Resize(dims);
   T* to = context.template HostAlloc<T>(&host);
@@ -74,7 +67,7 @@ void AssignValue(const X& context, const std::vector<int>& shape, phi::DataType,
   for (auto& value : values) numbers.push_back(value.to<T>());
   auto dims = phi::make_ddim(shape);
   REQUIRE(phi::product(dims) == int64_t(numbers.size()), "assign_value: %d values for %d elements", int(numbers.size()), int(phi::product(dims)));
-  if (numbers.size() > 1) return upload<T>(context, numbers, dims, out);
+  if (numbers.size() > 1) return upload<T>(context, "assign_value", numbers, dims, out);
   out->Resize(dims);
   auto r = write<T>(context, out);
   if (!numbers.empty()) fill_elements(context, "assign_value", 1, bits_of(T(numbers[0])), bits(r));
@@ -182,7 +175,7 @@ template <class T, class X> void Randperm(const X& context, int count, phi::Data
   for (int k = 0; k < count; ++k) order.push_back(T(k));
   uint64_t seed = seed_of(context, 0);
   for (int k = count - 1; k > 0; --k) std::swap(order[k], order[int64_t(uniform_number(seed, k) * (k + 1))]);
-  upload<T>(context, order, phi::make_ddim({count}), out);
+  upload<T>(context, "randperm", order, phi::make_ddim({count}), out);
 }
 REGISTER(uniform, Uniform, kFloats + kHalves)
 REGISTER(gaussian, Gaussian, kFloats + kHalves)

@@ -185,13 +185,13 @@ void LabelSmooth(const X& context, const Tensor& label, const OptionalTensor& pr
   auto r = write<T>(context, out);
   int64_t classes = label.dims().size() ? label.dims()[label.dims().size() - 1] : 1;
   launch(context, "label_smooth", label.numel(), DEVICE(int64_t i) {
-    r[i] = T((1 - C(epsilon)) * C(a[i]) + C(epsilon) * (p ? C(p[i % classes]) : 1 / C(classes)));
+    r[i] = T(C(1 - epsilon) * C(a[i]) + (p ? C(epsilon) * C(p[i % classes]) : C(epsilon / classes)));
   });
 }
 template <class T, class X> void LabelSmoothGrad(const X& context, const Tensor& dout, float epsilon, Tensor* dlabel) {
   using C = Compute<T>;
   auto r = write<T>(context, dlabel);
-  launch_elements(context, "label_smooth_grad", dout.numel(), DEVICE(T& y, T g) { y = T((1 - C(epsilon)) * C(g)); }, r,
+  launch_elements(context, "label_smooth_grad", dout.numel(), DEVICE(T& y, T g) { y = T(C(1 - epsilon) * C(g)); }, r,
                   read<T>(dout));
 }
 REGISTER(label_smooth, LabelSmooth, kReal)

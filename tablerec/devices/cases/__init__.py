@@ -7,6 +7,7 @@ There is a module for each file of kernels.
 from __future__ import annotations
 
 from tablerec.devices.cases import (
+    creation,
     elementwise,
     indexing,
     movement,
@@ -20,7 +21,19 @@ from tablerec.devices.cases import (
 )
 from tablerec.devices.cases.case import Case
 
-_PARTS = (elementwise, reduction, movement, indexing, sorting, products, normalization, spatial, training, views)
+_PARTS = (
+    elementwise,
+    reduction,
+    movement,
+    creation,
+    indexing,
+    sorting,
+    products,
+    normalization,
+    spatial,
+    training,
+    views,
+)
 
 
 def all_cases() -> list[Case]:

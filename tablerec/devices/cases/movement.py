@@ -1,10 +1,10 @@
-"""Operators that create, copy and rearrange elements."""
+"""Operators that copy and rearrange elements."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tablerec.devices.cases.case import BOOL, FLOATS, HALVES, NUMBERS, Case, n
+from tablerec.devices.cases.case import BOOL, FLOATS, HALVES, NUMBERS, Call, Case, n
 
 
 def cases() -> Iterator[Case]:
@@ -34,10 +34,50 @@ def cases() -> Iterator[Case]:
     yield Case("tile", ("tile",), lambda p, x: p.tile(x, [2, 1, 3]), (n(2, 3),), every)
     yield Case("flip", ("flip",), lambda p, x: p.flip(x, [0, 2]), (n(2, 3, 4),), every)
     yield Case("meshgrid", ("meshgrid",), lambda p, x, y: p.meshgrid(x, y), (n(3), n(4)), NUMBERS + HALVES)
-    yield Case("full", ("full",), lambda p, x: p.full([2, 3], 2, x.dtype), (n(1),), every)
-    yield Case("full_like", ("full_like",), lambda p, x: p.full_like(x, 1), (n(2, 3),), every)
-    yield Case("full_like empty", ("full_like",), lambda p, x: p.full_like(x, 1), (n(2, 0, 3),), every)
     yield Case("assign", ("assign",), lambda p, x: p.assign(x), (n(2, 3),), every)
-    yield Case("arange", ("arange_tensor",), lambda p, x: p.arange(1, 9, 3, x.dtype), (n(1),), NUMBERS + HALVES)
     pad = lambda p, x: p.nn.functional.pad(x, [1, 2, 0, 3], value=1.5)  # noqa: E731
     yield Case("pad3d", ("pad3d", "pad3d_grad"), pad, (n(2, 3, 4, 5),), real, True)
+    yield Case("pad3d half", ("pad3d",), pad, (n(2, 3, 4, 8),), HALVES)
+    yield from _wide()
+    yield from _moved()
+
+
+def _wide() -> Iterator[Case]:
+    """Yield rows whose elements are moved sixteen bytes at a time."""
+    real = FLOATS + HALVES
+    concat: Call = lambda p, x, y: p.concat([x, y], 1)  # noqa: E731
+    yield Case("concat wide", ("concat", "concat_grad"), concat, (n(3, 8, 4), n(3, 16, 4)), real, True)
+    yield Case("split wide", ("split",), lambda p, x: p.split(x, [8, 24], 1), (n(3, 32),), real)
+    yield Case("expand wide", ("expand",), lambda p, x: p.expand(x, [3, 5, 16]), (n(5, 16),), real)
+    inner: Call = lambda p, x: p.transpose(x, [1, 0, 2]).contiguous()  # noqa: E731
+    yield Case("contiguous rows", ("contiguous",), inner, (n(5, 4, 16),), real)
+    offset: Call = lambda p, x: x[1:, 3:19].contiguous()  # noqa: E731
+    yield Case("contiguous unaligned", ("contiguous",), offset, (n(5, 24),), real)
+
+
+def _moved() -> Iterator[Case]:
+    every = NUMBERS + HALVES + BOOL
+    real = FLOATS + HALVES
+    expand_as: Call = lambda p, x, y: x.expand_as(y)  # noqa: E731
+    yield Case("expand_as", ("expand_as", "expand_as_grad"), expand_as, (n(3, 1), n(2, 3, 4)), real, True, half_tolerance=2)
+    tile: Call = lambda p, x: p.tile(x, [2, 1, 3])  # noqa: E731
+    yield Case("tile_grad", ("tile", "tile_grad"), tile, (n(2, 4),), real, True, half_tolerance=2)
+    for axis in (0, -1):
+        repeat: Call = lambda p, x, axis=axis: p.repeat_interleave(x, 3, axis)  # noqa: E731
+        reached = ("repeat_interleave", "repeat_interleave_grad")
+        yield Case(f"repeat_interleave {axis}", reached, repeat, (n(4, 5),), real, True, half_tolerance=2)
+    shuffle: Call = lambda p, x: p.nn.functional.pixel_shuffle(x, 2)  # noqa: E731
+    yield Case("pixel_shuffle", ("pixel_shuffle", "pixel_shuffle_grad"), shuffle, (n(2, 8, 3, 4),), real, True)
+    for shifts, axes in (([1], [0]), ([-1, 2], [0, 2]), ([5], None)):
+        roll: Call = lambda p, x, shifts=shifts, axes=axes: p.roll(x, shifts, axes)  # noqa: E731
+        yield Case(f"roll {shifts} {axes}", ("roll", "roll_grad"), roll, (n(3, 4, 5),), real, True)
+    for name in ("tril", "triu"):
+        for diagonal in (-1, 0, 2):
+            triangle: Call = lambda p, x, name=name, diagonal=diagonal: getattr(p, name)(x, diagonal)  # noqa: E731
+            yield Case(f"{name} {diagonal}", (name, f"{name}_grad"), triangle, (n(2, 4, 5),), real, True)
+        yield Case(f"{name} any", (name,), lambda p, x, name=name: getattr(p, name)(x), (n(4, 5),), every)
+    fill: Call = lambda p, x, mask: p.masked_fill(x, mask, 0.5)  # noqa: E731
+    masked = n(3, 4), n(4, dtype="bool")
+    yield Case("masked_fill", ("masked_fill", "masked_fill_grad"), fill, masked, real, True)
+    pad: Call = lambda p, x: p.nn.functional.pad(x, [1, 2, 0, 3], value=1.5)  # noqa: E731
+    yield Case("pad", ("pad", "pad_grad"), pad, (n(3, 4),), real, True)

@@ -89,6 +89,20 @@ COMPARE(logical_and, LogicalAnd, kAll + kHalves, bool(a) && bool(b))
 COMPARE(logical_or, LogicalOr, kAll + kHalves, bool(a) || bool(b))
 COMPARE(logical_xor, LogicalXor, kAll + kHalves, bool(a) != bool(b))
 
+template <class T, class X>
+void IsClose(const X& context, const Tensor& x, const Tensor& y, const phi::Scalar& relative, const phi::Scalar& absolute,
+             bool equal_nan, Tensor* out) {
+  double by = relative.to<double>(), within = absolute.to<double>();
+  auto r = write<bool>(context, out);
+  auto to = out->dims();
+  auto at = walk(to, broadcast_strides(x.dims(), to), broadcast_strides(y.dims(), to));
+  launch_walk(context, "isclose", at, DEVICE(T u, T v) {
+    double a = double(Compute<T>(u)), b = double(Compute<T>(v)), far = a < b ? b - a : a - b;
+    return a == b || far <= within + by * (b < 0 ? -b : b) || (equal_nan && a != a && b != b);
+  }, r, read<T>(x), read<T>(y));
+}
+REGISTER_AMENDED(isclose, IsClose, kNumbers + kHalves, gives_bool)
+
 // Some gradients do not need an operand, and Paddle does not keep it.
 template <class T> const T* read_kept(const Tensor& x) { return x.initialized() ? read<T>(x) : nullptr; }
 
@@ -227,6 +241,7 @@ UNARY(sin, Sin, kFloats + kHalves, sin(a))
 UNARY(cos, Cos, kFloats + kHalves, cos(a))
 UNARY(atan, Atan, kFloats + kHalves, atan(a))
 UNARY(erf, Erf, kFloats + kHalves, erf(a))
+UNARY(trunc, Trunc, kFloats + kHalves, trunc(a))
 UNARY(floor, Floor, kFloats + kHalves, floor(a))
 UNARY(ceil, Ceil, kFloats + kHalves, ceil(a))
 UNARY(sign, Sign, kNumbers + kHalves, C(a > 0) - C(a < 0))
@@ -316,6 +331,7 @@ template <class T> void zeros(const Context& context, const char* name, Tensor* 
 FLAT_GRADIENT(floor_grad, FloorGrad)
 FLAT_GRADIENT(ceil_grad, CeilGrad)
 FLAT_GRADIENT(round_grad, RoundGrad)
+FLAT_GRADIENT(trunc_grad, TruncGrad)
 
 template <class T, class X>
 void SiluGrad(const X& context, const Tensor& x, const Tensor&, const Tensor& dout, Tensor* dx) {

@@ -1,4 +1,4 @@
-// Operators that create, copy and rearrange elements.
+// Operators that copy and rearrange elements.
 #include "elements.h"
 #include "reduce.h"
 #include "register.h"
@@ -43,76 +43,11 @@ template <class T, class X> void Fill(const X& context, const Tensor&, const phi
 }
 REGISTER(fill, Fill, kAll + kHalves)
 
-// ---- creation
-
 template <class T, class X> void Assign(const X& context, const Tensor& x, Tensor* out) {
   auto r = write<T>(context, out);
   copy_elements(context, "assign", x.numel(), bits(read<T>(x)), bits(r));
 }
 REGISTER(assign, Assign, kAll + kHalves)
-
-template <class T, class X>
-void Full(const X& context, const phi::IntArray& shape, const phi::Scalar& value, phi::DataType, Tensor* out) {
-  out->Resize(phi::make_ddim(shape.GetData()));
-  auto r = write<T>(context, out);
-  fill_elements(context, "full", out->numel(), bits_of(value.to<T>()), bits(r));
-}
-REGISTER(full, Full, kAll + kHalves)
-
-template <class T, class X>
-void FullLike(const X& context, const Tensor&, const phi::Scalar& value, phi::DataType, Tensor* out) {
-  auto r = write<T>(context, out);
-  fill_elements(context, "full_like", out->numel(), bits_of(value.to<T>()), bits(r));
-}
-inline void only_the_shape_of_the_first(phi::Kernel* kernel) { kernel->InputAt(0).SetBackend(phi::Backend::ALL_BACKEND); }
-REGISTER_AMENDED(full_like, FullLike, kAll + kHalves, only_the_shape_of_the_first)
-
-template <class T, class X>
-void Arange(const X& context, const Tensor& start, const Tensor& end, const Tensor& step, Tensor* out) {
-  using C = Compute<T>;
-  C first = C(start.data<T>()[0]), last = C(end.data<T>()[0]), by = C(step.data<T>()[0]);
-  REQUIRE(by != C(0), "arange with a step of zero");
-  int64_t count = std::max<int64_t>(0, int64_t(std::ceil((double(last) - double(first)) / double(by))));
-  out->Resize(phi::make_ddim({count}));
-  auto r = write<T>(context, out);
-  launch(context, "arange_tensor", count, DEVICE(int64_t i) { r[i] = T(first + C(i) * by); });
-}
-inline void takes_bounds_on_the_host(phi::Kernel* kernel) {
-  for (int k = 0; k < 3; ++k) kernel->InputAt(k).SetBackend(phi::Backend::CPU);
-}
-REGISTER_AMENDED(arange_tensor, Arange, kNumbers + kHalves, takes_bounds_on_the_host)
-
-// The i-th number of a stream of uniform numbers in (0, 1) (SplitMix64: Steele, Lea and Flood, 2014).
-HOST_DEVICE inline double uniform_number(uint64_t seed, uint64_t i) {
-  uint64_t z = seed + (i + 1) * 0x9E3779B97F4A7C15ull;
-  z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9ull;
-  z = (z ^ (z >> 27)) * 0x94D049BB133111EBull;
-  z ^= z >> 31;
-  return (double(z >> 11) + 0.5) / 9007199254740992.0;
-}
-inline uint64_t seed_of(const Context& context, int seed) { return seed ? seed : context.GetGenerator()->Random64(); }
-
-template <class T, class X>
-void Uniform(const X& context, const phi::IntArray& shape, phi::DataType, const phi::Scalar& least, const phi::Scalar& most,
-             int given_seed, Tensor* out) {
-  out->Resize(phi::make_ddim(shape.GetData()));
-  auto r = write<T>(context, out);
-  double low = least.to<double>(), high = most.to<double>();
-  uint64_t seed = seed_of(context, given_seed);
-  launch(context, "uniform", out->numel(), DEVICE(int64_t i) { r[i] = T(low + (high - low) * uniform_number(seed, i)); });
-}
-template <class T, class X>
-void Gaussian(const X& context, const phi::IntArray& shape, float mean, float std, int given_seed, phi::DataType, Tensor* out) {
-  out->Resize(phi::make_ddim(shape.GetData()));
-  auto r = write<T>(context, out);
-  uint64_t seed = seed_of(context, given_seed);
-  launch(context, "gaussian", out->numel(), DEVICE(int64_t i) {  // Box and Muller's transform
-    double radius = sqrt(-2 * log(uniform_number(seed, 2 * i)));
-    r[i] = T(mean + std * radius * cos(6.283185307179586 * uniform_number(seed, 2 * i + 1)));
-  });
-}
-REGISTER(uniform, Uniform, kFloats + kHalves)
-REGISTER(gaussian, Gaussian, kFloats + kHalves)
 
 // ---- rearrangement
 
@@ -228,15 +163,26 @@ template <class T, class X> void StackGrad(const X& context, const Tensor& dout,
 REGISTER(stack, Stack, kAll + kHalves)
 REGISTER(stack_grad, StackGrad, kFloats + kHalves)
 
-template <class T, class X> void Expand(const X& context, const Tensor& x, const phi::IntArray& shape, Tensor* out) {
-  auto dims = shape.GetData();
+template <class T>
+void expand(const Context& context, const char* name, const Tensor& x, std::vector<int64_t> dims, Tensor* out) {
   int missing = int(dims.size()) - x.dims().size();
   for (size_t k = 0; k < dims.size(); ++k)
     if (dims[k] == -1) dims[k] = int(k) < missing ? 1 : x.dims()[k - missing];
   out->Resize(phi::make_ddim(dims));
   auto at = walk(out->dims(), broadcast_strides(x.dims(), out->dims()));
   auto r = write<T>(context, out);
-  copy_walk(context, "expand", at, bits(read<T>(x)), bits(r));
+  copy_walk(context, name, at, bits(read<T>(x)), bits(r));
+}
+template <class T, class X> void Expand(const X& context, const Tensor& x, const phi::IntArray& shape, Tensor* out) {
+  expand<T>(context, "expand", x, shape.GetData(), out);
+}
+template <class T, class X>
+void ExpandAs(const X& context, const Tensor& x, const OptionalTensor&, const std::vector<int64_t>& shape, Tensor* out) {
+  expand<T>(context, "expand_as", x, shape, out);
+}
+template <class T, class X>
+void ExpandAsGrad(const X& context, const Tensor&, const Tensor& dout, const std::vector<int64_t>&, Tensor* dx) {
+  sum_to_shape<T>(context, "expand_as_grad", read<T>(dout), dout.dims(), dx);
 }
 template <class T, class X>
 void ExpandGrad(const X& context, const Tensor&, const Tensor& dout, const phi::IntArray&, Tensor* dx) {
@@ -244,25 +190,62 @@ void ExpandGrad(const X& context, const Tensor&, const Tensor& dout, const phi::
 }
 REGISTER(expand, Expand, kAll + kHalves)
 REGISTER(expand_grad, ExpandGrad, kFloats + kHalves)
+REGISTER(expand_as, ExpandAs, kAll + kHalves)
+REGISTER(expand_as_grad, ExpandAsGrad, kFloats + kHalves)
 
-template <class T, class X> void Tile(const X& context, const Tensor& x, const phi::IntArray& repeats, Tensor* out) {
-  auto times = repeats.GetData();
-  auto own = phi::vectorize(x.dims());
-  while (own.size() < times.size()) own.insert(own.begin(), 1);
-  while (times.size() < own.size()) times.insert(times.begin(), 1);
-  // [a, b] repeated (m, n) times is [m, a, n, b] with strides of zero on m and n.
-  auto step = contiguous_strides(phi::make_ddim(own));
-  std::vector<int64_t> dims, strides, final_dims;
-  for (size_t k = 0; k < own.size(); ++k) {
-    final_dims.push_back(own[k] * times[k]);
-    if (times[k] != 1) dims.push_back(times[k]), strides.push_back(0);
-    dims.push_back(own[k]), strides.push_back(step[k]);
+// [a, b] repeated (m, n) times is [m, a, n, b] with strides of zero on m and n.
+struct Tiling {
+  std::vector<int64_t> dims, strides, source, result;  // `source`: the dims with ones where they are repeated
+  Tiling(const phi::DDim& x, std::vector<int64_t> times) {
+    auto own = sizes(x);
+    while (own.size() < times.size()) own.insert(own.begin(), 1);
+    while (times.size() < own.size()) times.insert(times.begin(), 1);
+    auto step = contiguous_strides(phi::make_ddim(own));
+    for (size_t k = 0; k < own.size(); ++k) {
+      result.push_back(own[k] * times[k]);
+      if (times[k] != 1) dims.push_back(times[k]), strides.push_back(0), source.push_back(1);
+      dims.push_back(own[k]), strides.push_back(step[k]), source.push_back(own[k]);
+    }
   }
-  out->Resize(phi::make_ddim(final_dims));
-  auto at = walk(phi::make_ddim(dims), strides);
-  auto r = write<T>(context, out);
-  copy_walk(context, "tile", at, bits(read<T>(x)), bits(r));
+};
+// Sums `dout`, seen with `dims`, to dx, seen with `source`.
+template <class T>
+void sum_repeats(const Context& context, const char* name, const Tensor& dout, const std::vector<int64_t>& dims,
+                 const std::vector<int64_t>& source, Tensor* dx) {
+  auto own = dx->dims();
+  dx->Resize(phi::make_ddim(source));
+  sum_to_shape<T>(context, name, read<T>(dout), phi::make_ddim(dims), dx);
+  dx->Resize(own);
 }
+template <class T, class X> void Tile(const X& context, const Tensor& x, const phi::IntArray& repeats, Tensor* out) {
+  Tiling t(x.dims(), repeats.GetData());
+  out->Resize(phi::make_ddim(t.result));
+  auto r = write<T>(context, out);
+  copy_walk(context, "tile", walk(phi::make_ddim(t.dims), t.strides), bits(read<T>(x)), bits(r));
+}
+template <class T, class X>
+void TileGrad(const X& context, const Tensor& x, const Tensor& dout, const phi::IntArray& repeats, Tensor* dx) {
+  Tiling t(x.dims(), repeats.GetData());
+  sum_repeats<T>(context, "tile_grad", dout, t.dims, t.source, dx);
+}
+REGISTER(tile_grad, TileGrad, kFloats + kHalves)
+
+template <class T, class X>
+void RepeatInterleave(const X& context, const Tensor& x, int repeats, int axis, int64_t, Tensor* out) {
+  Split s(x.dims(), axis);
+  auto dims = phi::make_ddim({s.outer * s.length, int64_t(repeats), s.inner});
+  auto r = write<T>(context, out);
+  copy_walk(context, "repeat_interleave", walk(dims, std::vector<int64_t>{s.inner, 0, 1}), bits(read<T>(x)), bits(r));
+}
+template <class T, class X>
+void RepeatInterleaveGrad(const X& context, const Tensor& x, const Tensor& dout, int repeats, int axis, int64_t, Tensor* dx) {
+  Split s(x.dims(), axis);
+  sum_repeats<T>(context, "repeat_interleave_grad", dout, {s.outer * s.length, repeats, s.inner},
+                 {s.outer * s.length, 1, s.inner}, dx);
+}
+REGISTER(repeat_interleave, RepeatInterleave, kAll + kHalves)
+REGISTER(repeat_interleave_grad, RepeatInterleaveGrad, kFloats + kHalves)
+
 REGISTER(tile, Tile, kAll + kHalves)
 
 template <class T, class X> void Flip(const X& context, const Tensor& x, const std::vector<int>& axes, Tensor* out) {
@@ -290,6 +273,135 @@ template <class T, class X> void Meshgrid(const X& context, const Tensors& x, st
   }
 }
 REGISTER(meshgrid, Meshgrid, kNumbers + kHalves)
+
+// [n, c * r * r, h, w] to [n, c, h * r, w * r]: a transposition of six dimensions.
+template <class T>
+void shuffle_pixels(const Context& context, const char* name, const Tensor& x, const std::vector<int64_t>& dims,
+                    const std::vector<int>& axes, Tensor* out) {
+  auto own = contiguous_strides(phi::make_ddim(dims));
+  std::vector<int64_t> sizes, strides;
+  for (int axis : axes) sizes.push_back(dims[axis]), strides.push_back(own[axis]);
+  auto r = write<T>(context, out);
+  copy_walk(context, name, walk(phi::make_ddim(sizes), strides), bits(read<T>(x)), bits(r));
+}
+inline void require_channels_first(const char* name, const std::string& layout) {
+  REQUIRE(layout == "NCHW", "%s: layout %s is not supported on %s; NCHW is", name, layout, device_name());
+}
+template <class T, class X>
+void PixelShuffle(const X& context, const Tensor& x, int factor, const std::string& layout, Tensor* out) {
+  require_channels_first("pixel_shuffle", layout);
+  int64_t r = factor, c = x.dims()[1] / (r * r);
+  shuffle_pixels<T>(context, "pixel_shuffle", x, {x.dims()[0], c, r, r, x.dims()[2], x.dims()[3]}, {0, 1, 4, 2, 5, 3}, out);
+}
+template <class T, class X>
+void PixelShuffleGrad(const X& context, const Tensor& dout, int factor, const std::string& layout, Tensor* dx) {
+  require_channels_first("pixel_shuffle_grad", layout);
+  int64_t r = factor, h = dout.dims()[2] / r, w = dout.dims()[3] / r;
+  shuffle_pixels<T>(context, "pixel_shuffle_grad", dout, {dout.dims()[0], dout.dims()[1], h, r, w, r}, {0, 1, 3, 5, 2, 4}, dx);
+}
+REGISTER(pixel_shuffle, PixelShuffle, kFloats + kHalves)
+REGISTER(pixel_shuffle_grad, PixelShuffleGrad, kFloats + kHalves)
+
+// Each index moved by an offset: round the end, or out of the array.
+struct Shift {
+  int rank = 0;
+  bool wraps = false;
+  int64_t to[kMaxRank] = {}, from[kMaxRank] = {}, offset[kMaxRank] = {};
+  // The place in the source of the result's element i, or -1 where there is none.
+  HOST_DEVICE int64_t source(int64_t i) const {
+    int64_t place = 0, step = 1;
+    for (int k = rank - 1; k >= 0; --k) {
+      int64_t at = i % to[k] - offset[k];
+      i /= to[k];
+      if (wraps) at = at < 0 ? at + from[k] : at;
+      if (at < 0 || at >= from[k]) return -1;
+      place += at * step;
+      step *= from[k];
+    }
+    return place;
+  }
+};
+template <class B>
+void copy_shifted(const Context& context, const char* name, const Shift& shift, int64_t count, B fill, const B* a, B* r) {
+  launch(context, name, count, DEVICE(int64_t i) {
+    int64_t from = shift.source(i);
+    r[i] = from < 0 ? fill : a[from];
+  });
+}
+template <class T>
+void roll(const Context& context, const char* name, const Tensor& x, const std::vector<int64_t>& shifts,
+          const std::vector<int64_t>& axes, int sign, Tensor* out) {
+  Shift shift;
+  shift.wraps = true;
+  shift.rank = axes.empty() ? 1 : x.dims().size();
+  for (int k = 0; k < shift.rank; ++k) shift.to[k] = shift.from[k] = axes.empty() ? x.numel() : x.dims()[k];
+  for (size_t k = 0; k < shifts.size(); ++k) {
+    int at = axes.empty() ? 0 : to_axis(axes[k], x.dims().size());
+    if (shift.to[at]) shift.offset[at] = ((shift.offset[at] + sign * shifts[k]) % shift.to[at] + shift.to[at]) % shift.to[at];
+  }
+  auto r = write<T>(context, out);
+  copy_shifted(context, name, shift, x.numel(), Bits<T>(0), bits(read<T>(x)), bits(r));
+}
+template <class T, class X>
+void Roll(const X& context, const Tensor& x, const phi::IntArray& shifts, const std::vector<int64_t>& axes, Tensor* out) {
+  roll<T>(context, "roll", x, shifts.GetData(), axes, 1, out);
+}
+template <class T, class X>
+void RollGrad(const X& context, const Tensor&, const Tensor& dout, const phi::IntArray& shifts,
+              const std::vector<int64_t>& axes, Tensor* dx) {
+  roll<T>(context, "roll_grad", dout, shifts.GetData(), axes, -1, dx);
+}
+REGISTER(roll, Roll, kAll + kHalves)
+REGISTER(roll_grad, RollGrad, kFloats + kHalves)
+
+// What lies on one side of a diagonal, and zeros on the other.
+template <class B>
+void keep_triangle(const Context& context, const char* name, const phi::DDim& dims, int diagonal, bool lower, const B* a, B* r) {
+  int64_t rows = dims[dims.size() - 2], columns = dims[dims.size() - 1];
+  launch(context, name, phi::product(dims), DEVICE(int64_t i) {
+    int64_t right = i % columns - (i / columns) % rows;
+    r[i] = (lower ? right <= diagonal : right >= diagonal) ? a[i] : B(0);
+  });
+}
+#define TRIANGLE(name, Name, types, lower)                                                               \
+  template <class T, class X> void Name(const X& context, const Tensor& x, int diagonal, Tensor* out) {  \
+    auto r = write<T>(context, out);                                                                     \
+    keep_triangle(context, #name, x.dims(), diagonal, lower, bits(read<T>(x)), bits(r));                 \
+  }                                                                                                      \
+  REGISTER(name, Name, types)
+TRIANGLE(tril, Tril, kAll + kHalves, true)
+TRIANGLE(triu, Triu, kAll + kHalves, false)
+TRIANGLE(tril_grad, TrilGrad, kFloats + kHalves, true)
+TRIANGLE(triu_grad, TriuGrad, kFloats + kHalves, false)
+
+template <class B>
+void fill_where(const Context& context, const Tensor& x, const Tensor& mask, const Tensor& value, Tensor* out, const B* a,
+                const B* v, B* r) {
+  auto to = out->dims();
+  auto at = walk(to, broadcast_strides(x.dims(), to), broadcast_strides(mask.dims(), to), broadcast_strides(value.dims(), to));
+  launch_walk(context, "masked_fill", at, DEVICE(B u, bool chosen, B w) { return chosen ? w : u; }, r, a, read<bool>(mask), v);
+}
+template <class T, class X>
+void MaskedFill(const X& context, const Tensor& x, const Tensor& mask, const Tensor& value, Tensor* out) {
+  auto r = write<T>(context, out);
+  fill_where(context, x, mask, value, out, bits(read<T>(x)), bits(read<T>(value)), bits(r));
+}
+template <class T, class X>
+void MaskedFillGrad(const X& context, const Tensor&, const Tensor& mask, const Tensor&, const Tensor& dout, Tensor* dx,
+                    Tensor* dvalue) {
+  auto dims = dout.dims();
+  auto at = walk(dims, broadcast_strides(mask.dims(), dims), contiguous_strides(dims));
+  for (bool wanted : {true, false}) {
+    Tensor* to = wanted ? dvalue : dx;
+    if (!to) continue;
+    Temporary<T> whole(context, dims);
+    launch_walk(context, "masked_fill_grad", at, DEVICE(bool chosen, T g) { return chosen == wanted ? g : T(0); },
+                whole.data, read<bool>(mask), read<T>(dout));
+    sum_to_shape<T>(context, "masked_fill_grad", whole.data, dims, to);
+  }
+}
+REGISTER(masked_fill, MaskedFill, kAll + kHalves)
+REGISTER(masked_fill_grad, MaskedFillGrad, kFloats + kHalves)
 
 // ---- padding
 
@@ -343,5 +455,32 @@ void Pad3dGrad(const X& context, const Tensor& x, const Tensor& dout, const phi:
 }
 REGISTER(pad3d, Pad3d, kNumbers + kHalves)
 REGISTER(pad3d_grad, Pad3dGrad, kFloats + kHalves)
+
+// Paddings before and after each dimension.
+inline Shift padding_shift(const phi::DDim& x, const std::vector<int>& paddings, bool forward) {
+  Shift shift;
+  shift.rank = x.size();
+  for (int k = 0; k < x.size(); ++k) {
+    int64_t padded = x[k] + paddings[2 * k] + paddings[2 * k + 1];
+    shift.to[k] = forward ? padded : x[k];
+    shift.from[k] = forward ? x[k] : padded;
+    shift.offset[k] = forward ? paddings[2 * k] : -paddings[2 * k];
+  }
+  return shift;
+}
+template <class T, class X>
+void Pad(const X& context, const Tensor& x, const std::vector<int>& paddings, const phi::Scalar& value, Tensor* out) {
+  auto r = write<T>(context, out);
+  copy_shifted(context, "pad", padding_shift(x.dims(), paddings, true), out->numel(), bits_of(value.to<T>()),
+               bits(read<T>(x)), bits(r));
+}
+template <class T, class X>
+void PadGrad(const X& context, const Tensor& dout, const std::vector<int>& paddings, const phi::Scalar&, Tensor* dx) {
+  auto r = write<T>(context, dx);
+  copy_shifted(context, "pad_grad", padding_shift(dx->dims(), paddings, false), dx->numel(), Bits<T>(0), bits(read<T>(dout)),
+               bits(r));
+}
+REGISTER(pad, Pad, kNumbers + kHalves)
+REGISTER(pad_grad, PadGrad, kFloats + kHalves)
 
 }  // namespace tablerec

@@ -116,6 +116,68 @@ void KlDivLossGrad(const X& context, const Tensor&, const Tensor& label, const T
 REGISTER(kldiv_loss, KlDivLoss, kReal)
 REGISTER(kldiv_loss_grad, KlDivLossGrad, kReal)
 
+// x: [n, classes, ...] log-probabilities, label: [n, ...]. A weight for each class; the mean divides by their sum.
+struct Labels {
+  int64_t classes, inner, ignored;
+  HOST_DEVICE int64_t place(int64_t i, int64_t label) const { return ((i / inner) * classes + label) * inner + i % inner; }
+  Labels(const phi::DDim& dims, int64_t ignored) : classes(dims[dims.size() == 1 ? 0 : 1]), inner(1), ignored(ignored) {
+    for (int k = 2; k < dims.size(); ++k) inner *= dims[k];
+  }
+};
+template <class T, class X>
+void NllLoss(const X& context, const Tensor& x, const Tensor& label, const OptionalTensor& weight, int64_t ignored,
+             const std::string& reduction, Tensor* out, Tensor* total) {
+  using C = Compute<T>;
+  Labels labels(x.dims(), ignored);
+  int64_t count = label.numel();
+  bool mean = reduction == "mean";
+  auto a = read<T>(x), w = read<T>(weight);
+  auto t = read<int64_t>(label);
+  auto r = write<T>(context, out), sum = write<T>(context, total);
+  if (reduction == "none") {
+    launch(context, "nll_loss", count, DEVICE(int64_t i) {
+      int64_t own = t[i];
+      r[i] = own == labels.ignored ? T(0) : T(-C(a[labels.place(i, own)]) * (w ? C(w[own]) : C(1)));
+    });
+    if (sum) fill_elements(context, "nll_loss", 1, Bits<T>(0), bits(sum));
+    return;
+  }
+  launch_teams(context, "nll_loss", 1, count, DEVICE(int64_t, Team team) {
+    double loss = 0, weights = 0;
+    for (int64_t i = team.rank; i < count; i += team.size) {
+      int64_t own = t[i];
+      if (own == labels.ignored) continue;
+      double by = w ? double(C(w[own])) : 1;
+      loss -= by * double(C(a[labels.place(i, own)]));
+      weights += by;
+    }
+    loss = team.sum(loss);
+    weights = team.sum(weights);
+    if (team.rank) return;
+    if (sum) *sum = T(weights);
+    *r = T(mean && weights != 0 ? loss / weights : loss);
+  });
+}
+template <class T, class X>
+void NllLossGrad(const X& context, const Tensor& x, const Tensor& label, const OptionalTensor& weight, const Tensor& total,
+                 const Tensor& dout, int64_t ignored, const std::string& reduction, Tensor* dx) {
+  using C = Compute<T>;
+  Labels labels(x.dims(), ignored);
+  bool mean = reduction == "mean", each = reduction == "none";
+  auto w = read<T>(weight), g = read<T>(dout), sum = mean ? read<T>(total) : nullptr;
+  auto t = read<int64_t>(label);
+  auto r = write<T>(context, dx);
+  launch(context, "nll_loss_grad", x.numel(), DEVICE(int64_t i) {
+    int64_t of_class = (i / labels.inner) % labels.classes, row = i / (labels.inner * labels.classes);
+    int64_t item = row * labels.inner + i % labels.inner;
+    bool hit = t[item] == of_class && of_class != labels.ignored;
+    C value = hit ? -C(g[each ? item : 0]) * (w ? C(w[of_class]) : C(1)) : C(0);
+    r[i] = T(hit && sum && C(*sum) != C(0) ? value / C(*sum) : value);
+  });
+}
+REGISTER(nll_loss, NllLoss, kReal)
+REGISTER(nll_loss_grad, NllLossGrad, kReal)
+
 template <class T, class X>
 void LabelSmooth(const X& context, const Tensor& label, const OptionalTensor& prior, float epsilon, Tensor* out) {
   using C = Compute<T>;
@@ -123,13 +185,13 @@ void LabelSmooth(const X& context, const Tensor& label, const OptionalTensor& pr
   auto r = write<T>(context, out);
   int64_t classes = label.dims().size() ? label.dims()[label.dims().size() - 1] : 1;
   launch(context, "label_smooth", label.numel(), DEVICE(int64_t i) {
-    r[i] = T((1 - C(epsilon)) * C(a[i]) + C(epsilon) * (p ? C(p[i % classes]) : 1 / C(classes)));
+    r[i] = T(C(1 - epsilon) * C(a[i]) + (p ? C(epsilon) * C(p[i % classes]) : C(epsilon / classes)));
   });
 }
 template <class T, class X> void LabelSmoothGrad(const X& context, const Tensor& dout, float epsilon, Tensor* dlabel) {
   using C = Compute<T>;
   auto r = write<T>(context, dlabel);
-  launch_elements(context, "label_smooth_grad", dout.numel(), DEVICE(T& y, T g) { y = T((1 - C(epsilon)) * C(g)); }, r,
+  launch_elements(context, "label_smooth_grad", dout.numel(), DEVICE(T& y, T g) { y = T(C(1 - epsilon) * C(g)); }, r,
                   read<T>(dout));
 }
 REGISTER(label_smooth, LabelSmooth, kReal)

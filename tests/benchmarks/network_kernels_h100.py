@@ -119,7 +119,7 @@ def main() -> int:
             rate = OPERATIONS_A_SECOND["float32"] if "groups" in name and not name.endswith("groups 1") else peak
             forward = milliseconds(wait, call)
             result = call()
-            direction = paddle.ones_like(result)
+            direction = paddle.ones(result.shape).astype(result.dtype)
             backward = milliseconds(
                 wait, lambda r=result, d=direction, i=inputs: paddle.grad([r], i, [d], retain_graph=True)
             )

@@ -322,8 +322,9 @@ template <class F> Way fastest(const Context& context, const char* name, const s
   float best[2] = {never, never};  // of those that are not deterministic, and of those that are
   Way found[2];
   for (auto& way : ways) {
-    float first = measure(context, [&] { run(way); });  // loads kernels and fills the pool
-    if (!(first < 10 + 4 * repeats * std::min(best[0], best[1]))) continue;
+    // Loads kernels and fills the pool, which takes its time.
+    float first = measure(context, [&] { run(way); });
+    if (!(first < 100 + 4 * std::min(best[0], best[1]))) continue;
     float each = measure(context, [&] {
       for (int k = 0; k < repeats; ++k) run(way);
     }) / repeats;

@@ -137,7 +137,9 @@ def test_doctor_answers_wrong_names(name: str, answer: str) -> None:
 def test_parity_of_some_cases() -> None:
     done = device("parity", "--plugin", "simulated", "--match", "softmax")
     assert done.returncode == 0, done.stdout
-    assert done.stdout.splitlines()[-1] == "6 cases, 0 failed"
+    count, rest = done.stdout.splitlines()[-1].split(" ", 1)
+    assert int(count) > 0
+    assert rest == "cases, 0 failed"
 
 
 @needs_paddle

@@ -203,13 +203,22 @@ REGISTER(max_pool2d_with_index_grad, MaxPool2dWithIndexGrad, kFloats + kHalves)
 
 // ---- resizing
 
+// Rounded twice, as on the CPU: a card would contract it to one operation.
+HOST_DEVICE inline float product_plus(float a, float b, float c) {
+#ifdef __CUDA_ARCH__
+  return __fadd_rn(__fmul_rn(a, b), c);
+#else
+  return a * b + c;
+#endif
+}
+
 struct Resizing {
   int64_t height, width, out_height, out_width;
   float ratio_y, ratio_x;  // single precision, as on the CPU: the rounding decides
   bool corners, centres;   // align_corners; whether pixels are seen at their centres
 
   HOST_DEVICE int64_t nearest(int64_t place, float ratio, int64_t size) const {
-    int64_t at = corners ? int64_t(ratio * place + 0.5f) : int64_t(ratio * place);
+    int64_t at = corners ? int64_t(product_plus(ratio, float(place), 0.5f)) : int64_t(ratio * place);
     return at < size ? at : size - 1;
   }
   // Between which two places an output lies, and how far from the first.
@@ -218,7 +227,7 @@ struct Resizing {
     float far;
   };
   HOST_DEVICE Between between(int64_t place, float ratio, int64_t size) const {
-    float at = centres ? ratio * (float(place) + 0.5f) - 0.5f : ratio * float(place);
+    float at = centres ? product_plus(ratio, float(place) + 0.5f, -0.5f) : ratio * float(place);
     if (at < 0) at = 0;
     int64_t first = int64_t(at);
     if (first > size - 1) first = size - 1;
@@ -273,7 +282,8 @@ inline Resizing resizing(const Context& context, const char* name, const Tensor&
   r.out_height = wanted[0], r.out_width = wanted[1];
   REQUIRE(r.out_height > 0 && r.out_width > 0, "%s to a size of %d x %d", name, int(r.out_height), int(r.out_width));
   auto ratio = [&](int64_t from, int64_t to, double by) {
-    if (corners) return to > 1 ? float(from - 1) / float(to - 1) : 0.0f;
+    if (to <= 1) return 0.0f;
+    if (corners) return float(from - 1) / float(to - 1);
     return by > 0 ? float(1 / by) : float(from) / float(to);
   };
   r.ratio_y = ratio(r.height, r.out_height, scale_y), r.ratio_x = ratio(r.width, r.out_width, scale_x);
@@ -388,8 +398,8 @@ template <class C> struct Sampler {
     C pixel = align_corners ? (at + 1) * C(0.5) * (size - 1) : ((at + 1) * size - 1) * C(0.5);
     C slope = align_corners ? C(0.5) * (size - 1) : C(0.5) * size;
     if (!border) return {pixel, slope};
-    if (pixel <= 0) return {C(0), C(0)};
-    return pixel >= C(size - 1) ? Pixel{C(size - 1), C(0)} : Pixel{pixel, slope};
+    if (pixel < 0) return {C(0), C(0)};
+    return pixel > C(size - 1) ? Pixel{C(size - 1), C(0)} : Pixel{pixel, slope};
   }
   HOST_DEVICE bool inside(int64_t y, int64_t x) const { return y >= 0 && y < height && x >= 0 && x < width; }
 };
@@ -414,7 +424,7 @@ void GridSample(const X& context, const Tensor& x, const Tensor& grid, const std
     const T* plane = a + channel * s.height * s.width;
     C px = s.to_pixels(C(at[2 * place]), s.width).at, py = s.to_pixels(C(at[2 * place + 1]), s.height).at;
     if (s.nearest) {
-      int64_t row = int64_t(round(py)), column = int64_t(round(px));
+      int64_t row = int64_t(rint(py)), column = int64_t(rint(px));
       r[i] = s.inside(row, column) ? plane[row * s.width + column] : T(0);
       return;
     }
@@ -441,7 +451,7 @@ void GridSampleGrad(const X& context, const Tensor& x, const Tensor& grid, const
   launch(context, "grid_sample_grad", grid.numel() / 2, DEVICE(int64_t place) {
     int64_t image = place / pixels;
     auto across = s.to_pixels(C(at[2 * place]), s.width), down = s.to_pixels(C(at[2 * place + 1]), s.height);
-    C px = s.nearest ? round(across.at) : across.at, py = s.nearest ? round(down.at) : down.at;
+    C px = s.nearest ? rint(across.at) : across.at, py = s.nearest ? rint(down.at) : down.at;
     int64_t left = int64_t(floor(px)), top = int64_t(floor(py));
     C fx = px - left, fy = py - top, gx = 0, gy = 0;
     int corners = s.nearest ? 1 : 2;

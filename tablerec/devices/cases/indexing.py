@@ -46,6 +46,8 @@ def cases() -> Iterator[Case]:
     yield Case(
         "take_along_axis 0", reached, call, (n(4, 3, 2), n(5, 3, 2, low=0, high=4, dtype="int64")), _FLOATS, True, 1, 2
     )
+    call = lambda p, x, i: p.index_sample(x, i)  # noqa: E731
+    yield Case("index_sample", ("index_sample", "index_sample_grad"), call, (n(2, 4), along), _FLOATS, True, 1, 2)
     yield from _puts(along)
     yield from _scatters()
     yield from _by_tensors(index, narrow)

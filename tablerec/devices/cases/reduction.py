@@ -69,6 +69,12 @@ def cases() -> Iterator[Case]:
     yield Case(
         "squared_l2_norm_grad", ("squared_l2_norm", "squared_l2_norm_grad"), squares, (n(7, 9),), floats, True, 20
     )
+    for order in (2.0, 1.0, 3.0, float("inf")):
+        for axis in (None, 1, -1):
+            call = lambda p, x, o=order, a=axis: p._C_ops.p_norm(x, o, -1 if a is None else a, 1e-12, False, a is None)  # noqa: E731
+            # The CPU takes a third in single precision.
+            dtypes = ("float32", *HALVES) if order == 3 else floats
+            yield Case(f"p_norm {order} {axis}", ("p_norm", "p_norm_grad"), call, (n(4, 30, 5),), dtypes, True, 20, 4)
     for name in ("max", "min", "amax", "amin"):
         # Few different numbers: the gradient is shared by those that are equal.
         ties: Call = lambda p, x, name=name: _gradient_of(p, p.floor(x), name)  # noqa: E731

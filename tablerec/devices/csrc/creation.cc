@@ -54,7 +54,7 @@ REGISTER_AMENDED(linspace, Linspace, kNumbers + kHalves, takes_bounds_on_the_hos
 // Numbers that are known on the host.
 template <class T>
 void upload(const Context& context, const char* name, const std::vector<T>& values, const phi::DDim& dims, Tensor* out) {
-  count_kernel(name);
+  KernelScope scope(name, context.stream());
   Tensor host;
   host.Resize(dims);
   T* to = context.template HostAlloc<T>(&host);

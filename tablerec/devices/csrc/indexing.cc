@@ -294,6 +294,15 @@ REGISTER(take_along_axis_grad, TakeAlongAxisGrad, kFloats + kHalves)
 REGISTER(put_along_axis, PutAlongAxis, kNumbers + kHalves)
 REGISTER(put_along_axis_grad, PutAlongAxisGrad, kFloats + kHalves)
 
+template <class T, class X> void IndexSample(const X& context, const Tensor& x, const Tensor& index, Tensor* out) {
+  take(context, "index_sample", index.numel(), BesideAxis(x.dims(), index, 1), read_words<T>(x), write_words<T>(context, out));
+}
+template <class T, class X> void IndexSampleGrad(const X& context, const Tensor& x, const Tensor& index, const Tensor& dout, Tensor* dx) {
+  add_back<T>(context, "index_sample_grad", index.numel(), BesideAxis(x.dims(), index, 1), dout, dx);
+}
+REGISTER(index_sample, IndexSample, kNumbers + kHalves)
+REGISTER(index_sample_grad, IndexSampleGrad, kFloats + kHalves)
+
 // ---- indexing by tensors: x[i0, i1, ...]
 
 constexpr int kMostIndices = 6;

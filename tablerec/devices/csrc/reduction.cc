@@ -132,6 +132,38 @@ void LogSumExp(const X& context, const Tensor& x, const std::vector<int>& axes, 
 }
 REGISTER(logsumexp, LogSumExp, kFloats + kHalves)
 
+// The norm of order p over an axis, or over everything; of order 0 the number of what is not zero.
+HOST_DEVICE inline bool endless(double order) { return order == INFINITY || order == -INFINITY; }
+template <class T> struct NormRule {
+  using C = Compute<T>;
+  const T* x;
+  double order;
+  HOST_DEVICE double start() const { return order == -INFINITY ? INFINITY : 0; }
+  HOST_DEVICE double enter(int64_t i) const {
+    double v = double(C(x[i]));
+    v = v < 0 ? -v : v;
+    if (order == 2) return v * v;
+    if (order == 1 || endless(order)) return v;
+    return order == 0 ? double(v != 0) : pow(v, order);
+  }
+  HOST_DEVICE double combine(double a, double b) const {
+    if (!endless(order)) return a + b;
+    return (order > 0 ? a > b : a < b) || a != a ? a : b;
+  }
+  HOST_DEVICE double operator()(double a, double b) const { return combine(a, b); }
+  HOST_DEVICE T leave(double a, int64_t) const {
+    if (order == 2) a = sqrt(a);
+    else if (order != 1 && order != 0 && !endless(order)) a = pow(a, 1 / order);
+    return T(C(a));
+  }
+};
+inline std::vector<int64_t> norm_axes(int axis, bool whole) { return whole ? std::vector<int64_t>() : std::vector<int64_t>{axis}; }
+template <class T, class X>
+void PNorm(const X& context, const Tensor& x, float order, int axis, float, bool, bool whole, Tensor* out) {
+  reduce<T>(context, "p_norm", reduction(x.dims(), norm_axes(axis, whole)), NormRule<T>{read<T>(x), order}, write<T>(context, out));
+}
+REGISTER(p_norm, PNorm, kFloats + kHalves)
+
 // ---- gradients: the value of the output, at each place that went into it
 
 inline std::vector<int64_t> output_strides(const phi::DDim& dims, const std::vector<int64_t>& axes, bool all) {
@@ -253,6 +285,26 @@ void SquaredL2NormGrad(const X& context, const Tensor& x, const Tensor& dout, Te
   auto r = write<T>(context, dx);
   launch(context, "squared_l2_norm_grad", x.numel(), DEVICE(int64_t i) { r[i] = T(2 * C(g[0]) * C(a[i])); });
 }
+template <class T, class X>
+void PNormGrad(const X& context, const Tensor& x, const Tensor& out, const Tensor& dout, float order, int axis, float, bool, bool whole,
+               Tensor* dx) {
+  using C = Compute<T>;
+  auto at = walk(x.dims(), output_strides(x.dims(), norm_axes(axis, whole), whole));
+  auto a = read<T>(x), y = read<T>(out), g = read<T>(dout);
+  auto r = write<T>(context, dx);
+  double p = order;
+  launch(context, "p_norm_grad", x.numel(), DEVICE(int64_t i) {
+    int64_t o = at(i).at[0];
+    C v = C(a[i]), size = v < 0 ? -v : v, norm = C(y[o]), sign = C(v > 0) - C(v < 0), slope;
+    if (p == 0 || norm == 0) slope = 0;
+    else if (endless(p)) slope = size == norm ? sign : C(0);
+    else if (p == 1) slope = sign;
+    else if (p == 2) slope = v / norm;
+    else slope = size == 0 ? C(0) : sign * C(pow(double(size) / double(norm), p - 1));
+    r[i] = T(C(g[o]) * slope);
+  });
+}
+REGISTER(p_norm_grad, PNormGrad, kFloats + kHalves)
 REGISTER(prod_grad, ProductGrad, kFloats + kHalves)
 REGISTER(logsumexp_grad, LogSumExpGrad, kFloats + kHalves)
 REGISTER(squared_l2_norm_grad, SquaredL2NormGrad, kFloats + kHalves)

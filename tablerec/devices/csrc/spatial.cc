@@ -60,6 +60,23 @@ inline Pooling pooling(const char* name, const phi::DDim& x, const phi::DDim& ou
   return p;
 }
 
+// The elements of a window that a member of a team takes, without a division for each.
+struct InWindow {
+  int row, column, high, wide, row_step, column_step;
+  HOST_DEVICE InWindow(Pooling::Window rows, Pooling::Window columns, const Team& team)
+      : row(0), column(0), high(int(rows.to - rows.from)), wide(int(columns.to - columns.from)), row_step(0), column_step(0) {
+    if (wide <= 0) high = 0;  // wholly in the padding
+    if (high <= 0) return;
+    row = team.rank / wide, column = team.rank - row * wide;
+    row_step = team.size / wide, column_step = team.size - row_step * wide;
+  }
+  HOST_DEVICE bool inside() const { return row < high; }
+  HOST_DEVICE void advance() {
+    row += row_step, column += column_step;
+    if (column >= wide) column -= wide, ++row;
+  }
+};
+
 // A window's largest element, the first of equal ones, as on the CPU; what is not a number is passed over.
 template <class C> struct Peak {
   C value;
@@ -76,11 +93,10 @@ template <class T> HOST_DEVICE Peak<Compute<T>> find_peak(const Pooling& p, cons
   int64_t row = i / p.out_width, plane = row / p.out_height;
   auto rows = p.rows(row - plane * p.out_height), columns = p.columns(i - row * p.out_width);
   const T* values = a + plane * p.height * p.width;
-  int wide = int(columns.to - columns.from), count = int(rows.to - rows.from) * wide;
   int64_t start = rows.from * p.width + columns.from;
   Peak<C> peak{-std::numeric_limits<C>::infinity(), -1};
-  for (int j = team.rank; j < count; j += team.size) {
-    int64_t place = start + j / wide * p.width + j % wide;
+  for (InWindow at(rows, columns, team); at.inside(); at.advance()) {
+    int64_t place = start + at.row * p.width + at.column;
     C v = C(values[place]);
     if (peak.place < 0 || v > peak.value) peak = {v, place};
   }
@@ -106,12 +122,8 @@ void Pool2d(const X& context, const Tensor& x, const phi::IntArray& kernel, cons
     int64_t row = i / p.out_width, plane = row / p.out_height;
     auto rows = p.rows(row - plane * p.out_height), columns = p.columns(i - row * p.out_width);
     const T* from = a + (plane * p.height + rows.from) * p.width + columns.from;
-    int wide = int(columns.to - columns.from), count = int(rows.to - rows.from) * wide;
     double sum = 0;
-    if (wide == p.width)  // whole rows lie together
-      for (int j = team.rank; j < count; j += team.size) sum += double(Compute<T>(from[j]));
-    else
-      for (int j = team.rank; j < count; j += team.size) sum += double(Compute<T>(from[j / wide * p.width + j % wide]));
+    for (InWindow at(rows, columns, team); at.inside(); at.advance()) sum += double(Compute<T>(from[at.row * p.width + at.column]));
     sum = team.sum(sum);
     if (team.rank == 0) r[i] = T(Compute<T>(sum / p.divisor(rows, columns)));
   });
@@ -203,32 +215,41 @@ REGISTER(max_pool2d_with_index_grad, MaxPool2dWithIndexGrad, kFloats + kHalves)
 
 // ---- resizing
 
+// Rounded twice, as on the CPU: a card would contract it to one operation.
+HOST_DEVICE inline float product_plus(float a, float b, float c) {
+#ifdef __CUDA_ARCH__
+  return __fadd_rn(__fmul_rn(a, b), c);
+#else
+  return a * b + c;
+#endif
+}
+
 struct Resizing {
   int64_t height, width, out_height, out_width;
   float ratio_y, ratio_x;  // single precision, as on the CPU: the rounding decides
   bool corners, centres;   // align_corners; whether pixels are seen at their centres
 
-  HOST_DEVICE int64_t nearest(int64_t place, float ratio, int64_t size) const {
-    int64_t at = corners ? int64_t(ratio * place + 0.5f) : int64_t(ratio * place);
+  HOST_DEVICE int nearest(int place, float ratio, int size) const {
+    int at = corners ? int(product_plus(ratio, float(place), 0.5f)) : int(ratio * float(place));
     return at < size ? at : size - 1;
   }
   // Between which two places an output lies, and how far from the first.
   struct Between {
-    int64_t first, second;
+    int first, second;
     float far;
   };
-  HOST_DEVICE Between between(int64_t place, float ratio, int64_t size) const {
-    float at = centres ? ratio * (float(place) + 0.5f) - 0.5f : ratio * float(place);
+  HOST_DEVICE Between between(int place, float ratio, int size) const {
+    float at = centres ? product_plus(ratio, float(place) + 0.5f, -0.5f) : ratio * float(place);
     if (at < 0) at = 0;
-    int64_t first = int64_t(at);
+    int first = int(at);
     if (first > size - 1) first = size - 1;
     return {first, first + 1 < size ? first + 1 : size - 1, at - float(first)};
   }
-  // An output that comes before all that a place goes into.
-  HOST_DEVICE int64_t first_user(int64_t place, float ratio) const {
+  // The first output, or one before it, that a place goes into: within `reach` of it, seen as `between` sees it.
+  HOST_DEVICE int first_user(int place, float ratio, float reach, bool centred) const {
     if (ratio <= 0) return 0;
-    int64_t at = int64_t((float(place) - 1.5f) / ratio) - 2;
-    return at < 0 ? 0 : at;
+    float centre = centred ? 0.5f : 0.0f, at = floorf((float(place) - reach + centre) / ratio - centre);
+    return at < 0 ? 0 : int(at);
   }
 };
 
@@ -273,7 +294,8 @@ inline Resizing resizing(const Context& context, const char* name, const Tensor&
   r.out_height = wanted[0], r.out_width = wanted[1];
   REQUIRE(r.out_height > 0 && r.out_width > 0, "%s to a size of %d x %d", name, int(r.out_height), int(r.out_width));
   auto ratio = [&](int64_t from, int64_t to, double by) {
-    if (corners) return to > 1 ? float(from - 1) / float(to - 1) : 0.0f;
+    if (to <= 1) return 0.0f;
+    if (corners) return float(from - 1) / float(to - 1);
     return by > 0 ? float(1 / by) : float(from) / float(to);
   };
   r.ratio_y = ratio(r.height, r.out_height, scale_y), r.ratio_x = ratio(r.width, r.out_width, scale_x);
@@ -293,7 +315,8 @@ void NearestInterp(const X& context, const Tensor& x, const OptionalTensor& size
   auto r = write_words<T>(context, out);
   launch(context, "nearest_interp", out->numel(), DEVICE(int64_t i) {
     int64_t line = i / z.out_width, plane = line / z.out_height;
-    int64_t row = z.nearest(line - plane * z.out_height, z.ratio_y, z.height), column = z.nearest(i - line * z.out_width, z.ratio_x, z.width);
+    int row = z.nearest(int(line - plane * z.out_height), z.ratio_y, int(z.height));
+    int column = z.nearest(int(i - line * z.out_width), z.ratio_x, int(z.width));
     r[i] = a[(plane * z.height + row) * z.width + column];
   });
 }
@@ -305,19 +328,21 @@ void NearestInterpGrad(const X& context, const Tensor& x, const OptionalTensor& 
   auto g = read<T>(dout);
   auto r = write<T>(context, dx);
   launch(context, "nearest_interp_grad", x.numel(), DEVICE(int64_t i) {
-    int64_t line = i / z.width, plane = line / z.height, row = line - plane * z.height, column = i - line * z.width;
+    int64_t line = i / z.width, plane = line / z.height;
+    int row = int(line - plane * z.height), column = int(i - line * z.width);
     const T* from = g + plane * z.out_height * z.out_width;
     // The outputs that come from here lie about place / ratio; the rounding is settled by asking.
-    int64_t first_u = z.first_user(row, z.ratio_y), first_v = z.first_user(column, z.ratio_x);
+    float reach = z.corners ? 0.5f : 0.0f;
+    int first_u = z.first_user(row, z.ratio_y, reach, false), first_v = z.first_user(column, z.ratio_x, reach, false);
     Compute<T> sum = 0;
-    for (int64_t u = first_u; u < z.out_height; ++u) {
-      int64_t to = z.nearest(u, z.ratio_y, z.height);
+    for (int u = first_u; u < z.out_height; ++u) {
+      int to = z.nearest(u, z.ratio_y, int(z.height));
       if (to > row) break;
       if (to < row) continue;
-      for (int64_t v = first_v; v < z.out_width; ++v) {
-        int64_t across = z.nearest(v, z.ratio_x, z.width);
+      for (int v = first_v; v < z.out_width; ++v) {
+        int across = z.nearest(v, z.ratio_x, int(z.width));
         if (across > column) break;
-        if (across == column) sum += Compute<T>(from[u * z.out_width + v]);
+        if (across == column) sum += Compute<T>(from[int64_t(u) * z.out_width + v]);
       }
     }
     r[i] = T(sum);
@@ -334,7 +359,8 @@ void BilinearInterp(const X& context, const Tensor& x, const OptionalTensor& siz
   auto r = write<T>(context, out);
   launch(context, "bilinear_interp", out->numel(), DEVICE(int64_t i) {
     int64_t line = i / z.out_width, plane = line / z.out_height;
-    auto y = z.between(line - plane * z.out_height, z.ratio_y, z.height), x = z.between(i - line * z.out_width, z.ratio_x, z.width);
+    auto y = z.between(int(line - plane * z.out_height), z.ratio_y, int(z.height));
+    auto x = z.between(int(i - line * z.out_width), z.ratio_x, int(z.width));
     const T *upper = a + (plane * z.height + y.first) * z.width, *lower = a + (plane * z.height + y.second) * z.width;
     C near_x = C(1 - x.far), near_y = C(1 - y.far), far_x = C(x.far), far_y = C(y.far);
     r[i] = T(near_y * (near_x * C(upper[x.first]) + far_x * C(upper[x.second])) +
@@ -350,21 +376,22 @@ void BilinearInterpGrad(const X& context, const Tensor& x, const OptionalTensor&
   auto g = read<T>(dout);
   auto r = write<T>(context, dx);
   launch(context, "bilinear_interp_grad", x.numel(), DEVICE(int64_t i) {
-    int64_t line = i / z.width, plane = line / z.height, row = line - plane * z.height, column = i - line * z.width;
+    int64_t line = i / z.width, plane = line / z.height;
+    int row = int(line - plane * z.height), column = int(i - line * z.width);
     const T* from = g + plane * z.out_height * z.out_width;
-    int64_t first_u = z.first_user(row, z.ratio_y), first_v = z.first_user(column, z.ratio_x);
+    int first_u = z.first_user(row, z.ratio_y, 1, z.centres), first_v = z.first_user(column, z.ratio_x, 1, z.centres);
     C sum = 0;
-    for (int64_t u = first_u; u < z.out_height; ++u) {
-      auto y = z.between(u, z.ratio_y, z.height);
+    for (int u = first_u; u < z.out_height; ++u) {
+      auto y = z.between(u, z.ratio_y, int(z.height));
       if (y.first > row) break;
       if (y.second < row) continue;
       // At the last place both neighbours are one.
       C weight = (y.first == row ? C(1 - y.far) : C(0)) + (y.second == row ? C(y.far) : C(0)), across = 0;
-      for (int64_t v = first_v; v < z.out_width; ++v) {
-        auto x = z.between(v, z.ratio_x, z.width);
+      for (int v = first_v; v < z.out_width; ++v) {
+        auto x = z.between(v, z.ratio_x, int(z.width));
         if (x.first > column) break;
         if (x.second < column) continue;
-        across += C(from[u * z.out_width + v]) * ((x.first == column ? C(1 - x.far) : C(0)) + (x.second == column ? C(x.far) : C(0)));
+        across += C(from[int64_t(u) * z.out_width + v]) * ((x.first == column ? C(1 - x.far) : C(0)) + (x.second == column ? C(x.far) : C(0)));
       }
       sum += weight * across;
     }
@@ -388,8 +415,8 @@ template <class C> struct Sampler {
     C pixel = align_corners ? (at + 1) * C(0.5) * (size - 1) : ((at + 1) * size - 1) * C(0.5);
     C slope = align_corners ? C(0.5) * (size - 1) : C(0.5) * size;
     if (!border) return {pixel, slope};
-    if (pixel <= 0) return {C(0), C(0)};
-    return pixel >= C(size - 1) ? Pixel{C(size - 1), C(0)} : Pixel{pixel, slope};
+    if (pixel < 0) return {C(0), C(0)};
+    return pixel > C(size - 1) ? Pixel{C(size - 1), C(0)} : Pixel{pixel, slope};
   }
   HOST_DEVICE bool inside(int64_t y, int64_t x) const { return y >= 0 && y < height && x >= 0 && x < width; }
 };
@@ -414,7 +441,7 @@ void GridSample(const X& context, const Tensor& x, const Tensor& grid, const std
     const T* plane = a + channel * s.height * s.width;
     C px = s.to_pixels(C(at[2 * place]), s.width).at, py = s.to_pixels(C(at[2 * place + 1]), s.height).at;
     if (s.nearest) {
-      int64_t row = int64_t(round(py)), column = int64_t(round(px));
+      int64_t row = int64_t(rint(py)), column = int64_t(rint(px));
       r[i] = s.inside(row, column) ? plane[row * s.width + column] : T(0);
       return;
     }
@@ -441,7 +468,7 @@ void GridSampleGrad(const X& context, const Tensor& x, const Tensor& grid, const
   launch(context, "grid_sample_grad", grid.numel() / 2, DEVICE(int64_t place) {
     int64_t image = place / pixels;
     auto across = s.to_pixels(C(at[2 * place]), s.width), down = s.to_pixels(C(at[2 * place + 1]), s.height);
-    C px = s.nearest ? round(across.at) : across.at, py = s.nearest ? round(down.at) : down.at;
+    C px = s.nearest ? rint(across.at) : across.at, py = s.nearest ? rint(down.at) : down.at;
     int64_t left = int64_t(floor(px)), top = int64_t(floor(py));
     C fx = px - left, fy = py - top, gx = 0, gy = 0;
     int corners = s.nearest ? 1 : 2;

@@ -141,8 +141,8 @@ def cell_detector() -> Any:
 
         def forward(self, x: Any) -> Any:
             y = self.reduce(x)
-            rows = self.rows(paddle.concat([y.mean(3), y.max(3)], 1)).unsqueeze(3).expand_as(y)
-            columns = self.columns(paddle.concat([y.mean(2), y.max(2)], 1)).unsqueeze(2).expand_as(y)
+            rows = self.rows(paddle.concat([y.mean(3), y.max(3)], 1)).unsqueeze(3).expand(y.shape)
+            columns = self.columns(paddle.concat([y.mean(2), y.max(2)], 1)).unsqueeze(2).expand(y.shape)
             return relu(x + self.merge(paddle.concat([y, rows, columns], 1)))
 
     class Detector(nn.Layer):  # type: ignore[name-defined]

@@ -161,7 +161,7 @@ def rtdetr(report: Report, plugin: Plugin, part: str, tiny: bool) -> None:
             if check:
                 report.add(
                     f"RT-DETR boxes{', prepared for inference' * prepared}: {check.pixels:.5f} px from the CPU's, "
-                    f"logits {check.logits:.2g}; {check.same_queries} of {check.queries} queries start at the same places",
+                    f"logits {check.logits:.2g}; {check.same_queries} of {check.queries} queries start alike",
                     **asdict(check),
                 )
         return

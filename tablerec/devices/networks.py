@@ -221,7 +221,7 @@ def rtdetr_l(reduced: bool = False, last_alone: bool = False) -> Any:
         from paddlex.inference.models.object_detection.modeling._config_rt_detr import RTDETRConfig
         from paddlex.inference.models.object_detection.modeling.rt_detr import RTDETR
     except ImportError as error:
-        raise MissingDependencyError(f"RT-DETR needs PaddleX ({error}): pip install 'tablerec[paddlex]'") from error
+        raise MissingDependencyError(f"RT-DETR needs PaddleX ({error}): pip install 'tablerec[paddle]'") from error
 
     class Detector(paddle.nn.Layer):
         def __init__(self) -> None:

@@ -84,7 +84,7 @@ bool multiply_with_cublas(const Context& context, const char* name, const T* x, 
   auto type = is_double ? CUDA_R_64F : CUDA_R_32F;
   auto compute = is_double ? CUBLAS_COMPUTE_64F : (tf32_allowed() ? CUBLAS_COMPUTE_32F_FAST_TF32 : CUBLAS_COMPUTE_32F);
   const void *alpha = is_double ? static_cast<void*>(&one_double) : &one, *beta = is_double ? static_cast<void*>(&zero_double) : &zero;
-  KernelScope scope(name, context.stream());
+  count_kernel(name);
   auto status = cublas().gemm(
       handle, y_plain ? CUBLAS_OP_N : CUBLAS_OP_T, x_plain ? CUBLAS_OP_N : CUBLAS_OP_T, int(p.columns), int(p.rows), int(p.inner),
       alpha, y, type, int(y_lead), y_batch, x, type, int(x_lead), x_batch, beta, out, type, int(p.columns),
@@ -204,7 +204,7 @@ bool convolve_with_cudnn(const Context& context, const char* name, Pass pass, A*
   auto& plan = plan_for(handle, name, pass, c, std::is_same<T, double>::value ? CUDNN_DATA_DOUBLE : CUDNN_DATA_FLOAT);
   Temporary<uint8_t> workspace(context, std::max<int64_t>(plan.workspace, 1));
   Compute<T> one = 1, zero = 0;
-  KernelScope scope(name, context.stream());
+  count_kernel(name);
   void *to_x = const_cast<T*>(x), *to_w = const_cast<T*>(w), *to_y = const_cast<T*>(y);
   cudnnStatus_t status;
   if (pass == Pass::kForward)

@@ -303,6 +303,11 @@ class ModelRun:
                 raise SettingsError(f"{name} {value!r} is unknown: choose {', '.join(allowed)}")
         if self.train and self.mode != "dygraph":
             raise SettingsError(f"mode {self.mode!r} is for inference: choose dygraph to train")
+        if self.mode != "dygraph" and self.dtype in HALVES:
+            raise SettingsError(
+                f"mode {self.mode!r} in {self.dtype}: Paddle checks the types of static graphs against its CPU "
+                "kernels, which have few in half precision; choose float32, tf32 or dygraph"
+            )
         if self.amp and self.dtype not in HALVES:
             raise SettingsError(f"amp {self.amp} needs half precision: choose the dtype bfloat16 or float16")
         if self.size % 32:

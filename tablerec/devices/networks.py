@@ -141,8 +141,8 @@ def cell_detector() -> Any:
 
         def forward(self, x: Any) -> Any:
             y = self.reduce(x)
-            rows = self.rows(paddle.concat([y.mean(3), y.max(3)], 1)).unsqueeze(3).expand_as(y)
-            columns = self.columns(paddle.concat([y.mean(2), y.max(2)], 1)).unsqueeze(2).expand_as(y)
+            rows = self.rows(paddle.concat([y.mean(3), y.max(3)], 1)).unsqueeze(3).expand(y.shape)
+            columns = self.columns(paddle.concat([y.mean(2), y.max(2)], 1)).unsqueeze(2).expand(y.shape)
             return relu(x + self.merge(paddle.concat([y, rows, columns], 1)))
 
     class Detector(nn.Layer):  # type: ignore[name-defined]
@@ -221,7 +221,7 @@ def rtdetr_l(reduced: bool = False, last_alone: bool = False) -> Any:
         from paddlex.inference.models.object_detection.modeling._config_rt_detr import RTDETRConfig
         from paddlex.inference.models.object_detection.modeling.rt_detr import RTDETR
     except ImportError as error:
-        raise MissingDependencyError(f"RT-DETR needs PaddleX ({error}): pip install 'tablerec[paddlex]'") from error
+        raise MissingDependencyError(f"RT-DETR needs PaddleX ({error}): pip install 'tablerec[paddle]'") from error
 
     class Detector(paddle.nn.Layer):
         def __init__(self) -> None:

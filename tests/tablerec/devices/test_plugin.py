@@ -85,8 +85,8 @@ def test_every_kernel_agrees_with_the_cpu(outcomes: dict) -> None:
     assert failed == []
 
 
-# By the tests below.
-TRIED_ELSEWHERE = {"sgd", "momentum", "adam", "adamw", "gaussian", "uniform"}
+# By the tests below, and those of static graphs in test_bench.py.
+TRIED_ELSEWHERE = {"sgd", "momentum", "adam", "adamw", "gaussian", "uniform", "squeeze", "unsqueeze", "share_data"}
 
 
 def test_every_registered_kernel_is_tried(outcomes: dict) -> None:

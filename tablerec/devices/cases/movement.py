@@ -76,8 +76,5 @@ def _moved() -> Iterator[Case]:
             triangle: Call = lambda p, x, name=name, diagonal=diagonal: getattr(p, name)(x, diagonal)  # noqa: E731
             yield Case(f"{name} {diagonal}", (name, f"{name}_grad"), triangle, (n(2, 4, 5),), real, True)
         yield Case(f"{name} any", (name,), lambda p, x, name=name: getattr(p, name)(x), (n(4, 5),), every)
-    fill: Call = lambda p, x, mask: p.masked_fill(x, mask, 0.5)  # noqa: E731
-    masked = n(3, 4), n(4, dtype="bool")
-    yield Case("masked_fill", ("masked_fill", "masked_fill_grad"), fill, masked, real, True)
     pad: Call = lambda p, x: p.nn.functional.pad(x, [1, 2, 0, 3], value=1.5)  # noqa: E731
     yield Case("pad", ("pad", "pad_grad"), pad, (n(3, 4),), real, True)

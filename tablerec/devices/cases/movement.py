@@ -59,7 +59,9 @@ def _moved() -> Iterator[Case]:
     every = NUMBERS + HALVES + BOOL
     real = FLOATS + HALVES
     expand_as: Call = lambda p, x, y: x.expand_as(y)  # noqa: E731
-    yield Case("expand_as", ("expand_as", "expand_as_grad"), expand_as, (n(3, 1), n(2, 3, 4)), real, True, half_tolerance=2)
+    yield Case(
+        "expand_as", ("expand_as", "expand_as_grad"), expand_as, (n(3, 1), n(2, 3, 4)), real, True, half_tolerance=2
+    )
     tile: Call = lambda p, x: p.tile(x, [2, 1, 3])  # noqa: E731
     yield Case("tile_grad", ("tile", "tile_grad"), tile, (n(2, 4),), real, True, half_tolerance=2)
     for axis in (0, -1):

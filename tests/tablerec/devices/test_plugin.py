@@ -85,8 +85,18 @@ def test_every_kernel_agrees_with_the_cpu(outcomes: dict) -> None:
     assert failed == []
 
 
-# By the tests below.
-TRIED_ELSEWHERE = {"sgd", "momentum", "adam", "adamw", "gaussian", "uniform"}
+# By the tests below, and by those of mixed precision.
+TRIED_ELSEWHERE = {
+    "sgd",
+    "momentum",
+    "adam",
+    "adamw",
+    "merged_momentum",
+    "merged_adam",
+    "fused_adam",
+    "gaussian",
+    "uniform",
+}
 
 
 def test_every_registered_kernel_is_tried(outcomes: dict) -> None:

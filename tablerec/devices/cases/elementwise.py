@@ -102,7 +102,9 @@ def _unary() -> Iterator[Case]:
 def _with_numbers() -> Iterator[Case]:
     every = NUMBERS + HALVES
     yield Case("scale", ("scale",), lambda p, x: p.scale(x, 2.0, 3.0), (n(4, 3),), every, half_tolerance=2)
-    yield Case("scale before", ("scale",), lambda p, x: p.scale(x, 2.0, 3.0, False), (n(4, 3),), every, half_tolerance=2)
+    yield Case(
+        "scale before", ("scale",), lambda p, x: p.scale(x, 2.0, 3.0, False), (n(4, 3),), every, half_tolerance=2
+    )
     yield Case("div_scale", ("div_scale",), lambda p, x: p._C_ops.div_scale(x, 3.0), (n(4, 3),), _REAL)
     yield Case("increment", ("increment",), lambda p, x: p.increment(x, 2.0), (n(1),), NUMBERS)
     yield Case("clip", ("clip", "clip_grad"), lambda p, x: p.clip(x, -1.0, 1.0), (n(4, 9),), _REAL, True)

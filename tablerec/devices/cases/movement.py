@@ -59,7 +59,9 @@ def _moved() -> Iterator[Case]:
     every = NUMBERS + HALVES + BOOL
     real = FLOATS + HALVES
     expand_as: Call = lambda p, x, y: x.expand_as(y)  # noqa: E731
-    yield Case("expand_as", ("expand_as", "expand_as_grad"), expand_as, (n(3, 1), n(2, 3, 4)), real, True, half_tolerance=2)
+    yield Case(
+        "expand_as", ("expand_as", "expand_as_grad"), expand_as, (n(3, 1), n(2, 3, 4)), real, True, half_tolerance=2
+    )
     tile: Call = lambda p, x: p.tile(x, [2, 1, 3])  # noqa: E731
     yield Case("tile_grad", ("tile", "tile_grad"), tile, (n(2, 4),), real, True, half_tolerance=2)
     for axis in (0, -1):
@@ -76,8 +78,5 @@ def _moved() -> Iterator[Case]:
             triangle: Call = lambda p, x, name=name, diagonal=diagonal: getattr(p, name)(x, diagonal)  # noqa: E731
             yield Case(f"{name} {diagonal}", (name, f"{name}_grad"), triangle, (n(2, 4, 5),), real, True)
         yield Case(f"{name} any", (name,), lambda p, x, name=name: getattr(p, name)(x), (n(4, 5),), every)
-    fill: Call = lambda p, x, mask: p.masked_fill(x, mask, 0.5)  # noqa: E731
-    masked = n(3, 4), n(4, dtype="bool")
-    yield Case("masked_fill", ("masked_fill", "masked_fill_grad"), fill, masked, real, True)
     pad: Call = lambda p, x: p.nn.functional.pad(x, [1, 2, 0, 3], value=1.5)  # noqa: E731
     yield Case("pad", ("pad", "pad_grad"), pad, (n(3, 4),), real, True)

@@ -22,7 +22,9 @@ def cases() -> Iterator[Case]:
     weights = n(5, low=0.5, high=3)
     yield Case("binary cross entropy weighted", logits, weighted, (*shapes, weights), ("float32", *HALVES), True, 1, 2)
     huber: Call = lambda p, x, t: p.nn.functional.smooth_l1_loss(x, t, "none")  # noqa: E731
-    yield Case("huber_loss", ("huber_loss", "huber_loss_grad"), huber, (n(4, 5), n(4, 5)), _REAL, True, half_tolerance=2)
+    yield Case(
+        "huber_loss", ("huber_loss", "huber_loss_grad"), huber, (n(4, 5), n(4, 5)), _REAL, True, half_tolerance=2
+    )
     labels = n(6, 1, low=0, high=5, dtype="int64")
     softmax: Call = lambda p, x, t: p.nn.functional.cross_entropy(x, t, reduction="none")  # noqa: E731
     reached = ("cross_entropy_with_softmax", "cross_entropy_with_softmax_grad")
@@ -82,7 +84,5 @@ def _steps() -> Iterator[Case]:
 def _rescaled(p: Any, x: Any, infinite: bool, steps: int) -> list[Any]:
     gradient, scale = p.assign(x), p.full([1], 8.0)
     good, bad = p.full([1], steps, "int32"), p.full([1], steps, "int32")
-    p._C_ops.update_loss_scaling_(
-        [gradient], p.full([1], infinite, "bool"), scale, good, bad, 2, 2, 2.0, 0.5, False
-    )
+    p._C_ops.update_loss_scaling_([gradient], p.full([1], infinite, "bool"), scale, good, bad, 2, 2, 2.0, 0.5, False)
     return [gradient, scale, good, bad]

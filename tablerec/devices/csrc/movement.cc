@@ -374,35 +374,6 @@ TRIANGLE(triu, Triu, kAll + kHalves, false)
 TRIANGLE(tril_grad, TrilGrad, kFloats + kHalves, true)
 TRIANGLE(triu_grad, TriuGrad, kFloats + kHalves, false)
 
-template <class B>
-void fill_where(const Context& context, const Tensor& x, const Tensor& mask, const Tensor& value, Tensor* out, const B* a,
-                const B* v, B* r) {
-  auto to = out->dims();
-  auto at = walk(to, broadcast_strides(x.dims(), to), broadcast_strides(mask.dims(), to), broadcast_strides(value.dims(), to));
-  launch_walk(context, "masked_fill", at, DEVICE(B u, bool chosen, B w) { return chosen ? w : u; }, r, a, read<bool>(mask), v);
-}
-template <class T, class X>
-void MaskedFill(const X& context, const Tensor& x, const Tensor& mask, const Tensor& value, Tensor* out) {
-  auto r = write<T>(context, out);
-  fill_where(context, x, mask, value, out, bits(read<T>(x)), bits(read<T>(value)), bits(r));
-}
-template <class T, class X>
-void MaskedFillGrad(const X& context, const Tensor&, const Tensor& mask, const Tensor&, const Tensor& dout, Tensor* dx,
-                    Tensor* dvalue) {
-  auto dims = dout.dims();
-  auto at = walk(dims, broadcast_strides(mask.dims(), dims), contiguous_strides(dims));
-  for (bool wanted : {true, false}) {
-    Tensor* to = wanted ? dvalue : dx;
-    if (!to) continue;
-    Temporary<T> whole(context, dims);
-    launch_walk(context, "masked_fill_grad", at, DEVICE(bool chosen, T g) { return chosen == wanted ? g : T(0); },
-                whole.data, read<bool>(mask), read<T>(dout));
-    sum_to_shape<T>(context, "masked_fill_grad", whole.data, dims, to);
-  }
-}
-REGISTER(masked_fill, MaskedFill, kAll + kHalves)
-REGISTER(masked_fill_grad, MaskedFillGrad, kFloats + kHalves)
-
 // ---- padding
 
 // Paddings stand as Paddle gives them: left, right, top, bottom, front, back.

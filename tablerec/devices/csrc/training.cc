@@ -204,15 +204,27 @@ REGISTER(label_smooth_grad, LabelSmoothGrad, kReal)
 
 // A learning rate on the device, in whatever type Paddle keeps it.
 struct Rate {
-  const float* single;
-  const double* twice;
-  HOST_DEVICE double operator()() const { return single ? double(*single) : *twice; }
+  const void* at;
+  phi::DataType type;
+  HOST_DEVICE double operator()() const {
+    switch (type) {
+      case phi::DataType::FLOAT64: return *static_cast<const double*>(at);
+      case phi::DataType::FLOAT16: return float(*static_cast<const phi::dtype::float16*>(at));
+      case phi::DataType::BFLOAT16: return float(*static_cast<const phi::dtype::bfloat16*>(at));
+      default: return *static_cast<const float*>(at);
+    }
+  }
 };
 inline Rate rate_of(const Tensor& rate) {
-  bool single = rate.dtype() == phi::DataType::FLOAT32;
-  REQUIRE(single || rate.dtype() == phi::DataType::FLOAT64, "a learning rate of type %s is not supported on %s",
-          phi::DataTypeToString(rate.dtype()), device_name());
-  return single ? Rate{read<float>(rate), nullptr} : Rate{nullptr, read<double>(rate)};
+  switch (rate.dtype()) {
+    case phi::DataType::FLOAT32: return {read<float>(rate), rate.dtype()};
+    case phi::DataType::FLOAT64: return {read<double>(rate), rate.dtype()};
+    case phi::DataType::FLOAT16: return {read<phi::dtype::float16>(rate), rate.dtype()};
+    case phi::DataType::BFLOAT16: return {read<phi::dtype::bfloat16>(rate), rate.dtype()};
+    default:
+      REQUIRE(false, "a learning rate of type %s is not supported on %s", phi::DataTypeToString(rate.dtype()), device_name());
+      return {};
+  }
 }
 
 // The elements of a state that an operator changes in place; copied first where Paddle wants them elsewhere.

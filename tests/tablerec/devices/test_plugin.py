@@ -85,8 +85,21 @@ def test_every_kernel_agrees_with_the_cpu(outcomes: dict) -> None:
     assert failed == []
 
 
-# By the tests below, and those of static graphs in test_bench.py.
-TRIED_ELSEWHERE = {"sgd", "momentum", "adam", "adamw", "gaussian", "uniform", "squeeze", "unsqueeze", "share_data"}
+# By the tests below, those of mixed precision, and those of static graphs in test_bench.py.
+TRIED_ELSEWHERE = {
+    "sgd",
+    "momentum",
+    "adam",
+    "adamw",
+    "merged_momentum",
+    "merged_adam",
+    "fused_adam",
+    "gaussian",
+    "uniform",
+    "squeeze",
+    "unsqueeze",
+    "share_data",
+}
 
 
 def test_every_registered_kernel_is_tried(outcomes: dict) -> None:

@@ -117,15 +117,14 @@ def _by_tensors(index: Any, narrow: Any) -> Iterator[Case]:
             yield Case(f"{put}_with_tensor {name} {what}", reached[:1], rows, given, _EVERY)
             yield Case(f"{put}_with_tensor_grad {name} {what}", reached, rows, given, _FLOATS, True, 4, 4)
     for accumulate in (False, True):
-        where = f"index_put {accumulate}"
-        call = lambda p, x, v, a=accumulate: p.index_put(  # noqa: E731
+        called = f"index_put {accumulate}"
+        at: Call = lambda p, x, v, a=accumulate: p.index_put(  # noqa: E731
             x, (p.to_tensor([[2], [0]]), p.to_tensor([1, 3, -2])), v, a
         )
-        given = n(4, 5, 3), n(2, 3, 3)
-        yield Case(where, ("index_put",), call, given, NUMBERS + HALVES)
-        yield Case(f"{where} grad", ("index_put", "index_put_grad"), call, given, _FLOATS, True, 1, 2)
-        given = n(4, 5, 3), n(1)
-        yield Case(f"{where} one value", ("index_put", "index_put_grad"), call, given, _FLOATS, True, 1, 4)
+        x, values = n(4, 5, 3), n(2, 3, 3)
+        yield Case(called, ("index_put",), at, (x, values), NUMBERS + HALVES)
+        yield Case(f"{called} grad", ("index_put", "index_put_grad"), at, (x, values), _FLOATS, True, 1, 2)
+        yield Case(f"{called} one value", ("index_put", "index_put_grad"), at, (x, n(1)), _FLOATS, True, 1, 4)
     twice: Call = lambda p, x, i, v: p.index_put(x, (i,), v, True)  # noqa: E731
     yield Case("index_put twice", ("index_put",), twice, (n(4, 3), index, n(5, 3)), NUMBERS + HALVES, False, 1, 2)
     twice = lambda p, x, i, v: p.index_put(x, (i,), v)  # noqa: E731

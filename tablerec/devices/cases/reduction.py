@@ -42,7 +42,7 @@ def cases() -> Iterator[Case]:
                 call = lambda p, x, name=name, a=axes, k=keep: getattr(p, name)(x, a, keepdim=k)  # noqa: E731
                 near_one = n(*x.shape, low=0.9, high=1.1) if name == "prod" else x
                 # The CPU's product of many rounded numbers leaves the range of half precision.
-                dtypes = FLOATS if name == "prod" and x.shape == (9000,) else floats
+                dtypes: tuple[str, ...] = FLOATS if name == "prod" and x.shape == (9000,) else floats
                 # Beyond four dimensions the CPU's gradients of an extreme are what lay in memory.
                 backward = len(x.shape) <= 4 or name == "mean"
                 reached = (name, f"{name}_grad") if backward else (name,)

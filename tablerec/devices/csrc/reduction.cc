@@ -58,25 +58,40 @@ template <class C> HOST_DEVICE constexpr C lowest() {
 template <class C> HOST_DEVICE constexpr C highest() {
   return std::numeric_limits<C>::has_infinity ? std::numeric_limits<C>::infinity() : std::numeric_limits<C>::max();
 }
-// What is not a number wins.
-RULE(MaxRule, T, C, lowest<C>(), C(x[i]), (a > b || a != a ? a : b))
-RULE(MinRule, T, C, highest<C>(), C(x[i]), (a < b || a != a ? a : b))
+// The largest or the smallest; what is not a number wins.
+template <class T> struct ExtremeRule {
+  using C = Compute<T>;
+  const T* x;
+  bool largest;
+  HOST_DEVICE C start() const { return largest ? lowest<C>() : highest<C>(); }
+  HOST_DEVICE C enter(int64_t i) const { return C(x[i]); }
+  HOST_DEVICE C combine(C a, C b) const { return (largest ? a > b : a < b) || a != a ? a : b; }
+  HOST_DEVICE C operator()(C a, C b) const { return combine(a, b); }
+  HOST_DEVICE T leave(C a, int64_t) const { return T(a); }
+};
+template <class T> struct TruthRule {
+  const T* x;
+  bool all;
+  HOST_DEVICE int start() const { return all; }
+  HOST_DEVICE int enter(int64_t i) const { return x[i] != T(0); }
+  HOST_DEVICE int combine(int a, int b) const { return all ? a & b : a | b; }
+  HOST_DEVICE int operator()(int a, int b) const { return combine(a, b); }
+  HOST_DEVICE bool leave(int a, int64_t) const { return a; }
+};
 RULE(ProductRule, T, Sum<T>, 1, Sum<T>(C(x[i])), a * b)
-RULE(AllRule, bool, int, 1, int(C(x[i]) != C(0)), a & b)
-RULE(AnyRule, bool, int, 0, int(C(x[i]) != C(0)), a | b)
 RULE(SquaresRule, T, double, 0, double(C(x[i])) * double(C(x[i])), a + b)
 
 template <class T, class X> void Max(const X& context, const Tensor& x, const phi::IntArray& axes, bool, Tensor* out) {
-  reduce<T>(context, "max", reduction(x.dims(), axes.GetData()), MaxRule<T>{read<T>(x)}, write<T>(context, out));
+  reduce<T>(context, "max", reduction(x.dims(), axes.GetData()), ExtremeRule<T>{read<T>(x), true}, write<T>(context, out));
 }
 template <class T, class X> void Min(const X& context, const Tensor& x, const phi::IntArray& axes, bool, Tensor* out) {
-  reduce<T>(context, "min", reduction(x.dims(), axes.GetData()), MinRule<T>{read<T>(x)}, write<T>(context, out));
+  reduce<T>(context, "min", reduction(x.dims(), axes.GetData()), ExtremeRule<T>{read<T>(x), false}, write<T>(context, out));
 }
 template <class T, class X> void AMax(const X& context, const Tensor& x, const std::vector<int64_t>& axes, bool, Tensor* out) {
-  reduce<T>(context, "amax", reduction(x.dims(), axes), MaxRule<T>{read<T>(x)}, write<T>(context, out));
+  reduce<T>(context, "amax", reduction(x.dims(), axes), ExtremeRule<T>{read<T>(x), true}, write<T>(context, out));
 }
 template <class T, class X> void AMin(const X& context, const Tensor& x, const std::vector<int64_t>& axes, bool, Tensor* out) {
-  reduce<T>(context, "amin", reduction(x.dims(), axes), MinRule<T>{read<T>(x)}, write<T>(context, out));
+  reduce<T>(context, "amin", reduction(x.dims(), axes), ExtremeRule<T>{read<T>(x), false}, write<T>(context, out));
 }
 template <class T, class X>
 void Product(const X& context, const Tensor& x, const phi::IntArray& axes, bool, bool all, Tensor* out) {
@@ -84,11 +99,11 @@ void Product(const X& context, const Tensor& x, const phi::IntArray& axes, bool,
 }
 template <class T, class X>
 void All(const X& context, const Tensor& x, const std::vector<int64_t>& axes, bool, Tensor* out) {
-  reduce<bool>(context, "all", reduction(x.dims(), axes), AllRule<T>{read<T>(x)}, write<bool>(context, out));
+  reduce<bool>(context, "all", reduction(x.dims(), axes), TruthRule<T>{read<T>(x), true}, write<bool>(context, out));
 }
 template <class T, class X>
 void Any(const X& context, const Tensor& x, const std::vector<int64_t>& axes, bool, Tensor* out) {
-  reduce<bool>(context, "any", reduction(x.dims(), axes), AnyRule<T>{read<T>(x)}, write<bool>(context, out));
+  reduce<bool>(context, "any", reduction(x.dims(), axes), TruthRule<T>{read<T>(x), false}, write<bool>(context, out));
 }
 template <class T, class X> void SquaredL2Norm(const X& context, const Tensor& x, Tensor* out) {
   reduce<T>(context, "squared_l2_norm", reduction(x.dims(), {}), SquaresRule<T>{read<T>(x)}, write<T>(context, out));
@@ -140,11 +155,11 @@ template <class T> struct NormRule {
   double order;
   HOST_DEVICE double start() const { return order == -INFINITY ? INFINITY : 0; }
   HOST_DEVICE double enter(int64_t i) const {
-    double v = double(C(x[i]));
+    C v = C(x[i]);
     v = v < 0 ? -v : v;
-    if (order == 2) return v * v;
-    if (order == 1 || endless(order)) return v;
-    return order == 0 ? double(v != 0) : pow(v, order);
+    if (order == 2) return double(v) * double(v);
+    if (order == 1 || endless(order)) return double(v);
+    return order == 0 ? double(v != 0) : double(pow(v, C(order)));
   }
   HOST_DEVICE double combine(double a, double b) const {
     if (!endless(order)) return a + b;
@@ -300,7 +315,7 @@ void PNormGrad(const X& context, const Tensor& x, const Tensor& out, const Tenso
     else if (endless(p)) slope = size == norm ? sign : C(0);
     else if (p == 1) slope = sign;
     else if (p == 2) slope = v / norm;
-    else slope = size == 0 ? C(0) : sign * C(pow(double(size) / double(norm), p - 1));
+    else slope = size == 0 ? C(0) : sign * C(pow(size / norm, C(p - 1)));
     r[i] = T(C(g[o]) * slope);
   });
 }

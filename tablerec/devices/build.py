@@ -79,6 +79,7 @@ def build_plugin(
         raise SettingsError(f"plugin kind {kind!r} is unknown: choose {' or '.join(KINDS)}")
     files = _source_files(kind, sources)
     paddle = paddle_folder()
+    _require_headers(paddle)
     tools = _gcc(paddle) if kind == "simulated" else _nvcc(paddle, architecture)
     cache = Path(folder) if folder else _cache_folder()
     texts = {path.name: path.read_bytes() for path in files}
@@ -107,18 +108,20 @@ def paddle_folder() -> Path:
     """Find the installed Paddle without importing it.
 
     Raises:
-        MissingDependencyError: Paddle is not installed, or has no headers.
+        MissingDependencyError: Paddle is not installed.
     """
     spec = importlib.util.find_spec("paddle")
     if spec is None or not spec.submodule_search_locations:
         raise MissingDependencyError("the device plugin needs Paddle: pip install 'tablerec[paddle]'")
-    folder = Path(next(iter(spec.submodule_search_locations)))
+    return Path(next(iter(spec.submodule_search_locations)))
+
+
+def _require_headers(folder: Path) -> None:
     header = folder / "include" / "paddle" / "phi" / "backends" / "device_ext.h"
     if not header.is_file():
         raise MissingDependencyError(
             f"{header} is missing: reinstall paddlepaddle from its wheel, which holds the headers"
         )
-    return folder
 
 
 def paddle_version(folder: Path) -> str:

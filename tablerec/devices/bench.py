@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tablerec.devices.networks import find_network, prepare_rtdetr, rtdetr_l
+from tablerec.devices.networks import find_network, fold_norms, prepare_rtdetr, rtdetr_l
 from tablerec.devices.plugin import Plugin
 from tablerec.devices.workloads import FULL, HALVES, Given, Scale, Workload, workloads
 from tablerec.errors import SettingsError
@@ -505,10 +505,11 @@ def _require_amp(paddle: Any, dtype: str, level: str) -> None:
 
 
 def inference_network(paddle: Any, name: str, size: int) -> Any:
-    """Make a network for inference: RT-DETR prepared for one size and with its last layer alone."""
+    """Make a network for inference: norms folded, RT-DETR prepared for one size and with its last layer alone."""
     if not name.startswith("rtdetr"):
         net = find_network(name).make()
         net.eval()
+        fold_norms(net)
         return net
     net = rtdetr_l(reduced=name == "rtdetr_reduced", last_alone=True)
     net.eval()

@@ -168,10 +168,10 @@ def cell_detector() -> Any:
             level8 = self.level8(level4)
             level16 = self.level16(level8)
             x = self.top(self.level32(level16))
-            for lateral, merge, level in zip(self.laterals, self.merges, (level16, level8, level4), strict=True):
-                side = lateral(level)
+            for k, level in enumerate((level16, level8, level4)):
+                side = self.laterals[k](level)
                 up = paddle.nn.functional.interpolate(x, size=side.shape[2:], mode="bilinear", align_corners=False)
-                x = merge(side + up)
+                x = self.merges[k](side + up)
             return self.head(x)
 
     return Detector()

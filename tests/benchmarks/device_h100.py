@@ -144,8 +144,9 @@ def parity(report: Report, plugin: Plugin, _part: str, tiny: bool) -> None:
 
     for optimizer in OPTIMIZERS:
         train(optimizer, lambda optimizer=optimizer: compare_training(plugin.device, optimizer))
-    for name in ("rtdetr_reduced", "cell_detector"):
-        train(name, lambda name=name: compare_network(plugin.device, name))
+    # Smaller pictures leave the deepest batch norms too few values to be compared by.
+    for name, size in (("rtdetr_reduced", 64), ("cell_detector", 128 if tiny else 256)):
+        train(name, lambda name=name, size=size: compare_network(plugin.device, name, size=size))
 
 
 def rtdetr(report: Report, plugin: Plugin, part: str, tiny: bool) -> None:

@@ -7,9 +7,9 @@ def main() -> None:
     """Make the network, run it forward and backward, and update it."""
     import paddle
 
-    from tablerec.devices.parity import _detector
+    from tablerec.devices.networks import small_detector
 
-    net = _detector(paddle, 1)
+    net = small_detector(1)
     scores, sides = net(paddle.ones([2, 3, 32, 32]))
     loss = scores.mean() + sides.abs().mean()
     loss.backward()

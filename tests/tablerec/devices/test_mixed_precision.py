@@ -28,7 +28,7 @@ plugin = load_plugin(sys.argv[1])
 import numpy as np
 import paddle
 import paddle.nn.functional as F
-from tablerec.devices.parity import _detector
+from tablerec.devices.networks import small_detector
 paddle.set_device(plugin.device)
 def answer(value):
     print("ANSWER", json.dumps(value))
@@ -36,9 +36,9 @@ def answer(value):
 def train(device, dtype, level, optimizer, steps=6, **options):
     paddle.set_device("cpu")
     paddle.seed(3)
-    state = {name: value.numpy() for name, value in _detector(paddle, 1).state_dict().items()}
+    state = {name: value.numpy() for name, value in small_detector(1).state_dict().items()}
     paddle.set_device(device)
-    net = _detector(paddle, 1)
+    net = small_detector(1)
     net.set_state_dict({name: paddle.to_tensor(value) for name, value in state.items()})
     net.train()
     rate = 1e-3 if optimizer.startswith("Adam") else 0.05

@@ -52,7 +52,7 @@ def test_a_missing_source_names_those_there_are() -> None:
 
 def test_side_by_side_escapes_and_shows_both() -> None:
     shown = lab.side_by_side("allocate")
-    assert "cudaMalloc(" in shown and "arena().allocate(bytes)" in shown
+    assert "cudaMalloc(" in shown and "arena(device).allocate(bytes)" in shown
     assert "device-&gt;id" in shown and "std::map" not in shown
     assert lab.side_by_side("record_event").count("static C_Status") == 2
     with pytest.raises(SettingsError, match=r"runtime_simulated\.cc has no function 'x'"):

@@ -16,7 +16,7 @@ from paddle import Tensor
 from paddle.nn import functional as F  # noqa: N812
 
 from tablerec.models.cellnet import STRIDE
-from tablerec.training.samples import PAPER, Sample
+from tablerec.training.samples import OWNER_STRIDE, PAPER, Sample
 from tablerec.training.settings import Augmentation
 
 
@@ -25,7 +25,8 @@ class Batch(NamedTuple):
 
     Args:
         images: ``(B, 3, S, S)`` float32 RGB, 0 to 255.
-        owners: ``(B, S / 4, S / 4)`` int16 or int32, see ``quads_to_owners``.
+        owners: The owner map, see ``quads_to_owners``: ``(B, S / 2, S / 2)`` int16 as drawn, and
+            ``(B, S / 4, S / 4)`` int32 as the network's targets want it.
         quads: ``(B, N, 4, 2)`` float32 pixels.
     """
 
@@ -111,6 +112,8 @@ def draw_change(rng: np.random.Generator, count: int, side: int, settings: Augme
 def change_batch(batch: Batch, change: Change) -> Batch:
     """Move, stretch, turn and tint the samples; picture, owner map and quads stay in step.
 
+    The owner map comes out as the targets want it.
+
     The noise comes from Paddle's generator of the device.
     """
     size = batch.images.shape[-1]
@@ -121,28 +124,28 @@ def change_batch(batch: Batch, change: Change) -> Batch:
     gain, lift, inverted, noise = (paddle.to_tensor(value).reshape([-1, 1, 1, 1]) for value in change[2:])
     images = images * gain * (1 - 2 * inverted) + PAPER + lift
     images = images + paddle.randn([len(change.noise), 1, size, size]) * noise
-    # A point of the canvas from its middle, in positions of the owner map.
-    points = _source_points(back, change.shift / np.float32(STRIDE), size // STRIDE)
+    points = _source_points(back, change.shift, size, STRIDE)
     moved = paddle.matmul(batch.quads - size / 2, paddle.to_tensor(change.matrix).transpose([0, 2, 1]).unsqueeze(1))
     quads = moved + (paddle.to_tensor(change.shift) + size / 2).unsqueeze([1, 2])
-    return Batch(paddle.clip(images, 0.0, 255.0), _nearest(batch.owners, points), quads)
+    return Batch(paddle.clip(images, 0.0, 255.0), _nearest(batch.owners, points / OWNER_STRIDE), quads)
 
 
-def _source_points(back: NDArray[np.float32], shift: NDArray[np.float32], size: int) -> Tensor:
-    """``(B, size, size, 2)`` where each point of the result comes from, in steps from the middle."""
-    line = paddle.arange(size, dtype="float32") + (0.5 - size / 2)
-    x, y = line.reshape([1, 1, size, 1]), line.reshape([1, size, 1, 1])
+def _source_points(back: NDArray[np.float32], shift: NDArray[np.float32], size: int, stride: int = 1) -> Tensor:
+    """``(B, size / stride, size / stride, 2)`` where each place of the result comes from, in px from the middle."""
+    count = size // stride
+    line = (paddle.arange(count, dtype="float32") + (0.5 - count / 2)) * stride
+    x, y = line.reshape([1, 1, count, 1]), line.reshape([1, count, 1, 1])
     columns = paddle.to_tensor(np.ascontiguousarray(back.transpose(0, 2, 1)[:, :, None, None]))  # (B, 2, 1, 1, 2)
     start = paddle.to_tensor(-np.einsum("bij,bj->bi", back, shift).astype(np.float32)[:, None, None])
     return x * columns[:, 0] + y * columns[:, 1] + start
 
 
 def _nearest(owners: Tensor, points: Tensor) -> Tensor:
-    """Owner at each point, 0 outside."""
+    """Owner at each point, given in positions from the middle; 0 outside."""
     batch, size, _ = owners.shape
     at = paddle.floor(points + size / 2)
     inside = paddle.logical_and(at >= 0, at < size).all(-1)
     at = paddle.clip(at, 0, size - 1).astype("int64")
     first = (paddle.arange(batch, dtype="int64") * size * size).reshape([batch, 1, 1])
     found = paddle.gather(owners.flatten(), (first + at[..., 1] * size + at[..., 0]).flatten())
-    return found.reshape([batch, size, size]).astype("int32") * inside.astype("int32")
+    return found.reshape(inside.shape).astype("int32") * inside.astype("int32")

@@ -1,4 +1,4 @@
-"""The owner map: which cell lies at each position of a network's output.
+"""The owner map: which cell lies where.
 
 It is drawn once for each sample on the CPU and travels with it; from it and the quads all
 targets are computed where the network is trained, after the sample has been moved and turned.
@@ -9,8 +9,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-MARGIN = 2
-"""Positions around a table that know the nearest cell."""
+MARGIN = 8
+"""Pixels around a table that know the nearest cell."""
 
 
 def quads_to_owners(quads: NDArray[np.floating], size_hw: tuple[int, int], stride: int = 4) -> NDArray[np.int16]:
@@ -39,14 +39,14 @@ def quads_to_owners(quads: NDArray[np.floating], size_hw: tuple[int, int], strid
     for number, corner in enumerate(corners, start=1):
         cv2.fillConvexPoly(drawn, corner, number, lineType=cv2.LINE_8, shift=4)
     owners = np.ascontiguousarray(drawn[stride // 2 :: stride, stride // 2 :: stride])
-    return _with_margin(owners) if owners.any() else owners
+    return _with_margin(owners, MARGIN // stride) if owners.any() else owners
 
 
-def _with_margin(owners: NDArray[np.int16]) -> NDArray[np.int16]:
+def _with_margin(owners: NDArray[np.int16], margin: int) -> NDArray[np.int16]:
     import cv2
 
     free = (owners == 0).astype(np.uint8)
     distance, nearest = cv2.distanceTransformWithLabels(free, cv2.DIST_C, 3, labelType=cv2.DIST_LABEL_PIXEL)
     number_of = np.zeros(int(nearest.max()) + 1, np.int16)
     number_of[nearest[free == 0]] = owners[free == 0]
-    return np.where(free & (distance <= MARGIN), -number_of[nearest], owners)
+    return np.where(free & (distance <= margin), -number_of[nearest], owners)

@@ -21,6 +21,8 @@ from tablerec.training.owners import quads_to_owners
 
 PAPER = 127
 """Grey of the canvas where the picture does not reach."""
+OWNER_STRIDE = 2
+"""Pixels between two positions of the owner map; finer than the network's, as the map is moved by its positions."""
 
 
 class Sample(NamedTuple):
@@ -28,7 +30,7 @@ class Sample(NamedTuple):
 
     Args:
         image: ``(S, S, 3)`` uint8 RGB.
-        owners: ``(S / 4, S / 4)`` int16, see ``quads_to_owners``.
+        owners: ``(S / 2, S / 2)`` int16, see ``quads_to_owners``.
         quads: ``(most_cells, 4, 2)`` float32 pixels of the canvas, zeros after the last cell.
         n_cells: ``()`` int64.
     """
@@ -81,7 +83,7 @@ def place_sample(drawn: Any, index: int, side: int, most_cells: int) -> Sample |
     canvas[top : top + part.shape[0], left : left + part.shape[1]] = part
     placed = np.zeros((most_cells, 4, 2), np.float32)
     placed[: len(quads)] = np.asarray(quads) + at[::-1]
-    owners = quads_to_owners(placed[: len(quads)], (side, side))
+    owners = quads_to_owners(placed[: len(quads)], (side, side), OWNER_STRIDE)
     return Sample(canvas, owners, placed, np.int64(len(quads)))
 
 
@@ -202,7 +204,7 @@ def _work(source: str, side: int, most_cells: int, memory: Any, tasks: Any, resu
 def _layout(side: int, most_cells: int) -> list[tuple[Any, tuple[int, ...]]]:
     return [
         (np.uint8, (side, side, 3)),
-        (np.int16, (side // 4, side // 4)),
+        (np.int16, (side // OWNER_STRIDE, side // OWNER_STRIDE)),
         (np.float32, (most_cells, 4, 2)),
         (np.int64, ()),
     ]

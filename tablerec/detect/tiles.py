@@ -17,7 +17,7 @@ Floats = NDArray[np.float64]
 LARGEST = 1920
 """Longest side of a tile in pixels: what one pass may take in memory."""
 MARGIN = 256
-"""What a tile sees around its core. A cell of up to twice this size is wholly seen by its tile."""
+"""What a tile sees around its core, pixels. A cell of up to nearly twice this size is wholly seen by its tile."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,8 +62,9 @@ def _cut(size: int, largest: int, margin: int) -> list[tuple[int, int, int, int]
     """Start and end of each tile along an axis, and of its core."""
     if size <= largest:
         return [(0, size, 0, size)]
-    count = -(-size // (largest - 2 * margin))
-    cuts = [round(k * size / count) for k in range(count + 1)]
+    # The first and the last tile have nothing to show on one side.
+    count = -(-(size - 2 * margin) // (largest - 2 * margin))
+    cuts = [0, *(margin + k * (size - 2 * margin) // count for k in range(1, count)), size]
     return [(max(start - margin, 0), min(end + margin, size), start, end) for start, end in pairwise(cuts)]
 
 
@@ -92,11 +93,12 @@ def find_in_tiles(
     whole = Tile((0, 0, x1, y1), (0, 0, x1, y1))
     quads, scores, tables = find(whole, largest / max(x1, y1))
     # No two looks agree to the pixel: both keep what lies near the limit between them, and one of the two goes.
-    large = ~_fits(quads, 0.9 * margin)
+    slack = margin / 16
+    large = ~_fits(quads, 0.9 * (margin - slack))
     parts = [(quads[large], scores[large])]
     for tile in tiles:
         quads, scores, _ = find(tile, 1.0)
-        mine = _fits(quads, margin) & _in_core(quads, tile, margin / 16)
+        mine = _fits(quads, margin - slack) & _in_core(quads, tile, slack)
         parts.append((quads[mine], scores[mine]))
     quads, scores = np.concatenate([part[0] for part in parts]), np.concatenate([part[1] for part in parts])
     kept = merge_doubles(quads, scores)
@@ -110,9 +112,9 @@ def inner_cells(quads: Floats, size_hw: tuple[int, ...]) -> NDArray[np.bool_]:
     return np.asarray((np.minimum(boxes[:, 2:], limit) - np.maximum(boxes[:, :2], 0) > 1).all(axis=1))
 
 
-def _fits(quads: Floats, margin: float) -> NDArray[np.bool_]:
+def _fits(quads: Floats, half: float) -> NDArray[np.bool_]:
     boxes = quads_to_boxes(quads)
-    return np.asarray((boxes[:, 2:] - boxes[:, :2] <= 2 * margin).all(axis=1))
+    return np.asarray((boxes[:, 2:] - boxes[:, :2] <= 2 * half).all(axis=1))
 
 
 def _in_core(quads: Floats, tile: Tile, slack: float) -> NDArray[np.bool_]:

@@ -127,6 +127,23 @@ class StripContext(nn.Layer):
         return F.relu(x + self.rows(rows) + self.columns(columns))
 
 
+class Double(nn.Layer):
+    """Twice the height and width; each value is repeated.
+
+    Attributes:
+        by_copies: The same without an interpolation, whose factors oneDNN refuses in the static
+            models of Paddle 3.3. Set for their export.
+    """
+
+    by_copies = False
+
+    def forward(self, x: Tensor) -> Tensor:
+        """``(B, C, H, W)`` to ``(B, C, 2 H, 2 W)``."""
+        if self.by_copies:
+            return x.unsqueeze([3, 5]).expand([-1, -1, -1, 2, -1, 2]).flatten(4, 5).flatten(2, 3)
+        return F.interpolate(x, scale_factor=2.0, mode="nearest")
+
+
 class CellNet(nn.Layer):
     """The network.
 
@@ -139,7 +156,7 @@ class CellNet(nn.Layer):
     def __init__(
         self,
         widths: tuple[int, int, int, int, int] = (16, 32, 48, 96, 192),
-        depths: tuple[int, int, int, int] = (1, 2, 4, 4),
+        depths: tuple[int, int, int, int] = (1, 2, 3, 4),
         pyramid: tuple[int, int] = (64, 48),
     ) -> None:
         super().__init__()
@@ -155,6 +172,7 @@ class CellNet(nn.Layer):
         self.side4 = ConvNorm(w4, fine, 1, relu=False)
         self.up16 = Mixer(wide)
         self.up8 = nn.Sequential(Mixer(wide), StripContext(wide, 32))
+        self.doubled = Double()
         self.narrow = ConvNorm(wide, fine, 1, relu=False)
         self.up4 = StripContext(fine, 24)
         self.head = nn.Sequential(ConvNorm(fine, fine, 5, groups=fine, relu=False), ConvNorm(fine, fine, 1))
@@ -179,9 +197,9 @@ class CellNet(nn.Layer):
         x8 = self.stage8(x4)
         x16 = self.stage16(x8)
         x32 = self.stage32(x16)
-        y16 = self.up16(self.side16(x16) + _double(self.side32(x32)))
-        y8 = self.up8(self.side8(x8) + _double(y16))
-        y4 = self.up4(F.relu(self.side4(x4) + _double(self.narrow(y8))))
+        y16 = self.up16(self.side16(x16) + self.doubled(self.side32(x32)))
+        y8 = self.up8(self.side8(x8) + self.doubled(y16))
+        y4 = self.up4(F.relu(self.side4(x4) + self.doubled(self.narrow(y8))))
         return self.maps(self.head(y4))
 
 
@@ -254,7 +272,3 @@ def _to_borders(quads: Tensor, picture: Tensor, fields: Tensor) -> Tensor:
 
 def _mixers(channels: int, count: int) -> list[nn.Layer]:
     return [Mixer(channels) for _ in range(count)]
-
-
-def _double(x: Tensor) -> Tensor:
-    return F.interpolate(x, scale_factor=2.0, mode="nearest")

@@ -56,12 +56,19 @@ def arrays_to_network(arrays: Arrays, net: nn.Layer, source: str = "the weights"
         tensors[name].set_value(array.astype(np.float32))
 
 
-def save_arrays(path: Path, arrays: Arrays) -> None:
-    """Write arrays by name as a safetensors file, completely or not at all."""
+def save_arrays(path: Path, arrays: Arrays, notes: Mapping[str, str] | None = None) -> None:
+    """Write arrays by name as a safetensors file, completely or not at all.
+
+    Args:
+        path: The file.
+        arrays: The arrays.
+        notes: Texts that the file keeps beside them.
+    """
     from safetensors.numpy import save_file
 
     unfinished = path.with_name(path.name + ".unfinished")
-    save_file({name: np.ascontiguousarray(array) for name, array in arrays.items()}, unfinished)
+    contiguous = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
+    save_file(contiguous, unfinished, dict(notes) if notes else None)
     os.replace(unfinished, path)
 
 
@@ -79,3 +86,18 @@ def load_arrays(path: Path) -> dict[str, NDArray[Any]]:
     except (OSError, SafetensorError) as error:
         raise InputError(f"{path} cannot be read ({error}): name a safetensors file") from error
     return arrays
+
+
+def load_notes(path: Path) -> dict[str, str]:
+    """Read the texts that a safetensors file keeps beside its arrays.
+
+    Raises:
+        InputError: The file is missing or broken.
+    """
+    from safetensors import SafetensorError, safe_open
+
+    try:
+        with safe_open(path, "numpy") as file:
+            return dict(file.metadata() or {})
+    except (OSError, SafetensorError) as error:
+        raise InputError(f"{path} cannot be read ({error}): name a safetensors file") from error

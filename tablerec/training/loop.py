@@ -160,7 +160,7 @@ class Run:
     def _validate(self) -> None:
         s, step = self.settings, self.trainer.step
         net = self.trainer.show(self.buffer)
-        save_arrays(s.output / WEIGHTS, network_to_arrays(net))
+        save_arrays(s.output / WEIGHTS, network_to_arrays(net), {"network": json.dumps(dict(s.network))})
         if not self.validation:
             return
         found = find_cells(net, self.validation, s.batch, s.threshold)

@@ -16,6 +16,7 @@ from paddle import Tensor
 from paddle.nn import functional as F  # noqa: N812
 
 from tablerec.models.cellnet import STRIDE
+from tablerec.training.cellnet_loss import count
 from tablerec.training.samples import OWNER_STRIDE, PAPER, Sample
 from tablerec.training.settings import Augmentation
 
@@ -112,32 +113,33 @@ def draw_change(rng: np.random.Generator, count: int, side: int, settings: Augme
 def change_batch(batch: Batch, change: Change) -> Batch:
     """Move, stretch, turn and tint the samples; picture, owner map and quads stay in step.
 
-    The owner map comes out as the targets want it.
-
-    The noise comes from Paddle's generator of the device.
+    The owner map comes out as the targets want it. The noise comes from Paddle's generator of the device.
     """
-    size = batch.images.shape[-1]
-    back = np.linalg.inv(change.matrix).astype(np.float32)
-    images = F.grid_sample(
-        batch.images - PAPER, _source_points(back, change.shift, size) / (size / 2), align_corners=False
-    )
-    gain, lift, inverted, noise = (paddle.to_tensor(value).reshape([-1, 1, 1, 1]) for value in change[2:])
-    images = images * gain * (1 - 2 * inverted) + PAPER + lift
-    images = images + paddle.randn([len(change.noise), 1, size, size]) * noise
-    points = _source_points(back, change.shift, size, STRIDE)
-    moved = paddle.matmul(batch.quads - size / 2, paddle.to_tensor(change.matrix).transpose([0, 2, 1]).unsqueeze(1))
-    quads = moved + (paddle.to_tensor(change.shift) + size / 2).unsqueeze([1, 2])
-    return Batch(paddle.clip(images, 0.0, 255.0), _nearest(batch.owners, points / OWNER_STRIDE), quads)
+    n, _, size, _ = batch.images.shape
+    back = np.linalg.inv(change.matrix)
+    start = -np.einsum("bij,bj->bi", back, change.shift)
+    tint = np.stack([change.gain * (1 - 2 * change.inverted), change.lift + PAPER, change.noise], 1)
+    # One array for all: each copy to a device may wait for it.
+    parts = (change.matrix.transpose(0, 2, 1), change.shift + size / 2, back.transpose(0, 2, 1), start, tint)
+    packed = paddle.to_tensor(np.concatenate([part.reshape(n, -1) for part in parts], 1).astype(np.float32))
+    matrix, shift, back_columns, back_start, tints = paddle.split(packed, [4, 2, 4, 2, 3], 1)
+
+    x_from = _source_points(back_columns, back_start, size, 1)
+    images = F.grid_sample(batch.images - PAPER, x_from / (size / 2), align_corners=False)
+    contrast, grey, noise = (tint.reshape([n, 1, 1, 1]) for tint in paddle.split(tints, 3, 1))
+    images = images * contrast + grey + paddle.randn([n, 1, size, size]) * noise
+    points = _source_points(back_columns, back_start, size, STRIDE)
+    moved = paddle.matmul(batch.quads - size / 2, matrix.reshape([n, 1, 2, 2])) + shift.reshape([n, 1, 1, 2])
+    return Batch(paddle.clip(images, 0.0, 255.0), _nearest(batch.owners, points / OWNER_STRIDE), moved)
 
 
-def _source_points(back: NDArray[np.float32], shift: NDArray[np.float32], size: int, stride: int = 1) -> Tensor:
+def _source_points(back: Tensor, start: Tensor, size: int, stride: int) -> Tensor:
     """``(B, size / stride, size / stride, 2)`` where each place of the result comes from, in px from the middle."""
-    count = size // stride
-    line = (paddle.arange(count, dtype="float32") + (0.5 - count / 2)) * stride
-    x, y = line.reshape([1, 1, count, 1]), line.reshape([1, count, 1, 1])
-    columns = paddle.to_tensor(np.ascontiguousarray(back.transpose(0, 2, 1)[:, :, None, None]))  # (B, 2, 1, 1, 2)
-    start = paddle.to_tensor(-np.einsum("bij,bj->bi", back, shift).astype(np.float32)[:, None, None])
-    return x * columns[:, 0] + y * columns[:, 1] + start
+    n = size // stride
+    line = (count(n, "float32") + (0.5 - n / 2)) * stride
+    of_x, of_y = (column.reshape([-1, 1, 1, 2]) for column in paddle.split(back, 2, 1))
+    x, y = line.reshape([1, 1, n, 1]), line.reshape([1, n, 1, 1])
+    return x * of_x + y * of_y + start.reshape([-1, 1, 1, 2])
 
 
 def _nearest(owners: Tensor, points: Tensor) -> Tensor:
@@ -146,6 +148,6 @@ def _nearest(owners: Tensor, points: Tensor) -> Tensor:
     at = paddle.floor(points + size / 2)
     inside = paddle.logical_and(at >= 0, at < size).all(-1)
     at = paddle.clip(at, 0, size - 1).astype("int64")
-    first = (paddle.arange(batch, dtype="int64") * size * size).reshape([batch, 1, 1])
+    first = (count(batch, "int64") * size * size).reshape([batch, 1, 1])
     found = paddle.gather(owners.flatten(), (first + at[..., 1] * size + at[..., 0]).flatten())
     return found.reshape(inside.shape).astype("int32") * inside.astype("int32")

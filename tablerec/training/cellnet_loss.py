@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import NamedTuple
 
+import numpy as np
 import paddle
 from paddle import Tensor
 from paddle.nn import functional as F  # noqa: N812
@@ -55,11 +57,11 @@ def make_targets(owners: Tensor, quads: Tensor) -> Targets:
     batch, height, width = owners.shape
     owners = owners.astype("int64")
     inside, known = owners > 0, owners != 0
-    first = paddle.arange(batch, dtype="int64").reshape([batch, 1, 1]) * quads.shape[1]
+    first = count(batch, "int64").reshape([batch, 1, 1]) * quads.shape[1]
     index = paddle.clip(paddle.abs(owners) - 1, min=0) + first
     q = paddle.gather(quads.reshape([-1, 8]), index.flatten()).reshape([batch, height, width, 4, 2])
-    x = ((paddle.arange(width, dtype="float32") + 0.5) * STRIDE).reshape([1, 1, width])
-    y = ((paddle.arange(height, dtype="float32") + 0.5) * STRIDE).reshape([1, height, 1])
+    x = ((count(width, "float32") + 0.5) * STRIDE).reshape([1, 1, width])
+    y = ((count(height, "float32") + 0.5) * STRIDE).reshape([1, height, 1])
     here = paddle.stack([x.expand([batch, height, width]), y.expand([batch, height, width])], -1)
 
     tl, tr, br, bl = (q[..., k, :] for k in range(4))
@@ -85,6 +87,16 @@ def make_targets(owners: Tensor, quads: Tensor) -> Targets:
         known=known,
         inside=inside,
     )
+
+
+def count(n: int, dtype: str) -> Tensor:
+    """``(n,)`` 0, 1, 2, ...; copied to the device once, as not every device has an operator for it."""
+    return _count(n, dtype, paddle.device.get_device())
+
+
+@lru_cache(maxsize=64)
+def _count(n: int, dtype: str, device: str) -> Tensor:
+    return paddle.to_tensor(np.arange(n), dtype=dtype, place=device)
 
 
 def cellnet_loss(maps: Tensor, targets: Targets) -> dict[str, Tensor]:
@@ -134,7 +146,7 @@ def _cross_entropy(logits: Tensor, labels: Tensor) -> Tensor:
 
 def _mean(values: Tensor, weights: Tensor) -> Tensor:
     """Mean of ``values`` under ``weights``, which are repeated where a dimension of theirs is 1."""
-    weights = weights.expand_as(values)
+    weights = weights.expand(values.shape)
     return (values * weights).sum() / paddle.clip(weights.sum(), min=1.0)
 
 

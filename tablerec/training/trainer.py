@@ -48,6 +48,7 @@ class Trainer:
         self.shown = CellNet(**settings.network)
         self.average = WeightAverage(self.net, settings.average)
         self._parameters = trainable(self.net)
+        self._state_names = {name: each.name for name, each in self._parameters.items()}
         decays = {each.name for each in self._parameters.values() if sum(n > 1 for n in each.shape) > 1}
         self.optimizer = paddle.optimizer.AdamW(
             settings.learning_rate,
@@ -108,7 +109,7 @@ class Trainer:
         """Return all arrays of a checkpoint, by group and name."""
         state = self.optimizer.state_dict()  # empty before the first step
         moments = {
-            kind: {name: state[f"{each.name}_{kind}_0"].numpy() for name, each in self._parameters.items()}
+            kind: {name: state[f"{ours}_{kind}_0"].numpy() for name, ours in self._state_names.items()}
             for kind in (_MOMENTS if self.step else ())
         }
         return {"network": network_to_arrays(self.net), "average": self.average.arrays(), **moments}
@@ -118,10 +119,10 @@ class Trainer:
         arrays_to_network(groups["network"], self.net, "the checkpoint's weights")
         self.average.load(groups["average"])
         moments = {
-            f"{each.name}_{kind}_0": paddle.to_tensor(groups[kind][name])
+            f"{ours}_{kind}_0": paddle.to_tensor(groups[kind][name])
             for kind in _MOMENTS
             if kind in groups
-            for name, each in self._parameters.items()
+            for name, ours in self._state_names.items()
         }
         if moments:
             self.optimizer.set_state_dict(moments)

@@ -184,6 +184,24 @@ class CellNet(nn.Layer):
             self.maps.bias.set_value(bias)
             self.maps.weight.set_value(0.1 * self.maps.weight)
 
+    def features(self, x: Tensor) -> Tensor:
+        """All but the last layer, which wants full precision: half of it is pixels.
+
+        Args:
+            x: As for ``forward``.
+
+        Returns:
+            ``(B, C, H / 4, W / 4)`` for ``maps``.
+        """
+        x4 = self.stage4(paddle.scale(x, 1 / 128, -1.0))
+        x8 = self.stage8(x4)
+        x16 = self.stage16(x8)
+        x32 = self.stage32(x16)
+        y16 = self.up16(self.side16(x16) + self.doubled(self.side32(x32)))
+        y8 = self.up8(self.side8(x8) + self.doubled(y16))
+        y4 = self.up4(F.relu(self.side4(x4) + self.doubled(self.narrow(y8))))
+        return self.head(y4)
+
     def forward(self, x: Tensor) -> Tensor:
         """Compute the maps.
 
@@ -193,14 +211,7 @@ class CellNet(nn.Layer):
         Returns:
             ``(B, 14, H / 4, W / 4)``, see the table above.
         """
-        x4 = self.stage4(paddle.scale(x, 1 / 128, -1.0))
-        x8 = self.stage8(x4)
-        x16 = self.stage16(x8)
-        x32 = self.stage32(x16)
-        y16 = self.up16(self.side16(x16) + self.doubled(self.side32(x32)))
-        y8 = self.up8(self.side8(x8) + self.doubled(y16))
-        y4 = self.up4(F.relu(self.side4(x4) + self.doubled(self.narrow(y8))))
-        return self.maps(self.head(y4))
+        return self.maps(self.features(x))
 
 
 class CellNetWithDecoder(nn.Layer):

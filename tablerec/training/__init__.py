@@ -4,6 +4,7 @@
 
     settings.py      TrainSettings, read_settings
     owners.py        which cell lies at each position, drawn once for each sample
+    sources.py       synthetic tables, folders with labels, functions
     samples.py       samples on the canvas, drawn by worker processes
     batches.py       the buffer on the device, and augmentation
     cellnet_loss.py  what CellNet should answer, and how far it is off

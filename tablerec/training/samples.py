@@ -8,16 +8,15 @@ from __future__ import annotations
 import queue
 import signal
 import traceback
-from collections.abc import Callable
-from importlib import import_module
 from multiprocessing import get_context
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tablerec.errors import SettingsError, TrainingError
+from tablerec.errors import TrainingError
 from tablerec.training.owners import quads_to_owners
+from tablerec.training.sources import Source, load_source
 
 PAPER = 127
 """Grey of the canvas where the picture does not reach."""
@@ -39,23 +38,6 @@ class Sample(NamedTuple):
     owners: NDArray[np.int16]
     quads: NDArray[np.float32]
     n_cells: NDArray[np.int64]
-
-
-def load_source(name: str) -> Callable[[int], Any]:
-    """Find the function that draws samples.
-
-    Args:
-        name: ``module:function``.
-
-    Raises:
-        SettingsError: There is no such function.
-    """
-    module, _, function = name.partition(":")
-    try:
-        found: Callable[[int], Any] = getattr(import_module(module), function)
-    except (ImportError, AttributeError, ValueError) as error:
-        raise SettingsError(f"source {name!r} cannot be loaded ({error}): write module:function") from error
-    return found
 
 
 def place_sample(drawn: Any, index: int, side: int, most_cells: int) -> Sample | None:
@@ -91,7 +73,7 @@ class SampleFeed:
     """Samples in the order of their index, some passed over.
 
     Args:
-        source: ``module:function``, see ``TrainSettings``.
+        source: See ``load_source``.
         first: Index of the first sample.
         side: Height and width of the canvas.
         most_cells: Cells in the arrays.
@@ -176,7 +158,7 @@ class SampleFeed:
         self._processes = []
 
 
-def _draw_one(draw: Callable[[int], Any], index: int, side: int, most_cells: int) -> Sample | str:
+def _draw_one(draw: Source, index: int, side: int, most_cells: int) -> Sample | str:
     """Draw a sample; a text says what went wrong, a blank one that it has too many cells."""
     try:
         return place_sample(draw(index), index, side, most_cells) or " "

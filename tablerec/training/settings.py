@@ -45,8 +45,7 @@ class TrainSettings:
     """What is trained, on what, and for how long.
 
     Args:
-        source: ``module:function`` of a function that draws a sample from an index: anything with an
-            ``image``, ``(H, W, 3)`` uint8 RGB, and ``quads`` or ``cells.quads``, ``(N, 4, 2)``.
+        source: Where samples come from, for example ``synth:mixed``; see ``sources.load_source``.
         output: Folder for checkpoints, weights, the log and pictures.
         resume: Folder of an earlier run to go on from where ``output`` holds no checkpoint.
         initial: Weights to start from, a safetensors file.

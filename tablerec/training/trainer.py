@@ -79,8 +79,8 @@ class Trainer:
         images, targets = self._draw(buffer, [s.seed, self.step])
         self.net.train()
         with _precision(s.precision):
-            maps = self.net(images)
-        parts = cellnet_loss(maps, targets)
+            features = self.net.features(images)
+        parts = cellnet_loss(self.net.maps(features.astype("float32")), targets)
         self.optimizer.set_lr(self.learning_rate(progress))
         parts["total"].backward()
         self.optimizer.step()

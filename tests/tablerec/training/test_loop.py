@@ -145,7 +145,7 @@ def test_a_source_that_fails_is_shown(tmp_path: Path) -> None:
 
 
 def test_no_such_source(tmp_path: Path) -> None:
-    with pytest.raises(SettingsError, match="write module:function"):
+    with pytest.raises(SettingsError, match="MODULE:FUNCTION"):
         train(settings(tmp_path, source="nowhere:draw"))
 
 

@@ -48,7 +48,7 @@ class Run:
         self.validation: list[Sample] = []
         first = self._resume()
         s = settings
-        self.feed = SampleFeed(s.source, first, s.side, s.most_cells, s.workers)
+        self.feed = SampleFeed(s.source, first, s.side, s.most_cells, s.workers, s.stack)
 
     def _resume(self) -> int:
         """Load the newest checkpoint; return the index of the first sample to draw."""

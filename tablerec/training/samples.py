@@ -8,6 +8,7 @@ from __future__ import annotations
 import queue
 import signal
 import traceback
+from collections.abc import Iterable
 from multiprocessing import get_context
 from typing import Any, NamedTuple
 
@@ -25,13 +26,13 @@ OWNER_STRIDE = 2
 
 
 class Sample(NamedTuple):
-    """A picture with its truth on a canvas of fixed size.
+    """Pictures with their truth on a canvas of fixed size.
 
     Args:
         image: ``(S, S, 3)`` uint8 RGB.
         owners: ``(S / 2, S / 2)`` int16, see ``quads_to_owners``.
         quads: ``(most_cells, 4, 2)`` float32 pixels of the canvas, zeros after the last cell.
-        n_cells: ``()`` int64.
+        n_cells: ``()`` int64; cells that the canvas shows in part or not at all count.
     """
 
     image: NDArray[np.uint8]
@@ -40,33 +41,61 @@ class Sample(NamedTuple):
     n_cells: NDArray[np.int64]
 
 
-def place_sample(drawn: Any, index: int, side: int, most_cells: int) -> Sample | None:
-    """Put a drawn sample on the canvas: at a random place, or a random part of it where it is larger.
+def place_pictures(drawn: Iterable[Any], index: int, side: int, most_cells: int) -> Sample | None:
+    """Put pictures on the canvas, one below the other, as many as fit.
+
+    A picture larger than the canvas is made smaller, or a random part of it is shown.
 
     Args:
-        drawn: What the source returned.
-        index: Decides the place.
+        drawn: What the source returned, see ``sources.Source``; the next is asked for while there is room.
+        index: Decides the places.
         side: Height and width of the canvas.
         most_cells: Cells in the arrays.
 
     Returns:
-        None for a sample with more cells.
+        None for a first picture with more cells.
     """
-    image, quads = drawn.image, drawn.cells.quads if hasattr(drawn, "cells") else drawn.quads
-    if len(quads) > most_cells:
-        return None
     rng = np.random.default_rng([index, 20])
-    # Half of the pictures begin at the corner, as they will when they are recognized.
-    room = np.array([side - image.shape[0], side - image.shape[1]])
-    at = np.where((room > 0) & (rng.random() < 0.5), 0, rng.integers(np.minimum(room, 0), np.maximum(room, 0) + 1))
+    chosen: list[tuple[NDArray[np.uint8], NDArray[np.float32]]] = []
+    height = n_cells = 0
+    for each in drawn:
+        image, quads = _fit(each, side, rng)
+        if height + image.shape[0] > side or n_cells + len(quads) > most_cells:
+            break
+        chosen.append((image, quads))
+        height, n_cells = height + image.shape[0], n_cells + len(quads)
+    if not chosen:
+        return None
     canvas = np.full((side, side, 3), PAPER, np.uint8)
-    (top, left), (skip_y, skip_x) = np.maximum(at, 0), np.maximum(-at, 0)
-    part = image[skip_y : skip_y + side - top, skip_x : skip_x + side - left]
-    canvas[top : top + part.shape[0], left : left + part.shape[1]] = part
     placed = np.zeros((most_cells, 4, 2), np.float32)
-    placed[: len(quads)] = np.asarray(quads) + at[::-1]
-    owners = quads_to_owners(placed[: len(quads)], (side, side), OWNER_STRIDE)
-    return Sample(canvas, owners, placed, np.int64(len(quads)))
+    # Half of the canvases begin at the corner, as pictures will when they are recognized.
+    at_corner = rng.random() < 0.5
+    gaps = np.sort(rng.integers(0, side - height + 1, len(chosen))) * (not at_corner)
+    top = start = 0
+    for (image, quads), gap in zip(chosen, gaps.tolist(), strict=True):
+        left = 0 if at_corner else int(rng.integers(0, side - image.shape[1] + 1))
+        canvas[top + gap : top + gap + image.shape[0], left : left + image.shape[1]] = image
+        placed[start : start + len(quads)] = quads + np.array([left, top + gap], np.float32)
+        top, start = top + image.shape[0], start + len(quads)
+    owners = quads_to_owners(placed[:n_cells], (side, side), OWNER_STRIDE)
+    return Sample(canvas, owners, placed, np.int64(n_cells))
+
+
+def _fit(drawn: Any, side: int, rng: np.random.Generator) -> tuple[NDArray[np.uint8], NDArray[np.float32]]:
+    """A picture no larger than the canvas, and its cells."""
+    import cv2
+
+    image = drawn.image
+    given = drawn.cells.quads if hasattr(drawn, "cells") else drawn.quads
+    quads: NDArray[np.float32] = np.asarray(given, np.float32).reshape(-1, 4, 2)
+    factor = side / max(image.shape[:2])
+    if factor < 1 and rng.random() < 0.5:
+        size_wh = [max(1, int(factor * length)) for length in image.shape[1::-1]]
+        step = np.array(size_wh, np.float32) / np.array(image.shape[1::-1], np.float32)
+        image, quads = cv2.resize(image, size_wh, interpolation=cv2.INTER_AREA), np.multiply(quads, step)
+    skip = [int(rng.integers(0, max(length - side, 0) + 1)) for length in image.shape[:2]]
+    part = image[skip[0] : skip[0] + side, skip[1] : skip[1] + side]
+    return part, quads - np.array(skip[::-1], np.float32)
 
 
 class SampleFeed:
@@ -78,13 +107,14 @@ class SampleFeed:
         side: Height and width of the canvas.
         most_cells: Cells in the arrays.
         workers: Processes; 0 draws when asked.
+        stack: Pictures on a canvas, at most.
     """
 
-    def __init__(self, source: str, first: int, side: int, most_cells: int, workers: int) -> None:
+    def __init__(self, source: str, first: int, side: int, most_cells: int, workers: int, stack: int = 1) -> None:
         self.next_index = first
         self.n_failed = 0
         self._done: dict[int, Any] = {}
-        self._arguments = (source, side, most_cells)
+        self._arguments = (source, stack, side, most_cells)
         self._processes: list[Any] = []
         self._draw = load_source(source)
         if workers:
@@ -92,7 +122,7 @@ class SampleFeed:
 
     def _start(self, workers: int) -> None:
         context = get_context("spawn")
-        _, side, most_cells = self._arguments
+        _, _, side, most_cells = self._arguments
         slots = 4 * workers
         self._memory = context.RawArray("B", slots * _n_bytes(side, most_cells))
         self._tasks, self._results = context.Queue(), context.Queue()
@@ -135,7 +165,7 @@ class SampleFeed:
                     continue
                 return None
             # The slot is free again once its sample is copied.
-            self._done[index] = problem or _copy(_view(self._memory, slot, *self._arguments[1:]))
+            self._done[index] = problem or _copy(_view(self._memory, slot, *self._arguments[2:]))
             self._tasks.put((self._next_task, slot))
             self._next_task += 1
         return self._done.pop(self.next_index)
@@ -158,15 +188,16 @@ class SampleFeed:
         self._processes = []
 
 
-def _draw_one(draw: Source, index: int, side: int, most_cells: int) -> Sample | str:
+def _draw_one(draw: Source, index: int, stack: int, side: int, most_cells: int) -> Sample | str:
     """Draw a sample; a text says what went wrong, a blank one that it has too many cells."""
     try:
-        return place_sample(draw(index), index, side, most_cells) or " "
+        pictures = (draw(index * stack + number) for number in range(stack))
+        return place_pictures(pictures, index, side, most_cells) or " "
     except Exception:
         return f"sample {index}: {traceback.format_exc()}"
 
 
-def _work(source: str, side: int, most_cells: int, memory: Any, tasks: Any, results: Any) -> None:
+def _work(source: str, stack: int, side: int, most_cells: int, memory: Any, tasks: Any, results: Any) -> None:
     """Draw samples into the shared memory until the process is ended."""
     import cv2
 
@@ -175,7 +206,7 @@ def _work(source: str, side: int, most_cells: int, memory: Any, tasks: Any, resu
     draw = load_source(source)
     while True:
         index, slot = tasks.get()
-        sample = _draw_one(draw, index, side, most_cells)
+        sample = _draw_one(draw, index, stack, side, most_cells)
         if isinstance(sample, Sample):
             arrays: list[NDArray[Any]] = list(_view(memory, slot, side, most_cells))
             for target, value in zip(arrays, sample, strict=True):

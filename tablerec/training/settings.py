@@ -37,7 +37,16 @@ class Augmentation:
     noise: float = 12.0
 
 
-_AT_LEAST_ONE = ("batch", "most_cells", "statistics", "warm", "validate_every", "checkpoint_every", "log_every")
+_AT_LEAST_ONE = (
+    "batch",
+    "stack",
+    "most_cells",
+    "statistics",
+    "warm",
+    "validate_every",
+    "checkpoint_every",
+    "log_every",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +65,8 @@ class TrainSettings:
         stretch_minutes: End after this long, counted from the start of the process, with a checkpoint.
         batch: Samples in a step.
         side: Height and width of the canvas in pixels, a multiple of 32.
-        most_cells: Samples with more cells are passed over.
+        stack: Pictures on a canvas, at most: small ones are put one below the other.
+        most_cells: Canvases hold no more cells; pictures with more are passed over.
         learning_rate: The greatest.
         warmup: Steps in which the learning rate rises.
         weight_decay: AdamW's, for all but norms and biases.
@@ -97,6 +107,7 @@ class TrainSettings:
     stretch_minutes: float | None = None
     batch: int = 32
     side: int = 960
+    stack: int = 4
     most_cells: int = 1024
     learning_rate: float = 2.5e-3
     warmup: int = 300

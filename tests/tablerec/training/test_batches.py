@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from tablerec.training.owners import quads_to_owners
-from tablerec.training.samples import PAPER, place_sample
+from tablerec.training.samples import PAPER, Sample, place_pictures
 from tablerec.training.settings import Augmentation
 from tests.tablerec.training.grids import Drawn, draw_ruled, grid_quads
 
@@ -16,6 +16,10 @@ from tablerec.training import batches  # noqa: E402
 from tablerec.training.average import WeightAverage, recompute_statistics  # noqa: E402
 
 SIDE = 128
+
+
+def place_sample(drawn: Drawn, index: int, side: int, most_cells: int) -> Sample | None:
+    return place_pictures([drawn], index, side, most_cells)
 
 
 def test_a_small_picture_is_placed_whole() -> None:
@@ -30,12 +34,32 @@ def test_a_small_picture_is_placed_whole() -> None:
     assert int(sample.n_cells) == len(drawn.quads) and not sample.quads[len(drawn.quads) :].any()
 
 
-def test_a_large_picture_is_cut() -> None:
+def test_a_large_picture_is_cut_or_made_smaller() -> None:
     drawn = Drawn(np.random.default_rng(0).integers(0, 255, (300, 90, 3), np.uint8), grid_quads([0, 90], [0, 150, 300]))
-    sample = place_sample(drawn, 5, SIDE, 64)
-    left, top = sample.quads[0, 0].astype(int)
-    assert top < 0 <= left
-    assert (sample.image[:, left : left + 90] == drawn.image[-top : -top + SIDE]).all()
+    tops = set()
+    for index in range(12):
+        sample = place_sample(drawn, index, SIDE, 64)
+        (left, top), (right, bottom) = sample.quads[0, 0], sample.quads[1, 2]
+        if bottom - top == 300:
+            part = drawn.image[int(-top) : int(-top) + SIDE]
+            assert (sample.image[:, int(left) : int(left) + 90] == part).all()
+        else:
+            assert (bottom - top, right - left) == pytest.approx((128, 38), abs=0.1)
+        tops.add(float(top))
+    assert len(tops) > 3 and 0.0 in tops
+
+
+def test_small_pictures_are_stacked() -> None:
+    drawn = [draw_ruled(index) for index in range(9)]
+    sample = place_pictures(drawn, 0, 256, 64)
+    heights = np.cumsum([each.image.shape[0] for each in drawn])
+    count = sum(len(each.quads) for each in drawn[: int((heights <= 256).sum())])
+    assert int(sample.n_cells) == count > len(drawn[0].quads)
+    boxes = sample.quads[:count]
+    assert boxes.min() >= 0 and boxes.max() <= 256
+    for corners in boxes.astype(int):  # each with its own lines
+        assert (sample.image[corners[0, 1], corners[0, 0] : corners[1, 0]] < 60).all()
+    assert int(place_pictures(drawn, 0, 256, len(drawn[0].quads)).n_cells) == len(drawn[0].quads)
 
 
 def test_too_many_cells_are_passed_over() -> None:

@@ -44,7 +44,7 @@ def losses(output: Path) -> list[float]:
 def test_it_learns_a_few_tables(tmp_path: Path) -> None:
     network = {"widths": [8, 16, 24, 32, 48], "depths": [0, 1, 1, 1], "pyramid": [32, 24]}
     few = settings(
-        tmp_path, network=network, steps=60, batch=4, side=96, buffer=4, warm=4, reuse=1e9, warmup=10,
+        tmp_path, network=network, steps=60, batch=4, side=96, stack=1, buffer=4, warm=4, reuse=1e9, warmup=10,
         learning_rate=8e-3, statistics=4, log_every=20, validation_first=0, validation_count=4, augmentation=STILL,
     )  # fmt: skip
     weights = train(few)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import signal
 import time
 from collections.abc import Callable, Iterator
@@ -25,6 +26,11 @@ from tablerec.training.validation import draw_cells, find_cells, score_cells
 
 WEIGHTS = "cellnet.safetensors"
 """In the output: the averaged weights with their statistics, as of the last validation."""
+
+LOG = "log.jsonl"
+"""In the output: the losses, a line every ``log_every`` steps."""
+CURVE = "curve.jsonl"
+"""In the output: the validations, a line each."""
 
 Report = Callable[[str], None]
 
@@ -60,6 +66,9 @@ class Run:
             return s.first
         groups, state = load_checkpoint(found[-1])
         self.trainer.load(groups, state)
+        for name in (LOG, CURVE):
+            if found[-1].parent != s.output and (found[-1].parent / name).is_file():
+                shutil.copyfile(found[-1].parent / name, s.output / name)
         # The samples of the buffer are drawn again: all of them where the steps depend on them.
         refill = state["buffer"] if s.reuse is not None else state["buffer"][-s.warm :]
         self.n_taken = state["n_taken"] - len(refill)
@@ -144,7 +153,7 @@ class Run:
             "minutes_left": round(left / 60, 1),
             **values,
         }
-        self._append("log.jsonl", line)
+        self._append(LOG, line)
         parts = " ".join(f"{name} {value:.4g}" for name, value in values.items())
         self.report(
             f"step {line['step']} {parts} lr {line['learning_rate']:.2g} {line['images_per_second']} images/s "
@@ -165,7 +174,7 @@ class Run:
             return
         found = find_cells(net, self.validation, s.batch, s.threshold)
         scores = asdict(score_cells(found, self.validation))
-        self._append("curve.jsonl", {"step": step, "seconds": round(self.trainer.seconds, 1), **scores})
+        self._append(CURVE, {"step": step, "seconds": round(self.trainer.seconds, 1), **scores})
         if s.pictures:
             draw_cells(s.output / f"pictures/step-{step:08d}.jpg", found[: s.pictures], self.validation[: s.pictures])
         self.report(f"step {step} validation " + " ".join(f"{name} {value:.4f}" for name, value in scores.items()))

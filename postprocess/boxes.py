@@ -111,6 +111,39 @@ def quads_to_polygons(quads: Floats) -> NDArray[np.object_]:
     return polygons
 
 
+def merge_doubles(quads: Floats, scores: Floats) -> NDArray[np.int64]:
+    """Choose one of several finds of the same cell: the surest.
+
+    Cells do not overlap. Two finds are one cell if each one's middle lies in the other; a wide cell
+    may be found at both ends.
+
+    Args:
+        quads: ``(N, 4, 2)`` pixels.
+        scores: ``(N,)``.
+
+    Returns:
+        ``(M,)`` indices of those kept, in their order.
+
+    >>> cell = np.array([[0, 0], [100, 0], [100, 10], [0, 10]], float)
+    >>> merge_doubles(np.stack([cell, cell + (0, 10), cell + (30, 1)]), np.array([0.5, 0.9, 0.6])).tolist()
+    [1, 2]
+    """
+    if len(quads) < 2:
+        return np.arange(len(quads))
+    middles = shapely.points(quads.mean(axis=1))
+    points, holders = shapely.STRtree(quads_to_polygons(quads)).query(middles, predicate="intersects")
+    holds = set(zip(points.tolist(), holders.tolist(), strict=True))
+    doubles: dict[int, list[int]] = {}
+    for a, b in holds:
+        if a != b and (b, a) in holds:
+            doubles.setdefault(a, []).append(b)
+    dropped: set[int] = set()
+    for a in np.argsort(-scores, kind="stable").tolist():
+        if a not in dropped:
+            dropped.update(doubles.get(a, ()))
+    return np.array([k for k in range(len(quads)) if k not in dropped], np.int64)
+
+
 def rotate_points(points: Floats, degrees: float, center: tuple[float, float] = (0.0, 0.0)) -> Floats:
     """Turn ``(..., 2)`` points clockwise in the picture around a center.
 

@@ -8,7 +8,8 @@
     ├── OutputError               a file that cannot be written
     ├── SettingsError             an option that does not exist or does not fit
     ├── MissingDependencyError    an optional package is not installed
-    └── ModelNotFoundError        a model that is not on this machine
+    ├── ModelNotFoundError        a model that is not on this machine
+    └── TrainingError             a training run that cannot go on
 
 Every message names the file or the setting, the cause, and the next step.
 ``tablerec.errors`` offers the same names.
@@ -41,3 +42,7 @@ class MissingDependencyError(TablerecError, ImportError):
 
 class ModelNotFoundError(TablerecError, FileNotFoundError):
     """A model is not on this machine; the message says where it belongs."""
+
+
+class TrainingError(TablerecError, RuntimeError):
+    """A training run cannot go on; its last checkpoint is whole."""

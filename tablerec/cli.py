@@ -17,7 +17,12 @@ import click
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
-VERBS = {"device": "tablerec.devices.command:command", "eval": "tablerec.evaluate.command:command"}
+VERBS = {
+    "device": "tablerec.devices.command:command",
+    "eval": "tablerec.evaluate.command:command",
+    "export": "tablerec.models.command:command",
+    "train": "tablerec.training.command:command",
+}
 """Verb -> "module:command", imported when the verb is used. A file of that name is given as ``./eval``."""
 
 FORMATS = ("html", "xlsx", "csv", "md", "json", "tex")
@@ -36,6 +41,8 @@ Examples:
 Verbs:
   tablerec device list   devices for Paddle: list, build, doctor, trace, coverage, parity
   tablerec eval GT_DIR   score the recognition against labelled tables
+  tablerec train CONFIG  train a cell detector, or go on with it
+  tablerec export FILE   make a trained cell detector ready for recognition
 
 \b
 Shell completion, in ~/.bashrc (for zsh and fish: zsh_source, fish_source):
@@ -109,11 +116,11 @@ def _print_version(ctx: click.Context, param: click.Parameter, value: bool) -> N
     "--json", "as_json", is_flag=True, help="Print a line of JSON for each input; files only with -o, --format."
 )
 @click.option("--overlay", is_flag=True, help="Also write IMAGE.overlay.png: the cells drawn over the picture.")
-@click.option("--detector", metavar="NAME", help="auto, rulings, words, or a PaddleX model.  [default: auto]")
+@click.option("--detector", metavar="NAME", help="auto, rulings, words, cellnet, or a PaddleX model.  [default: auto]")
 @click.option(
     "--detector-dir",
     type=click.Path(exists=True, file_okay=False, path_type=Path),
-    help="Folder with the weights of the PaddleX model.",
+    help="Folder with the weights of CellNet or of the PaddleX model.",
 )
 @click.option(
     "--ocr",

@@ -14,9 +14,9 @@ class Settings:
     """How a picture becomes tables.
 
     Args:
-        detector: ``auto``, ``rulings``, ``words``, or the name of a PaddleX cell
+        detector: ``auto``, ``rulings``, ``words``, ``cellnet``, or the name of a PaddleX cell
             detector such as ``RT-DETR-L_wired_table_cell_det``.
-        detector_dir: Folder of a PaddleX model to use in place of the official weights.
+        detector_dir: Folder of a CellNet, or of a PaddleX model to use in place of the official weights.
         reader: ``rapidocr``, ``none``, ``paddlex`` for PaddleX models on this machine, or
             ``paddlex:FAMILY`` such as ``paddlex:PP-OCRv5_mobile``, which may be downloaded.
         device: Where the models run, in PaddleX's syntax: ``cpu``, ``gpu:0``, ``npu:1``.

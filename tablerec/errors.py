@@ -8,6 +8,7 @@ from postprocess.errors import (
     SettingsError,
     TableError,
     TablerecError,
+    TrainingError,
 )
 
 __all__ = [
@@ -18,4 +19,5 @@ __all__ = [
     "SettingsError",
     "TableError",
     "TablerecError",
+    "TrainingError",
 ]

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from postprocess.words import Word
 from tablerec.config import Settings
+from tablerec.errors import SettingsError
 
 if TYPE_CHECKING:
     import numpy as np
@@ -58,12 +59,18 @@ def make_detector(settings: Settings) -> CellDetector:
 
     Raises:
         SettingsError: The name is unknown.
-        MissingDependencyError, ModelNotFoundError: From PaddleX backends.
+        MissingDependencyError, ModelNotFoundError: From CellNet and the PaddleX backends.
     """
     if settings.detector in ("auto", "rulings", "words") and settings.detector_dir is None:
         from tablerec.detect.geometric import GeometricDetector
 
         return GeometricDetector(settings.detector, settings.layout)
+    if settings.detector == "cellnet":
+        if settings.detector_dir is None:
+            raise SettingsError("detector 'cellnet' needs detector_dir: the folder that `tablerec export` wrote")
+        from tablerec.detect.cellnet import CellNetDetector
+
+        return CellNetDetector(settings.detector_dir, settings.device, settings.layout)
     from tablerec.detect.paddlex import PaddleXDetector
 
     return PaddleXDetector(settings.detector, settings.detector_dir, settings.device)

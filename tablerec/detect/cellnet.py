@@ -1,0 +1,250 @@
+"""CellNet as a detector: ONNX Runtime on the CPU, Paddle where another device is asked for."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from postprocess.boxes import word_height
+from postprocess.words import Word
+from tablerec.detect import Detection
+from tablerec.detect.tiles import Tile, find_in_tiles, inner_cells, plan_tiles
+from tablerec.devices import parse_device
+from tablerec.errors import MissingDependencyError, ModelNotFoundError, SettingsError
+
+if TYPE_CHECKING:
+    from tablerec.result import Image
+
+Floats = NDArray[np.float64]
+Network = Callable[[NDArray[np.float32]], Sequence[NDArray[Any]]]
+"""``(1, 3, H, W)`` float32 RGB to quads, scores, number of the picture, table map: see ``models.cellnet.decode``."""
+
+THRESHOLD = 0.3
+"""Least score of a cell."""
+MULTIPLE = 32
+"""Height and width of the network's input are multiples of this."""
+STRIDE = 4
+"""Pixels between two positions of the table map."""
+PAPER = 127
+"""Grey around a picture, as in training."""
+TEXT_HEIGHT = (10.0, 24.0)
+"""Between these heights of text, in pixels, a picture is looked at as it is."""
+ROW_HEIGHT = 12.0
+"""Rows lower than this, in pixels of the network's input, are looked at again, enlarged."""
+SIDE = 960
+"""The picture's longer side, where nothing is known about its text: the canvas of the training."""
+
+
+class CellNetDetector:
+    """Finds the cells of all tables in a picture with CellNet.
+
+    Args:
+        model_dir: Folder with ``inference.onnx``, or ``inference.json`` and ``inference.pdiparams`` for Paddle.
+        device: ``cpu`` runs the ONNX model; other devices, and the CPU where there is no ONNX model, run Paddle's.
+        layout: ``page`` or ``table``, see ``Settings``.
+        threshold: Least score of a cell, 0 to 1.
+
+    Raises:
+        SettingsError: The threshold is outside its range.
+        ModelNotFoundError: The folder holds no model.
+    """
+
+    name = "cellnet"
+
+    def __init__(
+        self,
+        model_dir: Path,
+        device: str = "cpu",
+        layout: Literal["page", "table"] = "page",
+        threshold: float = THRESHOLD,
+    ) -> None:
+        if not 0 <= threshold <= 1:
+            raise SettingsError(f"threshold is {threshold}: give a value from 0 to 1")
+        self.layout = layout
+        self.threshold = threshold
+        self._open = _choose_network(model_dir, device)
+        self._network: Network | None = None
+        self._lock = threading.Lock()
+
+    def detect(self, image: Image, words: Sequence[Word]) -> list[Detection]:
+        """See ``CellDetector``."""
+        if image.size == 0:
+            return []
+        with self._lock:
+            if self._network is None:
+                self._network = self._open()
+            network = self._network
+        text_height = word_height(np.array([word.quad for word in words])) if words else None
+        scale = choose_scale(image.shape[:2], text_height)
+        quads, scores, tables = self._look(network, image, scale)
+        closer = closer_scale(quads, scale)
+        if closer > scale:
+            quads, scores, tables = self._look(network, image, closer)
+        return self._to_detections(quads, scores, tables, image.shape[:2])
+
+    def _look(self, network: Network, image: Image, scale: float) -> tuple[Floats, Floats, NDArray[np.float32]]:
+        """Cells in pixels of the picture, their scores, and the table map over the whole picture."""
+        import cv2
+
+        size_wh = tuple(max(1, round(scale * side)) for side in image.shape[1::-1])
+        scaled = (
+            image
+            if scale == 1
+            else np.asarray(cv2.resize(image, size_wh, interpolation=_interpolation(scale)), np.uint8)
+        )
+        factor = np.array(image.shape[1::-1]) / np.array(scaled.shape[1::-1])
+
+        def find(tile: Tile, shrink: float) -> tuple[Floats, Floats, NDArray[np.float32]]:
+            x0, y0, x1, y1 = tile.box_xyxy
+            part = scaled[y0:y1, x0:x1]
+            if shrink < 1:
+                part = np.asarray(cv2.resize(part, None, fx=shrink, fy=shrink, interpolation=cv2.INTER_AREA), np.uint8)
+            quads, scores, _, tables = network(to_input(part))
+            sure = scores >= self.threshold
+            steps = np.array([x1 - x0, y1 - y0]) / np.array(part.shape[1::-1])
+            height, width = (-(-side // STRIDE) for side in part.shape[:2])
+            return quads[sure] * steps + (x0, y0), scores[sure].astype(np.float64), tables[0, :height, :width]
+
+        quads, scores, tables = find_in_tiles(find, plan_tiles(scaled.shape[:2]))
+        return quads * factor, scores, tables
+
+    def _to_detections(
+        self, quads: Floats, scores: Floats, tables: NDArray[np.float32], size_hw: tuple[int, int]
+    ) -> list[Detection]:
+        inside = inner_cells(quads, size_hw)
+        quads, scores = quads[inside].clip(0, np.array(size_hw[::-1], np.float64)), scores[inside].clip(0, 1)
+        if not len(quads):
+            return []
+        labels = np.ones(len(quads), int) if self.layout == "table" else cells_to_tables(quads, tables, size_hw)
+        groups = [labels == label for label in np.unique(labels)]
+        # One cell alone is a frame, a button or a heading rather than a table.
+        found = [Detection(quads[g], scores[g], self.name) for g in groups if self.layout == "table" or g.sum() > 1]
+        return sorted(found, key=lambda detection: float(detection.quads[..., 1].min()))
+
+
+def choose_scale(size_hw: tuple[int, ...], text_height: float | None) -> float:
+    """How much a picture is enlarged before it is looked at.
+
+    Args:
+        size_hw: Height and width in pixels.
+        text_height: Median height of its words in pixels; None where it is not known.
+
+    >>> choose_scale((800, 600), 16.0), choose_scale((3000, 2000), 48.0), choose_scale((200, 300), 5.0)
+    (1.0, 0.3333333333333333, 3.2)
+    >>> choose_scale((1920, 1000), None)
+    0.5
+    """
+    least, most = TEXT_HEIGHT
+    if text_height is not None and text_height > 0:
+        scale = 1.0 if least <= text_height <= most else 16.0 / text_height
+    else:
+        scale = min(1.0, SIDE / max(size_hw))
+    return float(np.clip(scale, 0.1, 4.0))
+
+
+def closer_scale(quads: Floats, scale: float) -> float:
+    """The scale at which even the lower rows have their height; the same where they have it.
+
+    >>> closer_scale(np.array([[[0, 0], [60, 0], [60, 8], [0, 8]]], float), 1.0)
+    1.5
+    """
+    if not len(quads):
+        return scale
+    heights = np.linalg.norm(quads[:, [3, 2]] - quads[:, [0, 1]], axis=2).mean(axis=1)
+    low = float(np.quantile(heights, 0.1)) * scale
+    return float(np.clip(scale * ROW_HEIGHT / max(low, ROW_HEIGHT / 3), scale, 4.0)) if low < ROW_HEIGHT else scale
+
+
+def to_input(image_bgr: Image) -> NDArray[np.float32]:
+    """``(H, W, 3)`` uint8 BGR to the network's ``(1, 3, H', W')``, filled up at the right and at the bottom.
+
+    >>> to_input(np.zeros((30, 70, 3), np.uint8)).shape
+    (1, 3, 32, 96)
+    """
+    height, width = image_bgr.shape[:2]
+    filled = np.full((1, 3, -(-height // MULTIPLE) * MULTIPLE, -(-width // MULTIPLE) * MULTIPLE), PAPER, np.float32)
+    filled[0, :, :height, :width] = image_bgr[:, :, ::-1].transpose(2, 0, 1)
+    return filled
+
+
+def cells_to_tables(quads: Floats, tables: NDArray[np.float32], size_hw: tuple[int, int]) -> NDArray[np.int64]:
+    """Number the connected regions of the table map, and say in which of them each cell lies.
+
+    Args:
+        quads: ``(N, 4, 2)`` pixels of the picture.
+        tables: ``(h, w)`` probability of a table, over the whole picture.
+        size_hw: Height and width of the picture.
+
+    Returns:
+        ``(N,)`` numbers of the regions; cells that touch share one whatever the map says.
+    """
+    import cv2
+
+    mask = (tables > 0.5).astype(np.uint8)
+    steps = np.array(mask.shape[::-1]) / np.array(size_hw[::-1])
+    at = quads * steps - 0.5
+    for corners in np.rint(at * 16).astype(np.int32):
+        cv2.fillConvexPoly(mask, corners, 1, lineType=cv2.LINE_8, shift=4)
+    _, labels = cv2.connectedComponents(mask, connectivity=4)
+    x, y = np.rint(at.mean(axis=1)).astype(int).T
+    return np.asarray(labels[y.clip(0, mask.shape[0] - 1), x.clip(0, mask.shape[1] - 1)], np.int64)
+
+
+def _interpolation(scale: float) -> int:
+    import cv2
+
+    return cv2.INTER_AREA if scale < 1 else cv2.INTER_CUBIC
+
+
+def _choose_network(folder: Path, device: str) -> Callable[[], Network]:
+    """How the network of a folder is opened on a device."""
+    onnx, static = folder / "inference.onnx", folder / "inference.json"
+    on_cpu = parse_device(device).kind == "cpu"
+    if on_cpu and onnx.is_file():
+        return lambda: _open_onnx(onnx)
+    if not static.is_file():
+        wanted = "inference.onnx" if on_cpu else "inference.json and inference.pdiparams"
+        raise ModelNotFoundError(f"{folder} holds no {wanted}: name the folder of an exported CellNet")
+    return lambda: _open_paddle(folder, device)
+
+
+def _open_onnx(path: Path) -> Network:
+    import onnxruntime
+
+    options = onnxruntime.SessionOptions()
+    options.log_severity_level = 3
+    session = onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
+    name = session.get_inputs()[0].name
+    return lambda images: session.run(None, {name: images})
+
+
+def _open_paddle(folder: Path, device: str) -> Network:
+    try:
+        from paddle import inference
+    except ImportError as error:
+        raise MissingDependencyError(
+            f'{folder} on {device} needs Paddle ({error}): run pip install "tablerec[paddle]"'
+        ) from error
+    config = inference.Config(str(folder / "inference.json"), str(folder / "inference.pdiparams"))
+    parsed = parse_device(device)
+    number = parsed.ids[0] if parsed.ids else 0
+    if parsed.kind == "gpu":
+        config.enable_use_gpu(256, number)
+    elif parsed.kind != "cpu":
+        config.enable_custom_device(parsed.kind, number)
+    config.disable_glog_info()
+    predictor = inference.create_predictor(config)
+    lock = threading.Lock()
+
+    def run(images: NDArray[np.float32]) -> list[NDArray[Any]]:
+        with lock:
+            predictor.get_input_handle(predictor.get_input_names()[0]).copy_from_cpu(images)
+            predictor.run()
+            return [predictor.get_output_handle(name).copy_to_cpu() for name in predictor.get_output_names()]
+
+    return run

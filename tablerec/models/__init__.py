@@ -1,0 +1,1 @@
+"""Networks in paddle.nn; each file imports Paddle and is imported late itself."""

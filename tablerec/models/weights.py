@@ -1,0 +1,103 @@
+"""Weights as numpy arrays by name: in a network, and in a safetensors file."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tablerec.errors import InputError
+
+if TYPE_CHECKING:
+    from paddle import Tensor, nn
+
+Arrays = Mapping[str, NDArray[Any]]
+
+
+def network_to_arrays(net: nn.Layer) -> dict[str, NDArray[Any]]:
+    """Copy weights and running statistics to the host, by their names in the network."""
+    return {name: tensor.numpy() for name, tensor in net.state_dict().items()}
+
+
+def trainable(net: nn.Layer) -> dict[str, Tensor]:
+    """Return what an optimizer changes, by name; Paddle counts running statistics among the parameters too."""
+    return {name: parameter for name, parameter in net.named_parameters() if not parameter.stop_gradient}
+
+
+def arrays_to_network(arrays: Arrays, net: nn.Layer, source: str = "the weights") -> None:
+    """Set weights and running statistics.
+
+    Args:
+        arrays: As from ``network_to_arrays``; without running statistics those of the network stay.
+        net: The network.
+        source: Where the arrays come from, for the message.
+
+    Raises:
+        InputError: Names or shapes differ from the network's.
+    """
+    tensors = net.state_dict()
+    missing = sorted(set(trainable(net)) - set(arrays))
+    unknown = sorted(set(arrays) - set(tensors))
+    if missing or unknown:
+        raise InputError(
+            f"{source} are of another network: missing {', '.join(missing[:3]) or 'none'}, "
+            f"unknown {', '.join(unknown[:3]) or 'none'}; use the settings with which they were made"
+        )
+    for name, array in arrays.items():
+        if list(array.shape) != tensors[name].shape:
+            raise InputError(
+                f"{source}: {name} is {list(array.shape)}, here it is {tensors[name].shape}; "
+                "use the settings with which they were made"
+            )
+        tensors[name].set_value(array.astype(np.float32))
+
+
+def save_arrays(path: Path, arrays: Arrays, notes: Mapping[str, str] | None = None) -> None:
+    """Write arrays by name as a safetensors file, completely or not at all.
+
+    Args:
+        path: The file.
+        arrays: The arrays.
+        notes: Texts that the file keeps beside them.
+    """
+    from safetensors.numpy import save_file
+
+    unfinished = path.with_name(path.name + ".unfinished")
+    contiguous = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
+    save_file(contiguous, unfinished, dict(notes) if notes else None)
+    os.replace(unfinished, path)
+
+
+def load_arrays(path: Path) -> dict[str, NDArray[Any]]:
+    """Read a safetensors file.
+
+    Raises:
+        InputError: It is missing or broken.
+    """
+    from safetensors import SafetensorError
+    from safetensors.numpy import load_file
+
+    try:
+        arrays: dict[str, NDArray[Any]] = load_file(path)
+    except (OSError, SafetensorError) as error:
+        raise InputError(f"{path} cannot be read ({error}): name a safetensors file") from error
+    return arrays
+
+
+def load_notes(path: Path) -> dict[str, str]:
+    """Read the texts that a safetensors file keeps beside its arrays.
+
+    Raises:
+        InputError: The file is missing or broken.
+    """
+    from safetensors import SafetensorError, safe_open
+
+    try:
+        with safe_open(path, "numpy") as file:
+            return dict(file.metadata() or {})
+    except (OSError, SafetensorError) as error:
+        raise InputError(f"{path} cannot be read ({error}): name a safetensors file") from error

@@ -1,0 +1,60 @@
+"""Training of our networks: one loop, for any source of samples.
+
+::
+
+    settings.py      TrainSettings, read_settings
+    owners.py        which cell lies at each position, drawn once for each sample
+    sources.py       synthetic tables, folders with labels, functions
+    samples.py       samples on the canvas, drawn by worker processes
+    batches.py       the buffer on the device, and augmentation
+    cellnet_loss.py  what CellNet should answer, and how far it is off
+    average.py       averaged weights and their statistics
+    trainer.py       one step, and the state of a checkpoint
+    checkpoint.py    whole checkpoints or none
+    validation.py    F1 on fixed samples, and pictures
+    loop.py          all together
+    command.py       `tablerec train`
+
+The modules that compute import Paddle and are imported late.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from tablerec.training.settings import TrainSettings
+
+
+def train(
+    settings: TrainSettings, report: Callable[[str], None] = lambda line: None, plugin: str | Path | None = None
+) -> Path:
+    """Train, or go on with a training that was stopped.
+
+    Args:
+        settings: What is trained, on what, for how long. Where ``output`` holds a checkpoint, it goes on.
+        report: Called with each line for the user, for example ``print``.
+        plugin: Device plugin to load first: ``simulated``, ``cuda`` or a library; Paddle must not have been imported.
+
+    Returns:
+        The file of the averaged weights. Beside it lie checkpoints, ``log.jsonl`` with the losses,
+        ``curve.jsonl`` with the validation, and pictures.
+
+    Raises:
+        SettingsError: The device, the source or the plugin cannot be used.
+        InputError: A checkpoint or the initial weights are broken or of another network.
+        TrainingError: The loss is not finite, or samples cannot be drawn.
+    """
+    from tablerec.devices import parse_device, require_device
+
+    if plugin is not None:
+        from tablerec.devices.build import KINDS, build_plugin
+        from tablerec.devices.plugin import load_plugin
+
+        load_plugin(build_plugin(str(plugin)) if plugin in KINDS else Path(plugin))
+    require_device(parse_device(settings.device))
+    from tablerec.training.loop import run
+
+    return run(settings, report)

@@ -1,0 +1,242 @@
+"""Samples on their way to the device: drawn by worker processes, all of one size.
+
+Nothing here imports Paddle, so that a worker starts quickly and touches no device.
+"""
+
+from __future__ import annotations
+
+import queue
+import signal
+import traceback
+from collections.abc import Iterable
+from multiprocessing import get_context
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tablerec.errors import TrainingError
+from tablerec.training.owners import quads_to_owners
+from tablerec.training.sources import Source, load_source
+
+PAPER = 127
+"""Grey of the canvas where the picture does not reach."""
+OWNER_STRIDE = 2
+"""Pixels between two positions of the owner map; finer than the network's, as the map is moved by its positions."""
+
+
+class Sample(NamedTuple):
+    """Pictures with their truth on a canvas of fixed size.
+
+    Args:
+        image: ``(S, S, 3)`` uint8 RGB.
+        owners: ``(S / 2, S / 2)`` int16, see ``quads_to_owners``.
+        quads: ``(most_cells, 4, 2)`` float32 pixels of the canvas, zeros after the last cell.
+        n_cells: ``()`` int64; cells that the canvas shows in part or not at all count.
+    """
+
+    image: NDArray[np.uint8]
+    owners: NDArray[np.int16]
+    quads: NDArray[np.float32]
+    n_cells: NDArray[np.int64]
+
+
+def place_pictures(drawn: Iterable[Any], index: int, side: int, most_cells: int) -> Sample | None:
+    """Put pictures on the canvas, one below the other, as many as fit.
+
+    A picture larger than the canvas is made smaller, or a random part of it is shown.
+
+    Args:
+        drawn: What the source returned, see ``sources.Source``; the next is asked for while there is room.
+        index: Decides the places.
+        side: Height and width of the canvas.
+        most_cells: Cells in the arrays.
+
+    Returns:
+        None for a first picture with more cells.
+    """
+    rng = np.random.default_rng([index, 20])
+    chosen: list[tuple[NDArray[np.uint8], NDArray[np.float32]]] = []
+    height = n_cells = 0
+    for each in drawn:
+        image, quads = _fit(each, side, rng)
+        if height + image.shape[0] > side or n_cells + len(quads) > most_cells:
+            break
+        chosen.append((image, quads))
+        height, n_cells = height + image.shape[0], n_cells + len(quads)
+    if not chosen:
+        return None
+    canvas = np.full((side, side, 3), PAPER, np.uint8)
+    placed = np.zeros((most_cells, 4, 2), np.float32)
+    # Half of the canvases begin at the corner, as pictures will when they are recognized.
+    at_corner = rng.random() < 0.5
+    gaps = np.sort(rng.integers(0, side - height + 1, len(chosen))) * (not at_corner)
+    top = start = 0
+    for (image, quads), gap in zip(chosen, gaps.tolist(), strict=True):
+        left = 0 if at_corner else int(rng.integers(0, side - image.shape[1] + 1))
+        canvas[top + gap : top + gap + image.shape[0], left : left + image.shape[1]] = image
+        placed[start : start + len(quads)] = quads + np.array([left, top + gap], np.float32)
+        top, start = top + image.shape[0], start + len(quads)
+    owners = quads_to_owners(placed[:n_cells], (side, side), OWNER_STRIDE)
+    return Sample(canvas, owners, placed, np.int64(n_cells))
+
+
+def _fit(drawn: Any, side: int, rng: np.random.Generator) -> tuple[NDArray[np.uint8], NDArray[np.float32]]:
+    """A picture no larger than the canvas, and its cells."""
+    import cv2
+
+    image = drawn.image
+    given = drawn.cells.quads if hasattr(drawn, "cells") else drawn.quads
+    quads: NDArray[np.float32] = np.asarray(given, np.float32).reshape(-1, 4, 2)
+    factor = side / max(image.shape[:2])
+    if factor < 1 and rng.random() < 0.5:
+        size_wh = [max(1, int(factor * length)) for length in image.shape[1::-1]]
+        step = np.array(size_wh, np.float32) / np.array(image.shape[1::-1], np.float32)
+        image, quads = cv2.resize(image, size_wh, interpolation=cv2.INTER_AREA), np.multiply(quads, step)
+    skip = [int(rng.integers(0, max(length - side, 0) + 1)) for length in image.shape[:2]]
+    part = image[skip[0] : skip[0] + side, skip[1] : skip[1] + side]
+    return part, quads - np.array(skip[::-1], np.float32)
+
+
+class SampleFeed:
+    """Samples in the order of their index, some passed over.
+
+    Args:
+        source: See ``load_source``.
+        first: Index of the first sample.
+        side: Height and width of the canvas.
+        most_cells: Cells in the arrays.
+        workers: Processes; 0 draws when asked.
+        stack: Pictures on a canvas, at most.
+    """
+
+    def __init__(self, source: str, first: int, side: int, most_cells: int, workers: int, stack: int = 1) -> None:
+        self.next_index = first
+        self.n_failed = 0
+        self._done: dict[int, Any] = {}
+        self._arguments = (source, stack, side, most_cells)
+        self._processes: list[Any] = []
+        self._draw = load_source(source)
+        if workers:
+            self._start(workers)
+
+    def _start(self, workers: int) -> None:
+        context = get_context("spawn")
+        _, _, side, most_cells = self._arguments
+        slots = 4 * workers
+        self._memory = context.RawArray("B", slots * _n_bytes(side, most_cells))
+        self._tasks, self._results = context.Queue(), context.Queue()
+        for slot in range(slots):
+            self._tasks.put((self.next_index + slot, slot))
+        self._next_task = self.next_index + slots
+        for _ in range(workers):
+            arguments = (*self._arguments, self._memory, self._tasks, self._results)
+            process = context.Process(target=_work, args=arguments, daemon=True)
+            process.start()
+            self._processes.append(process)
+
+    def take(self, *, wait: bool) -> Sample | None:
+        """Return the next sample; None where it is not ready and must not be waited for.
+
+        Raises:
+            TrainingError: A worker died, or too many samples cannot be drawn.
+        """
+        while True:
+            sample = self._take_one(wait)
+            if sample is None:
+                return None
+            self.next_index += 1
+            if isinstance(sample, Sample):
+                return sample
+            self._count_failure(sample)
+
+    def _take_one(self, wait: bool) -> Sample | str | None:
+        if not self._processes:
+            return _draw_one(self._draw, self.next_index, *self._arguments[1:])
+        while self.next_index not in self._done:
+            try:
+                index, slot, problem = self._results.get(wait, 5.0)
+            except queue.Empty:
+                if not all(process.is_alive() for process in self._processes):
+                    raise TrainingError(
+                        "a process that draws samples has died, perhaps for lack of memory: lower workers"
+                    ) from None
+                if wait:
+                    continue
+                return None
+            # The slot is free again once its sample is copied.
+            self._done[index] = problem or _copy(_view(self._memory, slot, *self._arguments[2:]))
+            self._tasks.put((self._next_task, slot))
+            self._next_task += 1
+        return self._done.pop(self.next_index)
+
+    def _count_failure(self, problem: str) -> None:
+        self.n_failed += bool(problem.strip())
+        if self.n_failed > 20 and self.n_failed > 0.05 * self.next_index:
+            raise TrainingError(f"source {self._arguments[0]} fails for too many samples; the last one:\n{problem}")
+
+    def close(self) -> None:
+        """End the processes."""
+        for process in self._processes:
+            process.terminate()
+        for process in self._processes:
+            process.join(5)
+        if self._processes:
+            for each in (self._tasks, self._results):
+                each.cancel_join_thread()
+                each.close()
+        self._processes = []
+
+
+def _draw_one(draw: Source, index: int, stack: int, side: int, most_cells: int) -> Sample | str:
+    """Draw a sample; a text says what went wrong, a blank one that it has too many cells."""
+    try:
+        pictures = (draw(index * stack + number) for number in range(stack))
+        return place_pictures(pictures, index, side, most_cells) or " "
+    except Exception:
+        return f"sample {index}: {traceback.format_exc()}"
+
+
+def _work(source: str, stack: int, side: int, most_cells: int, memory: Any, tasks: Any, results: Any) -> None:
+    """Draw samples into the shared memory until the process is ended."""
+    import cv2
+
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the main process decides when to stop
+    cv2.setNumThreads(1)
+    draw = load_source(source)
+    while True:
+        index, slot = tasks.get()
+        sample = _draw_one(draw, index, stack, side, most_cells)
+        if isinstance(sample, Sample):
+            arrays: list[NDArray[Any]] = list(_view(memory, slot, side, most_cells))
+            for target, value in zip(arrays, sample, strict=True):
+                target[...] = value
+        results.put((index, slot, sample if isinstance(sample, str) else None))
+
+
+def _layout(side: int, most_cells: int) -> list[tuple[Any, tuple[int, ...]]]:
+    return [
+        (np.uint8, (side, side, 3)),
+        (np.int16, (side // OWNER_STRIDE, side // OWNER_STRIDE)),
+        (np.float32, (most_cells, 4, 2)),
+        (np.int64, ()),
+    ]
+
+
+def _n_bytes(side: int, most_cells: int) -> int:
+    total = sum(int(np.prod(shape)) * np.dtype(kind).itemsize for kind, shape in _layout(side, most_cells))
+    return -(-total // 8) * 8
+
+
+def _view(memory: Any, slot: int, side: int, most_cells: int) -> Sample:
+    """The arrays of one slot of the shared memory."""
+    start, arrays = slot * _n_bytes(side, most_cells), list[Any]()
+    for kind, shape in reversed(_layout(side, most_cells)):  # the widest types first, so that all are aligned
+        count = int(np.prod(shape))
+        arrays.append(np.frombuffer(memory, kind, count, start).reshape(shape))
+        start += count * np.dtype(kind).itemsize
+    return Sample(*reversed(arrays))
+
+
+def _copy(sample: Sample) -> Sample:
+    return Sample(sample.image.copy(), sample.owners.copy(), sample.quads.copy(), sample.n_cells.copy())

@@ -1,0 +1,193 @@
+"""Settings of a training run: one frozen object, read from a YAML or JSON file."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from pathlib import Path
+from typing import Any, Literal
+
+from tablerec.errors import InputError, SettingsError
+
+
+@dataclass(frozen=True, slots=True)
+class Augmentation:
+    """How samples change each time they are used; all on the device.
+
+    Args:
+        unchanged: Share of samples that keep their geometry.
+        zoom: Least and greatest scale.
+        aspect: Greatest stretch of the width against the height, as a factor above 1.
+        shift: Greatest move, in sides of the canvas.
+        degrees: Standard deviation of the rotation.
+        gain: Least and greatest contrast.
+        lift: Greatest change of brightness, of 255.
+        inverted: Share of samples with black and white swapped.
+        noise: Greatest standard deviation of the noise, of 255.
+    """
+
+    unchanged: float = 0.25
+    zoom: tuple[float, float] = (0.62, 1.25)
+    aspect: float = 1.15
+    shift: float = 0.2
+    degrees: float = 0.6
+    gain: tuple[float, float] = (0.75, 1.2)
+    lift: float = 25.0
+    inverted: float = 0.03
+    noise: float = 12.0
+
+
+_AT_LEAST_ONE = (
+    "batch",
+    "stack",
+    "most_cells",
+    "statistics",
+    "warm",
+    "validate_every",
+    "checkpoint_every",
+    "log_every",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class TrainSettings:
+    """What is trained, on what, and for how long.
+
+    Args:
+        source: Where samples come from, for example ``synth:mixed``; see ``sources.load_source``.
+        output: Folder for checkpoints, weights, the log and pictures.
+        resume: Folder of an earlier run to go on from where ``output`` holds no checkpoint.
+        initial: Weights to start from, a safetensors file.
+        device: ``cpu``, ``gpu`` or the name of a device of a plugin.
+        network: Arguments of the network, by name.
+        steps: Length of the schedule in steps.
+        minutes: Length of the schedule in minutes of training over all stretches; instead of ``steps``.
+        stretch_minutes: End after this long, counted from the start of the process, with a checkpoint.
+        batch: Samples in a step.
+        side: Height and width of the canvas in pixels, a multiple of 32.
+        stack: Pictures on a canvas, at most: small ones are put one below the other.
+        most_cells: Canvases hold no more cells; pictures with more are passed over.
+        learning_rate: The greatest.
+        warmup: Steps in which the learning rate rises.
+        weight_decay: AdamW's, for all but norms and biases.
+        clip: Greatest norm of the gradient.
+        average: Decay of the averaged weights by step.
+        statistics: Batches over which the statistics of the averaged weights are computed, for a validation.
+        precision: ``float32``, or ``bfloat16`` for convolutions.
+        buffer: Samples kept on the device.
+        warm: Samples in the buffer before the first step.
+        reuse: How often each sample is used on average. The step then decides which samples are in the
+            buffer, and waits for them: a resumed run is exactly the uninterrupted one. None: whatever
+            the workers have ready is taken, and nothing waits.
+        workers: Processes that draw samples; 0 draws in this one.
+        seed: Of the initial weights and of the augmentation.
+        first: Index of the first sample.
+        validation_source: As ``source``; None for the same.
+        validation_first: Index of the first sample for validation.
+        validation_count: Samples for validation.
+        validate_every: Steps between validations.
+        checkpoint_every: Steps between checkpoints.
+        log_every: Steps between lines of the log; only then the device is waited for.
+        pictures: Samples of the validation that are drawn with what was found.
+        threshold: Least score of a cell in the validation.
+        augmentation: See ``Augmentation``.
+
+    Raises:
+        SettingsError: A value outside its range.
+    """
+
+    source: str
+    output: Path
+    resume: Path | None = None
+    initial: Path | None = None
+    device: str = "cpu"
+    network: Mapping[str, Any] = field(default_factory=dict)
+    steps: int | None = None
+    minutes: float | None = None
+    stretch_minutes: float | None = None
+    batch: int = 32
+    side: int = 960
+    stack: int = 4
+    most_cells: int = 1024
+    learning_rate: float = 2.5e-3
+    warmup: int = 300
+    weight_decay: float = 0.02
+    clip: float = 5.0
+    average: float = 0.9985
+    statistics: int = 40
+    precision: Literal["float32", "bfloat16"] = "float32"
+    buffer: int = 4000
+    warm: int = 800
+    reuse: float | None = None
+    workers: int = 0
+    seed: int = 0
+    first: int = 0
+    validation_source: str | None = None
+    validation_first: int = 1_000_000_000
+    validation_count: int = 128
+    validate_every: int = 1000
+    checkpoint_every: int = 1000
+    log_every: int = 100
+    pictures: int = 8
+    threshold: float = 0.3
+    augmentation: Augmentation = field(default_factory=Augmentation)
+
+    def __post_init__(self) -> None:
+        if (self.steps is None) == (self.minutes is None):
+            raise SettingsError("the schedule needs a length: give either steps or minutes")
+        if self.side % 32 or self.side < 32:
+            raise SettingsError(f"side is {self.side}: give a multiple of 32")
+        if self.precision not in ("float32", "bfloat16"):
+            raise SettingsError(f"precision {self.precision!r} is unknown: choose float32 or bfloat16")
+        least = dict.fromkeys(_AT_LEAST_ONE, 1)
+        for name, value in {**least, "workers": 0, "validation_count": 0, "pictures": 0}.items():
+            if getattr(self, name) < value:
+                raise SettingsError(f"{name} is {getattr(self, name)}: give {value} or more")
+        if self.buffer < self.warm:
+            raise SettingsError(f"buffer is {self.buffer}, less than warm, which is {self.warm}: make it larger")
+        if self.reuse is not None and not self.reuse > 0:
+            raise SettingsError(f"reuse is {self.reuse}: give a value above 0")
+        if not 0 <= self.average < 1:
+            raise SettingsError(f"average is {self.average}: give a value from 0 to below 1")
+
+
+def read_settings(path: Path, **changes: Any) -> TrainSettings:
+    """Read a YAML or JSON file with the fields of ``TrainSettings``.
+
+    Args:
+        path: The file. Folders in it are relative to the working directory.
+        **changes: Fields that replace those of the file; None leaves the file's.
+
+    Raises:
+        InputError: The file cannot be read.
+        SettingsError: A field is unknown or missing, or a value is outside its range.
+    """
+    import yaml  # type: ignore[import-untyped]
+
+    try:
+        read = yaml.safe_load(path.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+        raise InputError(f"{path} cannot be read ({error}): write the settings as YAML or JSON") from error
+    if not isinstance(read, dict):
+        raise InputError(f"{path} holds no settings: write a line `name: value` for each")
+    values = {**read, **{name: value for name, value in changes.items() if value is not None}}
+    for name in ("output", "resume", "initial"):
+        if values.get(name) is not None:
+            values[name] = Path(values[name])
+    augmentation = values.get("augmentation", {})
+    if isinstance(augmentation, dict):
+        _check_names(path, "augmentation", augmentation, Augmentation)
+        given: dict[str, Any] = {k: tuple(v) if isinstance(v, list) else v for k, v in augmentation.items()}
+        values["augmentation"] = Augmentation(**given)
+    _check_names(path, "the settings", values, TrainSettings)
+    try:
+        return TrainSettings(**values)
+    except TypeError as error:
+        raise SettingsError(f"{path}: {error}") from error
+
+
+def _check_names(path: Path, what: str, values: Mapping[str, Any], kind: type) -> None:
+    known = [each.name for each in fields(kind)]
+    unknown = sorted(set(values) - set(known))
+    if unknown:
+        raise SettingsError(f"{path}: {what} know no {', '.join(unknown)}; the names are {', '.join(known)}")

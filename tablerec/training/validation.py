@@ -1,0 +1,88 @@
+"""How well a network finds the cells of fixed samples."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import paddle
+from numpy.typing import NDArray
+from paddle import nn
+
+from postprocess.boxes import merge_doubles, quads_to_boxes
+from tablerec.evaluate.metrics import detection_f1
+from tablerec.models.cellnet import decode
+from tablerec.training.samples import Sample
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class Validation:
+    """Scores over all cells of a set.
+
+    Args:
+        f1_60: F1 of cells matched at an intersection over union of 0.6.
+        f1_80: The same at 0.8.
+        exact: Share of pictures whose cells are all found at 0.6, and no others.
+    """
+
+    f1_60: float
+    f1_80: float
+    exact: float
+
+
+@paddle.no_grad()
+def find_cells(net: nn.Layer, samples: Sequence[Sample], batch: int, threshold: float) -> list[Floats]:
+    """Find the cells in samples with a network in evaluation: ``(N, 4, 2)`` px for each sample."""
+    found: list[Floats] = []
+    for start in range(0, len(samples), batch):
+        part = samples[start : start + batch]
+        images = paddle.to_tensor(np.stack([sample.image for sample in part]))
+        quads, scores, picture, _ = decode(net(images.transpose([0, 3, 1, 2]).astype("float32")), threshold)
+        of_quad = picture.numpy()
+        for k in range(len(part)):
+            mine = quads.numpy()[of_quad == k].astype(np.float64), scores.numpy()[of_quad == k].astype(np.float64)
+            found.append(mine[0][merge_doubles(*mine)])
+    return found
+
+
+def score_cells(found: Sequence[Floats], samples: Sequence[Sample]) -> Validation:
+    """Score cells found in samples; a cell whose centre lies outside the canvas is neither asked for nor wrong."""
+    matched = {0.6: 0.0, 0.8: 0.0}
+    n_cells = n_exact = 0
+    for quads, sample in zip(found, samples, strict=True):
+        side = sample.image.shape[0]
+        true = sample.quads[: int(sample.n_cells)].astype(np.float64)
+        true = true[((true.mean(1) >= 0) & (true.mean(1) < side)).all(1)]
+        boxes = quads_to_boxes(quads), quads_to_boxes(true)
+        both = len(quads) + len(true)
+        f1 = {iou: detection_f1(*boxes, iou) for iou in matched}
+        for iou, value in f1.items():
+            matched[iou] += value * both
+        n_cells += both
+        n_exact += f1[0.6] == 1
+    f1_60, f1_80 = (value / n_cells if n_cells else 1.0 for value in matched.values())
+    return Validation(f1_60, f1_80, n_exact / max(len(samples), 1))
+
+
+def draw_cells(path: Path, found: Sequence[Floats], samples: Sequence[Sample], columns: int = 4) -> None:
+    """Write a sheet of pictures with the truth in red and what was found in green."""
+    import cv2
+
+    tiles = []
+    for quads, sample in zip(found, samples, strict=True):
+        picture = np.ascontiguousarray(sample.image[:, :, ::-1])
+        for corners, colour in ((sample.quads[: int(sample.n_cells)], (60, 60, 230)), (quads, (60, 170, 0))):
+            lines = np.rint(np.asarray(corners) * 8).astype(np.int32)
+            cv2.polylines(picture, list(lines), isClosed=True, color=colour, thickness=1, lineType=cv2.LINE_AA, shift=3)
+        tiles.append(picture)
+    if not tiles:
+        return
+    tiles += [np.full_like(tiles[0], 255)] * (-len(tiles) % min(columns, len(tiles)))
+    rows = [np.hstack(tiles[start : start + columns]) for start in range(0, len(tiles), columns)]
+    path.parent.mkdir(parents=True, exist_ok=True)
+    _, encoded = cv2.imencode(".jpg", np.vstack(rows), [cv2.IMWRITE_JPEG_QUALITY, 80])
+    path.write_bytes(encoded.tobytes())

@@ -1,0 +1,144 @@
+"""CellNet as a detector, with a stand-in for the network."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from postprocess.boxes import array_to_quad, boxes_to_quads
+from postprocess.words import Word
+from tablerec.config import Settings
+from tablerec.detect import make_detector
+from tablerec.detect.cellnet import CellNetDetector, cells_to_tables, choose_scale, closer_scale, to_input
+from tablerec.errors import ModelNotFoundError, SettingsError
+
+
+class FakeNetwork:
+    """Answers with cells given in shares of the picture; keeps the sizes that it was shown."""
+
+    def __init__(self, boxes: list[list[float]], size_wh: tuple[int, int], scores: list[float] | None = None) -> None:
+        self.quads = boxes_to_quads(boxes) / np.array(size_wh)
+        self.scores = np.array(scores or [0.9] * len(boxes), np.float32)
+        self.size_wh = size_wh
+        self.seen: list[tuple[int, ...]] = []
+
+    def __call__(self, images: np.ndarray):
+        self.seen.append(images.shape)
+        _, _, height, width = images.shape
+        scale = int(height / self.size_wh[1] * 2) / 2
+        quads = (self.quads * self.size_wh * scale).astype(np.float32)
+        table = np.zeros((1, height // 4, width // 4), np.float32)
+        for quad in quads:
+            (x0, y0), (x1, y1) = quad[0] // 4, quad[2] // 4
+            table[0, int(y0) : int(y1), int(x0) : int(x1)] = 1
+        return quads, self.scores, np.zeros(len(quads), np.int64), table
+
+
+def detector(network: FakeNetwork, folder: Path, **options: object) -> CellNetDetector:
+    (folder / "inference.onnx").touch()
+    made = CellNetDetector(folder, **options)
+    made._network = network
+    return made
+
+
+def word(height: float) -> Word:
+    return Word("x", array_to_quad(boxes_to_quads([[0, 0, 30, height]])[0]), 0.9)
+
+
+TWO_TABLES = [[10, 10, 90, 40], [90, 10, 150, 40], [10, 100, 90, 130], [90, 100, 150, 130], [10, 130, 150, 160]]
+
+
+def test_tables_of_a_page(tmp_path: Path) -> None:
+    found = detector(FakeNetwork(TWO_TABLES, (160, 192)), tmp_path).detect(np.zeros((192, 160, 3), np.uint8), [])
+    assert [len(each.quads) for each in found] == [2, 3]
+    np.testing.assert_allclose(found[0].quads, boxes_to_quads(TWO_TABLES[:2]), atol=1e-4)
+    assert found[0].detector == "cellnet" and found[0].scores.dtype == np.float64
+
+
+def test_the_whole_picture_as_one_table(tmp_path: Path) -> None:
+    made = detector(FakeNetwork(TWO_TABLES, (160, 192)), tmp_path, layout="table")
+    assert [len(each.quads) for each in made.detect(np.zeros((192, 160, 3), np.uint8), [])] == [5]
+
+
+def test_doubtful_and_double_finds_go(tmp_path: Path) -> None:
+    boxes = [[10, 10, 90, 40], [12, 10, 88, 41], [90, 10, 150, 40], [10, 40, 90, 70]]
+    network = FakeNetwork(boxes, (160, 96), [0.6, 0.9, 0.8, 0.2])
+    found = detector(network, tmp_path).detect(np.zeros((96, 160, 3), np.uint8), [])
+    assert found[0].scores.round(3).tolist() == [0.9, 0.8]
+
+
+def test_cells_are_cut_off_at_the_picture(tmp_path: Path) -> None:
+    boxes = [[-8, -4, 90, 40], [90, -4, 170, 40], [200, 0, 300, 40]]
+    found = detector(FakeNetwork(boxes, (160, 96)), tmp_path).detect(np.zeros((96, 160, 3), np.uint8), [])
+    assert found[0].quads[:, :, 0].tolist() == [[0, 90, 90, 0], [90, 160, 160, 90]]
+    assert found[0].quads.min() == 0
+
+
+def test_one_cell_alone_is_no_table_on_a_page(tmp_path: Path) -> None:
+    network = FakeNetwork([[10, 10, 90, 40]], (160, 96))
+    assert detector(network, tmp_path).detect(np.zeros((96, 160, 3), np.uint8), []) == []
+    assert len(detector(network, tmp_path, layout="table").detect(np.zeros((96, 160, 3), np.uint8), [])) == 1
+
+
+def test_small_text_is_enlarged(tmp_path: Path) -> None:
+    network = FakeNetwork(TWO_TABLES, (160, 192))
+    found = detector(network, tmp_path).detect(np.zeros((192, 160, 3), np.uint8), [word(8)])
+    assert network.seen == [(1, 3, 384, 320)]
+    np.testing.assert_allclose(found[0].quads, boxes_to_quads(TWO_TABLES[:2]), atol=1e-4)
+
+
+def test_low_rows_are_looked_at_again(tmp_path: Path) -> None:
+    rows = [[10, 10 + 8 * k, 150, 18 + 8 * k] for k in range(10)]
+    network = FakeNetwork(rows, (160, 96))
+    found = detector(network, tmp_path).detect(np.zeros((96, 160, 3), np.uint8), [])
+    assert network.seen == [(1, 3, 96, 160), (1, 3, 160, 256)]
+    assert len(found[0].quads) == 10
+
+
+def test_nothing_to_see(tmp_path: Path) -> None:
+    network = FakeNetwork([], (160, 96))
+    assert detector(network, tmp_path).detect(np.zeros((96, 160, 3), np.uint8), []) == []
+    assert detector(network, tmp_path).detect(np.zeros((0, 0, 3), np.uint8), []) == []
+
+
+@pytest.mark.parametrize(
+    ("size", "text", "scale"),
+    [((500, 500), 12, 1), ((500, 500), 4, 4), ((500, 500), 1, 4), ((4000, 3000), 64, 0.25), ((480, 4800), None, 0.2)],
+)
+def test_scale(size: tuple[int, int], text: float | None, scale: float) -> None:
+    assert choose_scale(size, text) == pytest.approx(scale)
+
+
+def test_closer() -> None:
+    assert closer_scale(np.zeros((0, 4, 2)), 0.7) == 0.7
+    assert closer_scale(boxes_to_quads([[0, 0, 50, 20]]), 1.0) == 1.0
+    assert closer_scale(boxes_to_quads([[0, 0, 50, 2]]), 1.0) == 3.0
+
+
+def test_input_is_rgb_and_filled_with_grey() -> None:
+    image = np.zeros((33, 32, 3), np.uint8)
+    image[..., 2] = 200
+    made = to_input(image)
+    assert made.shape == (1, 3, 64, 32) and made.dtype == np.float32
+    assert made[0, :, 0, 0].tolist() == [200, 0, 0] and (made[0, :, 33:] == 127).all()
+
+
+def test_cells_that_touch_are_one_table() -> None:
+    quads = boxes_to_quads([[0, 0, 40, 20], [40, 0, 80, 20], [0, 60, 40, 80]])
+    labels = cells_to_tables(quads, np.zeros((24, 24), np.float32), (96, 96))
+    assert labels[0] == labels[1] != labels[2] and labels.min() > 0
+    joined = cells_to_tables(quads, np.ones((24, 24), np.float32), (96, 96))
+    assert len(set(joined.tolist())) == 1
+
+
+def test_what_is_missing_is_named(tmp_path: Path) -> None:
+    with pytest.raises(ModelNotFoundError, match=r"holds no inference\.onnx"):
+        CellNetDetector(tmp_path)
+    with pytest.raises(ModelNotFoundError, match=r"inference\.json"):
+        CellNetDetector(tmp_path, device="gpu:0")
+    with pytest.raises(SettingsError, match="threshold is 2"):
+        CellNetDetector(tmp_path, threshold=2)
+    with pytest.raises(SettingsError, match="needs detector_dir"):
+        make_detector(Settings(detector="cellnet"))

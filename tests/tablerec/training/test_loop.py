@@ -1,0 +1,204 @@
+"""The training loop: it learns, goes on exactly where it stopped, and says what is wrong."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tablerec.errors import InputError, SettingsError, TrainingError
+from tablerec.training import train
+from tablerec.training.settings import Augmentation, TrainSettings, read_settings
+
+paddle = pytest.importorskip("paddle")
+
+from tablerec.models.weights import load_arrays  # noqa: E402
+from tablerec.training.checkpoint import checkpoints, load_checkpoint, save_checkpoint  # noqa: E402
+
+SOURCE = "tests.tablerec.training.grids:draw_ruled"
+STILL = Augmentation(unchanged=1, gain=(1, 1), lift=0, inverted=0, noise=0)
+NETWORK = {"widths": [8, 8, 16, 16, 16], "depths": [0, 1, 0, 0], "pyramid": [16, 16]}
+
+
+def settings(output: Path, **changes: object) -> TrainSettings:
+    values = {
+        "source": SOURCE, "output": output, "network": NETWORK, "steps": 8, "batch": 4, "side": 96, "most_cells": 32,
+        "buffer": 6, "warm": 4, "reuse": 4.0, "warmup": 5, "average": 0.9, "statistics": 2, "validation_count": 2,
+        "validate_every": 100, "checkpoint_every": 100, "log_every": 1, "pictures": 2,
+    }  # fmt: skip
+    return TrainSettings(**{**values, **changes})
+
+
+def lines(output: Path, name: str = "log.jsonl") -> list[dict]:
+    return [json.loads(line) for line in (output / name).read_text().splitlines()]
+
+
+def losses(output: Path) -> list[float]:
+    return [line["total"] for line in lines(output)]
+
+
+def test_it_learns_a_few_tables(tmp_path: Path) -> None:
+    network = {"widths": [8, 16, 24, 32, 48], "depths": [0, 1, 1, 1], "pyramid": [32, 24]}
+    few = settings(
+        tmp_path, network=network, steps=60, batch=4, side=96, stack=1, buffer=4, warm=4, reuse=1e9, warmup=10,
+        learning_rate=8e-3, statistics=4, log_every=20, validation_first=0, validation_count=4, augmentation=STILL,
+    )  # fmt: skip
+    weights = train(few)
+    curve = lines(tmp_path, "curve.jsonl")
+    assert curve[-1]["f1_60"] == 1.0 and curve[-1]["exact"] == 1.0
+    assert losses(tmp_path)[-1] < 0.3 * losses(tmp_path)[0]
+    assert len(load_arrays(weights)) > 50
+    assert list((tmp_path / "pictures").glob("*.jpg"))
+
+
+def test_a_resumed_run_is_the_uninterrupted_one(tmp_path: Path) -> None:
+    train(settings(tmp_path / "whole", steps=8))
+    first = settings(tmp_path / "first", steps=8, stretch_minutes=1e9, checkpoint_every=1)
+    stop_at(first, 3)
+    assert losses(tmp_path / "first") == losses(tmp_path / "whole")[:3]
+    train(settings(tmp_path / "second", steps=8, resume=tmp_path / "first"))
+    assert losses(tmp_path / "second") == losses(tmp_path / "whole")
+    last = [load_checkpoint(checkpoints(tmp_path / name)[-1]) for name in ("whole", "second")]
+    for group, arrays in last[0][0].items():
+        for name, array in arrays.items():
+            assert (array == last[1][0][group][name]).all(), (group, name)
+    assert last[0][1]["buffer"] == last[1][1]["buffer"]
+
+
+def stop_at(chosen: TrainSettings, step: int) -> list[str]:
+    """Train until a line of the log speaks of a step, then send SIGTERM."""
+    said: list[str] = []
+
+    def report(line: str) -> None:
+        said.append(line)
+        if line.startswith(f"step {step} total"):
+            os.kill(os.getpid(), signal.SIGTERM)
+
+    train(chosen, report)
+    return said
+
+
+def test_a_signal_stops_after_the_step_with_a_checkpoint(tmp_path: Path) -> None:
+    before = signal.getsignal(signal.SIGTERM)
+    said = stop_at(settings(tmp_path), 2)
+    assert [path.name for path in checkpoints(tmp_path)] == ["checkpoint-00000002"]
+    assert any("stopping" in line for line in said) and "the same command goes on" in said[-1]
+    assert signal.getsignal(signal.SIGTERM) is before
+
+
+def test_the_end_of_a_stretch_leaves_a_checkpoint(tmp_path: Path) -> None:
+    train(settings(tmp_path, stretch_minutes=0.0))
+    assert [path.name for path in checkpoints(tmp_path)] == ["checkpoint-00000000"]
+    train(settings(tmp_path, steps=2))
+    assert len(losses(tmp_path)) == 2
+
+
+def test_a_schedule_by_time_adds_up(tmp_path: Path) -> None:
+    train(settings(tmp_path, steps=None, minutes=0.01, reuse=None))
+    _, state = load_checkpoint(checkpoints(tmp_path)[-1])
+    assert state["seconds"] >= 0.6
+    n_steps = len(losses(tmp_path))
+    train(settings(tmp_path, steps=None, minutes=0.01, reuse=None))
+    assert len(losses(tmp_path)) == n_steps  # nothing is left of the schedule
+
+
+def test_worker_processes_give_the_same_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PYTHONPATH", str(Path(__file__).resolve().parents[3]))
+    train(settings(tmp_path / "here", steps=3, validation_count=0))
+    train(settings(tmp_path / "workers", steps=3, validation_count=0, workers=2))
+    assert losses(tmp_path / "here") == losses(tmp_path / "workers")
+
+
+def test_a_precision_that_the_device_lacks(tmp_path: Path) -> None:
+    with pytest.raises(SettingsError, match="Choose float32"):
+        train(settings(tmp_path, precision="bfloat16"))
+
+
+def test_a_loss_that_is_not_finite_stops_with_advice(tmp_path: Path) -> None:
+    with pytest.raises(TrainingError, match="lower learning_rate"):
+        train(settings(tmp_path, learning_rate=1e30, warmup=1))
+
+
+def test_weights_of_another_network(tmp_path: Path) -> None:
+    weights = train(settings(tmp_path / "one", steps=1))
+    train(settings(tmp_path / "two", steps=1, initial=weights))
+    with pytest.raises(InputError, match="here it is"):
+        train(settings(tmp_path / "three", initial=weights, network={**NETWORK, "pyramid": [16, 24]}))
+
+
+def test_nothing_to_resume(tmp_path: Path) -> None:
+    with pytest.raises(SettingsError, match="holds no checkpoint"):
+        train(settings(tmp_path / "output", resume=tmp_path))
+
+
+def fails(index: int) -> None:
+    raise ValueError("no such font")
+
+
+def test_a_source_that_fails_is_shown(tmp_path: Path) -> None:
+    with pytest.raises(TrainingError, match="no such font"):
+        train(settings(tmp_path, source="tests.tablerec.training.test_loop:fails", validation_source=SOURCE))
+
+
+def test_no_such_source(tmp_path: Path) -> None:
+    with pytest.raises(SettingsError, match="MODULE:FUNCTION"):
+        train(settings(tmp_path, source="nowhere:draw"))
+
+
+def test_checkpoints_are_whole_or_absent(tmp_path: Path) -> None:
+    for step in range(4):
+        save_checkpoint(tmp_path, step, {"network": {"a": np.full(3, step)}}, {"seconds": 1.5})
+    (tmp_path / "unfinished-00000009").mkdir()
+    assert [path.name for path in checkpoints(tmp_path)] == ["checkpoint-00000002", "checkpoint-00000003"]
+    groups, state = load_checkpoint(checkpoints(tmp_path)[-1])
+    assert groups["network"]["a"].tolist() == [3, 3, 3] and state == {"step": 3, "seconds": 1.5}
+    (checkpoints(tmp_path)[-1] / "state.json").unlink()
+    with pytest.raises(InputError, match="is no checkpoint"):
+        load_checkpoint(checkpoints(tmp_path)[-1])
+
+
+def test_settings_are_read_and_checked(tmp_path: Path) -> None:
+    path = tmp_path / "train.yaml"
+    path.write_text("source: a:b\noutput: out\nsteps: 5\naugmentation: {zoom: [0.5, 2]}\n")
+    read = read_settings(path, output=tmp_path, device=None)
+    assert (read.output, read.device, read.augmentation.zoom) == (tmp_path, "cpu", (0.5, 2))
+    for text, message in {
+        "source: a:b\noutput: out\n": "either steps or minutes",
+        "source: a:b\noutput: out\nsteps: 1\nspeed: 9\n": "know no speed",
+        "source: a:b\noutput: out\nsteps: 1\nside: 100\n": "multiple of 32",
+        "source: a:b\noutput: out\nsteps: 1\nbatch: 0\n": "batch is 0",
+        "source: a:b\noutput: out\nsteps: 1\naugmentation: {blur: 1}\n": "know no blur",
+        "output: out\nsteps: 1\n": "source",
+    }.items():
+        path.write_text(text)
+        with pytest.raises(SettingsError, match=message):
+            read_settings(path)
+    with pytest.raises(InputError, match="cannot be read"):
+        read_settings(tmp_path / "absent.yaml")
+
+
+def test_the_command_line(tmp_path: Path) -> None:
+    from click.testing import CliRunner
+
+    from tablerec.cli import command
+    from tablerec.detect.cellnet import CellNetDetector
+
+    config = tmp_path / "train.yaml"
+    config.write_text(
+        f"source: {SOURCE}\noutput: elsewhere\nsteps: 2\nbatch: 2\nside: 96\nbuffer: 4\nwarm: 2\nstatistics: 1\n"
+        f"validation_count: 1\nlog_every: 1\nnetwork: {json.dumps(NETWORK)}\n"
+    )
+    done = CliRunner().invoke(command, ["train", str(config), "--output", str(tmp_path / "run")])
+    assert done.exit_code == 0, done.output
+    assert "step 2 validation" in done.output and "finished" in done.output
+    pytest.importorskip("onnx")
+    weights, folder = tmp_path / "run" / "cellnet.safetensors", tmp_path / "model"
+    done = CliRunner().invoke(command, ["export", str(weights), "--output", str(folder)])
+    assert done.exit_code == 0, done.output
+    assert isinstance(CellNetDetector(folder).detect(np.zeros((40, 50, 3), np.uint8), []), list)
+    done = CliRunner().invoke(command, ["train", str(tmp_path / "absent.yaml")])
+    assert done.exit_code == 1 and "cannot be read" in done.output

@@ -15,7 +15,11 @@ from typing import Literal
 Script = Literal["latin", "chinese", "traditional"]
 Flavor = Literal["serif", "sans", "mono"]
 
-PROBES: dict[Script, str] = {"latin": "Aa09éüñŁž—±", "chinese": "表格数据合计單位報"}
+PROBES: dict[Script, str] = {
+    "latin": "Aa09éüñŁž—±",
+    "chinese": "表格数据合计单位",
+    "traditional": "報溢資產變動應",
+}
 """Characters that a font of the script must have."""
 
 BUILT_IN = "Pillow"
@@ -37,6 +41,14 @@ _UNWANTED = (
     "emoji", "symbol", "music", "math", "dingbat", "ornament", "initials", "keyboard", "braille", "barcode",
     "hairline", "thin", "light", "black", "heavy", "outline", "icons", "awesome", "chancery", "chorus",
     "z003", "d050000l", "fallback",
+)  # fmt: skip
+
+
+_MONO = ("mono", "courier", "cursor", "inconsolata", "typewriter", "console")
+_SERIF = (
+    "serif", "roman", "times", "libertine", "song", "ming", "sung", "kai", "georgia", "garamond", "schola", "c059",
+    "p052", "bookman", "caladea", "cambria", "computer modern", "cmr", "palatino", "charter", "tinos", "simsun",
+    "termes", "pagella", "bonum",
 )  # fmt: skip
 
 
@@ -185,12 +197,9 @@ def _weights(style: str) -> tuple[bool, bool]:
 
 def _flavor(name: str) -> Flavor:
     words = name.lower()
-    if any(word in words for word in ("mono", "courier", "inconsolata", "typewriter", "console")):
+    if any(word in words for word in _MONO):
         return "mono"
-    serif = ("serif", "roman", "times", "libertine o", "song", "ming", "sung", "kai", "georgia", "garamond", "schola",
-             "c059", "p052", "bookman", "caladea", "cambria", "latin modern roman", "computer modern", "palatino",
-             "charter", "tinos", "simsun", "batang", "gothic l roman", "termes", "pagella", "bonum", "lmroman")  # fmt: skip
-    return "serif" if any(word in words for word in serif) and "sans" not in words else "sans"
+    return "serif" if any(word in words for word in _SERIF) and "sans" not in words else "sans"
 
 
 def _covered(face: Face) -> frozenset[Script]:

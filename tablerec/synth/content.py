@@ -147,6 +147,10 @@ class Writer:
         """Return a number between the bounds."""
         return float(self.rng.uniform(*bounds))
 
+    def choose_real(self, *values: float) -> float:
+        """Return any of the values."""
+        return values[int(self.rng.integers(len(values)))]
+
     def label(self, topic: str) -> str:
         """Return a label of the topic; an English one where the language has none."""
         return self.choose(self.words.get(topic) or self._english[topic])
@@ -210,7 +214,7 @@ class Writer:
         if self.is_chinese:
             return self.choose(["{y}年{m}月{d}日", "{y}-{m:02}-{d:02}", "{y}.{m}.{d}", "{y}/{m}/{d}", "{y}年{m}月"])
         return self.choose(
-            ["{y}-{m:02}-{d:02}", "{d:02}.{m:02}.{y}", "{m}/{d}/{y}", "{d} {b} {y}", "{b} {d}, {y}", 
+            ["{y}-{m:02}-{d:02}", "{d:02}.{m:02}.{y}", "{m}/{d}/{y}", "{d} {b} {y}", "{b} {d}, {y}",
              "{d:02}/{m:02}/{y}", "{b} {y}", "{m:02}-{s:02}"]
         )  # fmt: skip
 

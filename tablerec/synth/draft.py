@@ -88,6 +88,10 @@ class Draft:
             self.cells.append(cell)
         return cell
 
+    def release(self, cell: DraftCell) -> None:
+        """Free the slots of a cell, so that another one can be placed there."""
+        self._taken.difference_update(_slots(cell))
+
     def put_value(self, row: int, col: int, value: Value, kind: CellKind = "body") -> DraftCell:
         """Place a value."""
         return self.put(DraftCell(row, col, value.text, kind=kind, lead=value.lead, trail=value.trail))

@@ -87,6 +87,7 @@ class CellSpec:
         left: Rule along the left side.
         direction: How the text runs.
         is_checkbox: Whether an empty box is drawn before the text.
+        wraps: Whether long lines are wrapped; numbers are not.
     """
 
     row: int
@@ -111,6 +112,7 @@ class CellSpec:
     left: Rule | None = None
     direction: Direction = "horizontal"
     is_checkbox: bool = False
+    wraps: bool = True
 
     @property
     def full_text(self) -> str:

@@ -17,7 +17,11 @@ import click
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
-VERBS = {"device": "tablerec.devices.command:command", "eval": "tablerec.evaluate.command:command"}
+VERBS = {
+    "device": "tablerec.devices.command:command",
+    "eval": "tablerec.evaluate.command:command",
+    "synth": "tablerec.synth.command:command",
+}
 """Verb -> "module:command", imported when the verb is used. A file of that name is given as ``./eval``."""
 
 FORMATS = ("html", "xlsx", "csv", "md", "json", "tex")
@@ -36,6 +40,7 @@ Examples:
 Verbs:
   tablerec device list   devices for Paddle: list, build, doctor, trace, coverage, parity
   tablerec eval GT_DIR   score the recognition against labelled tables
+  tablerec synth RECIPE  draw tables with exact truth, for training and tests
 
 \b
 Shell completion, in ~/.bashrc (for zsh and fish: zsh_source, fish_source):

@@ -56,7 +56,9 @@ class Font:
         """Return how far the pen moves, px."""
         found = self._advances.get(character)
         if found is None:
-            found = self._advances[character] = float(self._source(character).getlength(character))
+            found = float(self._source(character).getlength(character))
+            # Hinting can round the space of a narrow font down to nothing.
+            found = self._advances[character] = max(found, 0.22 * self.size) if character == " " else found
         return found
 
     def width(self, text: str) -> float:

@@ -248,7 +248,7 @@ def _place(spec: TableSpec, cell: CellLayout, lines: Sequence[str], xs: Floats, 
     if content.direction != "horizontal":
         _place_turned(spec, cell, lines, (left, right), top)
         return
-    if content.lead and content.align == "right":
+    if content.lead:
         left += font.width(content.lead + " ")
     step = font.size * spec.line_height
     base = top + (step - font.ascent - font.descent) / 2 + font.ascent
@@ -257,7 +257,7 @@ def _place(spec: TableSpec, cell: CellLayout, lines: Sequence[str], xs: Floats, 
         mark = content.mark if is_last else ""
         width = font.width(text) + _MARK * font.width(mark)
         start = left + (content.hanging if index else 0)
-        x = {"left": start, "center": (left + right - width) / 2, "right": right - width}[content.align]
+        x = {"left": start, "center": (start + right - width) / 2, "right": right - width}[content.align]
         trail = font.width(content.trail) if is_last else 0
         cell.lines.append(Line(text, x, base + index * step, width + trail, mark))
     end = max(line.x + line.width for line in cell.lines)

@@ -310,7 +310,7 @@ class Writer:
         text += self._second_number(form, abs(value))
         if form.marks and self.chance(form.marks):
             trail += self.choose(["*", "**", "†", "a", "b"])
-        return Value(text, trail=trail) if form.hangs else Value(text + trail)
+        return Value(text, trail=trail) if form.hangs and " " not in trail else Value(text + trail)
 
     def mark(self) -> str:
         """Return a footnote mark."""

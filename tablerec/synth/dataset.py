@@ -154,13 +154,13 @@ def add_to_coco(content: dict[str, Any], label: dict[str, Any], image_id: int) -
     content["images"].append({"id": image_id, "file_name": label["image"], "width": width, "height": height})
     for cell in (cell for table in label["tables"] for cell in table["cells"]):
         box = np.clip(np.array(cell["bbox"], float), 0, [width, height, width, height])
-        x, y, w, h = (*box[:2].tolist(), *(box[2:] - box[:2]).tolist())
+        corner_and_size = np.concatenate([box[:2], box[2:] - box[:2]]).round(2).tolist()
         content["annotations"].append(
             {
                 "id": len(content["annotations"]) + 1,
                 "image_id": image_id,
                 "category_id": 1,
-                "bbox": [round(value, 2) for value in (x, y, w, h)],
+                "bbox": corner_and_size,
                 "area": round(_area(cell["quad"]), 2),
                 "segmentation": [[value for point in cell["quad"] for value in point]],
                 "iscrowd": 0,

@@ -30,31 +30,32 @@ _MIN_LINE = 6.5
 
 
 def apply_effects(sample: Sample, recipe: Recipe, rng: np.random.Generator) -> Sample:
-    """Let a picture be seen through one of the recipe's effects, and fit it to the recipe's size.
+    """Let a picture be seen through one of the recipe's effects, and keep it within the recipe's size.
 
     All changes of geometry move picture and truth together.
     """
     effect = pick(rng, recipe.effects)
-    sample = _fit(sample, recipe, rng)
+    limit = float(rng.uniform(*recipe.max_side))
+    sample = _fit(sample, limit, rng)
     sample = {"clean": _clean, "soft": _soft, "low": _low, "scan": _scan, "fax": _fax, "photo": _photo}[effect](
         sample, rng
     )
     sample = quarter_turn(sample, pick(rng, recipe.turns, int))
     long_side = max(sample.image.shape[:2])
-    if long_side > recipe.size[1]:
-        sample = rescale(sample, recipe.size[1] / long_side)
+    if long_side > limit:
+        sample = rescale(sample, limit / long_side)
     return replace(sample, about={**sample.about, "effect": effect})
 
 
-def _fit(sample: Sample, recipe: Recipe, rng: np.random.Generator) -> Sample:
+def _fit(sample: Sample, limit: float, rng: np.random.Generator) -> Sample:
     """Make a picture that is too large smaller, and others a little at times, as renderers at another resolution do."""
     long_side = max(sample.image.shape[:2])
-    factor = min(1.0, recipe.size[1] / long_side)
+    factor = min(1.0, limit / long_side)
     if rng.random() < 0.3:
         factor *= float(rng.uniform(0.75, 1))
     line = _line_height(sample)
     if line and factor * line < _MIN_LINE:
-        factor = min(1.0, max(factor, _MIN_LINE / line), recipe.size[1] / long_side)
+        factor = min(1.0, max(factor, _MIN_LINE / line), limit / long_side)
     return rescale(sample, factor) if factor < 0.999 else sample
 
 

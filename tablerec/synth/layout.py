@@ -294,11 +294,15 @@ def _true_sides(spec: TableSpec, cells: list[CellLayout], sides: Floats, axis: i
     """Move sides at which nothing is drawn to the middle between the texts on either hand."""
     count = len(sides) - 1
     low, high = np.full(count, np.inf), np.full(count, -np.inf)
+    # Merged cells do not say where the gap is, but their text must stay inside as well.
+    first, last = low.copy(), high.copy()
     for cell in cells:
-        if cell.extent is not None and (cell.spec.colspan, cell.spec.rowspan)[axis] == 1:
-            at = (cell.spec.col, cell.spec.row)[axis]
-            low[at] = min(low[at], cell.extent[axis])
-            high[at] = max(high[at], cell.extent[axis + 2])
+        if cell.extent is not None:
+            at, span = (cell.spec.col, cell.spec.row)[axis], (cell.spec.colspan, cell.spec.rowspan)[axis]
+            first[at] = min(first[at], cell.extent[axis])
+            last[at + span - 1] = max(last[at + span - 1], cell.extent[axis + 2])
+            if span == 1:
+                low[at], high[at] = min(low[at], cell.extent[axis]), max(high[at], cell.extent[axis + 2])
     shown = _shown(spec, axis)
     true = sides.copy()
     for index in range(1, count):
@@ -308,11 +312,13 @@ def _true_sides(spec: TableSpec, cells: list[CellLayout], sides: Floats, axis: i
         elif not shown[index]:
             # Beside an empty row or column only the text on one hand holds the side.
             true[index] = min(max(true[index], high[index - 1]), low[index])
+        if not shown[index] and last[index - 1] < first[index]:
+            true[index] = min(max(true[index], last[index - 1]), first[index])
     room = 0.5 * max((cell.font.size for cell in cells), default=0.0)
     if not shown[0]:
-        true[0] = max(true[0], min(low.min(), true[1]) - room)
+        true[0] = max(true[0], min(first.min(), true[1]) - room)
     if not shown[-1]:
-        true[-1] = min(true[-1], max(high.max(), true[-2]) + room)
+        true[-1] = min(true[-1], max(last.max(), true[-2]) + room)
     return np.maximum.accumulate(true)
 
 

@@ -60,7 +60,7 @@ class Recipe:
         columns: Number of columns.
         cells: Bounds for rows times columns.
         header_levels: Levels of column headers, 0 to 3.
-        font_size: px in the finished picture, before it is made smaller to fit ``size``.
+        font_size: px, before a picture is made smaller.
         flavors: Kinds of fonts.
         line_height: Distance of lines inside a cell, in font sizes.
         padding_x: Free space left and right of text, in font sizes.
@@ -81,7 +81,7 @@ class Recipe:
         framing: ``tight``, a few pixels around the table; ``loose``, with surroundings; ``page``.
         effects: What happens to the picture.
         turns: Quarter turns counter-clockwise, in degrees: 0, 90, 180, 270.
-        size: Long side of the finished picture, px; pictures are never enlarged to reach the lower bound.
+        max_side: Longest side of a picture, px; larger ones are made smaller.
         parts: Other recipes to choose from, with weights; what this recipe sets itself is used in their place.
     """
 
@@ -93,7 +93,7 @@ class Recipe:
     columns: Range = (2, 8)
     cells: Range = (4, 300)
     header_levels: Weights = field(default_factory=lambda: {"0": 1, "1": 7, "2": 3})
-    font_size: Range = (10, 19)
+    font_size: Range = (9, 25)
     flavors: Weights = field(default_factory=lambda: {"serif": 5, "sans": 5, "mono": 0.4})
     line_height: Range = (1.1, 1.4)
     padding_x: Range = (0.3, 1.2)
@@ -114,7 +114,7 @@ class Recipe:
     framing: Weights = field(default_factory=lambda: {"tight": 7, "loose": 2, "page": 1})
     effects: Weights = field(default_factory=lambda: {"clean": 4, "soft": 4, "low": 1, "scan": 1})
     turns: Weights = field(default_factory=lambda: {"0": 1})
-    size: Range = (300, 1600)
+    max_side: Range = (1200, 1600)
     parts: tuple[tuple[Recipe, float], ...] = ()
     own: frozenset[str] = frozenset()
     """Fields that the file sets itself."""
@@ -348,6 +348,6 @@ _CHECKS: dict[str, Callable[[Any, str], Any]] = {
     "framing": _choice(*FRAMINGS),
     "effects": _choice(*EFFECTS),
     "turns": _choice("0", "90", "180", "270"),
-    "size": _range(64, 4000),
+    "max_side": _range(64, 4000),
 }
 assert _CHECKS.keys() == {item.name for item in fields(Recipe)} - {"name", "about", "parts", "own"}

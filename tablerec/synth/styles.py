@@ -257,8 +257,7 @@ def _columns(draft: Draft, writer: Writer, recipe: Recipe, look: Look) -> tuple[
         left = right = pad
         if col == 0 and flush:
             left = size * 0.1
-        if any(cell.trail for cell in here):
-            right = max(right, size * 0.75)
+        right = max(right, size * 0.75 * max((len(cell.trail) for cell in here), default=0))
         if any(cell.lead for cell in here):
             left = max(left, size * 0.4)
         limit = {"label": wrap * 1.3, "text": wrap, "long": wrap * 2.2, "code": number_wrap, "number": number_wrap}[

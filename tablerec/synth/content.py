@@ -155,6 +155,11 @@ class Writer:
         """Return a label of the topic; an English one where the language has none."""
         return self.choose(self.words.get(topic) or self._english[topic])
 
+    def short_total(self) -> str:
+        """Return the label of a row of totals that fits into a narrow column."""
+        known = self.words.get("account_totals") or self._english["account_totals"]
+        return self.choose([word for word in known if len(word) < 10])
+
     def labels(self, topic: str, count: int) -> list[str]:
         """Return labels of the topic, different ones as long as there are enough."""
         known = self.words.get(topic) or self._english[topic]

@@ -127,7 +127,7 @@ def _skew(rng: np.random.Generator) -> float:
 
 def _fax(sample: Sample, rng: np.random.Generator) -> Sample:
     sample = rotate(sample, _skew(rng))
-    image = add_noise(blur(sample.image, float(rng.uniform(0.3, 0.8))), float(rng.uniform(0, 25)), rng)
+    image = add_noise(blur(sample.image, float(rng.uniform(0.3, 0.8))), float(rng.uniform(0, 12)), rng)
     return _with(sample, speckle(fax(image, rng), rng))
 
 

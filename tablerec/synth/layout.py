@@ -152,8 +152,8 @@ def _tokens(text: str) -> list[tuple[str, str]]:
         separator = " " if word_index else ""
         start = 0
         for index in range(1, len(word) + 1):
-            closing = index < len(word) and word[index] in "，。；：、）”％%)"
-            if index == len(word) or ((is_wide(word[index]) or is_wide(word[index - 1])) and not closing):
+            stays = index < len(word) and (word[index] in "，。；：、）”％%)" or word[index - 1] in "（“(")
+            if index == len(word) or ((is_wide(word[index]) or is_wide(word[index - 1])) and not stays):
                 tokens.append((word[start:index], separator))
                 start, separator = index, ""
     return tokens

@@ -45,6 +45,7 @@ FRAMINGS = ("tight", "loose", "page")
 EFFECTS = ("clean", "soft", "low", "scan", "fax", "photo")
 
 _MAX_BYTES = 100_000
+_MAX_DEPTH = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -227,10 +228,7 @@ def _parse(text: str, path: str) -> dict[str, tuple[Any, int]]:
     import yaml
 
     try:
-        # An alias can stand for a tree of any size; recipes need none.
-        alias = next((event for event in yaml.parse(text, yaml.SafeLoader) if isinstance(event, yaml.AliasEvent)), None)
-        if alias is not None:
-            raise SettingsError(f"{path}, line {alias.start_mark.line + 1}: aliases are not allowed; write it out")
+        _refuse_hostile(text, path)
         loader = yaml.SafeLoader(text)
         root = loader.get_single_node()
         if not isinstance(root, yaml.MappingNode):
@@ -247,6 +245,20 @@ def _parse(text: str, path: str) -> dict[str, tuple[Any, int]]:
         if isinstance(error, SettingsError):
             raise
         raise SettingsError(f"{path}: cannot be understood ({error}); correct it") from error
+
+
+def _refuse_hostile(text: str, path: str) -> None:
+    """Refuse what a small file can blow up: aliases, which stand for trees of any size, and deep nesting."""
+    import yaml
+
+    depth = 0
+    for event in yaml.parse(text, yaml.SafeLoader):
+        line = event.start_mark.line + 1
+        if isinstance(event, yaml.AliasEvent):
+            raise SettingsError(f"{path}, line {line}: aliases are not allowed; write it out")
+        depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
+        if depth > _MAX_DEPTH:
+            raise SettingsError(f"{path}, line {line}: is nested too deeply; a recipe is a list of keys with values")
 
 
 def _refuse_twice(node: Any, path: str) -> None:

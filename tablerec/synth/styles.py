@@ -265,5 +265,5 @@ def _columns(draft: Draft, writer: Writer, recipe: Recipe, look: Look) -> tuple[
         ]
         lowest = size * writer.real((1.5, 5)) if not any(cell.text for cell in here) else size
         grow = 4.0 if kind == "label" and stub_grow else 3.0 if kind == "long" else 1.0
-        specs.append(ColumnSpec(left, right, lowest, max(limit, left + right + 2 * size), 1 if equal else grow))
+        specs.append(ColumnSpec(left, right, lowest, left + right + limit, 1 if equal else grow))
     return tuple(specs)

@@ -63,7 +63,7 @@ def perspective(sample: Sample, rng: np.random.Generator) -> Sample:
     """Look at a page from the side, on a desk or so close that no desk is seen."""
     height, width = sample.image.shape[:2]
     corners = np.array([[0, 0], [width, 0], [width, height], [0, height]], float)
-    strength = rng.uniform(0, 0.09) if rng.random() < 0.85 else rng.uniform(0.09, 0.16)
+    strength = rng.uniform(0, 0.07) if rng.random() < 0.85 else rng.uniform(0.07, 0.12)
     moved = corners + rng.uniform(-strength, strength, (4, 2)) * [width, height]
     angle = math.radians(rng.normal(0, 2) if rng.random() < 0.8 else rng.uniform(-15, 15))
     centre = moved.mean(axis=0)
@@ -175,7 +175,7 @@ def make_backdrop(height: int, width: int, rng: np.random.Generator) -> Image:
     """Return a desk, a cloth or a wall to lie on: ``(height, width, 3)`` uint8."""
     import cv2
 
-    color = rng.uniform(20, 235, 3) if rng.random() < 0.5 else rng.uniform(30, 230) + rng.uniform(-12, 12, 3)
+    color = rng.uniform(20, 235, 3) if rng.random() < 0.2 else rng.uniform(30, 230) + rng.uniform(-20, 20, 3)
     coarse = rng.normal(0, 1, (12, 12, 1)).astype(np.float32)
     stretched = cv2.resize(coarse, (width, height), interpolation=cv2.INTER_CUBIC)[..., None]
     texture = np.float32(rng.uniform(0, 22)) * stretched

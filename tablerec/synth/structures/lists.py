@@ -50,7 +50,7 @@ def _record_rows(draft: Draft, writer: Writer, recipe: Recipe, fills: list[Fill]
         for col, fill in enumerate(fills):
             if is_total and draft.columns[col] != "number":
                 if col == 0:
-                    text = writer.label("account_totals")[:12]
+                    text = writer.short_total()
                     draft.put(DraftCell(row, 0, text, kind="total", colspan=_merged_total(draft, writer)))
                 continue
             if col == 0 and grouped:
@@ -177,7 +177,7 @@ def pairs(writer: Writer, recipe: Recipe) -> Draft:
             draft.put_value(row, col, writer.number(form))
     if writer.chance(0.25):
         row = draft.add_row("total")
-        draft.put(DraftCell(row, 0, writer.label("account_totals")[:12], kind="total", level=writer.whole((0, 2))))
+        draft.put(DraftCell(row, 0, writer.short_total(), kind="total", level=writer.whole((0, 2))))
         for col in range(1, n_cols):
             draft.put_value(row, col, writer.number(form), "total").sum_rule = writer.chance(0.7)
     return draft.finish()

@@ -101,7 +101,7 @@ def _rows(draft: Draft, writer: Writer, recipe: Recipe, n_stub: int, count: int)
     _merge_stub(draft, grouping)
     if writer.chance(0.3):
         row = draft.add_row("total", gap=writer.chance(0.3))
-        draft.put(DraftCell(row, n_stub - 1, writer.label("account_totals")[:14], kind="total"))
+        draft.put(DraftCell(row, n_stub - 1, writer.short_total(), kind="total"))
         for index, form in enumerate(formats):
             if n_stub + index not in blank:
                 draft.put_value(row, n_stub + index, writer.number(form), "total")

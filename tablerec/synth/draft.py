@@ -105,6 +105,15 @@ class Draft:
         self.cells.sort(key=lambda cell: (cell.row, cell.col))
         return self
 
+    def add_title(self, text: str) -> None:
+        """Put a header over the whole table on top."""
+        for cell in self.cells:
+            cell.row += 1
+        self.rows.insert(0, "header")
+        self.cells.insert(0, DraftCell(0, 0, text, colspan=len(self.columns), kind="column", align="center"))
+        self.groups = [(row + 1, first, end) for row, first, end in self.groups]
+        self.gaps = {row + 1 for row in self.gaps}
+
     def split(self, cell: DraftCell, text_row: int) -> list[DraftCell]:
         """Return single cells in place of a merged one, with the text in one row of its first column."""
         parts = [

@@ -13,6 +13,7 @@ from tablerec.synth.description import CellSpec, TableSpec
 from tablerec.synth.glyphs import Font
 
 Floats = NDArray[np.float64]
+Extent = tuple[float, float, float, float]
 
 _MARK = 0.65
 """Size of raised marks, in font sizes."""
@@ -53,7 +54,7 @@ class CellLayout:
     font: Font
     lines: list[Line] = field(default_factory=list)
     leader: tuple[float, float] | None = None
-    extent: tuple[float, float, float, float] | None = None
+    extent: Extent | None = None
 
 
 @dataclass(slots=True)
@@ -103,7 +104,8 @@ def lay_out_table(spec: TableSpec) -> TableLayout:
     ys = np.concatenate([[0.0], np.cumsum(heights)]).round()
     for cell, lines in zip(cells, wrapped, strict=True):
         _place(spec, cell, lines, xs, ys)
-    return TableLayout(spec, xs, ys, cells, _true_sides(spec, cells, xs, 0), _true_sides(spec, cells, ys, 1))
+    extents = [cell.extent for cell in cells]
+    return TableLayout(spec, xs, ys, cells, true_sides(spec, extents, xs, 0), true_sides(spec, extents, ys, 1))
 
 
 def wrap(text: str, font: Font, width: float, hanging: float = 0) -> list[str]:
@@ -290,19 +292,37 @@ def _place_turned(
     cell.extent = (left, top, left + len(lines) * step, top + height)
 
 
-def _true_sides(spec: TableSpec, cells: list[CellLayout], sides: Floats, axis: int) -> Floats:
-    """Move sides at which nothing is drawn to the middle between the texts on either hand."""
+def true_sides(spec: TableSpec, extents: Sequence[Extent | None], sides: Floats, axis: int) -> Floats:
+    """Move sides at which nothing is drawn to the middle between the texts on either hand.
+
+    This is the rule of truth for all renderers: a cell is the region that a reader sees.
+
+    Args:
+        spec: Rules and fills are read from it.
+        extents: For each cell left, top, right, bottom of its text; None for an empty cell.
+        sides: ``(N + 1,)`` sides of the columns or rows as drawn.
+        axis: 0 for columns, 1 for rows.
+
+    Returns:
+        ``(N + 1,)`` sides as seen, ascending.
+
+    >>> from tablerec.synth.description import *
+    >>> cells = tuple(CellSpec(0, col, "x", TextStyle("Sans", 10)) for col in range(2))
+    >>> spec = TableSpec(cells, (RowSpec(2, 2),), (ColumnSpec(3, 3),) * 2)
+    >>> true_sides(spec, [(3, 2, 13, 12), (63, 2, 73, 12)], np.array([0.0, 50, 100]), 0).tolist()
+    [0.0, 38.0, 78.0]
+    """
     count = len(sides) - 1
     low, high = np.full(count, np.inf), np.full(count, -np.inf)
     # Merged cells do not say where the gap is, but their text must stay inside as well.
     first, last = low.copy(), high.copy()
-    for cell in cells:
-        if cell.extent is not None:
-            at, span = (cell.spec.col, cell.spec.row)[axis], (cell.spec.colspan, cell.spec.rowspan)[axis]
-            first[at] = min(first[at], cell.extent[axis])
-            last[at + span - 1] = max(last[at + span - 1], cell.extent[axis + 2])
+    for cell, extent in zip(spec.cells, extents, strict=True):
+        if extent is not None:
+            at, span = (cell.col, cell.row)[axis], (cell.colspan, cell.rowspan)[axis]
+            first[at] = min(first[at], extent[axis])
+            last[at + span - 1] = max(last[at + span - 1], extent[axis + 2])
             if span == 1:
-                low[at], high[at] = min(low[at], cell.extent[axis]), max(high[at], cell.extent[axis + 2])
+                low[at], high[at] = min(low[at], extent[axis]), max(high[at], extent[axis + 2])
     shown = _shown(spec, axis)
     true = sides.copy()
     for index in range(1, count):
@@ -314,7 +334,7 @@ def _true_sides(spec: TableSpec, cells: list[CellLayout], sides: Floats, axis: i
             true[index] = min(max(true[index], high[index - 1]), low[index])
         if not shown[index] and last[index - 1] < first[index]:
             true[index] = min(max(true[index], last[index - 1]), first[index])
-    room = 0.5 * max((cell.font.size for cell in cells), default=0.0)
+    room = 0.5 * max((cell.style.size for cell in spec.cells), default=0.0)
     if not shown[0]:
         true[0] = max(true[0], min(first.min(), true[1]) - room)
     if not shown[-1]:

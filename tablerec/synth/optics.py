@@ -155,6 +155,26 @@ def stamp_seal(image: Image, rng: np.random.Generator) -> Image:
     return (image * (1 - cover) + np.minimum(image, color) * cover).astype(np.uint8)
 
 
+def watermark(image: Image, rng: np.random.Generator) -> Image:
+    """Write a pale word over the picture, slanted and maybe many times."""
+    import cv2
+
+    height, width = image.shape[:2]
+    word = str(rng.choice(["DRAFT", "COPY", "SAMPLE", "CONFIDENTIAL", "example.com"]))
+    layer = np.zeros((height, width), np.uint8)
+    scale = float(rng.uniform(0.6, 2.5))
+    step = int(110 * scale) + 40
+    for y in range(step // 2, height + step, step):
+        for x in range(0, width, int(30 * scale * len(word)) + 60):
+            cv2.putText(
+                layer, word, (x, y), cv2.FONT_HERSHEY_SIMPLEX, scale, 255, max(1, round(2 * scale)), cv2.LINE_AA
+            )
+    turn = cv2.getRotationMatrix2D((width / 2, height / 2), float(rng.uniform(10, 40)), 1)
+    cover = cv2.warpAffine(layer, turn, (width, height))[..., None].astype(np.float32) / 255 * rng.uniform(0.06, 0.22)
+    color = np.array([128, 128, 128] if rng.random() < 0.7 else [230, 60, 60], np.float32)
+    return (image * (1 - cover) + color * cover).astype(np.uint8)
+
+
 def _field(image: Image, rng: np.random.Generator, low: float, high: float) -> Floats:
     """Return a smooth field of brightness ``(height, width)`` between two values."""
     import cv2

@@ -17,7 +17,7 @@ from tablerec.synth.description import (
 )
 from tablerec.synth.draft import ColumnKind, Draft, DraftCell
 from tablerec.synth.recipe import Recipe
-from tablerec.synth.rules import draw_rules, edges_of, shows_merged
+from tablerec.synth.rules import CLOSED, draw_rules, edges_of, shows_merged
 from tablerec.synth.themes import Theme
 
 
@@ -55,6 +55,10 @@ class _Habits:
     bold_current: bool
     indent: float
     hanging: float
+    centres_groups: bool
+    underlines_header: bool
+    inks: dict[int, tuple[Color, bool]]
+    """Colour of the text of a column, and whether it is underlined, as links are."""
 
 
 def dress(draft: Draft, writer: Writer, recipe: Recipe, look: Look, width: float = 0) -> TableSpec:
@@ -71,6 +75,10 @@ def dress(draft: Draft, writer: Writer, recipe: Recipe, look: Look, width: float
         The table; merged cells that its lines and texts would not show are single cells.
     """
     habits = _habits(writer, look)
+    if look.rules in CLOSED and len(draft.columns) > 1 and writer.chance(0.07):
+        draft.add_title(writer.label("captions"))
+    if writer.chance(0.03):
+        _turn_headers(draft)
     _resolve_merged(draft, writer, look, habits)
     size = look.style.size
     edges = draw_rules(draft, writer, look.rules, look.rule_width, look.theme.rule, size)
@@ -111,7 +119,20 @@ def _habits(writer: Writer, look: Look) -> _Habits:
         bold_current=writer.chance(0.5),
         indent=look.style.size * writer.real((0.5, 1.6)),
         hanging=look.style.size * writer.real((0.4, 1.2)) if writer.chance(0.5) else 0,
+        centres_groups=writer.chance(0.35),
+        underlines_header=look.rules in ("none", "sums") and writer.chance(0.08),
+        inks={writer.whole((0, 4)): (_LINK, writer.chance(0.6))} if writer.chance(0.04) else {},
     )
+
+
+_LINK: Color = (20, 70, 190)
+
+
+def _turn_headers(draft: Draft) -> None:
+    """Let the headers of number columns be read from below."""
+    for cell in draft.cells:
+        if cell.kind == "column" and draft.columns[cell.col] == "number" and cell.colspan == 1 and len(cell.text) > 4:
+            cell.direction = "up"
 
 
 def _resolve_merged(draft: Draft, writer: Writer, look: Look, habits: _Habits) -> None:
@@ -122,6 +143,10 @@ def _resolve_merged(draft: Draft, writer: Writer, look: Look, habits: _Habits) -
         hidden_rows = cell.rowspan > 1 and not rows_show
         hidden_cols = cell.colspan > 1 and not cols_show
         header = cell.kind == "column"
+        if hidden_rows and cell.is_centred and not habits.centres_groups and cell.colspan == 1:
+            # Without lines the label of a group mostly stands beside its first row.
+            cells += draft.split(cell, cell.row)
+            continue
         valign = habits.header_valign if header else "middle" if cell.is_centred else habits.valign
         single_line = "\n" not in cell.text and len(cell.text) < 14
         at_edge = hidden_rows and valign != "middle" and (single_line or not header)
@@ -157,11 +182,13 @@ def _cell(
             align = "left"
     if cell.direction != "horizontal":
         align = "center"
+    color, underline = habits.inks.get(cell.col, (None, False)) if cell.kind == "body" else (None, False)
     style = replace(
         look.style,
         bold=bool(bold),
         italic=cell.italic or (header and habits.italic_header),
-        color=ink or look.style.color,
+        color=color or ink or look.style.color,
+        underline=underline or (header and habits.underlines_header and bool(cell.text)),
     )
     return CellSpec(
         row=cell.row,

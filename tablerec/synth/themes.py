@@ -55,7 +55,7 @@ def make_theme(writer: Writer, name: str) -> Theme:
     ground = WHITE
     ink = BLACK if writer.chance(0.7) else _color(hue, writer.real((0, 0.7)), writer.real((0.05, 0.45)))
     if name == "tinted":
-        ground = _color(hue, writer.real((0, 0.12)), writer.real((0.86, 0.99)))
+        ground = _color(hue, writer.real((0, 0.08)), writer.real((0.88, 0.99)))
     shade_from = (128, 128, 128) if grey else strong
     light = mix(ground, shade_from, writer.real((0.1, 0.4)) * (1 if grey else 0.9))
     rule = ink if writer.chance(0.6) else mix(ground, ink if grey else strong, writer.real((0.3, 0.9)))

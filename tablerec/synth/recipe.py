@@ -94,7 +94,7 @@ class Recipe:
     columns: Range = (2, 8)
     cells: Range = (4, 300)
     header_levels: Weights = field(default_factory=lambda: {"0": 1, "1": 7, "2": 3})
-    font_size: Range = (9, 25)
+    font_size: Range = (10, 26)
     flavors: Weights = field(default_factory=lambda: {"serif": 5, "sans": 5, "mono": 0.4})
     line_height: Range = (1.1, 1.4)
     padding_x: Range = (0.3, 1.2)
@@ -108,7 +108,7 @@ class Recipe:
     empty: Range = (0, 0.15)
     empty_columns: float = 0.01
     paragraphs: float = 0.1
-    stretch: float = 0.25
+    stretch: float = 0.5
     tables: Range = (1, 1)
     touching: float = 0
     surroundings: float = 0.5

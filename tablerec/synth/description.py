@@ -7,8 +7,8 @@ All lengths are pixels, all colours ``(red, green, blue)`` from 0 to 255.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Literal
+from dataclasses import dataclass, fields, is_dataclass, replace
+from typing import Any, Literal
 
 from tablerec.synth.sample import CellKind
 
@@ -238,6 +238,39 @@ class Placed:
     gap: float = 0
     indent: float = 0
     is_beside: bool = False
+
+
+_LENGTHS = {
+    TextStyle: ("size",),
+    Rule: ("width", "inset"),
+    CellSpec: ("indent", "hanging"),
+    ColumnSpec: ("padding_left", "padding_right", "min_width", "max_width"),
+    RowSpec: ("padding_top", "padding_bottom", "min_height"),
+    TableSpec: ("width",),
+    Paragraph: ("width",),
+    Figure: ("width", "height"),
+    Placed: ("gap", "indent"),
+}
+
+
+def scaled(item: Any, factor: float) -> Any:
+    """Return a description in which all lengths are so many times as long.
+
+    >>> scaled(Placed(Paragraph("a", TextStyle("Sans", 10)), gap=4), 0.5).block.style.size
+    5.0
+    """
+    if isinstance(item, tuple) and not all(isinstance(part, (int, float, str)) for part in item):
+        return tuple(scaled(part, factor) for part in item)
+    if not is_dataclass(item) or isinstance(item, type):
+        return item
+    lengths = (*_LENGTHS.get(type(item), ()), *(("margin",) if isinstance(item, Page) else ()))
+    changes = {
+        entry.name: getattr(item, entry.name) * factor
+        if entry.name in lengths
+        else scaled(getattr(item, entry.name), factor)
+        for entry in fields(item)
+    }
+    return replace(item, **changes)
 
 
 @dataclass(frozen=True, slots=True)

@@ -117,15 +117,20 @@ def find_families() -> tuple[Family, ...]:
 
 
 def families_for(script: Script) -> tuple[Family, ...]:
-    """Return the families that can write a script; those for Latin where there is none, with a warning."""
+    """Return the families that can write a script; those for Latin where there is none."""
     found = tuple(family for family in find_families() if script in family.scripts)
     if script == "latin":
         # Chinese families have Latin letters too, but documents in English seldom use them.
         return tuple(family for family in found if "chinese" not in family.scripts) or found or find_families()
-    if not found:
-        _warn_once(script)
-        return families_for("latin")
-    return found
+    return found or families_for("latin")
+
+
+def can_write(script: Script) -> bool:
+    """Return whether a family for the script is on this machine; warn once where there is none."""
+    if any(script in family.scripts for family in find_families()):
+        return True
+    _warn_once(script)
+    return False
 
 
 @lru_cache(maxsize=256)

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from tablerec.synth.content import Language, Writer
 from tablerec.synth.description import Align, Color, Figure, Page, Paragraph, Placed, TextStyle
-from tablerec.synth.fonts import Family, families_for
+from tablerec.synth.fonts import Family, can_write, families_for
 from tablerec.synth.recipe import Recipe
 from tablerec.synth.structures import BUILDERS
 from tablerec.synth.styles import Look, dress
@@ -20,7 +20,7 @@ def compose(recipe: Recipe, writer: Writer) -> Page:
         recipe: Without parts, see ``Recipe.choose``.
         writer: Source of chance and of words.
     """
-    structure = writer.pick(recipe.structures)
+    structure = _structure(recipe, writer)
     look = _look(recipe, writer, structure)
     framing = writer.pick(recipe.framing)
     width = look.style.size * writer.real((30, 85)) if writer.chance(recipe.stretch) or framing == "page" else 0.0
@@ -40,7 +40,7 @@ def compose(recipe: Recipe, writer: Writer) -> Page:
         if around:
             blocks += _below(writer, look, is_page=framing == "page", is_last=number == n_tables - 1)
         if number < n_tables - 1 and writer.chance(0.4):
-            structure, look = writer.pick(recipe.structures), _other_rules(recipe, writer, look)
+            structure, look = _structure(recipe, writer), _other_rules(recipe, writer, look)
     about = (
         ("recipe", recipe.name),
         ("structure", structure),
@@ -54,8 +54,16 @@ def compose(recipe: Recipe, writer: Writer) -> Page:
 
 
 def choose_language(recipe: Recipe, writer: Writer) -> Language:
-    """Return the language of a page."""
-    return writer.pick(recipe.scripts)  # type: ignore[return-value]
+    """Return the language of a page: English where it would be Chinese and no font could write that."""
+    language = writer.pick(recipe.scripts)
+    if language == "chinese" and not can_write("chinese"):
+        return "english"
+    return language  # type: ignore[return-value]
+
+
+def _structure(recipe: Recipe, writer: Writer) -> str:
+    structure = writer.pick(recipe.structures)
+    return "statement" if structure == "bilingual" and not can_write("traditional") else structure
 
 
 def _look(recipe: Recipe, writer: Writer, structure: str) -> Look:

@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from difflib import get_close_matches
+from functools import lru_cache
 from importlib import resources
 from pathlib import Path
 from typing import Any
@@ -223,6 +224,7 @@ def _read(name: str, origin: str | None) -> tuple[str, str]:
         raise SettingsError(f"{prefix}{path}: cannot be read as text in UTF-8 ({error}); check the name") from error
 
 
+@lru_cache(maxsize=64)
 def _parse(text: str, path: str) -> dict[str, tuple[Any, int]]:
     """Return value and line by key."""
     import yaml

@@ -8,13 +8,16 @@ import numpy as np
 
 from postprocess.boxes import boxes_to_quads
 from tablerec.synth.canvas import Box, Canvas
-from tablerec.synth.description import Figure, Page, Paragraph, Placed, Rule, TableSpec, TextStyle
+from tablerec.synth.description import Figure, Page, Paragraph, Placed, Rule, TableSpec, TextStyle, scaled
 from tablerec.synth.figures import draw_figure
 from tablerec.synth.glyphs import Font
 from tablerec.synth.layout import CellLayout, Floats, TableLayout, lay_out_table, wrap
 from tablerec.synth.sample import CellKind, Cells, Sample, Tables, Words
 
 Quad = list[list[float]]
+
+_MAX_PIXELS = 8e6
+"""Larger pages are drawn smaller: they would be made smaller afterwards anyway."""
 
 
 @dataclass(slots=True)
@@ -86,6 +89,8 @@ def render(page: Page) -> Sample:
     ('Some', 'words')
     """
     items, width, height = _arrange(page)
+    if width * height > _MAX_PIXELS:
+        items, width, height = _arrange(scaled(page, (_MAX_PIXELS / (width * height)) ** 0.5))
     canvas, truth = Canvas(max(1, round(width)), max(1, round(height)), page.background), _Truth()
     for item in items:
         if isinstance(item.block, TableLayout):

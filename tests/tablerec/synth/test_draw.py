@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import subprocess
 import sys
+import warnings
 from collections import defaultdict
 from functools import cache
 from pathlib import Path
@@ -12,8 +13,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tablerec.synth import Sample, describe, draw, load_recipe, recipe_names
-from tablerec.synth.fonts import families_for
+from tablerec.synth import Sample, describe, draw, fonts, load_recipe, recipe_names
 from tablerec.synth.framing import crop
 from tablerec.synth.render import render
 from tablerec.synth.warp import curl, perspective, quarter_turn, rescale, rotate
@@ -166,13 +166,25 @@ def test_crop_leaves_whole_grids() -> None:
     assert len(nothing.tables) == len(nothing.cells) == 0
 
 
-def test_a_missing_chinese_font_falls_back_with_one_warning(monkeypatch: pytest.MonkeyPatch) -> None:
-    from tablerec.synth import fonts
-
+def test_a_missing_chinese_font_falls_back_with_one_warning(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, recwarn: pytest.WarningsRecorder
+) -> None:
     latin = tuple(family for family in fonts.find_families() if "chinese" not in family.scripts)
     monkeypatch.setattr(fonts, "find_families", lambda: latin)
     fonts._warn_once.cache_clear()
-    with pytest.warns(UserWarning, match="no chinese font on this machine"):
-        assert families_for("chinese")
-    assert families_for("chinese")
+    path = tmp_path / "chinese.yaml"
+    path.write_text("extends: ruled\nscripts: chinese\n", encoding="utf-8")
+    with warnings.catch_warnings():
+        warnings.simplefilter("always")
+        drawn = [draw(load_recipe(path), 0, index) for index in range(2)]
+    assert [str(warning.message)[:34] for warning in recwarn] == ["no chinese font on this machine: L"]
+    assert {sample.about["script"] for sample in drawn} == {"english"}
     fonts._warn_once.cache_clear()
+
+
+def test_a_huge_page_is_drawn_smaller(tmp_path: Path) -> None:
+    path = tmp_path / "huge.yaml"
+    path.write_text("extends: ruled\nfont_size: 80\nrows: 60\ncolumns: 40\ncells: 2400\n", encoding="utf-8")
+    sample = render(describe(load_recipe(path), 0, 0))
+    assert sample.image.shape[0] * sample.image.shape[1] < 12e6
+    assert sample.to_tables()[0].shape[1] == 40

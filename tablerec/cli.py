@@ -21,6 +21,7 @@ VERBS = {
     "device": "tablerec.devices.command:command",
     "eval": "tablerec.evaluate.command:command",
     "export": "tablerec.models.command:command",
+    "synth": "tablerec.synth.command:command",
     "train": "tablerec.training.command:command",
 }
 """Verb -> "module:command", imported when the verb is used. A file of that name is given as ``./eval``."""
@@ -39,8 +40,9 @@ Examples:
 
 \b
 Verbs:
-  tablerec device list   devices for Paddle: list, build, doctor, trace, coverage, parity
+  tablerec device list   devices for Paddle: list, build, doctor, trace, coverage, parity, bench
   tablerec eval GT_DIR   score the recognition against labelled tables
+  tablerec synth RECIPE  draw tables with exact truth, for training and tests
   tablerec train CONFIG  train a cell detector, or go on with it
   tablerec export FILE   make a trained cell detector ready for recognition
 

@@ -68,6 +68,13 @@ def test_wheel_holds_every_source_file(wheel: zipfile.ZipFile) -> None:
     assert sources <= set(wheel.namelist())
 
 
+def test_wheel_holds_the_recipes_and_words_of_synth(wheel: zipfile.ZipFile) -> None:
+    folder = ROOT / "tablerec" / "synth"
+    kept = {path.relative_to(ROOT).as_posix() for path in folder.rglob("*") if path.suffix in (".yaml", ".txt")}
+    assert {"tablerec/synth/recipes/mixed.yaml", "tablerec/synth/vocabulary/english.txt"} <= kept
+    assert kept <= set(wheel.namelist())
+
+
 def test_wheel_carries_licence_and_command(wheel: zipfile.ZipFile, metadata: Message) -> None:
     assert metadata["License-Expression"] == "Apache-2.0"
     assert any(name.endswith(".dist-info/licenses/LICENSE") for name in wheel.namelist())

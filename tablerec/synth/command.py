@@ -1,0 +1,102 @@
+"""``tablerec synth``."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from tablerec.errors import TablerecError
+
+if TYPE_CHECKING:
+    from tablerec.synth.recipe import Recipe
+
+_ON_SHEET = 24
+
+
+@click.command("synth")
+@click.argument("recipe", required=False)
+@click.option("-n", "count", type=click.IntRange(1, 10_000_000), default=100, show_default=True, help="Samples.")
+@click.option("-o", "--output", type=click.Path(file_okay=False, path_type=Path), help="Folder to write to.")
+@click.option("--seed", type=click.IntRange(0, 2**63 - 1), default=0, show_default=True, help="Of the whole set.")
+@click.option(
+    "--format",
+    type=click.Choice(["coco", "bench"]),
+    default="coco",
+    show_default=True,
+    help="coco: as PaddleX trains on it. bench: a JSON file beside each picture, as tablerec eval reads it.",
+)
+@click.option(
+    "--sheet",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help=f"PNG file with the first {_ON_SHEET} samples side by side, cells outlined; also without -o.",
+)
+@click.option("--jobs", type=click.IntRange(1, 512), default=1, show_default=True, help="Processes that draw.")
+@click.option("--list", "show_list", is_flag=True, help="Print the recipes in the package.")
+def command(
+    recipe: str | None,
+    count: int,
+    output: Path | None,
+    seed: int,
+    format: Any,
+    sheet: Path | None,
+    jobs: int,
+    show_list: bool,
+) -> None:
+    """Draw tables with exact truth, as RECIPE says: a name of --list, or a YAML file.
+
+    The same recipe, seed and fonts give the same samples, on any number of processes. A run
+    that was stopped goes on where it was when it is started again.
+    """
+    if show_list:
+        _print_recipes()
+        return
+    if recipe is None:
+        raise click.UsageError("name a RECIPE; --list prints those in the package")
+    if output is None and sheet is None:
+        raise click.UsageError("name a folder with -o, or a picture with --sheet")
+    from tablerec.synth.recipe import load_recipe
+
+    try:
+        loaded = load_recipe(recipe)
+        if output is not None:
+            _draw_all(loaded, count, output, seed, format, jobs)
+        if sheet is not None:
+            _draw_sheet(loaded, min(count, _ON_SHEET), seed, sheet)
+    except TablerecError as error:
+        raise click.ClickException(str(error)) from error
+
+
+def _draw_all(recipe: Recipe, count: int, output: Path, seed: int, format: Any, jobs: int) -> None:
+    from tablerec.synth.dataset import Dataset
+
+    dataset = Dataset(output, recipe, seed, format)
+    drawn = 0
+    try:
+        with click.progressbar(length=count, label="Drawing", file=sys.stderr) as bar:
+            for _ in dataset.draw(count, jobs):
+                drawn += 1
+                bar.update(1)
+    except KeyboardInterrupt:
+        click.echo(f"\nStopped: {drawn} of {count} samples are there; the same command goes on from here", err=True)
+        sys.exit(130)
+    click.echo(f"wrote {output} ({count} samples, {format})")
+
+
+def _draw_sheet(recipe: Recipe, count: int, seed: int, path: Path) -> None:
+    from tablerec.synth.engine import draw
+    from tablerec.synth.sheet import write_sheet
+
+    write_sheet(path, (draw(recipe, seed, index) for index in range(count)))
+    click.echo(f"wrote {path}")
+
+
+def _print_recipes() -> None:
+    from tablerec.synth.recipe import load_recipe, recipe_names
+
+    names = recipe_names()
+    width = max(map(len, names))
+    for name in names:
+        click.echo(f"{name:<{width}}  {load_recipe(name).about}")

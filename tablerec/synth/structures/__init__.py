@@ -1,0 +1,30 @@
+"""What tables say and how they are built, one function for each kind of table."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from tablerec.synth.content import Writer
+from tablerec.synth.draft import Draft
+from tablerec.synth.recipe import STRUCTURES, Recipe
+from tablerec.synth.structures.accounts import bilingual, statement
+from tablerec.synth.structures.forms import form, invoice, official
+from tablerec.synth.structures.lists import pairs, paragraphs, records, schedule
+from tablerec.synth.structures.studies import scientific, statistical
+
+BUILDERS: dict[str, Callable[[Writer, Recipe], Draft]] = {
+    "statement": statement,
+    "bilingual": bilingual,
+    "statistical": statistical,
+    "scientific": scientific,
+    "records": records,
+    "form": form,
+    "official": official,
+    "invoice": invoice,
+    "schedule": schedule,
+    "paragraphs": paragraphs,
+    "pairs": pairs,
+}
+"""Name of a structure, as recipes use it -> what composes it."""
+
+assert BUILDERS.keys() == set(STRUCTURES)

@@ -40,12 +40,13 @@ td.wide>div{contain:inline-size}
 .trail{display:inline-block;width:0;white-space:nowrap;text-indent:0}
 .mark{font-size:65%;line-height:0;vertical-align:.36em}
 .box{display:inline-block;width:.72em;height:.72em;border:max(1px,.07em) solid;margin-right:.45em}
-.dots{display:flex;align-items:last baseline}
-.dots>i{flex:1 1 1.5em;width:0;overflow:hidden;white-space:nowrap;font-style:normal;padding-left:.3em;
-text-indent:0;direction:rtl}
+.dots{overflow-x:clip}
+.dots>i{display:inline-block;width:0;white-space:nowrap;font-style:normal;text-indent:.2em}
 .dots>i::before{content:"%DOTS%"}
 .up{writing-mode:vertical-rl;text-orientation:sideways;transform:rotate(180deg);white-space:nowrap;margin:auto}
-.stacked{writing-mode:vertical-rl;text-orientation:upright;white-space:nowrap;margin:auto;line-height:1.2}
+.stacked{white-space:nowrap;line-height:1.1}
+.stacked>span{display:inline-block;vertical-align:top;min-width:1.2em}
+.stacked i{display:block;font-style:inherit;text-align:center}
 .figure{position:relative}
 .figure svg{position:absolute;left:0;top:0;overflow:visible}
 .figure span{position:absolute;white-space:nowrap;line-height:1}
@@ -188,12 +189,13 @@ class _Document:
     def _cell(self, spec: TableSpec, cell: CellSpec, index: int, spaced: bool) -> str:
         first, last = spec.columns[cell.col], spec.columns[cell.col + cell.colspan - 1]
         left = first.padding_left + cell.indent
+        hanging = 0 if cell.has_leader else cell.hanging
+        above, below = spec.rows[cell.row].padding_top, spec.rows[cell.row + cell.rowspan - 1].padding_bottom
         styles = [
             _font(cell.style),
             f"text-align:{cell.align}",
             f"vertical-align:{cell.valign}",
-            f"padding:{_px(spec.rows[cell.row].padding_top)} {_px(last.padding_right)} "
-            f"{_px(spec.rows[cell.row + cell.rowspan - 1].padding_bottom)} {_px(left + cell.hanging)}",
+            f"padding:{_px(above)} {_px(last.padding_right)} {_px(below)} {_px(left + hanging)}",
         ]
         if cell.hanging:
             styles.append(f"text-indent:{_px(-cell.hanging)}")
@@ -223,7 +225,12 @@ class _Document:
         if not cell.full_text:
             return ""
         if cell.direction == "stacked":
-            return f'<div class="stacked">{_text(cell.text.replace(" ", ""))}</div>'
+            # Many fonts lack what CSS's own vertical text needs, so that its characters fall on one another.
+            lines = [
+                "".join(f"<i>{escape(character)}</i>" for character in line)
+                for line in cell.text.replace(" ", "").split("\n")
+            ]
+            return f'<div class="stacked">{" ".join(f"<span>{line}</span>" for line in lines)}</div>'
         if cell.direction == "up":
             return f'<div class="up">{_text(cell.text)}</div>'
         text = _text(cell.text)
@@ -240,7 +247,8 @@ class _Document:
         if cell.is_checkbox:
             text = f'<span class="box ink"></span>{text}'
         if cell.has_leader:
-            text = f'<div class="dots"><span>{text}</span><i class="ink"></i></div>'
+            # What hangs out of the box would be cut off, and so the box has the padding.
+            text = f'<div class="dots ink" style="padding-left:{_px(cell.hanging)}">{text}<i></i></div>'
         return text
 
     def _figure(self, figure: Figure, place: str) -> str:

@@ -21,6 +21,7 @@ from tablerec.synth.description import (
     TextStyle,
 )
 from tablerec.synth.fonts import family_by_name
+from tablerec.synth.glyphs import Font
 from tablerec.synth.layout import is_wide
 
 _GENERIC = {"serif": "serif", "sans": "sans-serif", "mono": "monospace"}
@@ -207,12 +208,13 @@ class _Document:
             styles.append(f"min-width:{_px(max(0.0, first.min_width - first.padding_left - first.padding_right))}")
             limit = first.max_width - left - cell.hanging - first.padding_right
             wraps = cell.wraps and cell.direction == "horizontal"
-            styles.append(f"max-width:{_px(max(cell.style.size, limit))}" if wraps else "white-space:nowrap")
+            styles.append(f"max-width:{_px(max(limit, _longest_word(cell)))}" if wraps else "white-space:nowrap")
         elif cell.direction == "horizontal" and cell.text:
             # A long text over many columns is wrapped to them rather than widening them.
             if _estimated_width(cell) > 12:
                 name = "wide "
-                content = f'<div style="min-width:{_px(12 * cell.style.size)}">{content}</div>'
+                least = max(12 * cell.style.size, _longest_word(cell))
+                content = f'<div style="min-width:{_px(least)}">{content}</div>'
             else:
                 styles.append("white-space:nowrap")
         spans = "".join(
@@ -281,6 +283,13 @@ def _estimated_width(cell: CellSpec) -> float:
     """Return the length of the longest line in font sizes, roughly."""
     lines = cell.full_text.split("\n")
     return max(sum(1.0 if is_wide(character) else 0.55 for character in line) for line in lines)
+
+
+def _longest_word(cell: CellSpec) -> float:
+    """Return about how much room, px, the longest word takes that cannot be broken; CSS would let it hang out."""
+    font = Font.of(cell.style)
+    words = (word for word in cell.full_text.split() if not any(map(is_wide, word)))
+    return 1.06 * max(map(font.width, words), default=0.0) + cell.style.size
 
 
 def _text(text: str) -> str:

@@ -24,10 +24,13 @@ SEED = 5_000_000_011
 
 
 def members(count: int) -> Iterator[tuple[str, int]]:
-    """Yield recipe and index of each picture; a larger set holds the smaller one."""
+    """Yield recipe and index of each picture; a larger set holds the smaller one.
+
+    No index comes twice: recipes would make the same table of it in different dress.
+    """
     recipes = [name for name in recipe_names() if name != "mixed"]
     for number in range(count):
-        yield recipes[number % len(recipes)], number // len(recipes)
+        yield recipes[number % len(recipes)], number
 
 
 def main() -> None:
@@ -44,8 +47,9 @@ def main() -> None:
                 write_sample(sample, name, folder, folder, source=recipe)
             except TablerecError as error:
                 sys.exit(f"{name}: {error}")
-        print(f"\r{number} of {args.count}", end="", file=sys.stderr, flush=True)
-    print(f"\nwrote {args.output}", file=sys.stderr)
+        if sys.stderr.isatty():
+            print(f"\r{number} of {args.count}", end="", file=sys.stderr, flush=True)
+    print(f"\nwrote {args.output} ({args.count} pictures)", file=sys.stderr)
 
 
 if __name__ == "__main__":

@@ -125,9 +125,7 @@ def _to_sample(page: Page, habits: Habits, measured: dict[str, Any], image: Imag
         end = first + len(table.cells)
         mine = [boxes[index] for index in range(first, end)]
         held = [extents.get(index) for index in range(first, end)]
-        xs, ys = (
-            true_sides(table, held, _sides(table, habits, mine, axis), axis) for axis in range(2)
-        )
+        xs, ys = (true_sides(table, held, _sides(table, habits, mine, axis), axis) for axis in range(2))
         cell_boxes += [
             (xs[cell.col], ys[cell.row], xs[cell.col + cell.colspan], ys[cell.row + cell.rowspan])
             for cell in table.cells
@@ -195,22 +193,27 @@ def _sides(spec: TableSpec, habits: Habits, boxes: Sequence[Sequence[float]], ax
     """Return the sides of the columns (axis 0) or rows (axis 1) of a table, in the middle of their rules."""
     count = len((spec.columns, spec.rows)[axis])
     found: list[list[float]] = [[] for _ in range(count + 1)]
-    inward = habits.borders != "collapse"
+    # Rules that are not collapsed lie inside the cell that has them: before or behind the side.
+    thick_after: list[list[float]] = [[] for _ in range(count + 1)]
+    thick_before: list[list[float]] = [[] for _ in range(count + 1)]
     gap = habits.spacing / 2 if is_spaced(spec, habits) else 0.0
     for cell, box in zip(spec.cells, boxes, strict=True):
         start, span = ((cell.col, cell.colspan), (cell.row, cell.rowspan))[axis]
         before, after = ((cell.left, cell.right), (cell.top, cell.bottom))[axis]
-        low, high = box[axis], box[axis + 2]
-        if gap:
-            low, high = low - gap, high + gap
-        elif inward:
-            # These rules lie inside the cell; collapsed ones on its side.
-            low, high = low + _thickness(before) / 2, high - _thickness(after) / 2
-        found[start].append(low)
-        found[start + span].append(high)
+        found[start].append(box[axis] - gap)
+        found[start + span].append(box[axis + 2] + gap)
+        thick_after[start].append(_thickness(before))
+        thick_before[start + span].append(_thickness(after))
     known = [index for index, values in enumerate(found) if values]
     middles = [float(np.median(found[index])) for index in known]
+    if habits.borders != "collapse" and not gap:
+        shifts = [_median(thick_after[index]) - _median(thick_before[index]) for index in known]
+        middles = [middle + shift / 2 for middle, shift in zip(middles, shifts, strict=True)]
     return np.maximum.accumulate(np.interp(np.arange(count + 1), known, middles))
+
+
+def _median(values: Sequence[float]) -> float:
+    return float(np.median(values)) if values else 0.0
 
 
 def _thickness(rule: Rule | None) -> float:

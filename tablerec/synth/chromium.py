@@ -17,7 +17,6 @@ import sys
 import tempfile
 import time
 from contextlib import suppress
-from pathlib import Path
 from types import TracebackType
 from typing import Any
 
@@ -48,8 +47,9 @@ _FLAGS = (
     "--no-pings",
     "about:blank",
 )
-# Chromium reads file 3 and writes file 4. The shell moves them there, as Popen cannot.
-_LAUNCH = 'exec "$0" "$@" 3<&0 4>&1 </dev/null >&2'
+# Chromium reads file 3 and writes file 4, which Popen cannot open. The shell can, and it
+# removes the profile also where this process was killed.
+_LAUNCH = '"$@" 3<&0 4>&1 </dev/null >&2; rm -rf -- "$0"'
 _START_SECONDS = 60.0
 _CLOSE_SECONDS = 3.0
 
@@ -94,15 +94,15 @@ class Chromium:
     def __init__(self, program: str | None = None, timeout: float = 120) -> None:
         self.timeout = timeout
         self._program = program or find_browser()
-        self._folder = tempfile.TemporaryDirectory(prefix="tablerec-browser-", ignore_cleanup_errors=True)
-        self._errors = (Path(self._folder.name) / "errors.txt").open("w+b")
+        self._folder = tempfile.mkdtemp(prefix="tablerec-browser-")
+        self._errors = tempfile.TemporaryFile()  # noqa: SIM115 - it lives as long as the browser
         self._unread = bytearray()
         self._last_id = 0
         self._session: str | None = None
         # Chromium refuses to run as root with its sandbox; for others the sandbox stays.
         flags = (*_FLAGS, "--no-sandbox") if os.geteuid() == 0 else _FLAGS
         self._process = subprocess.Popen(  # noqa: S603 - a program that the user installed or named
-            ["/bin/sh", "-c", _LAUNCH, self._program, f"--user-data-dir={self._folder.name}/profile", *flags],
+            ["/bin/sh", "-c", _LAUNCH, self._folder, self._program, f"--user-data-dir={self._folder}", *flags],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=self._errors,
@@ -184,7 +184,7 @@ class Chromium:
             if stream is not None:
                 with suppress(OSError):
                     stream.close()
-        self._folder.cleanup()
+        shutil.rmtree(self._folder, ignore_errors=True)
 
     def _open_page(self) -> None:
         limit, self.timeout = self.timeout, max(self.timeout, _START_SECONDS)
@@ -234,14 +234,15 @@ class Chromium:
         left = deadline - time.monotonic()
         if left <= 0 or not poll.poll(1000 * left):
             raise BrowserError(
-                f"{self._program}: no answer to {method} in {self.timeout:.0f} s; draw fewer at a time, or try again"
+                f"{self._program}: no answer to {method} in {self.timeout:g} s; draw fewer at a time, or try again"
             )
 
     def _ended(self, method: str) -> BrowserError:
         return BrowserError(f"{self._program}: ended in {method}{self._last_words()}; try it with --headless by hand")
 
     def _last_words(self) -> str:
-        self._errors.flush()
-        lines = Path(self._errors.name).read_text("utf-8", "replace").split("\n")
+        # Read in place: the browser writes where the file stands.
+        written = os.fstat(self._errors.fileno()).st_size
+        lines = os.pread(self._errors.fileno(), 4000, max(0, written - 4000)).decode("utf-8", "replace").split("\n")
         words = " / ".join(line.strip() for line in lines[-6:] if line.strip())
         return f" ({words[-600:]})" if words else ""

@@ -11,6 +11,7 @@ import click
 from tablerec.errors import TablerecError
 
 if TYPE_CHECKING:
+    from tablerec.synth.dataset import Dataset
     from tablerec.synth.recipe import Recipe
 
 _ON_SHEET = 24
@@ -33,6 +34,11 @@ _ON_SHEET = 24
     type=click.Path(dir_okay=False, path_type=Path),
     help=f"PNG file with the first {_ON_SHEET} samples side by side, cells outlined; also without -o.",
 )
+@click.option(
+    "--renderer",
+    type=click.Choice(["fast", "browser"]),
+    help="What draws; browser is Chromium, which must be installed. By default as the recipe says.",
+)
 @click.option("--jobs", type=click.IntRange(1, 512), default=1, show_default=True, help="Processes that draw.")
 @click.option("--list", "show_list", is_flag=True, help="Print the recipes in the package.")
 def command(
@@ -42,12 +48,14 @@ def command(
     seed: int,
     format: Any,
     sheet: Path | None,
+    renderer: Any,
     jobs: int,
     show_list: bool,
 ) -> None:
     """Draw tables with exact truth, as RECIPE says: a name of --list, or a YAML file.
 
-    The same recipe, seed and fonts give the same samples, on any number of processes. A run
+    The same recipe, seed and fonts, and with --renderer browser the same version of it,
+    give the same samples, on any number of processes. A run
     that was stopped goes on where it was when it is started again.
     """
     if show_list:
@@ -57,22 +65,20 @@ def command(
         raise click.UsageError("name a RECIPE; --list prints those in the package")
     if output is None and sheet is None:
         raise click.UsageError("name a folder with -o, or a picture with --sheet")
+    from tablerec.synth.dataset import Dataset
     from tablerec.synth.recipe import load_recipe
 
     try:
         loaded = load_recipe(recipe)
         if output is not None:
-            _draw_all(loaded, count, output, seed, format, jobs)
+            _draw_all(Dataset(output, loaded, seed, format, renderer), count, jobs)
         if sheet is not None:
-            _draw_sheet(loaded, min(count, _ON_SHEET), seed, sheet)
+            _draw_sheet(loaded, min(count, _ON_SHEET), seed, renderer, sheet)
     except TablerecError as error:
         raise click.ClickException(str(error)) from error
 
 
-def _draw_all(recipe: Recipe, count: int, output: Path, seed: int, format: Any, jobs: int) -> None:
-    from tablerec.synth.dataset import Dataset
-
-    dataset = Dataset(output, recipe, seed, format)
+def _draw_all(dataset: Dataset, count: int, jobs: int) -> None:
     drawn = 0
     try:
         with click.progressbar(length=count, label="Drawing", file=sys.stderr) as bar:
@@ -82,14 +88,14 @@ def _draw_all(recipe: Recipe, count: int, output: Path, seed: int, format: Any, 
     except KeyboardInterrupt:
         click.echo(f"\nStopped: {drawn} of {count} samples are there; the same command goes on from here", err=True)
         sys.exit(130)
-    click.echo(f"wrote {output} ({count} samples, {format})")
+    click.echo(f"wrote {dataset.folder} ({count} samples, {dataset.format})")
 
 
-def _draw_sheet(recipe: Recipe, count: int, seed: int, path: Path) -> None:
+def _draw_sheet(recipe: Recipe, count: int, seed: int, renderer: Any, path: Path) -> None:
     from tablerec.synth.engine import draw
     from tablerec.synth.sheet import write_sheet
 
-    write_sheet(path, (draw(recipe, seed, index) for index in range(count)))
+    write_sheet(path, (draw(recipe, seed, index, renderer) for index in range(count)))
     click.echo(f"wrote {path}")
 
 

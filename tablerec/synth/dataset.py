@@ -16,7 +16,7 @@ import numpy as np
 
 from tablerec.errors import OutputError
 from tablerec.output import atomic_file, check_folder
-from tablerec.synth.engine import draw
+from tablerec.synth.engine import Renderer, draw
 from tablerec.synth.labels import write_sample
 from tablerec.synth.recipe import Recipe
 
@@ -41,12 +41,14 @@ class Dataset:
         recipe: What is drawn.
         seed: Of the whole set.
         format: Layout of the folder.
+        renderer: ``fast`` or ``browser``; None as the recipe says.
     """
 
     folder: Path
     recipe: Recipe
     seed: int = 0
     format: Format = "coco"
+    renderer: Renderer | None = None
 
     @property
     def images(self) -> Path:
@@ -70,6 +72,7 @@ class Dataset:
 
         Raises:
             OutputError: The folder holds something else, or cannot be written.
+            TablerecError: As ``draw``.
         """
         self._claim()
         missing = []
@@ -96,7 +99,8 @@ class Dataset:
             pool.shutdown(cancel_futures=True)
 
     def _write(self, index: int) -> int:
-        write_sample(draw(self.recipe, self.seed, index), name_of(index), self.images, self.labels)
+        sample = draw(self.recipe, self.seed, index, self.renderer)
+        write_sample(sample, name_of(index), self.images, self.labels)
         return index
 
     def _claim(self) -> None:
@@ -118,7 +122,9 @@ class Dataset:
 
     def _manifest(self) -> str:
         digest = hashlib.sha256(repr(_stable(self.recipe)).encode()).hexdigest()[:16]
-        return f"recipe {self.recipe.name}\nseed {self.seed}\nformat {self.format}\ncontent of the recipe {digest}\n"
+        chosen = f"renderer {self.renderer}\n" if self.renderer else ""
+        known = f"recipe {self.recipe.name}\nseed {self.seed}\nformat {self.format}\n"
+        return f"{known}{chosen}content of the recipe {digest}\n"
 
     def _write_annotations(self, count: int) -> None:
         labels = (json.loads((self.labels / f"{name_of(index)}.json").read_text("utf-8")) for index in range(count))

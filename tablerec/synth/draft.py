@@ -114,6 +114,21 @@ class Draft:
         self.groups = [(row + 1, first, end) for row, first, end in self.groups]
         self.gaps = {row + 1 for row in self.gaps}
 
+    def drop_row(self, row: int) -> None:
+        """Remove a row: its single cells go, and merged ones become shorter."""
+        kept = []
+        for cell in self.cells:
+            if cell.row <= row < cell.row + cell.rowspan:
+                cell.rowspan -= 1
+            elif cell.row > row:
+                cell.row -= 1
+            if cell.rowspan:
+                kept.append(cell)
+        self.cells = kept
+        del self.rows[row]
+        self.groups = [(at - (at > row), first, end) for at, first, end in self.groups if at != row]
+        self.gaps = {at - (at > row) for at in self.gaps}
+
     def split(self, cell: DraftCell, text_row: int) -> list[DraftCell]:
         """Return single cells in place of a merged one, with the text in one row of its first column."""
         parts = [

@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from typing import Literal
+
 import numpy as np
 
+from tablerec.errors import SettingsError
 from tablerec.synth.content import Writer
 from tablerec.synth.description import Page
 from tablerec.synth.pages import choose_language, compose
-from tablerec.synth.recipe import Recipe
+from tablerec.synth.recipe import RENDERERS, Recipe, pick
 from tablerec.synth.sample import Sample
 
+Renderer = Literal["fast", "browser"]
 
-def draw(recipe: Recipe, seed: int, index: int) -> Sample:
+
+def draw(recipe: Recipe, seed: int, index: int, renderer: Renderer | None = None) -> Sample:
     """Draw a sample.
 
     Args:
@@ -19,19 +25,36 @@ def draw(recipe: Recipe, seed: int, index: int) -> Sample:
         seed: Of a whole set, 0 or more.
         index: Of the sample in it, 0 or more. The same recipe, seed and index give the same
             sample on the same machine, whatever was drawn before; fonts differ between machines.
+        renderer: ``fast``, which is our own, or ``browser``, which is Chromium: the same tables with the
+            same content, laid out in another way. By default as the recipe's ``renderers`` say.
 
     Returns:
         A picture with its truth.
+
+    Raises:
+        SettingsError: No such renderer.
+        MissingDependencyError: Chromium is wanted, and is not on this machine.
+        BrowserError: Chromium does not do what it should.
 
     >>> from tablerec.synth import draw, load_recipe
     >>> sample = draw(load_recipe("lineless"), seed=0, index=7)
     >>> sample.image.dtype, len(sample.to_tables())
     (dtype('uint8'), 1)
     """
-    from tablerec.synth.render import render
-
+    if renderer is not None and renderer not in RENDERERS:
+        raise SettingsError(f"renderer {renderer!r} is unknown; choose {' or '.join(RENDERERS)}")
+    chosen = renderer or pick(_rng(seed, index, 2), recipe.choose(_rng(seed, index, 0)).renderers)
     page = describe(recipe, seed, index)
-    return finish(render(page), recipe, page, seed, index)
+    if chosen == "browser":
+        from tablerec.synth import browser
+
+        sample = browser.render(page, _rng(seed, index, 3))
+    else:
+        from tablerec.synth import render
+
+        sample = render.render(page)
+    sample = replace(sample, about={**sample.about, "renderer": chosen})
+    return finish(sample, recipe, page, seed, index)
 
 
 def describe(recipe: Recipe, seed: int, index: int) -> Page:

@@ -22,7 +22,7 @@ _RULING = {"grid": "wired", "dashed": "wired", "none": "lineless", "header": "li
 _QUALITY = 95
 
 
-def sample_to_label(sample: Sample, name: str) -> dict[str, Any]:
+def sample_to_label(sample: Sample, name: str, source: str = "synth") -> dict[str, Any]:
     """Return what is known of a sample, ready for JSON.
 
     Each table is in ``tables``, with ``n_rows``, ``n_cols``, ``quad``, ``html`` and ``cells``; with
@@ -34,13 +34,14 @@ def sample_to_label(sample: Sample, name: str) -> dict[str, Any]:
     Args:
         sample: A sample.
         name: Of picture and label, without suffix.
+        source: The set that the picture belongs to: ``tablerec eval`` reports on each.
     """
     height, width = sample.image.shape[:2]
     tables = [_table_to_dict(sample, index) for index in range(len(sample.tables))]
     words = sample.words
     label: dict[str, Any] = {
         "id": name,
-        "source": "synth",
+        "source": source,
         "license_note": LICENSE_NOTE,
         "image": f"{name}.jpg",
         **{key: tables[0][key] for key in ("n_rows", "n_cols", "cells", "html") if len(tables) == 1},
@@ -107,7 +108,7 @@ def label_to_sample(label: dict[str, Any], image: NDArray[np.uint8]) -> Sample:
     )
 
 
-def write_sample(sample: Sample, name: str, images: Path, labels: Path) -> None:
+def write_sample(sample: Sample, name: str, images: Path, labels: Path, source: str = "synth") -> None:
     """Write picture and label; the label comes last, so that where it is, the picture is.
 
     Raises:
@@ -120,7 +121,8 @@ def write_sample(sample: Sample, name: str, images: Path, labels: Path) -> None:
     with atomic_file(images / f"{name}.jpg") as file:
         file.write(buffer.getvalue())
     with atomic_file(labels / f"{name}.json") as file:
-        text = json.dumps(sample_to_label(sample, name), ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+        label = sample_to_label(sample, name, source)
+        text = json.dumps(label, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
         file.write(text.encode("utf-8"))
 
 

@@ -21,6 +21,7 @@ from tablerec.synth.description import (
     TextStyle,
 )
 from tablerec.synth.fonts import family_by_name
+from tablerec.synth.glyphs import Font
 from tablerec.synth.layout import is_wide
 
 _GENERIC = {"serif": "serif", "sans": "sans-serif", "mono": "monospace"}
@@ -40,12 +41,13 @@ td.wide>div{contain:inline-size}
 .trail{display:inline-block;width:0;white-space:nowrap;text-indent:0}
 .mark{font-size:65%;line-height:0;vertical-align:.36em}
 .box{display:inline-block;width:.72em;height:.72em;border:max(1px,.07em) solid;margin-right:.45em}
-.dots{display:flex;align-items:last baseline}
-.dots>i{flex:1 1 1.5em;width:0;overflow:hidden;white-space:nowrap;font-style:normal;padding-left:.3em;
-text-indent:0;direction:rtl}
+.dots{overflow-x:clip}
+.dots>i{display:inline-block;width:0;white-space:nowrap;font-style:normal;text-indent:.2em}
 .dots>i::before{content:"%DOTS%"}
 .up{writing-mode:vertical-rl;text-orientation:sideways;transform:rotate(180deg);white-space:nowrap;margin:auto}
-.stacked{writing-mode:vertical-rl;text-orientation:upright;white-space:nowrap;margin:auto;line-height:1.2}
+.stacked{white-space:nowrap;line-height:1.1}
+.stacked>span{display:inline-block;vertical-align:top;min-width:1.2em}
+.stacked i{display:block;font-style:inherit;text-align:center}
 .figure{position:relative}
 .figure svg{position:absolute;left:0;top:0;overflow:visible}
 .figure span{position:absolute;white-space:nowrap;line-height:1}
@@ -188,12 +190,13 @@ class _Document:
     def _cell(self, spec: TableSpec, cell: CellSpec, index: int, spaced: bool) -> str:
         first, last = spec.columns[cell.col], spec.columns[cell.col + cell.colspan - 1]
         left = first.padding_left + cell.indent
+        hanging = 0 if cell.has_leader else cell.hanging
+        above, below = spec.rows[cell.row].padding_top, spec.rows[cell.row + cell.rowspan - 1].padding_bottom
         styles = [
             _font(cell.style),
             f"text-align:{cell.align}",
             f"vertical-align:{cell.valign}",
-            f"padding:{_px(spec.rows[cell.row].padding_top)} {_px(last.padding_right)} "
-            f"{_px(spec.rows[cell.row + cell.rowspan - 1].padding_bottom)} {_px(left + cell.hanging)}",
+            f"padding:{_px(above)} {_px(last.padding_right)} {_px(below)} {_px(left + hanging)}",
         ]
         if cell.hanging:
             styles.append(f"text-indent:{_px(-cell.hanging)}")
@@ -205,12 +208,13 @@ class _Document:
             styles.append(f"min-width:{_px(max(0.0, first.min_width - first.padding_left - first.padding_right))}")
             limit = first.max_width - left - cell.hanging - first.padding_right
             wraps = cell.wraps and cell.direction == "horizontal"
-            styles.append(f"max-width:{_px(max(cell.style.size, limit))}" if wraps else "white-space:nowrap")
+            styles.append(f"max-width:{_px(max(limit, _longest_word(cell)))}" if wraps else "white-space:nowrap")
         elif cell.direction == "horizontal" and cell.text:
             # A long text over many columns is wrapped to them rather than widening them.
             if _estimated_width(cell) > 12:
                 name = "wide "
-                content = f'<div style="min-width:{_px(12 * cell.style.size)}">{content}</div>'
+                least = max(12 * cell.style.size, _longest_word(cell))
+                content = f'<div style="min-width:{_px(least)}">{content}</div>'
             else:
                 styles.append("white-space:nowrap")
         spans = "".join(
@@ -223,7 +227,12 @@ class _Document:
         if not cell.full_text:
             return ""
         if cell.direction == "stacked":
-            return f'<div class="stacked">{_text(cell.text.replace(" ", ""))}</div>'
+            # Many fonts lack what CSS's own vertical text needs, so that its characters fall on one another.
+            lines = [
+                "".join(f"<i>{escape(character)}</i>" for character in line)
+                for line in cell.text.replace(" ", "").split("\n")
+            ]
+            return f'<div class="stacked">{" ".join(f"<span>{line}</span>" for line in lines)}</div>'
         if cell.direction == "up":
             return f'<div class="up">{_text(cell.text)}</div>'
         text = _text(cell.text)
@@ -240,7 +249,8 @@ class _Document:
         if cell.is_checkbox:
             text = f'<span class="box ink"></span>{text}'
         if cell.has_leader:
-            text = f'<div class="dots"><span>{text}</span><i class="ink"></i></div>'
+            # What hangs out of the box would be cut off, and so the box has the padding.
+            text = f'<div class="dots ink" style="padding-left:{_px(cell.hanging)}">{text}<i></i></div>'
         return text
 
     def _figure(self, figure: Figure, place: str) -> str:
@@ -273,6 +283,13 @@ def _estimated_width(cell: CellSpec) -> float:
     """Return the length of the longest line in font sizes, roughly."""
     lines = cell.full_text.split("\n")
     return max(sum(1.0 if is_wide(character) else 0.55 for character in line) for line in lines)
+
+
+def _longest_word(cell: CellSpec) -> float:
+    """Return about how much room, px, the longest word takes that cannot be broken; CSS would let it hang out."""
+    font = Font.of(cell.style)
+    words = (word for word in cell.full_text.split() if not any(map(is_wide, word)))
+    return 1.06 * max(map(font.width, words), default=0.0) + cell.style.size
 
 
 def _text(text: str) -> str:

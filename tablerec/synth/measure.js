@@ -70,10 +70,6 @@
   const sameColumn = (a, b) => Math.min(a.right, b.right) - Math.max(a.left, b.left) > 0.3 * Math.min(a.width, b.width);
 
   function boxOf(text, rect, font, way) {
-    if (way === "stacked") {
-      const middle = (rect.left + rect.right) / 2, half = 0.48 * font.size;
-      return [middle - half, rect.top + 0.04 * font.size, middle + half, rect.bottom - 0.04 * font.size];
-    }
     const [before, behind, above, below] = inkOf(text, font);
     if (way === "up") {
       const base = rect.left + (rect.width * font.ascent) / (font.ascent + font.descent);
@@ -84,7 +80,7 @@
   }
 
   function typeOf(rect, font, way) {
-    if (way) return [rect.top, rect.bottom];
+    if (way === "up") return [rect.top, rect.bottom];
     const base = rect.top + (rect.height * font.ascent) / (font.ascent + font.descent);
     return [base - 0.75 * font.size, base + 0.2 * font.size];
   }
@@ -101,7 +97,7 @@
       const parent = node.parentElement, font = fontOf(parent);
       const way = parent.closest(".up") ? "up" : parent.closest(".stacked") ? "stacked" : "";
       for (const match of node.data.matchAll(/\S+/g)) {
-        const pieces = piecesOf(node, match.index, match.index + match[0].length, way !== "");
+        const pieces = piecesOf(node, match.index, match.index + match[0].length, way === "up");
         pieces.forEach(([start, end, rect], number) => {
           const text = node.data.slice(start, end);
           const box = boxOf(text, rect, font, way), type = typeOf(rect, font, way);
@@ -111,6 +107,7 @@
             word[0] += text;
             [0, 1].forEach((at) => { word[4 + at] = Math.min(word[4 + at], box[at]); });
             [2, 3].forEach((at) => { word[4 + at] = Math.max(word[4 + at], box[at]); });
+            if (way === "stacked") word[9] = type[1];
             return;
           }
           if (last && !(way ? sameColumn(last, rect) : sameLine(last, rect))) line += 1;

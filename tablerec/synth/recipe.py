@@ -42,6 +42,7 @@ RULES = (
 FILLS = ("none", "header", "dark_header", "bands", "columns", "stub", "totals", "current", "cells")
 THEMES = ("light", "tinted", "dark", "coloured")
 FLAVORS = ("serif", "sans", "mono")
+RENDERERS = ("fast", "browser")
 FRAMINGS = ("tight", "loose", "page")
 EFFECTS = ("clean", "soft", "low", "scan", "fax", "photo")
 
@@ -84,6 +85,7 @@ class Recipe:
         effects: What happens to the picture.
         turns: Quarter turns counter-clockwise, in degrees: 0, 90, 180, 270.
         max_side: Longest side of a picture, px; larger ones are made smaller.
+        renderers: What draws: ``fast``, or ``browser``, which needs Chromium.
         parts: Other recipes to choose from, with weights; what this recipe sets itself is used in their place.
     """
 
@@ -117,6 +119,7 @@ class Recipe:
     effects: Weights = field(default_factory=lambda: {"clean": 4, "soft": 4, "low": 1, "scan": 1})
     turns: Weights = field(default_factory=lambda: {"0": 1})
     max_side: Range = (1200, 1600)
+    renderers: Weights = field(default_factory=lambda: {"fast": 1})
     parts: tuple[tuple[Recipe, float], ...] = ()
     own: frozenset[str] = frozenset()
     """Fields that the file sets itself."""
@@ -363,5 +366,6 @@ _CHECKS: dict[str, Callable[[Any, str], Any]] = {
     "effects": _choice(*EFFECTS),
     "turns": _choice("0", "90", "180", "270"),
     "max_side": _range(64, 4000),
+    "renderers": _choice(*RENDERERS),
 }
 assert _CHECKS.keys() == {item.name for item in fields(Recipe)} - {"name", "about", "parts", "own"}

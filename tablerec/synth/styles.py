@@ -157,6 +157,16 @@ def _resolve_merged(draft: Draft, writer: Writer, look: Look, habits: _Habits) -
         else:
             cells.append(cell)
     draft.cells = sorted(cells, key=lambda cell: (cell.row, cell.col))
+    if not rows_show:
+        _drop_empty_headers(draft)
+
+
+def _drop_empty_headers(draft: Draft) -> None:
+    """Remove header rows in which nothing is left after merged cells were split: nobody could see them."""
+    for row in reversed(range(draft.n_header)):
+        here = [cell for cell in draft.cells if cell.row <= row < cell.row + cell.rowspan]
+        if draft.n_header > 1 and all(cell.rowspan > 1 or not cell.text for cell in here):
+            draft.drop_row(row)
 
 
 def _cell(
@@ -270,6 +280,11 @@ def _rows(draft: Draft, writer: Writer, recipe: Recipe, size: float) -> tuple[Ro
     return tuple(rows)
 
 
+def _room(trail: str) -> float:
+    """Return the widest that a font draws signs, in font sizes."""
+    return sum(1.05 if sign in "%‰" else 0.7 for sign in trail)
+
+
 def _columns(draft: Draft, writer: Writer, recipe: Recipe, look: Look) -> tuple[ColumnSpec, ...]:
     size = look.style.size
     pad = size * writer.real(recipe.padding_x)
@@ -284,7 +299,7 @@ def _columns(draft: Draft, writer: Writer, recipe: Recipe, look: Look) -> tuple[
         left = right = pad
         if col == 0 and flush:
             left = size * 0.1
-        right = max(right, size * 0.75 * max((len(cell.trail) for cell in here), default=0))
+        right = max(right, size * max((_room(cell.trail) for cell in here), default=0))
         if any(cell.lead for cell in here):
             left = max(left, size * 0.4)
         limit = {"label": wrap * 1.3, "text": wrap, "long": wrap * 2.2, "code": number_wrap, "number": number_wrap}[

@@ -20,7 +20,13 @@ def cases() -> Iterator[Case]:
         yield Case(name, (name, f"{name}_grad"), call, (n(4, 3), index), _FLOATS, True)
         call = lambda p, x, i, name=name: getattr(p, name)(x, i, 1)  # noqa: E731
         positive = n(5, low=0, high=4, dtype="int32")
-        yield Case(f"{name} axis", (name,), call, (n(2, 4, 3), positive), _every(name))
+        yield Case(
+            f"{name} axis",
+            (name,),
+            call,
+            (n(2, 4, 3), positive),
+            _EVERY if name == "gather" else NUMBERS + BOOL + HALVES,
+        )
         yield Case(f"{name} none", (name,), call, (n(2, 4, 3), n(0, dtype="int64")), FLOATS, True)
     yield Case("gather empty", ("gather",), lambda p, x, i: p.gather(x, i, 1), (n(0, 4), index), FLOATS, True)
     call = lambda p, x, i, v: p.index_add(x, i, 1, v)  # noqa: E731
@@ -29,7 +35,7 @@ def cases() -> Iterator[Case]:
         "index_add_grad", ("index_add", "index_add_grad"), call, (n(2, 4, 3), index, n(2, 5, 3)), _FLOATS, True, 1, 2
     )
     pairs = n(5, 2, low=0, high=4, dtype="int64")
-    yield Case("gather_nd", ("gather_nd",), lambda p, x, i: p.gather_nd(x, i), (n(4, 4, 3), pairs), _every("gather_nd"))
+    yield Case("gather_nd", ("gather_nd",), lambda p, x, i: p.gather_nd(x, i), (n(4, 4, 3), pairs), _EVERY)
     for name, at, shape in (("pairs", pairs, (4, 4, 3)), ("places", n(2, 6, 1, low=0, high=4, dtype="int32"), (4, 3))):
         call = lambda p, x, i: p.gather_nd(x, i)  # noqa: E731
         yield Case(f"gather_nd {name}", ("gather_nd", "gather_nd_grad"), call, (n(*shape), at), _FLOATS, True, 1, 2)
@@ -48,17 +54,12 @@ def cases() -> Iterator[Case]:
     )
     call = lambda p, x, i: p.index_sample(x, i)  # noqa: E731
     yield Case("index_sample", ("index_sample", "index_sample_grad"), call, (n(2, 4), along), _FLOATS, True, 1, 2)
+    yield Case("index_sample int", ("index_sample",), call, (n(2, 4), along), INTEGERS)
     yield from _puts(along)
     yield from _scatters()
     yield from _by_tensors(index, narrow)
     yield from _masks()
     yield from _slices()
-
-
-def _every(name: str) -> tuple[str, ...]:
-    """Leave out what the CPU has not."""
-    lacking = {"gather": (), "index_select": ("uint8", "int8", "int16"), "gather_nd": ()}[name]
-    return tuple(dtype for dtype in _EVERY if dtype not in lacking)
 
 
 def _puts(along: Any) -> Iterator[Case]:
@@ -156,12 +157,12 @@ def _masks() -> Iterator[Case]:
     yield Case("nonzero many", ("nonzero",), lambda p, x: p.nonzero(x), (n(60, 500),), INTEGERS + BOOL)
     yield Case("nonzero empty", ("nonzero",), lambda p, x: p.nonzero(x), (n(0, 5),), INTEGERS)
     select: Call = lambda p, x, m: p.masked_select(x, m)  # noqa: E731
-    yield Case("masked_select", ("masked_select",), select, (n(6, 2), whole), NUMBERS + BOOL + HALVES)
+    yield Case("masked_select", ("masked_select",), select, (n(6, 2), whole), _EVERY)
     yield Case("masked_select_grad", ("masked_select", "masked_select_grad"), select, (n(6, 2), whole), _FLOATS, True)
     many = n(90, 300), n(90, 300, dtype="bool")
     yield Case("masked_select many", ("masked_select", "masked_select_grad"), select, many, FLOATS, True)
     fill: Call = lambda p, x, m: p.masked_fill(x, m, 3)  # noqa: E731
-    yield Case("masked_fill", ("masked_fill",), fill, (n(6, 2), whole), NUMBERS + HALVES)
+    yield Case("masked_fill", ("masked_fill",), fill, (n(6, 2), whole), _EVERY)
     yield Case("masked_fill_grad", ("masked_fill", "masked_fill_grad"), fill, (n(6, 2), whole), _FLOATS, True)
     # On the CPU by another way, as its gradient of the value is zero.
     fill = lambda p, x, m, v: p.where(m, v, x) if _on_cpu(p) else p._C_ops.masked_fill(x, m, v)  # noqa: E731

@@ -163,7 +163,7 @@ void IndexAddGrad(const X& context, const Tensor& index, const Tensor& value, co
 }
 REGISTER(gather, Gather, kAll + kHalves)
 REGISTER(gather_grad, GatherGrad, kFloats + kHalves)
-REGISTER(index_select, IndexSelect, kAll + kHalves)
+REGISTER(index_select, IndexSelect, kNumbers + kBool + kHalves)
 REGISTER(index_select_grad, IndexSelectGrad, kFloats + kHalves)
 REGISTER(index_add, IndexAdd, kNumbers + kHalves)
 REGISTER(index_add_grad, IndexAddGrad, kFloats + kHalves)

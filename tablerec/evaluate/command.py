@@ -27,6 +27,7 @@ _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 @click.command("eval")
 @click.argument("gt_dir", type=_FOLDER)
 @click.option("--detector", default=_DEFAULTS.detector, show_default=True, help="What finds the cells.")
+@click.option("--detector-dir", type=_FOLDER, help="Folder with the weights of CellNet or of a PaddleX model.")
 @click.option("--ocr", default=_DEFAULTS.reader, show_default=True, help="What reads the text; none skips it.")
 @click.option("--device", default=_DEFAULTS.device, show_default=True, help="Where the models run.")
 @click.option(
@@ -64,6 +65,7 @@ _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 def command(
     gt_dir: Path,
     detector: str,
+    detector_dir: Path | None,
     ocr: str,
     device: str,
     layout: Any,
@@ -88,7 +90,7 @@ def command(
     from tablerec.evaluate.runner import Storage
 
     try:
-        settings = Settings(detector=detector, reader=ocr, device=device, layout=layout)
+        settings = Settings(detector=detector, detector_dir=detector_dir, reader=ocr, device=device, layout=layout)
         _refuse_inside(gt_dir, output, words_dir)
         old = _read_old(against)
         truths = _select(gt_dir, sources, ids_file, limit, all_tables)

@@ -58,6 +58,10 @@ def cases() -> Iterator[Case]:
     for name in (*compared, "logical_and", "logical_or", "logical_xor"):
         call = lambda p, x, y, name=name: getattr(p, name)(x, y)  # noqa: E731
         yield Case(name, (name,), call, (n(4, 3), n(3)), NUMBERS + HALVES + BOOL)
+    close = lambda p, x, y: p.isclose(x, y, 0.1, 0.25)  # noqa: E731
+    yield Case("isclose", ("isclose",), close, (n(4, 30), n(4, 30)), _REAL)
+    nan = lambda p, x: p.isclose(p.concat([x / 0, x]), p.concat([x / 0, x]), equal_nan=True)  # noqa: E731
+    yield Case("isclose nan", ("isclose",), nan, (n(9, low=-1, high=1),), FLOATS)
     for name in ("bitwise_and", "bitwise_or", "bitwise_xor"):
         call = lambda p, x, y, name=name: getattr(p, name)(x, y)  # noqa: E731
         yield Case(name, (name,), call, (n(4, 3, low=0, high=9), n(3, low=0, high=9)), INTEGERS + BOOL)
@@ -69,7 +73,7 @@ def cases() -> Iterator[Case]:
 
 
 def _unary() -> Iterator[Case]:
-    for name in ("tanh", "exp", "sin", "cos", "abs", "square", "floor", "ceil", "round", "atan", "erf"):
+    for name in ("tanh", "exp", "sin", "cos", "abs", "square", "floor", "ceil", "round", "trunc", "atan", "erf"):
         for x in (n(3, 5), n(), n(0, 2), n(67)):
             call: Call = lambda p, x, name=name: getattr(p, name)(x)  # noqa: E731
             yield Case(f"{name} {x.shape}", (name, f"{name}_grad"), call, (x,), _REAL, True, 1, 2)

@@ -101,7 +101,7 @@ void IsClose(const X& context, const Tensor& x, const Tensor& y, const phi::Scal
     return a == b || far <= within + by * (b < 0 ? -b : b) || (equal_nan && a != a && b != b);
   }, r, read<T>(x), read<T>(y));
 }
-REGISTER_AMENDED(isclose, IsClose, kNumbers + kHalves, gives_bool)
+REGISTER_AMENDED(isclose, IsClose, kFloats + kHalves, gives_bool)
 
 // Some gradients do not need an operand, and Paddle does not keep it.
 template <class T> const T* read_kept(const Tensor& x) { return x.initialized() ? read<T>(x) : nullptr; }

@@ -86,7 +86,7 @@ class PaddleXDetector:
 
 def _name_in_folder(folder: Path) -> str:
     """Read the name under which PaddleX knows the model in a folder; it refuses any other."""
-    import yaml  # type: ignore[import-untyped]
+    import yaml
 
     path = folder / "inference.yml"
     try:

@@ -51,7 +51,7 @@ def export_cellnet(net: CellNet, folder: Path, threshold: float = 0.1) -> None:
     Raises:
         MissingDependencyError: The package onnx is not installed.
     """
-    import yaml  # type: ignore[import-untyped]
+    import yaml
 
     whole = CellNetWithDecoder(net, threshold)
     whole.eval()

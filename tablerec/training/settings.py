@@ -162,7 +162,7 @@ def read_settings(path: Path, **changes: Any) -> TrainSettings:
         InputError: The file cannot be read.
         SettingsError: A field is unknown or missing, or a value is outside its range.
     """
-    import yaml  # type: ignore[import-untyped]
+    import yaml
 
     try:
         read = yaml.safe_load(path.read_text(encoding="utf-8"))

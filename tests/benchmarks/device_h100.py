@@ -146,9 +146,9 @@ def parity(report: Report, plugin: Plugin, _part: str, tiny: bool) -> None:
 
     for optimizer in OPTIMIZERS:
         train(optimizer, lambda optimizer=optimizer: compare_training(plugin.device, optimizer))
-    # Smaller pictures leave the deepest batch norms too few values to be compared by.
-    for name, size in (("rtdetr_reduced", 64), ("cell_detector", 128 if tiny else 256)):
-        train(name, lambda name=name, size=size: compare_network(plugin.device, name, size=size))
+    # The cell detector's steps make too much of rounding for float32: its deepest batch norms see few values.
+    for name, dtype in (("rtdetr_reduced", "float32"), ("cell_detector", "float64")):
+        train(f"{name} {dtype}", lambda name=name, dtype=dtype: compare_network(plugin.device, name, dtype=dtype))
 
 
 def rtdetr(report: Report, plugin: Plugin, part: str, tiny: bool) -> None:

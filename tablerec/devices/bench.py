@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from tablerec.devices.graph import CapturedNetwork, CaptureError
 from tablerec.devices.networks import find_network, fold_norms, prepare_rtdetr, rtdetr_l
 from tablerec.devices.plugin import Plugin
 from tablerec.devices.workloads import FULL, HALVES, Given, Scale, Workload, workloads
@@ -19,7 +20,7 @@ from tablerec.errors import SettingsError
 DTYPES = ("float32", "tf32", "bfloat16", "float16")
 """What can be measured; ``tf32`` is float32 with a plugin that was loaded with ``tf32``."""
 
-MODES = ("dygraph", "static", "predictor")
+MODES = ("dygraph", "static", "predictor", "graph")
 AMP_LEVELS = ("O1", "O2")
 
 _ROUNDS = 3
@@ -276,7 +277,8 @@ class ModelRun:
         train: Forward, backward and AdamW; else forward alone, prepared for inference.
         amp: ``O1`` or ``O2`` for ``paddle.amp``; "" for O1 in training in half precision, and for
             all numbers in half precision in inference.
-        mode: ``dygraph``, ``static`` (``paddle.jit.to_static``) or ``predictor`` (``paddle.inference``).
+        mode: ``dygraph``, ``static`` (``paddle.jit.to_static``), ``predictor`` (``paddle.inference``) or ``graph``
+            (``graph.CapturedNetwork``, with our plugins).
     """
 
     network: str
@@ -303,10 +305,10 @@ class ModelRun:
                 raise SettingsError(f"{name} {value!r} is unknown: choose {', '.join(allowed)}")
         if self.train and self.mode != "dygraph":
             raise SettingsError(f"mode {self.mode!r} is for inference: choose dygraph to train")
-        if self.mode != "dygraph" and self.dtype in HALVES:
+        if self.mode in ("static", "predictor") and self.dtype in HALVES:
             raise SettingsError(
                 f"mode {self.mode!r} in {self.dtype}: Paddle checks the types of static graphs against its CPU "
-                "kernels, which have few in half precision; choose float32, tf32 or dygraph"
+                "kernels, which have few in half precision; choose float32 or tf32, or the mode dygraph or graph"
             )
         if self.amp and self.dtype not in HALVES:
             raise SettingsError(f"amp {self.amp} needs half precision: choose the dtype bfloat16 or float16")
@@ -388,7 +390,7 @@ def measure_model(
     if plugin:
         plugin.reset()
     with tempfile.TemporaryDirectory() as folder:
-        step, losses = _step(paddle, run, device, Path(folder))
+        step, losses = _step(paddle, run, device, plugin, Path(folder))
         wait = _waiter(device)
         first = [float(loss) for loss in _first_steps(step, losses)]
         wait()
@@ -454,13 +456,19 @@ def _peak_bytes(paddle: Any, device: str) -> int | None:
         return None
 
 
-def _step(paddle: Any, run: ModelRun, device: str, folder: Path) -> tuple[Callable[[], None], list[Any]]:
+def _step(
+    paddle: Any, run: ModelRun, device: str, plugin: Plugin | None, folder: Path
+) -> tuple[Callable[[], None], list[Any]]:
     """Make a step without arguments, and the list in which training leaves its last loss."""
-    batch, size = run.pictures
-    images = paddle.uniform([batch, 3, size, size], "float32", 0, 255 if run.network == "cell_detector" else 1)
+    images = _draw_images(paddle, run)
     if run.train:
         return _training_step(paddle, run, images)
-    return _inference_step(paddle, run, device, images, folder), []
+    return _inference_step(paddle, run, device, plugin, images, folder), []
+
+
+def _draw_images(paddle: Any, run: ModelRun) -> Any:
+    batch, size = run.pictures
+    return paddle.uniform([batch, 3, size, size], "float32", 0, 255 if run.network == "cell_detector" else 1)
 
 
 def _training_step(paddle: Any, run: ModelRun, images: Any) -> tuple[Callable[[], None], list[Any]]:
@@ -517,28 +525,50 @@ def inference_network(paddle: Any, name: str, size: int) -> Any:
     return net
 
 
-def _inference_step(paddle: Any, run: ModelRun, device: str, images: Any, folder: Path) -> Callable[[], None]:
-    batch, size = run.pictures
-    net = inference_network(paddle, run.network, size)
-    half = run.dtype in HALVES
-    if half and not run.amp:
-        net.to(dtype=run.dtype)
-        images = images.astype(run.dtype)
-    level = run.amp or "O0"
+def _inference_call(paddle: Any, run: ModelRun) -> tuple[Any, Callable[[Any], Any], str]:
+    """Make a network in the type of a run; return it, a call of it, and the type of its pictures."""
+    net = inference_network(paddle, run.network, run.pictures[1])
+    dtype, level = "float32", run.amp or "O0"
+    if run.dtype in HALVES and not run.amp:
+        dtype = run.dtype
+        net.to(dtype=dtype)
     _require_amp(paddle, run.dtype, level)
+
+    def call(images: Any) -> Any:
+        with paddle.no_grad(), _amp(paddle, run.dtype, level):
+            return net(images)
+
+    return net, call, dtype
+
+
+def _inference_step(
+    paddle: Any, run: ModelRun, device: str, plugin: Plugin | None, images: Any, folder: Path
+) -> Callable[[], None]:
+    batch, size = run.pictures
+    net, call, dtype = _inference_call(paddle, run)
+    images = images.astype(dtype)
+    if run.mode == "graph":
+        captured = CapturedNetwork(_require_plugin(plugin), call, [images])
+        return lambda: captured(images)
     if run.mode != "dygraph":
-        given = paddle.static.InputSpec([batch, 3, size, size], str(images.dtype).rpartition(".")[2], "images")
+        given = paddle.static.InputSpec([batch, 3, size, size], dtype, "images")
         net = paddle.jit.to_static(net, input_spec=[given], full_graph=True)
     if run.mode == "predictor":
-        with _amp(paddle, run.dtype, level):
-            paddle.jit.save(net, str(folder / "net"))
+        paddle.jit.save(net, str(folder / "net"))
         return _predictor(device, folder / "net", images)
+    if run.mode == "static":
 
-    def step() -> None:
-        with paddle.no_grad(), _amp(paddle, run.dtype, level):
-            net(images)
+        def call(images: Any) -> Any:
+            with paddle.no_grad():
+                return net(images)
 
-    return step
+    return lambda: call(images)
+
+
+def _require_plugin(plugin: Plugin | None) -> Plugin:
+    if plugin is None:
+        raise SettingsError("mode 'graph' needs a plugin of ours: load one with --plugin")
+    return plugin
 
 
 def _predictor(device: str, path: Path, images: Any) -> Callable[[], None]:
@@ -556,6 +586,65 @@ def _predictor(device: str, path: Path, images: Any) -> Callable[[], None]:
         predictor.run()
 
     return step
+
+
+# ---- captured graphs
+
+
+@dataclass(frozen=True, slots=True)
+class GraphCheck:
+    """How far a captured network is from the same network called, on pictures that it had not seen.
+
+    Args:
+        run: What was run.
+        nodes: Launches and copies in the graph.
+        rounds: Pictures compared.
+        exact: In how many rounds all numbers were equal.
+        difference: The largest difference, over one plus the largest value.
+    """
+
+    run: ModelRun
+    nodes: int
+    rounds: int
+    exact: int
+    difference: float
+
+
+def check_graph(device: str, run: ModelRun, plugin: Plugin, rounds: int = 4) -> GraphCheck:
+    """Compare a captured network with the same network called, while others fill the device's memory.
+
+    Before each round tensors of many sizes are allocated and filled, some of which stay: they would
+    overwrite what the graph keeps in blocks that are not its own, or be overwritten by it.
+
+    Args:
+        device: A device of Paddle, whose plugin is loaded.
+        run: An inference.
+        plugin: The device's plugin.
+        rounds: How many pictures to compare.
+
+    Raises:
+        CaptureError: A replay has overwritten memory of others.
+    """
+    import paddle
+
+    paddle.set_device(device)
+    paddle.seed(0)
+    _, call, dtype = _inference_call(paddle, run)
+    captured = CapturedNetwork(plugin, call, [_draw_images(paddle, run).astype(dtype)])
+    others: list[Any] = []
+    exact, difference = 0, 0.0
+    for index in range(rounds):
+        images = _draw_images(paddle, run).astype(dtype)
+        others += [paddle.full([1 << power], float("nan")) for power in range(8, 22, 1 + index % 2)]
+        found = [tensor.astype("float32") for tensor in paddle.utils.flatten(captured(images))]
+        if not all(bool(other.isnan().all()) for other in others):
+            raise CaptureError(f"{run.network}: a replay has overwritten tensors that are not the graph's")
+        expected = [tensor.astype("float32") for tensor in paddle.utils.flatten(call(images))]
+        apart = max(float((a - b).abs().max() / (1 + b.abs().max())) for a, b in zip(found, expected, strict=True))
+        exact += apart == 0
+        difference = max(difference, apart)
+        del others[::3]
+    return GraphCheck(run, captured.nodes, rounds, exact, difference)
 
 
 # ---- RT-DETR's boxes

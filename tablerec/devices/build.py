@@ -148,8 +148,8 @@ def nvidia_folders(part: str) -> list[Path]:
 def _source_files(kind: str, sources: Sequence[str | Path] | None) -> list[Path]:
     """Return the plugin's headers, and the sources to compile."""
     if sources is None:
-        other_runtime = "runtime_cuda" if kind == "simulated" else "runtime_simulated"
-        return [path for path in sorted(SOURCES.iterdir()) if path.stem != other_runtime]
+        others = "_cuda" if kind == "simulated" else "_simulated"
+        return [path for path in sorted(SOURCES.iterdir()) if not path.stem.endswith(others)]
     paths = [Path(path) for path in sources]
     for path in paths:
         if path.suffix != ".cc" or not path.is_file():

@@ -195,7 +195,9 @@ def parity_command(ctx: click.Context, plugin: str | None, device: str | None, m
 @click.option("--size", type=click.IntRange(32), default=None, help="Their side.  [default: the network's own]")
 @click.option("--train/--infer", default=True, show_default=True, help="A training step, or a forward pass.")
 @click.option("--amp", type=click.Choice(["O1", "O2"]), help="Level of paddle.amp, in half precision.")
-@click.option("--mode", type=click.Choice(["dygraph", "static", "predictor"]), default="dygraph", show_default=True)
+@click.option(
+    "--mode", type=click.Choice(["dygraph", "static", "predictor", "graph"]), default="dygraph", show_default=True
+)
 @click.option("--steps", type=click.IntRange(1), default=20, show_default=True, help="Steps to time.")
 @click.option("--flat", type=click.IntRange(1), help="Also run so many steps and compare the memory held.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON, a line for each result.")

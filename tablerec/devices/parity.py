@@ -243,7 +243,13 @@ def train_detector(
 
 
 def compare_network(
-    device: str, name: str, steps: int = 10, batch: int = 2, size: int = 64, rate: float = 1e-4
+    device: str,
+    name: str,
+    steps: int = 10,
+    batch: int = 2,
+    size: int = 64,
+    rate: float = 1e-4,
+    dtype: str = "float32",
 ) -> Training:
     """Train a network of ``networks.NETWORKS`` with AdamW on the CPU and on a device, from the same state.
 
@@ -254,6 +260,8 @@ def compare_network(
         batch: Pictures at a time.
         size: Their side, a multiple of 32.
         rate: The rate of learning.
+        dtype: ``float32``, or ``float64`` for a deep network, whose steps make so much more of rounding
+            that float32 tells a wrong operator from a right one no more. Losses are float32 in any case.
     """
     import paddle
 
@@ -269,11 +277,12 @@ def compare_network(
         paddle.set_device(where)
         net = network.make()
         net.set_state_dict({key: paddle.to_tensor(value) for key, value in state.items()})
+        net.to(dtype=dtype)
         net.train()
         clip = paddle.nn.ClipGradByGlobalNorm(1.0)
         # Epsilon as above: rounding noise must not move a parameter by a whole step.
         update = paddle.optimizer.AdamW(rate, epsilon=1e-6, parameters=net.parameters(), grad_clip=clip)
-        given, targets, losses = paddle.to_tensor(images), network.targets(batch, size), []
+        given, targets, losses = paddle.to_tensor(images.astype(dtype)), network.targets(batch, size), []
         for _ in range(steps):
             loss = network.loss(net(given), *targets)
             loss.backward()

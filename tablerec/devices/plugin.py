@@ -15,6 +15,8 @@ from tablerec.errors import MissingDependencyError, SettingsError
 
 DEVICE_NAME = "tablerec_gpu"
 NVIDIA_LIBRARIES = ("libcublasLt.so.13", "libcublas.so.13", "libcudnn.so.9")
+LIBRARY_SETTINGS = {"libcublas.so.13": "TABLEREC_CUBLAS", "libcudnn.so.9": "TABLEREC_CUDNN"}
+"""Variables of the environment that name another file to open."""
 
 _KERNEL = "kernel."
 
@@ -129,7 +131,7 @@ def load_plugin(
     os.environ["CUSTOM_DEVICE_ROOT"] = str(library.parent)
     os.environ["TABLEREC_DEVICE_NAME"] = device_name
     os.environ["TABLEREC_TF32"] = str(int(tf32))
-    _preload(NVIDIA_LIBRARIES)
+    _preload(_libraries())
     import paddle
 
     if device_name not in paddle.device.get_all_custom_device_type():
@@ -172,14 +174,18 @@ def registered_kernels(kind: str) -> dict[str, set[str]]:
 
 def missing_libraries() -> list[tuple[str, str]]:
     """Return the libraries of NVIDIA that cannot be opened here, each with the loader's reason."""
-    _preload(NVIDIA_LIBRARIES)
+    _preload(_libraries())
     missing = []
-    for name in NVIDIA_LIBRARIES:
+    for name in _libraries():
         try:
             ctypes.CDLL(name)
         except OSError as error:
             missing.append((name, str(error)))
     return missing
+
+
+def _libraries() -> tuple[str, ...]:
+    return tuple(os.environ.get(LIBRARY_SETTINGS.get(name, ""), "") or name for name in NVIDIA_LIBRARIES)
 
 
 def _preload(names: tuple[str, ...]) -> None:

@@ -8,6 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "graph.h"
+
 #define EXPORT extern "C" __attribute__((visibility("default")))
 
 namespace tablerec {
@@ -34,6 +36,19 @@ void count_kernel(const char* name) {
   ++kernel_counts()[name];
 }
 
+Launches launches_so_far() {
+  std::lock_guard<std::mutex> lock(kernel_mutex());
+  return kernel_counts();
+}
+
+void count_again(const Launches& launches) {
+  std::lock_guard<std::mutex> lock(kernel_mutex());
+  for (auto& launch : launches) {
+    counters().kernels += launch.second;
+    kernel_counts()[launch.first] += launch.second;
+  }
+}
+
 // ---- the profile
 
 struct Timed {
@@ -48,7 +63,8 @@ static std::vector<Timed>& timed_launches() {
 
 KernelScope::KernelScope(const char* name, void* stream) : name(name), stream(stream) {
   count_kernel(name);
-  if (profiling) timer = start_timer(stream);
+  last_stream() = stream;
+  if (profiling && !capturing()) timer = start_timer(stream);
 }
 KernelScope::~KernelScope() {
   if (!timer) return;

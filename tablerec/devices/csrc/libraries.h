@@ -10,15 +10,19 @@
 #include <map>
 
 #include "convolution.h"
+#include "graph.h"
 
 namespace tablerec {
 
-inline void* open_library(const char* file, const char* wanted_by) {
+// `variable` of the environment may name another file.
+inline void* open_library(const char* variable, const char* file, const char* wanted_by) {
+  const char* named = getenv(variable);
+  if (named && *named) file = named;
   void* library = dlopen(file, RTLD_NOW | RTLD_GLOBAL);
   PADDLE_ENFORCE_EQ(library != nullptr, true,
                     common::errors::Unavailable("%s on %s needs %s, which cannot be opened (%s). Install NVIDIA's wheels "
-                                                "nvidia-cudnn-cu13 and nvidia-cublas, or set LD_LIBRARY_PATH.",
-                                                wanted_by, device_name(), file, dlerror()));
+                                                "nvidia-cudnn-cu13 and nvidia-cublas, set LD_LIBRARY_PATH, or name the file in %s.",
+                                                wanted_by, device_name(), file, dlerror(), variable));
   return library;
 }
 template <class F> F* find_function(void* library, const char* name) {
@@ -39,7 +43,7 @@ inline bool tf32_allowed() {
 // ---- cuBLAS
 
 struct Cublas {
-  void* library = open_library("libcublas.so.13", "matmul");
+  void* library = open_library("TABLEREC_CUBLAS", "libcublas.so.13", "matmul");
   LIBRARY_FUNCTION(cublasCreate_v2);
   LIBRARY_FUNCTION(cublasSetStream_v2);
   // Spelled out: the header overloads this one.
@@ -57,15 +61,23 @@ inline int current_device() {
   cudaGetDevice(&device);
   return device;
 }
-// A handle belongs to a device and serves one thread at a time.
+// A library's handle and the stream that it was given last: giving it costs the host time. A handle belongs to a device
+// and serves one thread at a time.
+template <class Handle> struct OnStream {
+  Handle handle = nullptr;
+  cudaStream_t stream = nullptr;
+};
 inline cublasHandle_t cublas_handle(const Context& context) {
-  static thread_local std::map<int, cublasHandle_t> handles;
-  auto& handle = handles[current_device()];
+  static thread_local std::map<int, OnStream<cublasHandle_t>> handles;
+  auto& [handle, stream] = handles[current_device()];
   if (!handle) {
     auto status = cublas().cublasCreate_v2(&handle);
     PADDLE_ENFORCE_EQ(int(status), 0, common::errors::External("cublasCreate failed with status %d", int(status)));
   }
-  cublas().cublasSetStream_v2(handle, stream_of(context));
+  if (stream != stream_of(context)) {
+    cublas().cublasSetStream_v2(handle, stream_of(context));
+    stream = stream_of(context);
+  }
   return handle;
 }
 
@@ -131,7 +143,7 @@ bool multiply_with_cublas(const Context& context, const char* name, const T* x, 
 // ---- cuDNN
 
 struct Cudnn {
-  void* library = open_library("libcudnn.so.9", "conv2d");
+  void* library = open_library("TABLEREC_CUDNN", "libcudnn.so.9", "conv2d");
   LIBRARY_FUNCTION(cudnnCreate);
   LIBRARY_FUNCTION(cudnnSetStream);
   LIBRARY_FUNCTION(cudnnGetErrorString);
@@ -158,10 +170,13 @@ inline void check(cudnnStatus_t status, const char* name) {
   PADDLE_ENFORCE_EQ(int(status), 0, common::errors::External("%s: cuDNN: %s", name, cudnn().cudnnGetErrorString(status)));
 }
 inline cudnnHandle_t cudnn_handle(const Context& context) {
-  static thread_local std::map<int, cudnnHandle_t> handles;
-  auto& handle = handles[current_device()];
+  static thread_local std::map<int, OnStream<cudnnHandle_t>> handles;
+  auto& [handle, stream] = handles[current_device()];
   if (!handle) check(cudnn().cudnnCreate(&handle), "cudnnCreate");
-  check(cudnn().cudnnSetStream(handle, stream_of(context)), "cudnnSetStream");
+  if (stream != stream_of(context)) {
+    check(cudnn().cudnnSetStream(handle, stream_of(context)), "cudnnSetStream");
+    stream = stream_of(context);
+  }
   return handle;
 }
 
@@ -370,6 +385,8 @@ bool convolve_with_libraries(const Context& context, const char* name, Pass pass
       fprintf(stderr, "%s pass %d, %d bytes: [%d, %d, %d, %d] * [%d, %d, %d, %d] / %d, groups %d\n", name, int(pass), int(sizeof(T)),
               int(c.images), int(c.channels), int(c.height), int(c.width), int(c.out_channels), int(c.group_in()),
               int(c.kernel_height), int(c.kernel_width), c.stride_y, int(c.groups));
+    if (autotune() != "0" && refused_by_capture("the measuring of a convolution that is seen for the first time"))
+      PADDLE_THROW(common::errors::Unavailable("%s: a convolution cannot be measured while a graph is captured", name));
     if (autotune() != "0") {
       plan.way = fastest(context, name, ways, run);
     } else {

@@ -6,6 +6,7 @@
 #include <mutex>
 
 #include "counters.h"
+#include "graph.h"
 #include "runtime.h"
 
 // Paddle reports the operator that failed; the cause is known here alone.
@@ -70,6 +71,7 @@ struct Callback {
   void* data;
 };
 static C_Status add_callback(const C_Device device, C_Stream stream, C_Callback function, void* data) {
+  if (refused_by_capture("a call of the host")) return C_ERROR;
   auto run = [](void* argument) {
     auto* callback = static_cast<Callback*>(argument);
     C_Status status = C_SUCCESS;
@@ -99,17 +101,20 @@ static C_Status query_event(const C_Device, C_Event event) {
   return cudaEventQuery(cuda(event)) == cudaSuccess ? C_SUCCESS : C_FAILED;
 }
 static C_Status synchronize_device(const C_Device device) {
+  if (refused_by_capture("a wait for the device")) return C_ERROR;
   ++counters().synchronizations;
   CHECK_CUDA(cudaSetDevice(device->id));
   CHECK_CUDA(cudaDeviceSynchronize());
   return C_SUCCESS;
 }
 static C_Status synchronize_stream(const C_Device, C_Stream stream) {
+  if (refused_by_capture("a wait for the stream, as before a copy to the host")) return C_ERROR;
   ++counters().synchronizations;
   CHECK_CUDA(cudaStreamSynchronize(cuda(stream)));
   return C_SUCCESS;
 }
 static C_Status synchronize_event(const C_Device, C_Event event) {
+  if (refused_by_capture("a wait for an event")) return C_ERROR;
   ++counters().synchronizations;
   CHECK_CUDA(cudaEventSynchronize(cuda(event)));
   return C_SUCCESS;
@@ -121,6 +126,8 @@ static C_Status wait_event(const C_Device, C_Stream stream, C_Event event) {
 
 // Paddle's own pools (auto growth) stand above these two and call them once for each chunk.
 static C_Status allocate(const C_Device device, void** address, size_t bytes) {
+  *address = nullptr;
+  if (pool_is_closed()) return C_SUCCESS;
   CHECK_CUDA(cudaSetDevice(device->id));
   if (cudaMalloc(address, bytes ? bytes : 1) != cudaSuccess) {
     cudaGetLastError();  // out of memory is an answer, which must not poison later calls
@@ -133,6 +140,7 @@ static C_Status allocate(const C_Device device, void** address, size_t bytes) {
   return C_SUCCESS;
 }
 static C_Status release(const C_Device, void* address, size_t) {
+  if (kept_for_graph([=] { release(nullptr, address, 0); })) return C_SUCCESS;
   CHECK_CUDA(cudaFree(address));
   std::lock_guard<std::mutex> lock(sizes_mutex());
   count_free(sizes()[address]);
@@ -148,18 +156,25 @@ static C_Status release_host(const C_Device, void* address, size_t) {
   return C_SUCCESS;
 }
 static C_Status set_memory(const C_Device, void* address, unsigned char value, size_t bytes) {
+  if (refused_by_capture("a synchronous setting of memory")) return C_ERROR;
   CHECK_CUDA(cudaMemset(address, value, bytes));
   return C_SUCCESS;
 }
 
+// In a graph, a host's address would be read or written at every replay, long after it was given back.
+static bool copy_is_refused(const char* name, size_t bytes) {
+  return refused_by_capture("a copy (" + std::string(name) + ") of " + std::to_string(bytes) + " bytes");
+}
 #define COPY(name, direction)                                                                                \
   static C_Status name(const C_Device, void* to, const void* from, size_t bytes) {                           \
+    if (copy_is_refused(#name, bytes)) return C_ERROR;                                                       \
     CHECK_CUDA(cudaMemcpy(to, from, bytes, direction));                                                      \
     counters().name##_bytes += bytes;                                                                        \
     ++counters().name##_copies;                                                                              \
     return C_SUCCESS;                                                                                        \
   }                                                                                                          \
   static C_Status name##_async(const C_Device, C_Stream stream, void* to, const void* from, size_t bytes) {  \
+    if (direction != cudaMemcpyDeviceToDevice && copy_is_refused(#name, bytes)) return C_ERROR;              \
     CHECK_CUDA(cudaMemcpyAsync(to, from, bytes, direction, cuda(stream)));                                   \
     counters().name##_bytes += bytes;                                                                        \
     ++counters().name##_copies;                                                                              \
@@ -170,6 +185,7 @@ COPY(device_to_host, cudaMemcpyDeviceToHost)
 COPY(device_to_device, cudaMemcpyDeviceToDevice)
 #undef COPY
 static C_Status between_devices(const C_Device to_device, const C_Device from_device, void* to, const void* from, size_t bytes) {
+  if (copy_is_refused("between_devices", bytes)) return C_ERROR;
   CHECK_CUDA(cudaMemcpyPeer(to, to_device->id, from, from_device->id, bytes));
   counters().device_to_device_bytes += bytes;
   ++counters().device_to_device_copies;

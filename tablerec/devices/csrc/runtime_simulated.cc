@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "counters.h"
+#include "graph.h"
 #include "runtime.h"
 
 namespace tablerec {
@@ -146,6 +147,7 @@ static C_Status destroy_stream(const C_Device, C_Stream stream) {
 }
 static C_Status query_stream(const C_Device, C_Stream) { return C_SUCCESS; }
 static C_Status add_callback(const C_Device device, C_Stream stream, C_Callback callback, void* data) {
+  if (refused_by_capture("a call of the host")) return C_ERROR;
   C_Status status = C_SUCCESS;
   callback(device, stream, data, &status);
   return status;
@@ -161,24 +163,29 @@ static C_Status destroy_event(const C_Device, C_Event event) {
 static C_Status record_event(const C_Device, C_Stream, C_Event) { return C_SUCCESS; }
 static C_Status query_event(const C_Device, C_Event) { return C_SUCCESS; }
 static C_Status synchronize_device(const C_Device) {
+  if (refused_by_capture("a wait for the device")) return C_ERROR;
   ++counters().synchronizations;
   return C_SUCCESS;
 }
 static C_Status synchronize_stream(const C_Device, C_Stream) {
+  if (refused_by_capture("a wait for the stream, as before a copy to the host")) return C_ERROR;
   ++counters().synchronizations;
   return C_SUCCESS;
 }
 static C_Status synchronize_event(const C_Device, C_Event) {
+  if (refused_by_capture("a wait for an event")) return C_ERROR;
   ++counters().synchronizations;
   return C_SUCCESS;
 }
 static C_Status wait_event(const C_Device, C_Stream, C_Event) { return C_SUCCESS; }
 
 static C_Status allocate(const C_Device device, void** address, size_t bytes) {
-  *address = arena(device).allocate(bytes);
+  *address = pool_is_closed() ? nullptr : arena(device).allocate(bytes);
   return C_SUCCESS;  // Paddle takes null as out of memory: it frees idle chunks, tries again, and says so
 }
 static C_Status release(const C_Device device, void* address, size_t) {
+  Arena* from = &arena(device);
+  if (kept_for_graph([=] { from->release(address); })) return C_SUCCESS;
   return arena(device).release(address) ? C_SUCCESS : C_ERROR;
 }
 static C_Status allocate_host(const C_Device, void** address, size_t bytes) {
@@ -190,26 +197,37 @@ static C_Status release_host(const C_Device, void* address, size_t) {
   return C_SUCCESS;
 }
 static C_Status set_memory(const C_Device, void* address, unsigned char value, size_t bytes) {
+  if (refused_by_capture("a synchronous setting of memory")) return C_ERROR;
   if (bytes) memset(to_kernel_view(address), value, bytes);
   return C_SUCCESS;
 }
+// As on a card, where a host's address would be read or written at every replay.
+static bool copy_is_refused(const char* name, size_t bytes) {
+  return refused_by_capture("a copy (" + std::string(name) + ") of " + std::to_string(bytes) + " bytes");
+}
 static C_Status host_to_device(const C_Device, void* to, const void* from, size_t bytes) {
+  if (copy_is_refused("host_to_device", bytes)) return C_ERROR;
   if (bytes) memcpy(to_kernel_view(to), from, bytes);
   counters().host_to_device_bytes += bytes;
   ++counters().host_to_device_copies;
   return C_SUCCESS;
 }
 static C_Status device_to_host(const C_Device, void* to, const void* from, size_t bytes) {
+  if (copy_is_refused("device_to_host", bytes)) return C_ERROR;
   if (bytes) memcpy(to, to_kernel_view(from), bytes);
   counters().device_to_host_bytes += bytes;
   ++counters().device_to_host_copies;
   return C_SUCCESS;
 }
-static C_Status device_to_device(const C_Device, void* to, const void* from, size_t bytes) {
+static C_Status device_to_device_async(const C_Device, C_Stream, void* to, const void* from, size_t bytes) {
   if (bytes) memmove(to_kernel_view(to), to_kernel_view(from), bytes);
   counters().device_to_device_bytes += bytes;
   ++counters().device_to_device_copies;
   return C_SUCCESS;
+}
+static C_Status device_to_device(const C_Device d, void* to, const void* from, size_t bytes) {
+  if (copy_is_refused("device_to_device", bytes)) return C_ERROR;
+  return device_to_device_async(d, nullptr, to, from, bytes);
 }
 static C_Status host_to_device_async(const C_Device d, C_Stream, void* to, const void* from, size_t bytes) {
   return host_to_device(d, to, from, bytes);
@@ -217,15 +235,12 @@ static C_Status host_to_device_async(const C_Device d, C_Stream, void* to, const
 static C_Status device_to_host_async(const C_Device d, C_Stream, void* to, const void* from, size_t bytes) {
   return device_to_host(d, to, from, bytes);
 }
-static C_Status device_to_device_async(const C_Device d, C_Stream, void* to, const void* from, size_t bytes) {
-  return device_to_device(d, to, from, bytes);
-}
 static C_Status between_devices(const C_Device, const C_Device from_device, void* to, const void* from, size_t bytes) {
   return device_to_device(from_device, to, from, bytes);
 }
 static C_Status between_devices_async(const C_Device, const C_Device from_device, C_Stream, void* to, const void* from,
                                       size_t bytes) {
-  return device_to_device(from_device, to, from, bytes);
+  return device_to_device_async(from_device, nullptr, to, from, bytes);
 }
 static C_Status count_devices(size_t* count) {
   *count = from_environment("TABLEREC_SIMULATED_DEVICES", 1);

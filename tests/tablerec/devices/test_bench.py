@@ -150,12 +150,12 @@ answer([count, max(float(((a - b).abs().max() / a.abs().max())) for a, b in pair
 def test_the_cell_detector_follows_the_cpu() -> None:
     code = """
 from tablerec.devices.parity import compare_network
-# At 64 pixels the deepest batch norm sees 8 values, and rounding grows a thousandfold.
-t = compare_network(plugin.device, "cell_detector", steps=2, batch=1, size=128, rate=3e-5)
+# The deepest batch norms see 8 values: in float32 rounding grows a thousandfold.
+t = compare_network(plugin.device, "cell_detector", dtype="float64")
 answer([t.losses, t.loss_error, t.parameter_error])
 """
     losses, loss_error, parameter_error = ask(code)
-    assert losses[-1] < losses[0] and loss_error < 1e-4 and parameter_error < 1e-4
+    assert losses[-1] < losses[0] and loss_error < 1e-5 and parameter_error < 1e-4
 
 
 @needs_device

@@ -10,13 +10,13 @@ from typing import Any
 import numpy as np
 
 from tablerec.devices.cases import all_cases
-from tablerec.devices.cases.case import HALVES, Case
+from tablerec.devices.cases.case import HALVES, STAND_INS, Case
 from tablerec.devices.networks import find_network, small_detector
 
 TOLERANCE = {"float32": 2e-6, "float64": 1e-12, "float16": 1e-3, "bfloat16": 8e-3}
 """Largest difference by type, over one plus the largest value; a case may multiply it. Integers must be equal.
 
-Half precision is compared with the CPU's float32 on the same rounded numbers, as the CPU has few kernels in half.
+A type out of ``STAND_INS`` is compared with the stand-in on the CPU, given the same rounded numbers.
 """
 
 
@@ -71,68 +71,75 @@ def _compare(device: str, case: Case, dtype: str, kernels: Callable[[], dict[str
     random = np.random.default_rng(zlib.crc32(f"{case.name} {dtype}".encode()))
     arrays = [given.draw(random, dtype) for given in case.inputs]
     tolerance = TOLERANCE.get(dtype, 0.0) * (case.half_tolerance if dtype in HALVES else case.tolerance)
-    half = dtype if dtype in HALVES else None
     try:
         rounded = [
-            _rounded(paddle, array, half) if given.dtype is None else array
+            _rounded(paddle, array, dtype) if given.dtype is None else array
             for given, array in zip(case.inputs, arrays, strict=True)
         ]
-        expected = _run(paddle, "cpu", case, rounded, None)
+        expected = _run(paddle, "cpu", case, rounded, STAND_INS.get(dtype, dtype))
         before = kernels()
-        found = _run(paddle, device, case, rounded, half)
+        found = _run(paddle, device, case, rounded, dtype)
         launched = frozenset(name for name, count in kernels().items() if count > before.get(name, 0))
     except Exception as failure:  # whatever Paddle raises is the outcome
         return Outcome(case.name, dtype, float("nan"), tolerance, _first_line(failure))
     # Nothing is launched for a tensor without elements.
-    asked = set() if kernels is dict or any(array.size == 0 for array in (*arrays, *expected)) else set(case.operators)
+    uncounted = kernels is dict or any(array.size == 0 for array in (*arrays, *expected))
+    asked = set() if uncounted else case.operators_in(dtype)
     missing = sorted(asked - launched)
     problem = f"the device did not run {', '.join(missing)}" if missing else _unlike(expected, found)
     error = 0.0 if problem else max(map(_difference, expected, found), default=0.0)
     return Outcome(case.name, dtype, error, tolerance, problem, launched)
 
 
-def _rounded(paddle: Any, array: np.ndarray, half: str | None) -> np.ndarray:
+def _rounded(paddle: Any, array: np.ndarray, dtype: str) -> np.ndarray:
     """Round numbers to half precision and back."""
-    if half is None or array.dtype != np.float32:
+    if dtype not in HALVES or array.dtype != np.float32:
         return array
-    rounded: np.ndarray = paddle.to_tensor(array, place="cpu").astype(half).astype("float32").numpy()
+    rounded: np.ndarray = paddle.to_tensor(array, place="cpu").astype(dtype).astype("float32").numpy()
     return rounded
 
 
-def _run(paddle: Any, device: str, case: Case, arrays: list[np.ndarray], half: str | None) -> list[np.ndarray]:
-    """Run a case on a device; ``half`` is the type that inputs of the case's own type are given in."""
+def _run(paddle: Any, device: str, case: Case, arrays: list[np.ndarray], dtype: str) -> list[np.ndarray]:
+    """Run a case on a device; ``dtype`` is the type that inputs of the case's own type are given in."""
     paddle.set_device(device)
     paddle.set_flags(dict(case.flags))
     try:
-        return _results(paddle, case, arrays, half)
+        return _results(paddle, case, arrays, dtype)
     finally:
         paddle.set_flags({name: not value for name, value in case.flags})
 
 
-def _results(paddle: Any, case: Case, arrays: list[np.ndarray], half: str | None) -> list[np.ndarray]:
+def _results(paddle: Any, case: Case, arrays: list[np.ndarray], dtype: str) -> list[np.ndarray]:
     floats = (paddle.float32, paddle.float64, paddle.float16, paddle.bfloat16)
+    gradient = case.gradient_in(dtype)
     tensors = [
-        paddle.to_tensor(array).astype(half) if half and given.dtype is None else paddle.to_tensor(array)
+        _to_tensor(paddle, array, dtype if given.dtype is None else given.dtype)
         for given, array in zip(case.inputs, arrays, strict=True)
     ]
     for tensor in tensors:
-        tensor.stop_gradient = not (case.gradient and tensor.dtype in floats)
+        tensor.stop_gradient = not (gradient and tensor.dtype in floats)
     results = case.call(paddle, *tensors)
     results = list(results) if isinstance(results, (list, tuple)) else [results]
     found = [_to_numpy(result) for result in results]
-    if case.gradient:
+    if gradient:
         for result, value in zip(results, found, strict=True):
             weights = np.linspace(0.5, 1.5, value.size, dtype=value.dtype).reshape(value.shape)
-            weights = _rounded(paddle, weights, half)
+            weights = _rounded(paddle, weights, dtype)
             paddle.autograd.backward([result], [paddle.to_tensor(weights).astype(result.dtype)], retain_graph=True)
         found += [_to_numpy(tensor.grad) for tensor in tensors if tensor.grad is not None]
     return found
 
 
+def _to_tensor(paddle: Any, array: np.ndarray, dtype: str) -> Any:
+    """Copy an array to the device; NumPy lacks bfloat16, so half precision is made there."""
+    return paddle.to_tensor(array).astype(dtype) if dtype in HALVES else paddle.to_tensor(array.astype(dtype))
+
+
 def _to_numpy(tensor: Any) -> np.ndarray:
-    """Copy a tensor to the host; half precision as float32."""
-    array: np.ndarray = (tensor.astype("float32") if str(tensor.dtype)[7:] in HALVES else tensor).numpy()
-    return array
+    """Copy a tensor to the host, in the stand-in of its type."""
+    dtype = str(tensor.dtype)[len("paddle.") :]
+    array: np.ndarray = (tensor.astype("float32") if dtype in HALVES else tensor).numpy()
+    return array.astype(STAND_INS.get(dtype, dtype))
 
 
 def _unlike(expected: list[np.ndarray], found: list[np.ndarray]) -> str:

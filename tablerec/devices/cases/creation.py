@@ -5,16 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from tablerec.devices.cases.case import BOOL, FLOATS, HALVES, INTEGERS, NUMBERS, Call, Case, n
+from tablerec.devices.cases.case import BOOL, EVERY, FLOATS, HALVES, INTEGERS, NUMBERS, Call, Case, n
 
 
 def cases() -> Iterator[Case]:
     """Yield the cases."""
-    every = NUMBERS + HALVES + BOOL
     numbers = NUMBERS + HALVES
-    yield Case("full", ("full",), lambda p, x: p.full([2, 3], 2, x.dtype), (n(1),), every)
-    yield Case("full_like", ("full_like",), lambda p, x: p.full_like(x, 1), (n(2, 3),), every)
-    yield Case("full_like empty", ("full_like",), lambda p, x: p.full_like(x, 1), (n(2, 0, 3),), every)
+    yield Case("full", ("full",), lambda p, x: p.full([2, 3], 2, x.dtype), (n(1),), EVERY)
+    yield Case("full_like", ("full_like",), lambda p, x: p.full_like(x, 1), (n(2, 3),), EVERY)
+    yield Case("full_like empty", ("full_like",), lambda p, x: p.full_like(x, 1), (n(2, 0, 3),), EVERY)
     yield Case("arange_tensor", ("arange_tensor",), lambda p, x: p.arange(1, 9, 3, x.dtype), (n(1),), numbers)
     for count in (1, 7, 10):
         linspace: Call = lambda p, x, count=count: p.linspace(-1, 3, count, x.dtype)  # noqa: E731
@@ -24,7 +23,7 @@ def cases() -> Iterator[Case]:
         assigned: Call = lambda p, x, values=values: p._C_ops.assign_value_(  # noqa: E731
             p.zeros([len(values)], x.dtype), [len(values)], x.dtype, values, x.place
         )
-        yield Case(f"assign_value {len(values)}", ("assign_value",), assigned, (n(1),), numbers)
+        yield Case(f"assign_value {len(values)}", ("assign_value",), assigned, (n(1),), numbers + BOOL)
     yield Case("one_hot", ("one_hot",), lambda p, x: p.nn.functional.one_hot(x, 5), (n(3, 4, low=0, high=5),), INTEGERS)
     yield from _random()
 
@@ -39,13 +38,17 @@ def _random() -> Iterator[Case]:
     yield Case("randint", ("randint",), lambda p, x: within(p, p.randint(2, 7, [40], x.dtype), 2, 6), (n(1),), INTEGERS)
     order: Call = lambda p, x: p.sort(p.randperm(20, x.dtype))  # noqa: E731
     yield Case("randperm", ("randperm",), order, (n(1),), INTEGERS)
-    yield Case("bernoulli", ("bernoulli",), lambda p, x: p.bernoulli(x), (n(40, low=1, high=1),), FLOATS)
+    yield Case("bernoulli", ("bernoulli",), lambda p, x: p.bernoulli(x), (n(40, low=1, high=1),), real)
     truncated: Call = lambda p, x: within(  # noqa: E731
         p, p._C_ops.truncated_gaussian_random([60], 1.0, 2.0, 0, -1.0, 0.5, x.dtype, x.place), -1.0, 2.0
     )
-    yield Case("truncated_gaussian_random", ("truncated_gaussian_random",), truncated, (n(1),), FLOATS)
+    yield Case("truncated_gaussian_random", ("truncated_gaussian_random",), truncated, (n(1),), real)
     uniform: Call = lambda p, x: within(p, p.assign(x).uniform_(0.25, 0.75), 0.25, 0.75)  # noqa: E731
-    yield Case("uniform_inplace", ("uniform_inplace",), uniform, (n(60),), FLOATS)
+    yield Case("uniform_inplace", ("uniform_inplace",), uniform, (n(60),), real)
+    drawn: Call = lambda p, x: within(p, p.uniform([60], x.dtype, 0.25, 0.75), 0.25, 0.75)  # noqa: E731
+    yield Case("uniform", ("uniform",), drawn, (n(1),), real)
+    normal: Call = lambda p, x: within(p, p._C_ops.gaussian([60], 1.0, 2.0, 0, x.dtype, x.place), -19, 21)  # noqa: E731
+    yield Case("gaussian", ("gaussian",), normal, (n(1),), real)
 
     def nothing_left(p: Any, x: Any) -> Any:
         kept = p.nn.functional.dropout(x, 0.5)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tablerec.devices.cases.case import BOOL, FLOATS, HALVES, INTEGERS, NUMBERS, Call, Case, n
+from tablerec.devices.cases.case import BOOL, EVERY, FLOATS, HALVES, INTEGERS, NUMBERS, Call, Case, n
 
 _REAL = FLOATS + HALVES
 _PAIRS = (
@@ -29,7 +29,7 @@ def cases() -> Iterator[Case]:
     far = [(x, n(*y.shape, low=1, high=3)) for x, y in _PAIRS]
     for x, y in far:
         yield Case(
-            f"divide {x.shape}",
+            f"divide {x.shape} {y.shape}",
             ("divide", "divide_grad"),
             lambda p, x, y: p.divide(x, y),
             (x, y),
@@ -37,13 +37,19 @@ def cases() -> Iterator[Case]:
             True,
             half_tolerance=2,
         )
-        yield Case(f"floor_divide {x.shape}", ("floor_divide",), lambda p, x, y: p.floor_divide(x, y), (x, y), NUMBERS)
-        yield Case(f"remainder {x.shape}", ("remainder",), lambda p, x, y: p.remainder(x, y), (x, y), NUMBERS)
+        yield Case(
+            f"floor_divide {x.shape} {y.shape}",
+            ("floor_divide",),
+            lambda p, x, y: p.floor_divide(x, y),
+            (x, y),
+            NUMBERS,
+        )
+        yield Case(f"remainder {x.shape} {y.shape}", ("remainder",), lambda p, x, y: p.remainder(x, y), (x, y), NUMBERS)
         positive = (n(*x.shape, low=1, high=3), y)
         power = lambda p, x, y: p.pow(x, y)  # noqa: E731
-        yield Case(f"elementwise_pow {x.shape}", ("elementwise_pow",), power, positive, NUMBERS)
+        yield Case(f"elementwise_pow {x.shape} {y.shape}", ("elementwise_pow",), power, positive, NUMBERS)
         reached = ("elementwise_pow", "elementwise_pow_grad")
-        yield Case(f"elementwise_pow_grad {x.shape}", reached, power, positive, _REAL, True, 4, 2)
+        yield Case(f"elementwise_pow_grad {x.shape} {y.shape}", reached, power, positive, _REAL, True, 4, 2)
     for name in ("floor_divide", "remainder"):
         call = lambda p, x, y, name=name: getattr(p, name)(x, y)  # noqa: E731
         yield Case(f"{name} half", (name,), call, (n(4, 9), n(9, low=1, high=3)), HALVES)
@@ -57,7 +63,7 @@ def cases() -> Iterator[Case]:
     compared = ("equal", "not_equal", "less_than", "less_equal", "greater_than", "greater_equal")
     for name in (*compared, "logical_and", "logical_or", "logical_xor"):
         call = lambda p, x, y, name=name: getattr(p, name)(x, y)  # noqa: E731
-        yield Case(name, (name,), call, (n(4, 3), n(3)), NUMBERS + HALVES + BOOL)
+        yield Case(name, (name,), call, (n(4, 3), n(3)), EVERY)
     close = lambda p, x, y: p.isclose(x, y, 0.1, 0.25)  # noqa: E731
     yield Case("isclose", ("isclose",), close, (n(4, 30), n(4, 30)), _REAL)
     nan = lambda p, x: p.isclose(p.concat([x / 0, x]), p.concat([x / 0, x]), equal_nan=True)  # noqa: E731
@@ -66,7 +72,7 @@ def cases() -> Iterator[Case]:
         call = lambda p, x, y, name=name: getattr(p, name)(x, y)  # noqa: E731
         yield Case(name, (name,), call, (n(4, 3, low=0, high=9), n(3, low=0, high=9)), INTEGERS + BOOL)
     yield Case("bitwise_not", ("bitwise_not",), lambda p, x: p.bitwise_not(x), (n(4, 3, high=9),), INTEGERS + BOOL)
-    yield Case("logical_not", ("logical_not",), lambda p, x: p.logical_not(x), (n(4, 3),), NUMBERS + HALVES + BOOL)
+    yield Case("logical_not", ("logical_not",), lambda p, x: p.logical_not(x), (n(4, 3),), EVERY)
     yield from _unary()
     yield from _with_numbers()
     yield from _others()
@@ -95,6 +101,7 @@ def _unary() -> Iterator[Case]:
     yield Case("abs int", ("abs",), lambda p, x: p.abs(x), (n(9, low=-9, high=9),), INTEGERS)
     yield Case("square int", ("square",), lambda p, x: p.square(x), (n(9, low=-9, high=9),), INTEGERS)
     yield Case("sign", ("sign",), lambda p, x: p.sign(p.cast(p.cast(x, "int32"), x.dtype)), (n(19),), _REAL)
+    yield Case("sign int", ("sign",), lambda p, x: p.sign(x), (n(19),), INTEGERS)
     yield Case("round decimals", ("round",), lambda p, x: p.round(x, 1), (n(19),), FLOATS)
     for name in ("isnan", "isinf", "isfinite"):
         call = lambda p, x, name=name: getattr(p, name)(p.concat([x / 0, x]))  # noqa: E731
@@ -120,14 +127,13 @@ def _with_numbers() -> Iterator[Case]:
 def _others() -> Iterator[Case]:
     for target in ("float32", "float64", "float16", "bfloat16", "int32", "int64", "bool", "uint8"):
         call = lambda p, x, target=target: p.cast(x, target)  # noqa: E731
-        yield Case(f"cast {target}", ("cast",), call, (n(37, low=0, high=9),), NUMBERS + HALVES + BOOL)
+        yield Case(f"cast {target}", ("cast",), call, (n(37, low=0, high=9),), EVERY)
     masks = n(4, 3, dtype="bool"), n(4, 3), n(4, 3)
     where: Call = lambda p, c, x, y: p.where(c, x, y)  # noqa: E731
-    yield Case("where", ("where", "where_grad"), where, masks, _REAL, True)
+    yield Case("where", ("where", "where_grad"), where, masks, EVERY, True)
     stretched = n(4, 1, dtype="bool"), n(4, 8), n(8)
     direct: Call = lambda p, c, x, y: p._C_ops.where(c.expand([4, 8]), x, y.expand([4, 8]))  # noqa: E731
     yield Case("where broadcast", ("where", "where_grad"), direct, stretched, _REAL, True, half_tolerance=2)
-    yield Case("where int", ("where",), where, masks, INTEGERS)
     add_n: Call = lambda p, *x: p.add_n(list(x))  # noqa: E731
     for count in (1, 3, 4, 6, 8):
         yield Case(f"add_n {count}", ("add_n",), add_n, (n(4, 7),) * count, NUMBERS + HALVES, half_tolerance=2)

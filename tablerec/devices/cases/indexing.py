@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from tablerec.devices.cases.case import BOOL, BYTES, FLOATS, HALVES, INTEGERS, NUMBERS, Call, Case, n
+from tablerec.devices.cases.case import BOOL, EVERY, FLOATS, HALVES, INTEGERS, NUMBERS, Call, Case, n
 
-_EVERY = NUMBERS + BOOL + HALVES + BYTES
 _FLOATS = FLOATS + HALVES
 
 
@@ -25,7 +24,7 @@ def cases() -> Iterator[Case]:
             (name,),
             call,
             (n(2, 4, 3), positive),
-            _EVERY if name == "gather" else NUMBERS + BOOL + HALVES,
+            EVERY if name == "gather" else NUMBERS + BOOL + HALVES,
         )
         yield Case(f"{name} none", (name,), call, (n(2, 4, 3), n(0, dtype="int64")), FLOATS, True)
     yield Case("gather empty", ("gather",), lambda p, x, i: p.gather(x, i, 1), (n(0, 4), index), FLOATS, True)
@@ -35,7 +34,7 @@ def cases() -> Iterator[Case]:
         "index_add_grad", ("index_add", "index_add_grad"), call, (n(2, 4, 3), index, n(2, 5, 3)), _FLOATS, True, 1, 2
     )
     pairs = n(5, 2, low=0, high=4, dtype="int64")
-    yield Case("gather_nd", ("gather_nd",), lambda p, x, i: p.gather_nd(x, i), (n(4, 4, 3), pairs), _EVERY)
+    yield Case("gather_nd", ("gather_nd",), lambda p, x, i: p.gather_nd(x, i), (n(4, 4, 3), pairs), EVERY)
     for name, at, shape in (("pairs", pairs, (4, 4, 3)), ("places", n(2, 6, 1, low=0, high=4, dtype="int32"), (4, 3))):
         call = lambda p, x, i: p.gather_nd(x, i)  # noqa: E731
         yield Case(f"gather_nd {name}", ("gather_nd", "gather_nd_grad"), call, (n(*shape), at), _FLOATS, True, 1, 2)
@@ -105,17 +104,17 @@ def _by_tensors(index: Any, narrow: Any) -> Iterator[Case]:
     )
     for name, where, shape in ways:
         call: Call = lambda p, x, i, w=where: x[w(i)]  # noqa: E731
-        yield Case(f"{get} {name}", (get,), call, (n(*shape), index), _EVERY)
+        yield Case(f"{get} {name}", (get,), call, (n(*shape), index), EVERY)
         yield Case(f"{get}_grad {name}", (get, f"{get}_grad"), call, (n(*shape), index), _FLOATS, True, 1, 2)
         number: Call = lambda p, x, i, w=where: _put(p, x, w(i), 7)  # noqa: E731
-        yield Case(f"{put} {name}", (put,), number, (n(*shape), index), _EVERY)
+        yield Case(f"{put} {name}", (put,), number, (n(*shape), index), EVERY)
         yield Case(f"{put}_grad {name}", (put, f"{put}_grad"), number, (n(*shape), index), _FLOATS, True)
         # On the CPU by another way, as its gradient of the value is wrong where an index comes twice.
         rows: Call = lambda p, x, i, v, w=where: _put_values(p, x, w(i), v)  # noqa: E731
         reached = (f"{put}_with_tensor", f"{put}_with_tensor_grad")
         for what, size in (("all", 5), ("repeated", 1)):
             given = n(*shape), index, n(*_value_shape(name, size, shape[-1]))
-            yield Case(f"{put}_with_tensor {name} {what}", reached[:1], rows, given, _EVERY)
+            yield Case(f"{put}_with_tensor {name} {what}", reached[:1], rows, given, EVERY)
             yield Case(f"{put}_with_tensor_grad {name} {what}", reached, rows, given, _FLOATS, True, 4, 4)
     for accumulate in (False, True):
         called = f"index_put {accumulate}"
@@ -143,7 +142,7 @@ def _put_values(p: Any, x: Any, where: Any, value: Any) -> Any:
     places = p.arange(x.size).reshape(x.shape)[where]
     values = p.broadcast_to(value.astype("float32") if value.dtype == p.bool else value, places.shape)
     values = values.astype(value.dtype)
-    if value.dtype in (p.bool, p.uint8, p.int8, p.int16):  # scatter has not these
+    if value.dtype == p.bool:  # scatter has not this one
         wide = p.scatter(x.astype("int64").flatten(), places.flatten(), values.astype("int64").flatten())
         return wide.reshape(x.shape).astype(x.dtype)
     return p.scatter(x.flatten(), places.flatten(), values.flatten()).reshape(x.shape)
@@ -152,17 +151,17 @@ def _put_values(p: Any, x: Any, where: Any, value: Any) -> Any:
 def _masks() -> Iterator[Case]:
     rows, whole = n(6, dtype="bool"), n(6, 2, dtype="bool")
     yield Case("index by mask", (), lambda p, x, m: x[m], (n(6, 2), rows), NUMBERS + BOOL)
-    yield Case("nonzero", ("nonzero",), lambda p, x: p.nonzero(x), (n(5, 6),), NUMBERS + BOOL + HALVES)
+    yield Case("nonzero", ("nonzero",), lambda p, x: p.nonzero(x), (n(5, 6),), EVERY)
     yield Case("nonzero none", ("nonzero",), lambda p, x: p.nonzero(x), (n(3, low=0, high=0),), INTEGERS)
     yield Case("nonzero many", ("nonzero",), lambda p, x: p.nonzero(x), (n(60, 500),), INTEGERS + BOOL)
     yield Case("nonzero empty", ("nonzero",), lambda p, x: p.nonzero(x), (n(0, 5),), INTEGERS)
     select: Call = lambda p, x, m: p.masked_select(x, m)  # noqa: E731
-    yield Case("masked_select", ("masked_select",), select, (n(6, 2), whole), _EVERY)
+    yield Case("masked_select", ("masked_select",), select, (n(6, 2), whole), EVERY)
     yield Case("masked_select_grad", ("masked_select", "masked_select_grad"), select, (n(6, 2), whole), _FLOATS, True)
     many = n(90, 300), n(90, 300, dtype="bool")
     yield Case("masked_select many", ("masked_select", "masked_select_grad"), select, many, FLOATS, True)
     fill: Call = lambda p, x, m: p.masked_fill(x, m, 3)  # noqa: E731
-    yield Case("masked_fill", ("masked_fill",), fill, (n(6, 2), whole), _EVERY)
+    yield Case("masked_fill", ("masked_fill",), fill, (n(6, 2), whole), EVERY)
     yield Case("masked_fill_grad", ("masked_fill", "masked_fill_grad"), fill, (n(6, 2), whole), _FLOATS, True)
     # On the CPU by another way, as its gradient of the value is zero.
     fill = lambda p, x, m, v: p.where(m, v, x) if _on_cpu(p) else p._C_ops.masked_fill(x, m, v)  # noqa: E731
@@ -183,9 +182,9 @@ def _slices() -> Iterator[Case]:
     inner = (slice(1, 3), slice(None, None, 2))
     turned = (slice(1, 3), slice(None, None, -1))
     scalar, tensor = "set_value", "set_value_with_tensor"
-    yield Case("set_value", (scalar,), lambda p, x: _put(p, x, inner, 7), (n(4, 5),), _EVERY)
-    yield Case("set_value row", (scalar,), lambda p, x: _put(p, x, 2, 7), (n(4, 5),), _EVERY)
-    yield Case(tensor, (tensor,), lambda p, x, v: _put(p, x, turned, v), (n(4, 5), n(2, 5)), _EVERY)
+    yield Case("set_value", (scalar,), lambda p, x: _put(p, x, inner, 7), (n(4, 5),), EVERY)
+    yield Case("set_value row", (scalar,), lambda p, x: _put(p, x, 2, 7), (n(4, 5),), EVERY)
+    yield Case(tensor, (tensor,), lambda p, x, v: _put(p, x, turned, v), (n(4, 5), n(2, 5)), EVERY)
     reached = (scalar, "set_value_with_scalar_grad")
     yield Case("set_value_with_scalar_grad", reached, lambda p, x: _put(p, x, inner, 7), (n(4, 5),), _FLOATS, True)
     ways: tuple[tuple[str, Any, tuple[int, ...]], ...] = (

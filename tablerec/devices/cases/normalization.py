@@ -26,6 +26,8 @@ def _batch_norm() -> Iterator[Case]:
     for shape in ((4, 3, 5, 6), (2, 3, 6, 6), (2, 3, 90, 70), (2, 3, 64, 64), (6, 3), (5, 3, 8)):
         trained: Call = lambda p, x, m, v, s, b: p.nn.functional.batch_norm(x, m, v, s, b, training=True)  # noqa: E731
         yield Case(f"batch_norm {shape}", reached, trained, (n(*shape), *stats), _FLOAT32, True, 50, 8)
+        own = tuple(n(*given.shape, low=given.low) for given in stats)
+        yield Case(f"batch_norm float64 {shape}", reached, trained, (n(*shape), *own), ("float64",), True, 50)
         given: Call = lambda p, x, m, v, s, b: p.nn.functional.batch_norm(x, m, v, s, b)  # noqa: E731
         yield Case(f"batch_norm given {shape}", reached, given, (n(*shape), *stats), _FLOAT32, True, 50, 8)
     kept: Call = lambda p, x, m, v, s, b: (p.nn.functional.batch_norm(x, m, v, s, b, training=True), m, v)[1:]  # noqa: E731

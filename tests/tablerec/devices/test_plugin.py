@@ -66,11 +66,14 @@ def ask(library: Path, code: str, env: dict[str, str] | None = None, **options: 
 def outcomes(library: Path) -> dict:
     """Run all cases in one process, with the CPU fallback off."""
     code = """
+from tablerec.devices.cases import all_cases
 from tablerec.devices.parity import compare_operators
 from dataclasses import asdict
 outcomes = compare_operators(plugin.device, kernels=plugin.kernels)
 found = [{**asdict(o), "passed": o.passed, "operators": sorted(o.operators)} for o in outcomes]
-answer({"outcomes": found, "registered": sorted(registered_kernels(plugin.device))})
+named = [[case.name, case.operators] for case in all_cases()]
+registered = [[name, dtype] for name, dtypes in registered_kernels(plugin.device).items() for dtype in dtypes]
+answer({"outcomes": found, "named": named, "registered": registered})
 """
     return ask(library, code)
 
@@ -85,27 +88,51 @@ def test_every_kernel_agrees_with_the_cpu(outcomes: dict) -> None:
     assert failed == []
 
 
-# By the tests below, those of mixed precision, and those of static graphs in test_bench.py.
-TRIED_ELSEWHERE = {
-    "sgd",
-    "momentum",
-    "adam",
-    "adamw",
-    "merged_momentum",
-    "merged_adam",
-    "fused_adam",
-    "gaussian",
-    "uniform",
-    "squeeze",
-    "unsqueeze",
-    "share_data",
-}
+# In dygraph Paddle makes views instead, or they launch nothing: the next test tries them in every type.
+VIEWS = {"squeeze", "unsqueeze", "share_data"}
 
 
-def test_every_registered_kernel_is_tried(outcomes: dict) -> None:
-    ran = {name for outcome in outcomes["outcomes"] for name in outcome["operators"]}
-    assert len(outcomes["registered"]) > 140
-    assert set(outcomes["registered"]) - ran - TRIED_ELSEWHERE == set()
+def test_every_registered_kernel_is_tried_in_every_type(outcomes: dict) -> None:
+    """A kernel is tried where a case that names it launched it and agreed with the CPU; gradients are kernels too."""
+    named = {name: set(operators) for name, operators in outcomes["named"]}
+    assert len(named) == len(outcomes["named"])
+    tried = {
+        (name, outcome["dtype"])
+        for outcome in outcomes["outcomes"]
+        if outcome["passed"]
+        for name in named[outcome["case"]].intersection(outcome["operators"])
+    }
+    registered = {(name, dtype) for name, dtype in outcomes["registered"]}
+    assert len(registered) > 1300
+    assert {pair for pair in registered - tried if pair[0] not in VIEWS} == set()
+
+
+def test_views_of_static_graphs_in_every_type(library: Path) -> None:
+    code = """
+registered = registered_kernels(plugin.device)
+types = sorted(registered["squeeze"])
+paddle.enable_static()
+run = paddle.static.Executor(paddle.CustomPlace(plugin.device, 0)).run
+found = []
+for dtype in types:
+    program = paddle.static.Program()
+    with paddle.static.program_guard(program):
+        y = paddle.flip(paddle.static.data("x", [3, 1, 4], dtype), [0])
+        views = [y.squeeze(1), y.unsqueeze(0), paddle.flip(y.detach(), [0])]
+    x = np.arange(12).reshape(3, 1, 4).astype("uint16" if dtype == "bfloat16" else dtype)
+    run(program, feed={"x": x}, fetch_list=views)
+    plugin.reset()
+    squeezed, unsqueezed, shared = run(program, feed={"x": x}, fetch_list=views)
+    same = [np.array_equal(squeezed, x[::-1, 0]), np.array_equal(unsqueezed, x[None, ::-1]), np.array_equal(shared, x)]
+    found.append([dtype, same, plugin.kernels(), plugin.counters()["device_to_host_copies"]])
+answer([types, sorted(registered["unsqueeze"]), sorted(registered["share_data"]), found])
+"""
+    squeeze, unsqueeze, share_data, found = ask(library, code)
+    assert len(squeeze) == 10 and squeeze == unsqueeze == share_data
+    for dtype, same, kernels, copies in found:
+        assert same == [True, True, True], dtype
+        assert kernels == {"flip": 2, "squeeze": 1, "unsqueeze": 1}, dtype
+        assert copies == 3, dtype  # what was fetched: nothing ran on the CPU
 
 
 @pytest.mark.parametrize("optimizer", ["SGD", "Momentum", "Adam", "AdamW"])
@@ -122,20 +149,42 @@ answer([t.losses, t.loss_error, t.parameter_error, plugin.kernels()])
     assert kernels[optimizer.lower()] and kernels["conv2d_grad"] and kernels["batch_norm_grad"]
 
 
-def test_random_numbers_have_their_distribution(library: Path) -> None:
+def test_random_numbers_have_their_distribution_in_every_type(library: Path) -> None:
     code = """
-paddle.seed(7)
-u, g = paddle.uniform([200, 500], "float32", -1, 3), paddle.randn([200, 500])
-paddle.seed(7)
-again = paddle.uniform([200, 500], "float32", -1, 3)
-u, g, again = u.numpy(), g.numpy(), again.numpy()
-answer([u.min().item(), u.max().item(), u.mean().item(), g.mean().item(), g.std().item(),
-        bool((u == again).all()), plugin.kernels()["gaussian"]])
+found = {}
+for dtype in sorted(registered_kernels(plugin.device)["uniform"]):
+    paddle.seed(7)
+    plugin.reset()
+    u = paddle.uniform([200, 500], dtype, -1, 3)
+    g = paddle._C_ops.gaussian([200, 500], 1, 2, 0, dtype, u.place)
+    t = paddle._C_ops.truncated_gaussian_random([200, 500], 1, 2, 0, -1, 1, dtype, u.place)
+    v, b = paddle.assign(u).uniform_(-1, 3), paddle.bernoulli(paddle.full([200, 500], 0.25, dtype))
+    launches = plugin.kernels()
+    paddle.seed(7)
+    again = paddle.uniform([200, 500], dtype, -1, 3)
+    u, g, t, v, b, again = (x.astype("float64").numpy() for x in (u, g, t, v, b, again))
+    found[dtype] = {
+        "uniform": [[x.min().item(), x.max().item(), x.mean().item(), x.std().item()] for x in (u, v)],
+        "gaussian": [g.mean().item(), g.std().item()],
+        "truncated": [t.min().item(), t.max().item(), t.mean().item(), t.std().item()],
+        "bernoulli": [np.unique(b).tolist(), b.mean().item()],
+        "repeats": bool((u == again).all()) and bool((u != v).any()),
+        "launches": [launches[name] for name in (
+            "uniform", "gaussian", "truncated_gaussian_random", "uniform_inplace", "bernoulli")],
+    }
+answer(found)
 """
-    low, high, middle, mean, deviation, repeats, launches = ask(library, code)
-    assert -1 <= low < -0.99 and 2.99 < high <= 3 and abs(middle - 1) < 0.02
-    assert abs(mean) < 0.02 and abs(deviation - 1) < 0.02
-    assert repeats and launches == 1
+    found = ask(library, code)
+    assert sorted(found) == ["bfloat16", "float16", "float32", "float64"]
+    for dtype, one in found.items():
+        for low, high, mean, deviation in one["uniform"]:
+            assert -1 <= low < -0.99 and 2.99 < high <= 3, dtype
+            assert abs(mean - 1) < 0.02 and abs(deviation - 4 / 12**0.5) < 0.02, dtype
+        assert one["gaussian"] == pytest.approx([1, 2], abs=0.04), dtype
+        # A normal number cut at one deviation has a deviation of 0.5396.
+        assert one["truncated"] == pytest.approx([-1, 3, 1, 2 * 0.5396], abs=0.02), dtype
+        assert one["bernoulli"] == [[0, 1], pytest.approx(0.25, abs=0.01)], dtype
+        assert one["repeats"] and one["launches"] == [1, 1, 1, 1, 1], dtype
 
 
 def test_a_stray_host_read_faults(library: Path) -> None:

@@ -15,8 +15,8 @@ from tablerec.errors import TablerecError
 
 # PaddleX 3.7: the kinds that it accepts; the last three need a build of Paddle of their own.
 _PADDLEX_KINDS = ("cpu", "gpu", "npu", "mlu", "gcu", "iluvatar_gpu", "metax_gpu", "xpu", "dcu")
-# PaddleX switches Paddle's views off for these, which changes what kernels are asked for.
-_WITHOUT_VIEWS = ("npu", "mlu")
+# PaddleX means to switch Paddle's views off for these, but sets the flag after Paddle has read it.
+_WITHOUT_VIEWS = ("npu", "mlu", "gcu", "xpu")
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +98,8 @@ def examine(device: str, models: Sequence[str] = (), plugin: Plugin | None = Non
         return [*findings, Finding(False, str(error))]
     findings.append(Finding(True, f"Paddle sees the device {parsed}"))
     findings.append(_paddlex(parsed))
-    findings += [_model(parsed, model) for model in models or OFFICIAL]
+    if findings[-1].ok:
+        findings += [_model(parsed, model) for model in models or OFFICIAL]
     if parsed.kind != "cpu":
         findings += _fallback(parsed)
         findings += _silent_fallback(parsed, plugin)
@@ -112,7 +113,8 @@ def _paddlex(device: Device) -> Finding:
             f"PaddleX refuses the kind {device.kind!r}. A plugin of ours can be loaded under a name that it takes: "
             "TABLEREC_DEVICE_NAME=iluvatar_gpu",
         )
-    note = "; it switches FLAGS_use_stride_kernel off for it" if device.kind in _WITHOUT_VIEWS else ""
+    flag = "FLAGS_use_stride_kernel=0"
+    note = f"; it sets {flag} too late to count: export it yourself" if device.kind in _WITHOUT_VIEWS else ""
     return Finding(True, f"PaddleX accepts the kind {device.kind!r}{note}")
 
 

@@ -14,8 +14,9 @@ the script itself can be tried.
     failures    out of memory, no library, two processes, several devices
     flat        memory over 1,000 steps
 
-tablerec/devices/MEASURED.md holds what this printed on one NVIDIA H100 80GB HBM3, 2026-11-28; device_table.py makes its
-table of operators. In short (images/s at 32 x 960 px, forward, backward and AdamW; milliseconds for one picture of 640 px):
+tablerec/devices/MEASURED.md holds what this printed on one NVIDIA H100 80GB HBM3, 2026-11-28; device_table.py makes
+its table of operators. In short (images/s at 32 x 960 px, forward, backward and AdamW; milliseconds for one picture
+of 640 px):
 
     cell_detector, training     TF32 359     bfloat16 441 (O1), 469 (O2)     float16 429 (O1)
     rtdetr_l, captured graph    float32 8.6 ms     TF32 5.4 ms     bfloat16 3.8 ms     float16 4.2 ms

@@ -1,9 +1,10 @@
 // Operators that read or write where indices say: gathering, scattering, masks, slices.
 #include "accumulate.h"
+#include "elements.h"
+#include "host.h"
 #include "reduce.h"
 #include "register.h"
 #include "scan.h"
-#include "words.h"
 
 namespace tablerec {
 
@@ -115,11 +116,6 @@ template <class W, class Places> void put_one(const Context& context, const char
 template <class W> void copy(const Context& context, const char* name, int64_t count, const W* from, W* to) {
   if (from != to) launch(context, name, count, DEVICE(int64_t i) { to[i] = from[i]; });
 }
-template <class T> Word<T> word_of(T value) {
-  Word<T> word;
-  memcpy(&word, &value, sizeof(T));
-  return word;
-}
 // The gradient of taking.
 template <class T, class Places>
 void add_back(const Context& context, const char* name, int64_t count, Places places, const Tensor& dout, Tensor* dx) {
@@ -131,7 +127,7 @@ void add_back(const Context& context, const char* name, int64_t count, Places pl
 template <class T, class X>
 void Gather(const X& context, const Tensor& x, const Tensor& index, const phi::Scalar& axis, Tensor* out) {
   AlongAxis places(x, index, axis.to<int64_t>());
-  take(context, "gather", places.size(), places, read_words<T>(x), write_words<T>(context, out));
+  take(context, "gather", places.size(), places, bits(read<T>(x)), bits(write<T>(context, out)));
 }
 template <class T, class X>
 void GatherGrad(const X& context, const Tensor& x, const Tensor& index, const Tensor& dout, const phi::Scalar& axis, Tensor* dx) {
@@ -140,7 +136,7 @@ void GatherGrad(const X& context, const Tensor& x, const Tensor& index, const Te
 }
 template <class T, class X> void IndexSelect(const X& context, const Tensor& x, const Tensor& index, int axis, Tensor* out) {
   AlongAxis places(x, index, axis);
-  take(context, "index_select", places.size(), places, read_words<T>(x), write_words<T>(context, out));
+  take(context, "index_select", places.size(), places, bits(read<T>(x)), bits(write<T>(context, out)));
 }
 template <class T, class X>
 void IndexSelectGrad(const X& context, const Tensor& x, const Tensor& index, const Tensor& dout, int axis, Tensor* dx) {
@@ -157,9 +153,9 @@ void IndexAdd(const X& context, const Tensor& x, const Tensor& index, const Tens
 template <class T, class X>
 void IndexAddGrad(const X& context, const Tensor& index, const Tensor& value, const Tensor& dout, int axis, Tensor* dx, Tensor* dvalue) {
   AlongAxis places(dout, index, axis);
-  auto g = read_words<T>(dout);
-  if (dvalue) take(context, "index_add_grad", places.size(), places, g, write_words<T>(context, dvalue));
-  if (dx) copy(context, "index_add_grad", dout.numel(), g, write_words<T>(context, dx));
+  auto g = bits(read<T>(dout));
+  if (dvalue) take(context, "index_add_grad", places.size(), places, g, bits(write<T>(context, dvalue)));
+  if (dx) copy(context, "index_add_grad", dout.numel(), g, bits(write<T>(context, dx)));
 }
 REGISTER(gather, Gather, kAll + kHalves)
 REGISTER(gather_grad, GatherGrad, kFloats + kHalves)
@@ -172,7 +168,7 @@ REGISTER(index_add_grad, IndexAddGrad, kFloats + kHalves)
 
 template <class T, class X> void GatherNd(const X& context, const Tensor& x, const Tensor& index, Tensor* out) {
   ByDepth places(x.dims(), index);
-  take(context, "gather_nd", out->numel(), places, read_words<T>(x), write_words<T>(context, out));
+  take(context, "gather_nd", out->numel(), places, bits(read<T>(x)), bits(write<T>(context, out)));
 }
 template <class T, class X> void GatherNdGrad(const X& context, const Tensor& x, const Tensor& index, const Tensor& dout, Tensor* dx) {
   add_back<T>(context, "gather_nd_grad", dout.numel(), ByDepth(x.dims(), index), dout, dx);
@@ -185,10 +181,10 @@ void ScatterNdAdd(const X& context, const Tensor& x, const Tensor& index, const 
 }
 template <class T, class X>
 void ScatterNdAddGrad(const X& context, const Tensor& index, const Tensor& updates, const Tensor& dout, Tensor* dx, Tensor* dupdates) {
-  auto g = read_words<T>(dout);
+  auto g = bits(read<T>(dout));
   if (dupdates)
-    take(context, "scatter_nd_add_grad", updates.numel(), ByDepth(dout.dims(), index), g, write_words<T>(context, dupdates));
-  if (dx) copy(context, "scatter_nd_add_grad", dout.numel(), g, write_words<T>(context, dx));
+    take(context, "scatter_nd_add_grad", updates.numel(), ByDepth(dout.dims(), index), g, bits(write<T>(context, dupdates)));
+  if (dx) copy(context, "scatter_nd_add_grad", dout.numel(), g, bits(write<T>(context, dx)));
 }
 REGISTER(gather_nd, GatherNd, kAll + kHalves)
 REGISTER(gather_nd_grad, GatherNdGrad, kFloats + kHalves)
@@ -204,9 +200,9 @@ void Scatter(const X& context, const Tensor& x, const Tensor& index, const Tenso
   auto places = by_rows(x, index);
   int64_t count = index.numel() * places.inner;
   if (overwrite) {
-    auto r = write_words<T>(context, out);
-    copy(context, "scatter", x.numel(), read_words<T>(x), r);
-    put(context, "scatter", count, places, read_words<T>(updates), r, x.numel());
+    auto r = bits(write<T>(context, out));
+    copy(context, "scatter", x.numel(), bits(read<T>(x)), r);
+    put(context, "scatter", count, places, bits(read<T>(updates)), r, x.numel());
     return;
   }
   Sums<T> sums(context, "scatter", out, read<T>(x));
@@ -218,12 +214,12 @@ template <class T, class X>
 void ScatterGrad(const X& context, const Tensor& index, const Tensor& updates, const Tensor& dout, bool, Tensor* dx, Tensor* dupdates) {
   auto places = by_rows(dout, index);
   int64_t count = index.numel() * places.inner;
-  auto g = read_words<T>(dout);
-  if (dupdates) take(context, "scatter_grad", count, places, g, write_words<T>(context, dupdates));
+  auto g = bits(read<T>(dout));
+  if (dupdates) take(context, "scatter_grad", count, places, g, bits(write<T>(context, dupdates)));
   if (!dx) return;
-  auto r = write_words<T>(context, dx);
+  auto r = bits(write<T>(context, dx));
   copy(context, "scatter_grad", dout.numel(), g, r);
-  put_one(context, "scatter_grad", count, places, Word<T>(0), r);
+  put_one(context, "scatter_grad", count, places, Bits<T>(0), r);
 }
 REGISTER(scatter, Scatter, kNumbers + kHalves)
 REGISTER(scatter_grad, ScatterGrad, kFloats + kHalves)
@@ -233,7 +229,7 @@ REGISTER(scatter_grad, ScatterGrad, kFloats + kHalves)
 template <class T, class X>
 void TakeAlongAxis(const X& context, const Tensor& x, const Tensor& index, int axis, Tensor* out) {
   BesideAxis places(x.dims(), index, axis);
-  take(context, "take_along_axis", index.numel(), places, read_words<T>(x), write_words<T>(context, out));
+  take(context, "take_along_axis", index.numel(), places, bits(read<T>(x)), bits(write<T>(context, out)));
 }
 template <class T, class X>
 void TakeAlongAxisGrad(const X& context, const Tensor& x, const Tensor& index, const Tensor& dout, int axis, Tensor* dx) {
@@ -259,10 +255,10 @@ void PutAlongAxis(const X& context, const Tensor& x, const Tensor& index, const 
   require_put("put_along_axis", how, include_self);
   BesideAxis places(x.dims(), index, axis);
   if (how == "assign") {
-    std::vector<Temporary<Word<T>>> memory;
-    auto v = values_at(context, "put_along_axis", value.dims(), index.dims(), read_words<T>(value), memory);
-    auto r = write_words<T>(context, out);
-    copy(context, "put_along_axis", x.numel(), read_words<T>(x), r);
+    std::vector<Temporary<Bits<T>>> memory;
+    auto v = values_at(context, "put_along_axis", value.dims(), index.dims(), bits(read<T>(value)), memory);
+    auto r = bits(write<T>(context, out));
+    copy(context, "put_along_axis", x.numel(), bits(read<T>(x)), r);
     put(context, "put_along_axis", index.numel(), places, v, r, x.numel());
     return;
   }
@@ -279,15 +275,15 @@ void PutAlongAxisGrad(const X& context, const Tensor& x, const Tensor& index, co
   REQUIRE(!dvalue || value.dims() == index.dims(), "put_along_axis_grad of a value of another shape than the index is not supported on %s",
           device_name());
   BesideAxis places(x.dims(), index, axis);
-  auto g = read_words<T>(dout);
+  auto g = bits(read<T>(dout));
   if (dvalue) {
     dvalue->Resize(index.dims());
-    take(context, "put_along_axis_grad", index.numel(), places, g, write_words<T>(context, dvalue));
+    take(context, "put_along_axis_grad", index.numel(), places, g, bits(write<T>(context, dvalue)));
   }
   if (!dx) return;
-  auto r = write_words<T>(context, dx);
+  auto r = bits(write<T>(context, dx));
   copy(context, "put_along_axis_grad", dout.numel(), g, r);
-  if (how == "assign") put_one(context, "put_along_axis_grad", index.numel(), places, Word<T>(0), r);
+  if (how == "assign") put_one(context, "put_along_axis_grad", index.numel(), places, Bits<T>(0), r);
 }
 REGISTER(take_along_axis, TakeAlongAxis, kNumbers + kHalves)
 REGISTER(take_along_axis_grad, TakeAlongAxisGrad, kFloats + kHalves)
@@ -295,7 +291,7 @@ REGISTER(put_along_axis, PutAlongAxis, kNumbers + kHalves)
 REGISTER(put_along_axis_grad, PutAlongAxisGrad, kFloats + kHalves)
 
 template <class T, class X> void IndexSample(const X& context, const Tensor& x, const Tensor& index, Tensor* out) {
-  take(context, "index_sample", index.numel(), BesideAxis(x.dims(), index, 1), read_words<T>(x), write_words<T>(context, out));
+  take(context, "index_sample", index.numel(), BesideAxis(x.dims(), index, 1), bits(read<T>(x)), bits(write<T>(context, out)));
 }
 template <class T, class X> void IndexSampleGrad(const X& context, const Tensor& x, const Tensor& index, const Tensor& dout, Tensor* dx) {
   add_back<T>(context, "index_sample_grad", index.numel(), BesideAxis(x.dims(), index, 1), dout, dx);
@@ -349,7 +345,7 @@ inline ByTensors by_tensors(const char* name, const Tensors& index, const std::v
 
 template <class T, class X>
 void IndexElementwiseGet(const X& context, const Tensor& x, const Tensors& index, WALK_BY_TENSORS, bool, bool, Tensor* out) {
-  take(context, "index_elementwise_get", out->numel(), BY_TENSORS("index_elementwise_get"), read_words<T>(x), write_words<T>(context, out));
+  take(context, "index_elementwise_get", out->numel(), BY_TENSORS("index_elementwise_get"), bits(read<T>(x)), bits(write<T>(context, out)));
 }
 template <class T, class X>
 void IndexElementwiseGetGrad(const X& context, const Tensor& x, const Tensors& index, const Tensor& dout, WALK_BY_TENSORS, bool, bool,
@@ -360,18 +356,18 @@ void IndexElementwiseGetGrad(const X& context, const Tensor& x, const Tensors& i
 template <class T, class X>
 void IndexElementwisePut(const X& context, const Tensor& x, const Tensors& index, const phi::Scalar& value, WALK_BY_TENSORS, Tensor* out) {
   auto places = BY_TENSORS("index_elementwise_put");
-  auto a = read_words<T>(x);
-  auto r = write_words<T>(context, out);
+  auto a = bits(read<T>(x));
+  auto r = bits(write<T>(context, out));
   copy(context, "index_elementwise_put", x.numel(), a, r);
-  put_one(context, "index_elementwise_put", places.at.count(), places, word_of(value.to<T>()), r);
+  put_one(context, "index_elementwise_put", places.at.count(), places, bits_of(value.to<T>()), r);
 }
 template <class T, class X>
 void IndexElementwisePutGrad(const X& context, const Tensor& x, const Tensors& index, const Tensor& dout, WALK_BY_TENSORS, Tensor* dx) {
   auto places = BY_TENSORS("index_elementwise_put_grad");
-  auto g = read_words<T>(dout);
-  auto r = write_words<T>(context, dx);
+  auto g = bits(read<T>(dout));
+  auto r = bits(write<T>(context, dx));
   copy(context, "index_elementwise_put_grad", dout.numel(), g, r);
-  put_one(context, "index_elementwise_put_grad", places.at.count(), places, Word<T>(0), r);
+  put_one(context, "index_elementwise_put_grad", places.at.count(), places, Bits<T>(0), r);
 }
 // The value, repeated to the shape of the walk.
 template <class W> const W* repeated(const Context& context, const char* name, const phi::DDim& from_dims, const phi::DDim& dims, const W* from,
@@ -388,10 +384,10 @@ void IndexElementwisePutWithTensor(const X& context, const Tensor& x, const Tens
                                    Tensor* out) {
   const char* name = "index_elementwise_put_with_tensor";
   auto places = BY_TENSORS(name);
-  std::vector<Temporary<Word<T>>> memory;
-  auto v = repeated(context, name, value.dims(), phi::make_ddim(input_dims), read_words<T>(value), memory);
-  auto a = read_words<T>(x);
-  auto r = write_words<T>(context, out);
+  std::vector<Temporary<Bits<T>>> memory;
+  auto v = repeated(context, name, value.dims(), phi::make_ddim(input_dims), bits(read<T>(value)), memory);
+  auto a = bits(read<T>(x));
+  auto r = bits(write<T>(context, out));
   copy(context, name, x.numel(), a, r);
   put(context, name, places.at.count(), places, v, r, x.numel());
 }
@@ -413,16 +409,16 @@ void IndexElementwisePutWithTensorGrad(const X& context, const Tensor& x, const 
                                        WALK_BY_TENSORS, Tensor* dx, Tensor* dvalue) {
   const char* name = "index_elementwise_put_with_tensor_grad";
   auto places = BY_TENSORS(name);
-  auto g = read_words<T>(dout);
+  auto g = bits(read<T>(dout));
   if (dvalue) {
     Temporary<T> all(context, places.at.count());
-    take(context, name, places.at.count(), places, g, reinterpret_cast<Word<T>*>(all.data));
+    take(context, name, places.at.count(), places, g, reinterpret_cast<Bits<T>*>(all.data));
     sum_repeated<T>(context, name, all.data, phi::make_ddim(input_dims), dvalue);
   }
   if (!dx) return;
-  auto r = write_words<T>(context, dx);
+  auto r = bits(write<T>(context, dx));
   copy(context, name, dout.numel(), g, r);
-  put_one(context, name, places.at.count(), places, Word<T>(0), r);
+  put_one(context, name, places.at.count(), places, Bits<T>(0), r);
 }
 REGISTER(index_elementwise_get, IndexElementwiseGet, kAll + kHalves)
 REGISTER(index_elementwise_get_grad, IndexElementwiseGetGrad, kFloats + kHalves)
@@ -485,10 +481,10 @@ void IndexPut(const X& context, const Tensor& x, const Tensors& index, const Ten
     sums.finish();
     return;
   }
-  std::vector<Temporary<Word<T>>> memory;
-  auto v = repeated(context, "index_put", value.dims(), places.dims, read_words<T>(value), memory);
-  auto a = read_words<T>(x);
-  auto r = write_words<T>(context, out);
+  std::vector<Temporary<Bits<T>>> memory;
+  auto v = repeated(context, "index_put", value.dims(), places.dims, bits(read<T>(value)), memory);
+  auto a = bits(read<T>(x));
+  auto r = bits(write<T>(context, out));
   copy(context, "index_put", x.numel(), a, r);
   put(context, "index_put", count, places.by, v, r, x.numel());
 }
@@ -497,16 +493,16 @@ void IndexPutGrad(const X& context, const Tensor& x, const Tensors& index, const
                   Tensor* dx, Tensor* dvalue) {
   EqualIndices places(context, "index_put_grad", x.dims(), index);
   int64_t count = places.by.at.count();
-  auto g = read_words<T>(dout);
+  auto g = bits(read<T>(dout));
   if (dvalue) {
     Temporary<T> all(context, count);
-    take(context, "index_put_grad", count, places.by, g, reinterpret_cast<Word<T>*>(all.data));
+    take(context, "index_put_grad", count, places.by, g, reinterpret_cast<Bits<T>*>(all.data));
     sum_repeated<T>(context, "index_put_grad", all.data, places.dims, dvalue);
   }
   if (!dx) return;
-  auto r = write_words<T>(context, dx);
+  auto r = bits(write<T>(context, dx));
   copy(context, "index_put_grad", dout.numel(), g, r);
-  if (!accumulate) put_one(context, "index_put_grad", count, places.by, Word<T>(0), r);
+  if (!accumulate) put_one(context, "index_put_grad", count, places.by, Bits<T>(0), r);
 }
 REGISTER(index_put, IndexPut, kNumbers + kHalves)
 REGISTER(index_put_grad, IndexPutGrad, kFloats + kHalves)
@@ -569,8 +565,8 @@ template <class T, class X> void MaskedSelect(const X& context, const Tensor& x,
   int64_t found = 0;
   Ranks<bool> ranks(context, "masked_select", mask, dims, &found);
   out->Resize(phi::make_ddim({found}));
-  auto a = read_words<T>(x);
-  auto r = write_words<T>(context, out);
+  auto a = bits(read<T>(x));
+  auto r = bits(write<T>(context, out));
   auto of = ranks.of;
   auto at = walk(dims, broadcast_strides(x.dims(), dims));
   launch(context, "masked_select", found ? phi::product(dims) : 0, DEVICE(int64_t i) {
@@ -582,8 +578,8 @@ void MaskedSelectGrad(const X& context, const Tensor& x, const Tensor& mask, con
   REQUIRE(common_dims(x.dims(), mask.dims()) == x.dims(), "masked_select_grad of a mask larger than the tensor is not supported on %s",
           device_name());
   Ranks<bool> ranks(context, "masked_select_grad", mask, x.dims());
-  auto g = read_words<T>(dout);
-  auto r = write_words<T>(context, dx);
+  auto g = bits(read<T>(dout));
+  auto r = bits(write<T>(context, dx));
   auto of = ranks.of;
   launch(context, "masked_select_grad", x.numel(), DEVICE(int64_t i) { r[i] = of[i] < 0 ? 0 : g[of[i]]; });
 }
@@ -592,9 +588,9 @@ void MaskedFill(const X& context, const Tensor& x, const Tensor& mask, const Ten
   auto dims = common_dims(x.dims(), mask.dims());
   out->Resize(dims);
   auto at = walk(dims, broadcast_strides(x.dims(), dims), broadcast_strides(mask.dims(), dims), broadcast_strides(value.dims(), dims));
-  auto a = read_words<T>(x), v = read_words<T>(value);
+  auto a = bits(read<T>(x)), v = bits(read<T>(value));
   auto m = read<bool>(mask);
-  auto r = write_words<T>(context, out);
+  auto r = bits(write<T>(context, out));
   launch(context, "masked_fill", phi::product(dims), DEVICE(int64_t i) {
     auto o = at(i);
     r[i] = m[o.at[1]] ? v[o.at[2]] : a[o.at[0]];
@@ -606,19 +602,19 @@ void MaskedFillGrad(const X& context, const Tensor& x, const Tensor& mask, const
                     Tensor* dvalue) {
   auto dims = dout.dims();
   auto at = walk(dims, broadcast_strides(mask.dims(), dims));
-  auto g = read_words<T>(dout);
+  auto g = bits(read<T>(dout));
   auto m = read<bool>(mask);
   // The gradient of the output may be given to dx: the value's is taken first.
   for (Tensor* to : {dvalue, dx}) {
     if (!to) continue;
     bool wanted = to == dvalue;
     if (to->dims() == dims) {
-      auto r = write_words<T>(context, to);
+      auto r = bits(write<T>(context, to));
       launch(context, "masked_fill_grad", dout.numel(), DEVICE(int64_t i) { r[i] = m[at(i).at[0]] == wanted ? g[i] : 0; });
       continue;
     }
     Temporary<T> all(context, dout.numel());
-    auto r = reinterpret_cast<Word<T>*>(all.data);
+    auto r = reinterpret_cast<Bits<T>*>(all.data);
     launch(context, "masked_fill_grad", dout.numel(), DEVICE(int64_t i) { r[i] = m[at(i).at[0]] == wanted ? g[i] : 0; });
     sum_repeated<T>(context, "masked_fill_grad", all.data, dims, to);
   }
@@ -681,8 +677,8 @@ inline std::vector<int64_t> value_strides(const char* name, const Slice& s, phi:
 
 template <class T>
 void set_slice(const Context& context, const char* name, const Tensor& x, const Tensor& value, const Slice& s, Tensor* out) {
-  auto a = read_words<T>(x), v = read_words<T>(value);
-  auto r = write_words<T>(context, out);
+  auto a = bits(read<T>(x)), v = bits(read<T>(value));
+  auto r = bits(write<T>(context, out));
   copy(context, name, x.numel(), a, r);
   auto dims = phi::make_ddim(s.dims);
   auto at = walk(dims, s.strides, value_strides(name, s, value.dims()));
@@ -701,9 +697,9 @@ template <class T, class X>
 void SetValue(const X& context, const Tensor& x, SLICE, const std::vector<int64_t>& shape, const std::vector<phi::Scalar>& values,
               Tensor* out) {
   Temporary<T> value(context, phi::make_ddim(shape));
-  auto v = reinterpret_cast<Word<T>*>(value.data);
+  auto v = reinterpret_cast<Bits<T>*>(value.data);
   for (size_t k = 0; k < values.size(); ++k) {
-    auto number = word_of(values[k].to<T>());
+    auto number = bits_of(values[k].to<T>());
     launch(context, "set_value", 1, DEVICE(int64_t) { v[k] = number; });
   }
   set_slice<T>(context, "set_value", x, value.tensor, slice_of("set_value", x.dims(), starts, ends, steps, axes, removed, added), out);
@@ -711,8 +707,8 @@ void SetValue(const X& context, const Tensor& x, SLICE, const std::vector<int64_
 template <class T>
 void clear_slice(const Context& context, const char* name, const Tensor& dout, const Slice& s, Tensor* dx) {
   if (!dx) return;
-  auto r = write_words<T>(context, dx);
-  copy(context, name, dout.numel(), read_words<T>(dout), r);
+  auto r = bits(write<T>(context, dx));
+  copy(context, name, dout.numel(), bits(read<T>(dout)), r);
   auto dims = phi::make_ddim(s.dims);
   auto at = walk(dims, s.strides);
   int64_t offset = s.offset;
@@ -726,8 +722,8 @@ void SetValueGrad(const X& context, const Tensor& dout, SLICE, Tensor* dx, Tenso
     auto at = walk(dims, s.strides);
     int64_t offset = s.offset;
     Temporary<T> all(context, phi::product(dims));
-    auto g = read_words<T>(dout);
-    auto v = reinterpret_cast<Word<T>*>(all.data);
+    auto g = bits(read<T>(dout));
+    auto v = reinterpret_cast<Bits<T>*>(all.data);
     launch(context, "set_value_grad", phi::product(dims), DEVICE(int64_t i) { v[i] = g[offset + at(i).at[0]]; });
     sum_repeated<T>(context, "set_value_grad", all.data, phi::make_ddim(s.value_dims), dvalue);
   }

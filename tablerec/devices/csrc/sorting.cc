@@ -1,9 +1,10 @@
 // Sorting and what follows from it. Every order is stable and the same on every run; what is not a number is the largest.
 #include <numeric>
 
+#include "elements.h"
+#include "host.h"
 #include "register.h"
 #include "scan.h"
-#include "words.h"
 #ifdef TABLEREC_CUDA
 #include <cub/device/device_radix_sort.cuh>
 #endif
@@ -47,8 +48,8 @@ template <class K> int* sort_pairs(const Context& context, const char* name, Pai
 }
 
 // Numbers as unsigned integers of the same order; 0 and -0 are one.
-template <class T> HOST_DEVICE Word<T> key_of(T value, bool descending) {
-  using W = Word<T>;
+template <class T> HOST_DEVICE Bits<T> key_of(T value, bool descending) {
+  using W = Bits<T>;
   const W sign = W(1) << (8 * sizeof(T) - 1);
   W bits;
   memcpy(&bits, &value, sizeof(T));
@@ -125,11 +126,11 @@ template <class T> struct SortedRows {
 template <class T>
 void take_sorted(const Context& context, const char* name, const Split& s, const Tensor& x, bool descending, int64_t k, Tensor* out,
                  Tensor* indices) {
-  auto values = write_words<T>(context, out);
+  auto values = bits(write<T>(context, out));
   auto found = write<int64_t>(context, indices);
   if (s.rows() * k == 0) return;
   SortedRows<T> sorted(context, name, s, read<T>(x), descending);
-  auto a = read_words<T>(x);
+  auto a = bits(read<T>(x));
   auto places = sorted.places;
   launch(context, name, s.rows() * k, DEVICE(int64_t i) {
     int64_t row = i / k, rank = i - row * k, j = places[row * s.length + rank] - row * s.length;
@@ -161,9 +162,9 @@ REGISTER_AMENDED(topk, TopK, kNumbers + kHalves, gives_indices_second)
 // No two indices of a row are equal.
 template <class T>
 void put_back(const Context& context, const char* name, const Split& s, const Tensor& indices, const Tensor& dout, int64_t k, Tensor* dx) {
-  auto g = read_words<T>(dout);
+  auto g = bits(read<T>(dout));
   auto at = read<int64_t>(indices);
-  auto r = write_words<T>(context, dx);
+  auto r = bits(write<T>(context, dx));
   launch(context, name, k < s.length ? dx->numel() : 0, DEVICE(int64_t i) { r[i] = 0; });
   launch(context, name, s.rows() * k, DEVICE(int64_t i) {
     int64_t row = i / (k * s.inner) * s.inner + i % s.inner;

@@ -1,8 +1,9 @@
 // Pooling, resizing, sampling on a grid. Gradients gather, so that they need no atomics and repeat exactly.
 #include "accumulate.h"
+#include "elements.h"
+#include "host.h"
 #include "register.h"
 #include "shapes.h"
-#include "words.h"
 
 namespace tablerec {
 
@@ -311,8 +312,8 @@ void NearestInterp(const X& context, const Tensor& x, const OptionalTensor& size
                    const std::vector<double>& scale, const std::string&, bool corners, int mode, Tensor* out) {
   auto z = resizing(context, "nearest_interp", x, size, sizes, scales, layout, out_height, out_width, scale, corners, mode);
   out->Resize(phi::make_ddim({x.dims()[0], x.dims()[1], z.out_height, z.out_width}));
-  auto a = read_words<T>(x);
-  auto r = write_words<T>(context, out);
+  auto a = bits(read<T>(x));
+  auto r = bits(write<T>(context, out));
   launch(context, "nearest_interp", out->numel(), DEVICE(int64_t i) {
     int64_t line = i / z.out_width, plane = line / z.out_height;
     int row = z.nearest(int(line - plane * z.out_height), z.ratio_y, int(z.height));

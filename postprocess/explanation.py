@@ -106,7 +106,7 @@ def _grid_quads(grid: Grid) -> Floats:
         else boxes_to_quads([]),
         grid.slopes,
     )
-    empty = as_quads([cell.quad for cell in grid.empty_cells()])
+    empty = as_quads([cell.quad for cell in grid.empty_cells() if cell.quad])
     return np.concatenate([quads, empty])
 
 
@@ -170,5 +170,4 @@ def _points_along(lines: Floats, step: float) -> Floats:
     line = np.repeat(np.arange(len(lines)), count)
     place = np.arange(len(line)) - np.repeat(np.cumsum(count) - count, count)
     share = ((place + 0.5) / count[line])[:, None]
-    points: Floats = lines[line, 0] * (1 - share) + lines[line, 1] * share
-    return points
+    return np.asarray(lines[line, 0] * (1 - share) + lines[line, 1] * share, np.float64)

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from tablerec.detect.geometric import GeometricDetector
     from tablerec.result import Image
 
+_CLOSED = 0.95
+"""Drawn lines that enclose their cells this well leave no doubt, whatever the words say: cells may be empty."""
 _SAME = 0.5
 """Finds that share more than this of the smaller one are the same table."""
 
@@ -23,7 +25,8 @@ class CombinedDetector:
     """``auto`` where there are weights: CellNet at two scales, and rulings, words and gaps.
 
     Each of the three finds its tables, a grid is built of each, and where they lie on the same place the one stays
-    that ``postprocess.explanation`` gives the best score. A table that only one of them found stays.
+    that ``postprocess.explanation`` gives the best score. Cells that are wholly drawn stay as they are; a table
+    that only one of them found stays too.
 
     Args:
         network: Finds cells by looking.
@@ -44,7 +47,10 @@ class CombinedDetector:
         if image.size == 0:
             return []
         rulings = image_to_rulings(image, quads_to_array([word.quad for word in words]))
-        finds = [self.geometric.detect_along(rulings, words), *self.network.detect_twice(image, words)]
+        drawn = self.geometric.detect_along(rulings, words)
+        if self.geometric.layout == "table" and drawn and all(map(_is_closed, drawn)):
+            return drawn
+        finds = [drawn, *self.network.detect_twice(image, words)]
         chosen = chain.from_iterable(_best(place, words, rulings) for place in _places(finds))
         return sorted(chosen, key=lambda detection: float(detection.quads[..., 1].min()))
 
@@ -74,11 +80,15 @@ def _best(candidates: list[list[Detection]], words: Sequence[Word], rulings: Rul
 
     from postprocess.regions import words_inside
 
-    if len(candidates) == 1:
+    if len(candidates) == 1 or all(map(_is_closed, candidates[0])):
         return candidates[0]
     everything = np.concatenate([detection.quads for found in candidates for detection in found])
     inside = words_inside(words, everything)
     return max(candidates, key=lambda found: _score(found, inside, rulings))
+
+
+def _is_closed(detection: Detection) -> bool:
+    return detection.detector == "rulings" and len(detection.quads) > 1 and float(detection.scores.mean()) > _CLOSED
 
 
 def _score(found: Sequence[Detection], words: Sequence[Word], rulings: Rulings) -> float:

@@ -33,15 +33,17 @@ class Network:
 
 
 class Geometry:
-    def __init__(self, tables: Sequence[list[list[float]]]) -> None:
-        self.finds = [found(boxes, "words") for boxes in tables]
+    layout = "page"
+
+    def __init__(self, tables: Sequence[list[list[float]]], name: str = "words", score: float = 0.9) -> None:
+        self.finds = [found(boxes, name, score) for boxes in tables]
 
     def detect_along(self, rulings: Rulings, words: Sequence[Word]) -> list[Detection]:
         return self.finds
 
 
-def found(boxes: list[list[float]], name: str) -> Detection:
-    return Detection(boxes_to_quads(boxes), np.full(len(boxes), 0.9), name)
+def found(boxes: list[list[float]], name: str, score: float = 0.9) -> Detection:
+    return Detection(boxes_to_quads(boxes), np.full(len(boxes), score), name)
 
 
 def combine(geometry: list[list[list[float]]], *looks: list[list[list[float]]]) -> list[Detection]:
@@ -111,3 +113,13 @@ def test_words_of_all_candidates_count() -> None:
     made = CombinedDetector(Network([wide], []), Geometry([RIGHT]))  # type: ignore[arg-type]
     [chosen] = made.detect(PICTURE, more)
     assert len(chosen.quads) == 9
+
+
+@pytest.mark.parametrize("layout", ["page", "table"])
+@pytest.mark.parametrize(("score", "cells"), [(0.99, 3), (0.9, 6)])
+def test_cells_that_are_wholly_drawn_stay(layout: str, score: float, cells: int) -> None:
+    geometry = Geometry([NO_COLUMNS], "rulings", score)
+    geometry.layout = layout
+    made = CombinedDetector(Network([RIGHT], []), geometry)  # type: ignore[arg-type]
+    [chosen] = made.detect(PICTURE, WORDS)
+    assert len(chosen.quads) == cells

@@ -159,7 +159,7 @@ def _followed_share(quads: Floats, rulings: Rulings) -> float:
 
 def _middle_lines(boxes: Floats, axis: int) -> Floats:
     """``(N, 4)`` ends x0, y0, x1, y1 of the lines in the middle of thin boxes."""
-    lines = boxes.copy()
+    lines: Floats = boxes.copy()
     lines[:, axis] = lines[:, axis + 2] = (boxes[:, axis] + boxes[:, axis + 2]) / 2
     return lines
 
@@ -170,4 +170,5 @@ def _points_along(lines: Floats, step: float) -> Floats:
     line = np.repeat(np.arange(len(lines)), count)
     place = np.arange(len(line)) - np.repeat(np.cumsum(count) - count, count)
     share = ((place + 0.5) / count[line])[:, None]
-    return np.asarray(lines[line, 0] * (1 - share) + lines[line, 1] * share, np.float64)
+    points: Floats = lines[line, 0] * (1 - share) + lines[line, 1] * share
+    return points

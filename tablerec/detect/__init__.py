@@ -6,8 +6,10 @@ rest of the pipeline depends on which one ran.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from postprocess.words import Word
@@ -19,6 +21,10 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from tablerec.result import Image
+
+
+WEIGHTS = Path(__file__).parent.parent / "models" / "weights"
+"""Folder of the weights that come with the package; without it ``auto`` works from rulings and words alone."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +67,14 @@ def make_detector(settings: Settings) -> CellDetector:
         SettingsError: The name is unknown.
         MissingDependencyError, ModelNotFoundError: From CellNet and the PaddleX backends.
     """
+    if settings.detector == "auto" and (folder := _find_cellnet(settings.detector_dir)):
+        from tablerec.detect.cellnet import CellNetDetector
+        from tablerec.detect.combined import CombinedDetector
+        from tablerec.detect.geometric import GeometricDetector
+
+        return CombinedDetector(
+            CellNetDetector(folder, settings.device, settings.layout), GeometricDetector("auto", settings.layout)
+        )
     if settings.detector in ("auto", "rulings", "words") and settings.detector_dir is None:
         from tablerec.detect.geometric import GeometricDetector
 
@@ -74,3 +88,22 @@ def make_detector(settings: Settings) -> CellDetector:
     from tablerec.detect.paddlex import PaddleXDetector
 
     return PaddleXDetector(settings.detector, settings.detector_dir, settings.device)
+
+
+def _find_cellnet(folder: Path | None) -> Path | None:
+    """The folder with the weights of CellNet, or None: the one given if it holds them, else the package's."""
+    chosen = WEIGHTS if folder is None else folder
+    return chosen if has_cellnet(chosen) else None
+
+
+def has_cellnet(folder: Path) -> bool:
+    """Whether a folder holds an exported CellNet, which its ``inference.yml`` says.
+
+    >>> has_cellnet(Path("no such folder"))
+    False
+    """
+    try:
+        text = (folder / "inference.yml").read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError):
+        return False
+    return re.search(r"^\s*model_name:\s*CellNet\s*$", text, re.MULTILINE) is not None

@@ -24,8 +24,8 @@ Floats = NDArray[np.float64]
 Network = Callable[[NDArray[np.float32]], Sequence[NDArray[Any]]]
 """``(1, 3, H, W)`` float32 RGB to quads, scores, number of the picture, table map: see ``models.cellnet.decode``."""
 
-THRESHOLD = 0.3
-"""Least score of a cell."""
+THRESHOLD = 0.4
+"""Least score of a cell. A missed cell is filled in by the grid, a false one may cost a row: it pays to be strict."""
 MULTIPLE = 32
 """Height and width of the network's input are multiples of this."""
 STRIDE = 4
@@ -34,6 +34,10 @@ PAPER = 127
 """Grey around a picture, as in training."""
 TEXT_HEIGHT = (10.0, 24.0)
 """Between these heights of text, in pixels, a picture is looked at as it is."""
+USUAL_TEXT = 16.0
+"""Height of text, in pixels, around which the network sees well."""
+OTHER_SCALE = 1.5
+"""How much larger or smaller a picture is the second time."""
 ROW_HEIGHT = 12.0
 """Rows lower than this, in pixels of the network's input, are looked at again, enlarged."""
 SIDE = 960
@@ -75,12 +79,29 @@ class CellNetDetector:
         """See ``CellDetector``."""
         if image.size == 0:
             return []
+        return self._detect(image, choose_scale(image.shape[:2], _text_height(words)))
+
+    def detect_twice(self, image: Image, words: Sequence[Word]) -> list[list[Detection]]:
+        """Find tables at two scales, for a caller who can tell which is right: no scale is best for every table.
+
+        Args:
+            image: See ``CellDetector``.
+            words: See ``CellDetector``.
+
+        Returns:
+            What ``detect`` finds, and what it would find in a larger or smaller picture.
+        """
+        if image.size == 0:
+            return [[], []]
+        text_height = _text_height(words)
+        scale = choose_scale(image.shape[:2], text_height)
+        return [self._detect(image, scale), self._detect(image, other_scale(scale, text_height))]
+
+    def _detect(self, image: Image, scale: float) -> list[Detection]:
         with self._lock:
             if self._network is None:
                 self._network = self._open()
             network = self._network
-        text_height = word_height(np.array([word.quad for word in words])) if words else None
-        scale = choose_scale(image.shape[:2], text_height)
         quads, scores, tables = self._look(network, image, scale)
         closer = closer_scale(quads, scale)
         if closer > scale:
@@ -141,10 +162,24 @@ def choose_scale(size_hw: tuple[int, ...], text_height: float | None) -> float:
     """
     least, most = TEXT_HEIGHT
     if text_height is not None and text_height > 0:
-        scale = 1.0 if least <= text_height <= most else 16.0 / text_height
+        scale = 1.0 if least <= text_height <= most else USUAL_TEXT / text_height
     else:
         scale = min(1.0, SIDE / max(size_hw))
     return float(np.clip(scale, 0.1, 4.0))
+
+
+def other_scale(scale: float, text_height: float | None) -> float:
+    """A second scale at which a picture may be looked at: larger where the text is small, else smaller.
+
+    Args:
+        scale: The first scale.
+        text_height: Median height of the words in pixels of the picture; None where it is not known.
+
+    >>> other_scale(1.0, 12.0), other_scale(1.0, 18.0), other_scale(0.5, None)
+    (1.5, 0.6666666666666666, 0.75)
+    """
+    larger = text_height is None or text_height * scale < USUAL_TEXT
+    return float(np.clip(scale * OTHER_SCALE if larger else scale / OTHER_SCALE, 0.1, 4.0))
 
 
 def closer_scale(quads: Floats, scale: float) -> float:
@@ -193,6 +228,10 @@ def cells_to_tables(quads: Floats, tables: NDArray[np.float32], size_hw: tuple[i
     _, labels = cv2.connectedComponents(mask, connectivity=4)
     x, y = np.rint(at.mean(axis=1)).astype(int).T
     return np.asarray(labels[y.clip(0, mask.shape[0] - 1), x.clip(0, mask.shape[1] - 1)], np.int64)
+
+
+def _text_height(words: Sequence[Word]) -> float | None:
+    return word_height(np.array([word.quad for word in words])) if words else None
 
 
 def _interpolation(scale: float) -> int:

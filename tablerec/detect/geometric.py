@@ -40,10 +40,19 @@ class GeometricDetector:
     def detect(self, image: Image, words: Sequence[Word]) -> list[Detection]:
         """See ``CellDetector``."""
         from postprocess.boxes import quads_to_array
-        from postprocess.lattice import rulings_to_areas
         from postprocess.rulings import image_to_rulings
 
-        rulings = image_to_rulings(image, quads_to_array([word.quad for word in words]))
+        return self.detect_along(image_to_rulings(image, quads_to_array([word.quad for word in words])), words)
+
+    def detect_along(self, rulings: Rulings, words: Sequence[Word]) -> list[Detection]:
+        """Find tables where the rulings of the picture are known.
+
+        Args:
+            rulings: Of the whole picture.
+            words: What the reader found.
+        """
+        from postprocess.lattice import rulings_to_areas
+
         if self.name == "words":
             return self._from_words(rulings, words)
         areas = rulings_to_areas(rulings, whole=self.layout == "table")

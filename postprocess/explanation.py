@@ -1,0 +1,174 @@
+"""How well a finished grid explains what a picture shows: its words, its lines, and nothing besides."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import astuple, dataclass
+
+import numpy as np
+import shapely
+from numpy.typing import NDArray
+
+from postprocess.boxes import Floats, as_quads, boxes_to_quads, quads_to_boxes, quads_to_polygons
+from postprocess.evidence import cut_share, explained_share
+from postprocess.grid import Grid, bend
+from postprocess.rulings import Rulings
+from postprocess.words import Word
+
+_WEIGHTS = (0.18, 0.04, 0.01, 0.04, 0.52, 0.08, 0.13)
+"""Sum 1; fitted so that of two grids of one table the better one has the higher score."""
+_SAME_LINE = 0.5
+"""Words whose middles are closer than this, in heights of the tallest, are side by side."""
+_NEAR = 0.35
+"""A border follows a ruling closer than this, in text heights."""
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """Shares from 0 to 1, the larger the better.
+
+    Args:
+        separated: Text that lies in a cell, with no wide gap and no second number of a column beside it.
+        uncut: Words that no border cuts.
+        followed: Length of the rulings that borders follow.
+        filled: Cells that hold words.
+        used: Rows and columns in which a cell of their own holds words.
+        single: Cells with words that hold one line of text.
+        shared: Rows with words that hold them in more than one cell.
+    """
+
+    separated: float
+    uncut: float
+    followed: float
+    filled: float
+    used: float
+    single: float
+    shared: float
+
+    @property
+    def score(self) -> float:
+        """Weighted mean of the shares, 0 to 1, to compare grids of the same words by.
+
+        >>> Explanation(1, 1, 1, 1, 1, 1, 1).score
+        1.0
+        """
+        return float(sum(weight * share for weight, share in zip(_WEIGHTS, astuple(self), strict=True)))
+
+
+def explain(grid: Grid, words: Sequence[Word], rulings: Rulings) -> Explanation:
+    """Compare a grid with the words and rulings of its part of the picture.
+
+    Args:
+        grid: Rows, columns and spans.
+        words: Words that a table here should hold.
+        rulings: Lines of the picture, and its upright frame.
+
+    Returns:
+        All shares; 0 for an empty grid.
+
+    >>> from postprocess.boxes import as_boxes
+    >>> from postprocess.grid import quads_to_grid
+    >>> frame = Rulings(as_boxes([]), as_boxes([]), 0.0, (0.0, 0.0), 10.0)
+    >>> words = [Word("5", ((5, 5), (15, 5), (15, 15), (5, 15))), Word("7", ((5, 25), (15, 25), (15, 35), (5, 35)))]
+    >>> one, two = [[0, 0, 20, 40]], [[0, 0, 20, 20], [0, 20, 20, 40]]
+    >>> [explain(quads_to_grid(boxes_to_quads(boxes)), words, frame).separated for boxes in (one, two)]
+    [0.0, 1.0]
+    """
+    quads = _grid_quads(grid)
+    if not len(quads):
+        return Explanation(*[0.0] * 7)
+    cells = quads_to_polygons(quads)
+    holds = np.zeros(len(quads), bool)
+    single = 0.0
+    if len(words):
+        middles = as_quads([word.quad for word in words]).mean(axis=1)
+        word, cell = shapely.STRtree(cells).query(shapely.points(middles), "intersects")
+        holds[cell] = True
+        single = _single_share(as_quads([words[i].quad for i in word]), cell, rulings)
+    return Explanation(
+        separated=explained_share(quads, words, rulings),
+        uncut=1 - cut_share(quads, words),
+        followed=_followed_share(quads, rulings),
+        filled=float(holds.mean()),
+        used=_used_share(grid, holds),
+        single=single,
+        shared=_shared_share(grid, holds),
+    )
+
+
+def _grid_quads(grid: Grid) -> Floats:
+    """``(K + holes, 4, 2)`` cells as the grid draws them, those found first."""
+    rows, cols = grid.row_lines, grid.col_lines
+    spans = grid.spans
+    quads = bend(
+        boxes_to_quads(np.column_stack([cols[spans[:, 1]], rows[spans[:, 0]], cols[spans[:, 3]], rows[spans[:, 2]]]))
+        if len(spans)
+        else boxes_to_quads([]),
+        grid.slopes,
+    )
+    empty = as_quads([cell.quad for cell in grid.empty_cells() if cell.quad])
+    return np.concatenate([quads, empty])
+
+
+def _used_share(grid: Grid, holds: NDArray[np.bool_]) -> float:
+    """Share of the rows and columns in which a cell with words lies that spans no other row or column."""
+    filled = grid.spans[holds[: len(grid.spans)]]
+    empty = [(cell.row, cell.col) for cell in grid.empty_cells()]
+    more = np.array(empty, np.int64).reshape(-1, 2)[holds[len(grid.spans) :]]
+    rows = np.concatenate([filled[filled[:, 2] - filled[:, 0] == 1, 0], more[:, 0]])
+    cols = np.concatenate([filled[filled[:, 3] - filled[:, 1] == 1, 1], more[:, 1]])
+    lines = len(grid.row_lines) + len(grid.col_lines) - 2
+    return (len(np.unique(rows)) + len(np.unique(cols))) / lines
+
+
+def _single_share(word_quads: Floats, cell: NDArray[np.int64], rulings: Rulings) -> float:
+    """Share of the cells with words in which all words are side by side."""
+    if not len(cell):
+        return 0.0
+    boxes = quads_to_boxes(rulings.to_upright(word_quads))
+    middle, height = (boxes[:, 1] + boxes[:, 3]) / 2, boxes[:, 3] - boxes[:, 1]
+    _, owner = np.unique(cell, return_inverse=True)
+    n = int(owner.max()) + 1
+    low, high, size = np.full(n, np.inf), np.full(n, -np.inf), np.zeros(n)
+    np.minimum.at(low, owner, middle)
+    np.maximum.at(high, owner, middle)
+    np.maximum.at(size, owner, height)
+    return float((high - low < _SAME_LINE * size).mean())
+
+
+def _shared_share(grid: Grid, holds: NDArray[np.bool_]) -> float:
+    """Share of the rows with words in which several cells hold some."""
+    starts = np.concatenate([grid.spans[:, 0], np.array([cell.row for cell in grid.empty_cells()], np.int64)])
+    counts = np.bincount(starts[holds])
+    return float((counts[counts > 0] > 1).mean()) if holds.any() else 0.0
+
+
+def _followed_share(quads: Floats, rulings: Rulings) -> float:
+    """Share of the rulings inside the grid along which a border runs; 1 where there are none."""
+    step = rulings.text_height
+    segments = np.vstack([_middle_lines(rulings.horizontal, 1), _middle_lines(rulings.vertical, 0)])
+    points = shapely.points(_points_along(rulings.to_picture(segments.reshape(-1, 2, 2)), step))
+    hull = shapely.buffer(shapely.convex_hull(shapely.multipoints(quads.reshape(-1, 2))), _NEAR * step)
+    points = points[shapely.intersects(hull, points)]
+    if not len(points):
+        return 1.0
+    borders = shapely.STRtree(shapely.linestrings(np.stack([quads, np.roll(quads, -1, axis=1)], 2).reshape(-1, 2, 2)))
+    near, _ = borders.query(points, "dwithin", distance=_NEAR * step)
+    return len(np.unique(near)) / len(points)
+
+
+def _middle_lines(boxes: Floats, axis: int) -> Floats:
+    """``(N, 4)`` ends x0, y0, x1, y1 of the lines in the middle of thin boxes."""
+    lines: Floats = boxes.copy()
+    lines[:, axis] = lines[:, axis + 2] = (boxes[:, axis] + boxes[:, axis + 2]) / 2
+    return lines
+
+
+def _points_along(lines: Floats, step: float) -> Floats:
+    """``(P, 2)`` points on ``(N, 2, 2)`` lines, one for each step of length, in the middle of the steps."""
+    count = np.maximum(np.ceil(np.linalg.norm(lines[:, 1] - lines[:, 0], axis=1) / step), 1).astype(np.int64)
+    line = np.repeat(np.arange(len(lines)), count)
+    place = np.arange(len(line)) - np.repeat(np.cumsum(count) - count, count)
+    share = ((place + 0.5) / count[line])[:, None]
+    points: Floats = lines[line, 0] * (1 - share) + lines[line, 1] * share
+    return points

@@ -1,0 +1,125 @@
+"""The combined detector, with stand-ins for what it combines."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from postprocess.boxes import boxes_to_quads
+from postprocess.rulings import Rulings
+from postprocess.words import Word
+from tablerec import detect
+from tablerec.config import Settings
+from tablerec.detect import Detection, has_cellnet, make_detector
+from tablerec.detect.combined import CombinedDetector
+from tablerec.detect.geometric import GeometricDetector
+from tablerec.result import Image
+from tests.postprocess.pictures import make_word
+from tests.postprocess.test_explanation import RIGHT, WORDS, slots
+
+PICTURE = np.full((400, 300, 3), 255, np.uint8)
+NO_COLUMNS = slots([0, 200], [0, 20, 40, 60])
+
+
+class Network:
+    def __init__(self, first: Sequence[list[list[float]]], second: Sequence[list[list[float]]]) -> None:
+        self.finds = [[found(boxes, "cellnet") for boxes in tables] for tables in (first, second)]
+
+    def detect_twice(self, image: Image, words: Sequence[Word]) -> list[list[Detection]]:
+        return self.finds
+
+
+class Geometry:
+    layout = "page"
+
+    def __init__(self, tables: Sequence[list[list[float]]], name: str = "words", score: float = 0.9) -> None:
+        self.finds = [found(boxes, name, score) for boxes in tables]
+
+    def detect_along(self, rulings: Rulings, words: Sequence[Word]) -> list[Detection]:
+        return self.finds
+
+
+def found(boxes: list[list[float]], name: str, score: float = 0.9) -> Detection:
+    return Detection(boxes_to_quads(boxes), np.full(len(boxes), score), name)
+
+
+def combine(geometry: list[list[list[float]]], *looks: list[list[list[float]]]) -> list[Detection]:
+    made = CombinedDetector(Network(*looks), Geometry(geometry))  # type: ignore[arg-type]
+    return made.detect(PICTURE, WORDS)
+
+
+def lower(boxes: list[list[float]], by: float) -> list[list[float]]:
+    return [[x0, y0 + by, x1, y1 + by] for x0, y0, x1, y1 in boxes]
+
+
+def test_nothing_found() -> None:
+    assert combine([], [], []) == []
+    made = CombinedDetector(Network([], []), GeometricDetector("auto"))  # type: ignore[arg-type]
+    assert made.detect(np.zeros((0, 0, 3), np.uint8), []) == []
+
+
+@pytest.mark.parametrize(
+    ("geometry", "first", "second", "name"),
+    [
+        (RIGHT, NO_COLUMNS, NO_COLUMNS, "words"),
+        (NO_COLUMNS, RIGHT, NO_COLUMNS, "cellnet"),
+        (NO_COLUMNS, NO_COLUMNS, RIGHT, "cellnet"),
+        (RIGHT, RIGHT, RIGHT, "words"),
+    ],
+)
+def test_the_better_explained_grid_wins(
+    geometry: list[list[float]], first: list[list[float]], second: list[list[float]], name: str
+) -> None:
+    [chosen] = combine([geometry], [first], [second])
+    assert (len(chosen.quads), chosen.detector) == (6, name)
+
+
+def test_what_only_one_finds_stays() -> None:
+    tables = combine([RIGHT], [lower(RIGHT, 100)], [lower(RIGHT, 200)])
+    assert [float(table.quads.min(axis=(0, 1))[1]) for table in tables] == [0, 100, 200]
+
+
+def test_a_table_in_two_halves_competes_with_the_whole() -> None:
+    halves = [slots([0, 100], [0, 20, 40, 60]), slots([100, 200], [0, 20, 40, 60])]
+    [chosen] = combine(halves, [RIGHT], [])
+    assert chosen.detector == "cellnet"
+
+
+def test_auto_uses_the_network_where_its_weights_are(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(detect, "WEIGHTS", tmp_path)
+    assert isinstance(make_detector(Settings()), GeometricDetector)
+    (tmp_path / "inference.onnx").touch()
+    (tmp_path / "inference.yml").write_text("Global:\n  model_name: CellNet\n", encoding="utf-8")
+    assert isinstance(make_detector(Settings()), CombinedDetector)
+    assert isinstance(make_detector(Settings(detector_dir=tmp_path)), CombinedDetector)
+    assert isinstance(make_detector(Settings(detector="rulings")), GeometricDetector)
+
+
+def test_a_folder_of_something_else_is_no_cellnet(tmp_path: Path) -> None:
+    assert not has_cellnet(tmp_path)
+    (tmp_path / "inference.yml").write_bytes(b"\xff\xfe")
+    assert not has_cellnet(tmp_path)
+    (tmp_path / "inference.yml").write_text("Global:\n  model_name: CellNetwork\n", encoding="utf-8")
+    assert not has_cellnet(tmp_path)
+
+
+def test_words_of_all_candidates_count() -> None:
+    """A candidate that leaves a column out does not win by having less to explain."""
+    more = [*WORDS, *[make_word("99", 210, 5 + 20 * row) for row in range(3)]]
+    wide = slots([0, 100, 200, 300], [0, 20, 40, 60])
+    made = CombinedDetector(Network([wide], []), Geometry([RIGHT]))  # type: ignore[arg-type]
+    [chosen] = made.detect(PICTURE, more)
+    assert len(chosen.quads) == 9
+
+
+@pytest.mark.parametrize("layout", ["page", "table"])
+@pytest.mark.parametrize(("score", "cells"), [(0.99, 3), (0.9, 6)])
+def test_cells_that_are_wholly_drawn_stay(layout: str, score: float, cells: int) -> None:
+    geometry = Geometry([NO_COLUMNS], "rulings", score)
+    geometry.layout = layout
+    made = CombinedDetector(Network([RIGHT], []), geometry)  # type: ignore[arg-type]
+    [chosen] = made.detect(PICTURE, WORDS)
+    assert len(chosen.quads) == cells

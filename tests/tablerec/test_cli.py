@@ -574,7 +574,9 @@ def test_picture_from_a_pipe(script):
 @pytest.mark.skipif(os.name == "nt", reason="signals of POSIX")
 def test_ctrl_c(script):
     write_picture("slow.png")
-    process = start(script, "slow.png", stdin=subprocess.PIPE)
+    # Tests that run in the background of a shell inherit that Ctrl-C is ignored.
+    listens = lambda: signal.signal(signal.SIGINT, signal.SIG_DFL)  # noqa: E731
+    process = start(script, "slow.png", stdin=subprocess.PIPE, preexec_fn=listens)
     assert process.stdout.readline() == "ready\n"
     process.send_signal(signal.SIGINT)
     code, out, err = finish(process)

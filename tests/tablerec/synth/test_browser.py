@@ -199,9 +199,16 @@ def test_the_browser_ends_with_its_process(repository: Path) -> None:
         "print(c._process.pid, c._folder, flush=True); time.sleep(60)"
     )
     blows = (signal.SIGINT, signal.SIGKILL)
+    # Tests that run in the background of a shell inherit that Ctrl-C is ignored.
+    listens = lambda: signal.signal(signal.SIGINT, signal.SIG_DFL)  # noqa: E731
     processes = [
         subprocess.Popen(
-            [sys.executable, "-c", code], cwd=repository, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+            [sys.executable, "-c", code],
+            cwd=repository,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            text=True,
+            preexec_fn=listens,
         )
         for _ in blows
     ]

@@ -14,13 +14,9 @@ in 7 minutes on 2 cores, most of them for the 81 tables whose words were not kep
     geometric first          0.9192  0.412
     network first            0.9231  0.448
     other scale first        0.9231  0.450
-    weights of the package   0.9433  0.532   0.18 0.04 0.01 0.04 0.52 0.08 0.13
     fitted, other pages      0.9430  0.535
-    fitted, rounded          0.9442  0.542   0.16 0.06 0.02 0.00 0.52 0.07 0.17
+    fitted, rounded          0.9442  0.542   0.16 0.06 0.02 0.00 0.52 0.07 0.17   the package's
     best possible            0.9613  0.645
-
-The package's weights come from a first fit to 319 of these tables. For those alone the script prints
-0.17 0.04 0.01 0.04 0.52 0.08 0.14, with the same GriTS (0.9443) and exact tables (0.527) as the package's.
 """
 
 from __future__ import annotations

@@ -11,6 +11,7 @@
     average.py       averaged weights and their statistics
     trainer.py       one step, and the state of a checkpoint
     checkpoint.py    whole checkpoints or none
+    members.py       several processes that average their weights
     validation.py    F1 on fixed samples, and pictures
     loop.py          all together
     command.py       `tablerec train`
@@ -49,12 +50,15 @@ def train(
     """
     from tablerec.devices import parse_device, require_device
 
+    library = None
     if plugin is not None:
         from tablerec.devices.build import KINDS, build_plugin
         from tablerec.devices.plugin import load_plugin
 
-        load_plugin(build_plugin(str(plugin)) if plugin in KINDS else Path(plugin))
-    require_device(parse_device(settings.device))
+        library = build_plugin(str(plugin)) if plugin in KINDS else Path(plugin)
+        load_plugin(library)
+    for number in range(settings.members):
+        require_device(parse_device(settings.device_of(number)))
     from tablerec.training.loop import run
 
-    return run(settings, report)
+    return run(settings, report, library)

@@ -7,7 +7,7 @@ import shutil
 import signal
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -19,6 +19,7 @@ from tablerec.errors import SettingsError, TrainingError
 from tablerec.models.weights import network_to_arrays, save_arrays
 from tablerec.training.batches import SampleBuffer
 from tablerec.training.checkpoint import checkpoints, load_checkpoint, save_checkpoint
+from tablerec.training.members import Member, other_members
 from tablerec.training.samples import Sample, SampleFeed
 from tablerec.training.settings import TrainSettings
 from tablerec.training.trainer import Trainer
@@ -41,20 +42,21 @@ class Run:
     Args:
         settings: See ``TrainSettings``.
         report: Called with each line for the user.
+        number: Which of the members it is, from 0; only the first one validates and writes.
     """
 
-    def __init__(self, settings: TrainSettings, report: Report) -> None:
-        self.settings, self.report = settings, report
+    def __init__(self, settings: TrainSettings, report: Report, number: int = 0) -> None:
+        self.settings, self.report, self.number = settings, report, number
         self.started = time.monotonic()
-        paddle.set_device(settings.device)
+        paddle.set_device(settings.device_of(number))
         settings.output.mkdir(parents=True, exist_ok=True)
-        self.trainer = Trainer(settings)
+        self.trainer = Trainer(settings, number)
         self.buffer = SampleBuffer(settings.buffer)
         self.n_taken = 0  # samples so far in all stretches
         self.validation: list[Sample] = []
         first = self._resume()
         s = settings
-        self.feed = SampleFeed(s.source, first, s.side, s.most_cells, s.workers, s.stack)
+        self.feed = SampleFeed(s.source, first + number, s.side, s.most_cells, s.workers, s.stack, s.members)
 
     def _resume(self) -> int:
         """Load the newest checkpoint; return the index of the first sample to draw."""
@@ -67,7 +69,7 @@ class Run:
         groups, state = load_checkpoint(found[-1])
         self.trainer.load(groups, state)
         for name in (LOG, CURVE):
-            if found[-1].parent != s.output and (found[-1].parent / name).is_file():
+            if self.number == 0 and found[-1].parent != s.output and (found[-1].parent / name).is_file():
                 shutil.copyfile(found[-1].parent / name, s.output / name)
         # The samples of the buffer are drawn again: all of them where the steps depend on them.
         refill = state["buffer"] if s.reuse is not None else state["buffer"][-s.warm :]
@@ -79,17 +81,26 @@ class Run:
         """End the processes that draw samples."""
         self.feed.close()
 
-    def go(self, should_stop: Callable[[], bool]) -> bool:
-        """Train until the schedule, the stretch or the user ends; returns whether the schedule did."""
+    def go(self, should_stop: Callable[[], bool], member: Member | None = None) -> bool:
+        """Train until the schedule, the stretch or the user ends; returns whether the schedule did.
+
+        Args:
+            should_stop: Whether the user wants to.
+            member: The tie to the other members, where there are some.
+        """
         s, trainer = self.settings, self.trainer
         earlier = trainer.seconds
-        self._load_validation()
+        if self.number == 0:
+            self._load_validation()
         self._fill(s.warm + self._n_for_step() if s.reuse is not None else s.warm)
         begun, sums = time.monotonic(), _Sums()
-        while (progress := trainer.progress(trainer.seconds)) < 1 and not should_stop() and not self._is_over():
+        while not self._ends(should_stop, member):
+            progress = trainer.progress(trainer.seconds)
             self._fill(None if s.reuse is None else s.warm + self._n_for_step())
             sums.add(trainer.train_step(self.buffer, progress))
             trainer.seconds = earlier + time.monotonic() - begun
+            if self.number:
+                continue
             if trainer.step % s.log_every == 0:
                 self._log(sums, progress)
             finished = trainer.progress(trainer.seconds) >= 1
@@ -98,9 +109,21 @@ class Run:
             if trainer.step % s.checkpoint_every == 0 and not finished:
                 self._save()
         trainer.seconds = earlier + time.monotonic() - begun
-        self._save()
-        self._validate()
+        if self.number == 0:
+            self._save()
+            self._validate()
         return trainer.progress(trainer.seconds) >= 1
+
+    def _ends(self, should_stop: Callable[[], bool], member: Member | None) -> bool:
+        """Whether no step follows; members decide it together when they meet to average their weights."""
+        ends = self.trainer.progress(self.trainer.seconds) >= 1 or should_stop() or self._is_over()
+        if member is None:
+            return ends
+        if self.trainer.step % self.settings.meet_every:
+            return False
+        mean, ends = member.meet(self.trainer.values(), ends=ends)
+        self.trainer.take_values(mean)
+        return ends
 
     def _n_for_step(self) -> int:
         """Samples that the steps so far have used up, where ``reuse`` says so."""
@@ -112,7 +135,7 @@ class Run:
             sample = self.feed.take(wait=n_wanted is not None)
             if sample is None:
                 break
-            self.buffer.put(sample, self.feed.next_index - 1)
+            self.buffer.put(sample, self.feed.next_index - self.feed.stride)
             self.n_taken += 1
             if n_wanted is None and not self.settings.workers:
                 break  # drawn here and now, one for each step
@@ -220,17 +243,38 @@ class _Sums:
         return result
 
 
-def run(settings: TrainSettings, report: Report) -> Path:
-    """Train; returns the file of weights. See ``tablerec.training.train``."""
+def run(settings: TrainSettings, report: Report, plugin: Path | None = None) -> Path:
+    """Train; returns the file of weights. See ``tablerec.training.train``.
+
+    Args:
+        settings: See ``TrainSettings``.
+        report: Called with each line for the user.
+        plugin: The library that is loaded, for the other members to load too.
+    """
     stretch = Run(settings, report)
     try:
-        with _stop_on_signals(report) as should_stop:
-            finished = stretch.go(should_stop)
+        with _stop_on_signals(report) as should_stop, _others(stretch, plugin) as member:
+            finished = stretch.go(should_stop, member)
     finally:
         stretch.close()
     how = "finished" if finished else "stopped; the same command goes on"
     report(f"{how}: {settings.output / WEIGHTS}")
     return settings.output / WEIGHTS
+
+
+def _others(stretch: Run, plugin: Path | None) -> AbstractContextManager[Member | None]:
+    if stretch.settings.members == 1:
+        return nullcontext()
+    return other_members(_train_beside, stretch.settings, plugin, len(stretch.trainer.values()))
+
+
+def _train_beside(settings: TrainSettings, member: Member) -> None:
+    """What all members but the first do."""
+    stretch = Run(settings, lambda line: None, member.number)
+    try:
+        stretch.go(lambda: False, member)
+    finally:
+        stretch.close()
 
 
 @contextmanager

@@ -108,10 +108,13 @@ class SampleFeed:
         most_cells: Cells in the arrays.
         workers: Processes; 0 draws when asked.
         stack: Pictures on a canvas, at most.
+        stride: From the index of a sample to that of the next.
     """
 
-    def __init__(self, source: str, first: int, side: int, most_cells: int, workers: int, stack: int = 1) -> None:
-        self.next_index = first
+    def __init__(
+        self, source: str, first: int, side: int, most_cells: int, workers: int, stack: int = 1, stride: int = 1
+    ) -> None:
+        self.next_index, self.stride = first, stride
         self.n_failed = 0
         self._done: dict[int, Any] = {}
         self._arguments = (source, stack, side, most_cells)
@@ -127,8 +130,8 @@ class SampleFeed:
         self._memory = context.RawArray("B", slots * _n_bytes(side, most_cells))
         self._tasks, self._results = context.Queue(), context.Queue()
         for slot in range(slots):
-            self._tasks.put((self.next_index + slot, slot))
-        self._next_task = self.next_index + slots
+            self._tasks.put((self.next_index + slot * self.stride, slot))
+        self._next_task = self.next_index + slots * self.stride
         for _ in range(workers):
             arguments = (*self._arguments, self._memory, self._tasks, self._results)
             process = context.Process(target=_work, args=arguments, daemon=True)
@@ -145,7 +148,7 @@ class SampleFeed:
             sample = self._take_one(wait)
             if sample is None:
                 return None
-            self.next_index += 1
+            self.next_index += self.stride
             if isinstance(sample, Sample):
                 return sample
             self._count_failure(sample)
@@ -167,12 +170,12 @@ class SampleFeed:
             # The slot is free again once its sample is copied.
             self._done[index] = problem or _copy(_view(self._memory, slot, *self._arguments[2:]))
             self._tasks.put((self._next_task, slot))
-            self._next_task += 1
+            self._next_task += self.stride
         return self._done.pop(self.next_index)
 
     def _count_failure(self, problem: str) -> None:
         self.n_failed += bool(problem.strip())
-        if self.n_failed > 20 and self.n_failed > 0.05 * self.next_index:
+        if self.n_failed > 20 and self.n_failed > 0.05 * self.next_index / self.stride:
             raise TrainingError(f"source {self._arguments[0]} fails for too many samples; the last one:\n{problem}")
 
     def close(self) -> None:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any, Literal
 
+from tablerec.devices import Device, parse_device
 from tablerec.errors import InputError, SettingsError
 
 
@@ -38,6 +39,8 @@ class Augmentation:
 
 
 _AT_LEAST_ONE = (
+    "members",
+    "meet_every",
     "batch",
     "stack",
     "most_cells",
@@ -58,7 +61,11 @@ class TrainSettings:
         output: Folder for checkpoints, weights, the log and pictures.
         resume: Folder of an earlier run to go on from where ``output`` holds no checkpoint.
         initial: Weights to start from, a safetensors file.
-        device: ``cpu``, ``gpu`` or the name of a device of a plugin.
+        device: ``cpu``, ``gpu`` or the name of a device of a plugin; ``gpu:2,3`` where several members have theirs.
+        members: Processes that train side by side, each on a device of its own and on samples of its own, with
+            ``workers`` of its own. On the CPU they share it. A resumed run is exactly the uninterrupted one
+            with one member only.
+        meet_every: Steps after which the members average their weights.
         network: Arguments of the network, by name.
         steps: Length of the schedule in steps.
         minutes: Length of the schedule in minutes of training over all stretches; instead of ``steps``.
@@ -101,6 +108,8 @@ class TrainSettings:
     resume: Path | None = None
     initial: Path | None = None
     device: str = "cpu"
+    members: int = 1
+    meet_every: int = 16
     network: Mapping[str, Any] = field(default_factory=dict)
     steps: int | None = None
     minutes: float | None = None
@@ -147,8 +156,22 @@ class TrainSettings:
             raise SettingsError(f"buffer is {self.buffer}, less than warm, which is {self.warm}: make it larger")
         if self.reuse is not None and not self.reuse > 0:
             raise SettingsError(f"reuse is {self.reuse}: give a value above 0")
+        ids = parse_device(self.device).ids
+        if self.members > 1 and ids and len(ids) != self.members:
+            raise SettingsError(f"device {self.device!r} names {len(ids)} devices for {self.members} members")
         if not 0 <= self.average < 1:
             raise SettingsError(f"average is {self.average}: give a value from 0 to below 1")
+
+    def device_of(self, member: int) -> str:
+        """The device of a member, counted from 0.
+
+        >>> TrainSettings("synth:mixed", Path("out"), steps=1, device="gpu", members=2).device_of(1)
+        'gpu:1'
+        """
+        device = parse_device(self.device)
+        if self.members == 1 or device.kind == "cpu":
+            return self.device
+        return str(Device(device.kind, ((device.ids or range(self.members))[member],)))
 
 
 def read_settings(path: Path, **changes: Any) -> TrainSettings:

@@ -30,14 +30,16 @@ class Trainer:
 
     Args:
         settings: See ``TrainSettings``.
+        member: Which of the members it belongs to, from 0: each sees batches of its own.
 
     Raises:
         SettingsError: The device does not compute with the precision.
         InputError: The initial weights are broken or of another network.
     """
 
-    def __init__(self, settings: TrainSettings) -> None:
+    def __init__(self, settings: TrainSettings, member: int = 0) -> None:
         self.settings = settings
+        self._key = [member] if member else []
         self.step = 0
         self.seconds = 0.0
         _check_precision(settings.precision)
@@ -76,7 +78,7 @@ class Trainer:
     def train_step(self, buffer: SampleBuffer, progress: float) -> dict[str, Tensor]:
         """Learn from one batch; returns the parts of the loss, still on the device."""
         s = self.settings
-        images, targets = self._draw(buffer, [s.seed, self.step])
+        images, targets = self._draw(buffer, [s.seed, self.step, *self._key])
         self.net.train()
         with _precision(s.precision):
             features = self.net.features(images)
@@ -104,6 +106,20 @@ class Trainer:
         batch = buffer.draw(rng, s.batch)
         batch = change_batch(batch, draw_change(rng, s.batch, s.side, s.augmentation))
         return batch.images, make_targets(batch.owners, batch.quads)
+
+    @paddle.no_grad()
+    def values(self) -> NDArray[np.float32]:
+        """Return all weights and statistics as one vector."""
+        joined: NDArray[np.float32] = paddle.concat([each.flatten() for each in self.net.state_dict().values()]).numpy()
+        return joined
+
+    def take_values(self, values: NDArray[np.float32]) -> None:
+        """Replace all weights and statistics by what ``values`` returned, here or elsewhere."""
+        start = 0
+        for each in self.net.state_dict().values():
+            count = int(np.prod(each.shape))
+            each.set_value(values[start : start + count].reshape(each.shape))
+            start += count
 
     def arrays(self) -> dict[str, dict[str, NDArray[Any]]]:
         """Return all arrays of a checkpoint, by group and name."""

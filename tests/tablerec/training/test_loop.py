@@ -13,6 +13,7 @@ import pytest
 from tablerec.errors import InputError, SettingsError, TrainingError
 from tablerec.training import train
 from tablerec.training.settings import Augmentation, TrainSettings, read_settings
+from tests.tablerec.training.grids import draw_ruled
 
 paddle = pytest.importorskip("paddle")
 
@@ -111,6 +112,33 @@ def test_worker_processes_give_the_same_run(tmp_path: Path, monkeypatch: pytest.
     train(settings(tmp_path / "here", steps=3, validation_count=0))
     train(settings(tmp_path / "workers", steps=3, validation_count=0, workers=2))
     assert losses(tmp_path / "here") == losses(tmp_path / "workers")
+
+
+def test_members_share_weights_and_not_samples(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PYTHONPATH", str(Path(__file__).resolve().parents[3]))
+    train(settings(tmp_path, members=2, meet_every=2, steps=4, checkpoint_every=2))
+    assert len(losses(tmp_path)) == 4
+    alone = tmp_path / "alone"
+    train(settings(alone, steps=4))
+    # Up to the first meeting the first member does what it would do alone, with every other sample.
+    assert losses(tmp_path)[3] != losses(alone)[3]
+    _, state = load_checkpoint(checkpoints(tmp_path)[-1])
+    assert state["step"] == 4 and {index % 2 for index in state["buffer"]} == {0}
+    train(settings(tmp_path, members=2, meet_every=2, steps=6))
+    assert [line["step"] for line in lines(tmp_path)] == [1, 2, 3, 4, 5, 6]
+
+
+def test_a_member_that_fails_ends_the_training(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PYTHONPATH", str(Path(__file__).resolve().parents[3]))
+    source = "tests.tablerec.training.test_loop:fails_for_odd"
+    with pytest.raises(TrainingError, match="another process"):
+        train(settings(tmp_path, members=2, stack=1, source=source, validation_source=SOURCE))
+
+
+def fails_for_odd(index: int) -> object:
+    if index % 2:
+        raise ValueError("odd")
+    return draw_ruled(index)
 
 
 def test_a_precision_that_the_device_lacks(tmp_path: Path) -> None:

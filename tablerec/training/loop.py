@@ -265,10 +265,10 @@ def run(settings: TrainSettings, report: Report, plugin: Path | None = None) -> 
 def _others(stretch: Run, plugin: Path | None) -> AbstractContextManager[Member | None]:
     if stretch.settings.members == 1:
         return nullcontext()
-    return other_members(_train_beside, stretch.settings, plugin, len(stretch.trainer.values()))
+    return other_members(stretch.settings, plugin, len(stretch.trainer.values()))
 
 
-def _train_beside(settings: TrainSettings, member: Member) -> None:
+def train_beside(settings: TrainSettings, member: Member) -> None:
     """What all members but the first do."""
     stretch = Run(settings, lambda line: None, member.number)
     try:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import signal
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from multiprocessing import get_context
 from pathlib import Path
@@ -81,15 +81,11 @@ class Member:
             ) from None
 
 
-Work = Callable[[TrainSettings, Member], None]
-
-
 @contextmanager
-def other_members(work: Work, settings: TrainSettings, plugin: Path | None, n_values: int) -> Iterator[Member]:
+def other_members(settings: TrainSettings, plugin: Path | None, n_values: int) -> Iterator[Member]:
     """Start all members but the first, which the caller is.
 
     Args:
-        work: What the others do: a function of a module.
         settings: ``members`` says how many there are in all.
         plugin: The library that the others load before they import Paddle.
         n_values: Most values that are exchanged.
@@ -98,8 +94,7 @@ def other_members(work: Work, settings: TrainSettings, plugin: Path | None, n_va
     context = get_context("spawn")
     team = Team(context.RawArray("f", count * n_values), context.Barrier(count), context.RawValue("i", 0))
     processes = [
-        context.Process(target=_be_member, args=(work, settings, plugin, team, number, count))
-        for number in range(1, count)
+        context.Process(target=_be_member, args=(settings, plugin, team, number, count)) for number in range(1, count)
     ]
     for process in processes:
         process.start()
@@ -121,7 +116,7 @@ def _watch(process: Any, barrier: Any) -> None:
         barrier.abort()
 
 
-def _be_member(work: Work, settings: TrainSettings, plugin: Path | None, team: Team, number: int, count: int) -> None:
+def _be_member(settings: TrainSettings, plugin: Path | None, team: Team, number: int, count: int) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the first one decides when to stop
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
     try:
@@ -129,6 +124,8 @@ def _be_member(work: Work, settings: TrainSettings, plugin: Path | None, team: T
             from tablerec.devices.plugin import load_plugin
 
             load_plugin(plugin)
-        work(settings, Member(team, number, count))
+        from tablerec.training.loop import train_beside  # imports Paddle: after the plugin
+
+        train_beside(settings, Member(team, number, count))
     except TablerecError as error:
         sys.exit(f"process {number} of the training: {error}")

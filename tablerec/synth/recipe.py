@@ -76,6 +76,8 @@ class Recipe:
         spans: Chance of merged cells where a structure has the choice, 0 to 1.
         empty: Share of empty cells in the body, 0 to 1.
         empty_columns: Chance of each column to be empty, 0 to 1.
+        long_headers: Chance that column headers have long texts, which take several lines, 0 to 1.
+        long_stubs: Chance that some labels of rows do, 0 to 1.
         paragraphs: Chance that a text column holds long texts, 0 to 1.
         stretch: Chance that the table is wider than its content, 0 to 1.
         tables: Number of tables in the picture.
@@ -110,6 +112,8 @@ class Recipe:
     spans: float = 0.3
     empty: Range = (0, 0.15)
     empty_columns: float = 0.01
+    long_headers: float = 0.4
+    long_stubs: float = 0.2
     paragraphs: float = 0.1
     stretch: float = 0.5
     tables: Range = (1, 1)
@@ -357,6 +361,8 @@ _CHECKS: dict[str, Callable[[Any, str], Any]] = {
     "spans": _chance,
     "empty": _range(0, 1),
     "empty_columns": _chance,
+    "long_headers": _chance,
+    "long_stubs": _chance,
     "paragraphs": _chance,
     "stretch": _chance,
     "tables": _range(1, 6),

@@ -19,6 +19,7 @@ from tablerec.synth.draft import ColumnKind, Draft, DraftCell
 from tablerec.synth.recipe import Recipe
 from tablerec.synth.rules import CLOSED, draw_rules, edges_of, shows_merged
 from tablerec.synth.themes import Theme
+from tablerec.synth.wording import lengthen_headers, lengthen_stubs
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +76,7 @@ def dress(draft: Draft, writer: Writer, recipe: Recipe, look: Look, width: float
         The table; merged cells that its lines and texts would not show are single cells.
     """
     habits = _habits(writer, look)
+    long_headers, long_stubs = lengthen_headers(draft, writer, recipe), lengthen_stubs(draft, writer, recipe)
     if look.rules in CLOSED and len(draft.columns) > 1 and writer.chance(0.07):
         draft.add_title(writer.label("captions"))
     if writer.chance(0.03):
@@ -90,7 +92,7 @@ def dress(draft: Draft, writer: Writer, recipe: Recipe, look: Look, width: float
     return TableSpec(
         cells=cells,
         rows=_rows(draft, writer, recipe, size),
-        columns=_columns(draft, writer, recipe, look),
+        columns=_columns(draft, writer, recipe, look, long_headers=long_headers, long_stubs=long_stubs),
         line_height=writer.real(recipe.line_height),
         width=width,
         background=look.theme.body,
@@ -285,11 +287,14 @@ def _room(trail: str) -> float:
     return sum(1.05 if sign in "%‰" else 0.7 for sign in trail)
 
 
-def _columns(draft: Draft, writer: Writer, recipe: Recipe, look: Look) -> tuple[ColumnSpec, ...]:
+def _columns(
+    draft: Draft, writer: Writer, recipe: Recipe, look: Look, *, long_headers: bool, long_stubs: bool
+) -> tuple[ColumnSpec, ...]:
     size = look.style.size
     pad = size * writer.real(recipe.padding_x)
     wrap = size * writer.real(recipe.wrap)
-    number_wrap = size * writer.real((4, 11))
+    number_wrap = size * writer.real((3.5, 7.5) if long_headers else (4, 11))
+    label_wrap = size * writer.real((7, 18)) if long_stubs else 1.3 * wrap
     flush = look.rules not in ("grid", "dashed", "framed", "columns") and writer.chance(0.3)
     equal = writer.chance(0.25)
     stub_grow = writer.chance(0.6)
@@ -302,9 +307,9 @@ def _columns(draft: Draft, writer: Writer, recipe: Recipe, look: Look) -> tuple[
         right = max(right, size * max((_room(cell.trail) for cell in here), default=0))
         if any(cell.lead for cell in here):
             left = max(left, size * 0.4)
-        limit = {"label": wrap * 1.3, "text": wrap, "long": wrap * 2.2, "code": number_wrap, "number": number_wrap}[
-            kind
-        ]
+        limit = {
+            "label": label_wrap, "text": wrap, "long": wrap * 2.2, "code": number_wrap, "number": number_wrap,
+        }[kind]  # fmt: skip
         lowest = size * writer.real((1.5, 5)) if not any(cell.text for cell in here) else size
         grow = 4.0 if kind == "label" and stub_grow else 3.0 if kind == "long" else 1.0
         specs.append(ColumnSpec(left, right, lowest, left + right + limit, 1 if equal else grow))

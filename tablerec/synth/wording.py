@@ -36,7 +36,9 @@ def lengthen_stubs(draft: Draft, writer: Writer, recipe: Recipe) -> bool:
 
 
 def _join(writer: Writer, first: str, second: str) -> str:
-    """Put two texts together; Chinese ones without a space."""
+    """Put two texts together; Chinese ones without a space, and nothing Latin to Chinese of a bilingual table."""
+    if not writer.is_chinese and first[-1:] >= "\u2e80":
+        return first
     if writer.is_chinese:
         return first + writer.choose(("", "", "、", "及")) + second
     return first + writer.choose(_JOINTS) + (second if writer.chance(0.4) else _lower(second))

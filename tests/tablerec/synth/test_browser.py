@@ -115,7 +115,7 @@ def test_words_lie_on_their_ink(name: str, index: int) -> None:
             found = [xs.min() + left, ys.min() + top, xs.max() + 1 + left, ys.max() + 1 + top]
             off.append(np.subtract(found, [x0, y0, x1, y1]))
     assert len(off) > 10
-    assert np.abs(np.mean(off, axis=0)).max() < 1 and np.abs(off).max() < 4
+    assert np.abs(np.mean(off, axis=0)).max() < 1.5 and np.abs(off).max() < 4
 
 
 @needs_browser

@@ -18,8 +18,9 @@ ColumnKind = Literal["label", "text", "long", "code", "number"]
 class DraftCell:
     """A cell of a draft; see ``CellSpec`` for what the fields mean.
 
-    ``align`` and ``bold`` None leave it to the column and the row. ``level`` counts steps of
-    indentation. ``sum_rule`` draws a short rule above, ``final_rule`` a double one below.
+    ``align`` and ``bold`` None leave it to the column and the row. ``size`` is that of the font,
+    relative to the table's. ``level`` counts steps of indentation. ``sum_rule`` draws a short rule
+    above, ``final_rule`` a double one below.
     """
 
     row: int
@@ -31,6 +32,7 @@ class DraftCell:
     align: Align | None = None
     bold: bool | None = None
     italic: bool = False
+    size: float = 1
     lead: str = ""
     trail: str = ""
     mark: str = ""
@@ -61,6 +63,10 @@ class Draft:
     """Rows with free space above."""
     current: tuple[int, int] | None = None
     """Columns of the current year, first and one after the last: often bold or shaded."""
+    widths: dict[int, float] = field(default_factory=dict)
+    """Columns in which text is wrapped to a width of their own, in font sizes."""
+    heights: dict[int, float] = field(default_factory=dict)
+    """Rows that are at least so high, in font sizes."""
     _taken: set[tuple[int, int]] = field(default_factory=set)
 
     @property
@@ -113,6 +119,7 @@ class Draft:
         self.cells.insert(0, DraftCell(0, 0, text, colspan=len(self.columns), kind="column", align="center"))
         self.groups = [(row + 1, first, end) for row, first, end in self.groups]
         self.gaps = {row + 1 for row in self.gaps}
+        self.heights = {row + 1: height for row, height in self.heights.items()}
 
     def drop_row(self, row: int) -> None:
         """Remove a row: its single cells go, and merged ones become shorter."""
@@ -128,6 +135,7 @@ class Draft:
         del self.rows[row]
         self.groups = [(at - (at > row), first, end) for at, first, end in self.groups if at != row]
         self.gaps = {at - (at > row) for at in self.gaps}
+        self.heights = {at - (at > row): height for at, height in self.heights.items() if at != row}
 
     def split(self, cell: DraftCell, text_row: int) -> list[DraftCell]:
         """Return single cells in place of a merged one, with the text in one row of its first column."""
@@ -137,7 +145,8 @@ class Draft:
             for col in range(cell.col, cell.col + cell.colspan)
         ]
         first = next(part for part in parts if part.row == text_row and part.col == cell.col)
-        for name in ("text", "lead", "trail", "mark", "italic", "level", "has_leader", "direction", "is_checkbox"):
+        names = ("text", "size", "lead", "trail", "mark", "italic", "level", "has_leader", "direction", "is_checkbox")
+        for name in names:
             setattr(first, name, getattr(cell, name))
         return parts
 

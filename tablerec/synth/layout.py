@@ -226,7 +226,7 @@ def _column_widths(spec: TableSpec, cells: list[CellLayout], wrapped: list[list[
 
 def _row_heights(spec: TableSpec, cells: list[CellLayout], wrapped: list[list[str]]) -> Floats:
     pads = np.array([row.padding_top + row.padding_bottom for row in spec.rows])
-    size = max((cell.font.size for cell in cells), default=0.0)
+    size = float(np.median([cell.font.size for cell in cells])) if cells else 0.0
     heights = np.maximum(np.array([row.min_height for row in spec.rows], float), pads + size * spec.line_height)
     for cell, lines in sorted(zip(cells, wrapped, strict=True), key=lambda pair: pair[0].spec.rowspan):
         span = slice(cell.spec.row, cell.spec.row + cell.spec.rowspan)

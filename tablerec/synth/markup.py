@@ -211,9 +211,11 @@ class _Document:
             styles.append(f"max-width:{_px(max(limit, _longest_word(cell)))}" if wraps else "white-space:nowrap")
         elif cell.direction == "horizontal" and cell.text:
             # A long text over many columns is wrapped to them rather than widening them.
-            if _estimated_width(cell) > 12:
+            room = sum(column.max_width for column in spec.columns[cell.col : cell.col + cell.colspan])
+            room = min(12 * cell.style.size, room - first.padding_left - last.padding_right)
+            if _estimated_width(cell) * cell.style.size > room:
                 name = "wide "
-                least = max(12 * cell.style.size, _longest_word(cell))
+                least = max(room, _longest_word(cell))
                 content = f'<div style="min-width:{_px(least)}">{content}</div>'
             else:
                 styles.append("white-space:nowrap")
@@ -268,7 +270,7 @@ class _Document:
 
 def _row_heights(spec: TableSpec) -> list[float]:
     """Return the least heights, 0 where the text of a row makes its height."""
-    size = max((cell.style.size for cell in spec.cells), default=0.0)
+    size = float(np.median([cell.style.size for cell in spec.cells])) if spec.cells else 0.0
     spoken = {cell.row for cell in spec.cells if cell.full_text and cell.rowspan == 1}
     return [
         max(

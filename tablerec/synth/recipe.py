@@ -30,6 +30,9 @@ STRUCTURES = (
     "form",  # labels and values
     "official",  # irregular merged cells, vertical labels: Chinese forms
     "invoice",  # lines, sums below on the right
+    "catalogue",  # groups of rows within groups, texts for whole groups
+    "worksheet",  # values, ticks, formulas, cells to fill in: textbooks
+    "register",  # many narrow columns under headers of many lines: official statistics
     "schedule",  # days by hours, or groups of rows, merged both ways
     "paragraphs",  # long texts
     "pairs",  # two or three columns: what and how much

@@ -197,6 +197,7 @@ def _cell(
     color, underline = habits.inks.get(cell.col, (None, False)) if cell.kind == "body" else (None, False)
     style = replace(
         look.style,
+        size=look.style.size * cell.size,
         bold=bool(bold),
         italic=cell.italic or (header and habits.italic_header),
         color=color or ink or look.style.color,
@@ -278,7 +279,7 @@ def _rows(draft: Draft, writer: Writer, recipe: Recipe, size: float) -> tuple[Ro
     for row, kind in enumerate(draft.rows):
         factor = header if kind == "header" else writer.real((1, 2.5)) if jitter else 1
         above = top * factor + (gap if row in draft.gaps or (row == draft.n_header and draft.gaps) else 0)
-        rows.append(RowSpec(above, bottom * factor))
+        rows.append(RowSpec(above, bottom * factor, size * draft.heights.get(row, 0)))
     return tuple(rows)
 
 
@@ -307,6 +308,10 @@ def _columns(
         right = max(right, size * max((_room(cell.trail) for cell in here), default=0))
         if any(cell.lead for cell in here):
             left = max(left, size * 0.4)
+        if col in draft.widths:
+            width = left + right + size * draft.widths[col]
+            specs.append(ColumnSpec(left, right, width, width, draft.widths[col]))
+            continue
         limit = {
             "label": label_wrap, "text": wrap, "long": wrap * 2.2, "code": number_wrap, "number": number_wrap,
         }[kind]  # fmt: skip

@@ -8,9 +8,12 @@ from tablerec.synth.content import Writer
 from tablerec.synth.draft import Draft
 from tablerec.synth.recipe import STRUCTURES, Recipe
 from tablerec.synth.structures.accounts import bilingual, statement
+from tablerec.synth.structures.catalogues import catalogue
 from tablerec.synth.structures.forms import form, invoice, official
 from tablerec.synth.structures.lists import pairs, paragraphs, records, schedule
+from tablerec.synth.structures.registers import register
 from tablerec.synth.structures.studies import scientific, statistical
+from tablerec.synth.structures.worksheets import worksheet
 
 BUILDERS: dict[str, Callable[[Writer, Recipe], Draft]] = {
     "statement": statement,
@@ -21,6 +24,9 @@ BUILDERS: dict[str, Callable[[Writer, Recipe], Draft]] = {
     "form": form,
     "official": official,
     "invoice": invoice,
+    "catalogue": catalogue,
+    "worksheet": worksheet,
+    "register": register,
     "schedule": schedule,
     "paragraphs": paragraphs,
     "pairs": pairs,

@@ -47,6 +47,9 @@ def catalogue(writer: Writer, recipe: Recipe) -> Draft:
         runs = groups[levels - 1] if writer.chance(0.7 if col in texts else recipe.spans * 0.3) else rows
         value = texts.get(col) or (_numbers(writer) if kinds[col] == "number" else _names(writer))
         _fill(draft, col, runs, lambda value=value: "" if writer.chance(empty) else value())  # type: ignore[misc]
+    if writer.chance(0.5):
+        for cell in draft.cells:
+            cell.is_centred = cell.rowspan > 1
     return draft.finish()
 
 

@@ -71,6 +71,9 @@ def official(writer: Writer, recipe: Recipe) -> Draft:
             _side_block(draft, writer, min(writer.whole((2, 6)), max(2, n_rows - len(draft.rows))), filled)
         else:
             _wide_row(draft, writer, filled, lines=writer.whole((2, 4)))
+    if writer.chance(0.4):
+        least = 1.5 if writer.is_chinese else 4
+        draft.widths = {col: writer.real((least, 8)) for col in range(n_cols)}
     return draft.finish()
 
 

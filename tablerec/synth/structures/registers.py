@@ -18,10 +18,10 @@ def register(writer: Writer, recipe: Recipe) -> Draft:
     n_cols = max(3, n_cols)
     draft = Draft(["label", *(["text"] * (n_cols - 1))])  # type: ignore[list-item]
     draft.widths = _widths(writer, n_cols)
-    filled = 1 - writer.real(recipe.empty)
-    if writer.chance(0.6):
+    filled = 0.0 if writer.chance(0.25) else 1 - writer.real(recipe.empty)
+    if writer.chance(0.7):
         _title(draft, writer)
-    if writer.chance(0.5):
+    if writer.chance(0.6):
         _fields(draft, writer, filled)
     levels = int(writer.pick(recipe.header_levels))
     if levels:
@@ -36,10 +36,10 @@ def _widths(writer: Writer, n_cols: int) -> dict[int, float]:
     """Return widths of columns, in font sizes: all alike or all different, the last ones at times for one character."""
     least = 1.05 if writer.is_chinese else 3.0
     total = writer.real((35, 120))
-    usual = min(max(total / n_cols, least), 20)
+    usual = min(max(total / n_cols, least), 30)
     spread = writer.choose_real(0, 0.25, 0.6)
     widths = {col: max(least, usual * math.exp(writer.rng.normal(0, spread))) for col in range(n_cols)}
-    if n_cols > 6 and writer.chance(0.3):
+    if n_cols > 6 and writer.chance(0.45):
         for col in range(writer.whole((n_cols // 2, n_cols - 2)), n_cols):
             widths[col] = least + writer.real((0, 0.6))
     widths[0] = writer.real((3, 9)) if writer.chance(0.7) else widths[0]
@@ -149,7 +149,7 @@ def _put_header(draft: Draft, writer: Writer, header: _Header, row: int, col: in
 
 def _name(writer: Writer) -> str:
     """Return what a column holds: a word, or a long name with its kind and unit."""
-    kind = writer.pick({"short": 4, "long": 5, "character": 1 if writer.is_chinese else 0})
+    kind = writer.pick({"short": 3, "long": 6, "character": 1 if writer.is_chinese else 0})
     if kind == "character":
         return writer.hanzi((1, 2))
     text = writer.label("measures" if writer.chance(0.6) else "headers")

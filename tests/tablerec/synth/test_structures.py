@@ -1,0 +1,89 @@
+"""What single kinds of tables promise."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+
+from tablerec.synth import describe, load_recipe
+from tablerec.synth.content import Language, Writer
+from tablerec.synth.description import CellSpec, ColumnSpec, RowSpec, TableSpec, TextStyle
+from tablerec.synth.draft import Draft, DraftCell
+from tablerec.synth.layout import lay_out_table
+from tablerec.synth.recipe import STRUCTURES
+from tablerec.synth.structures import BUILDERS
+
+LANGUAGES: tuple[Language, ...] = ("english", "latin", "chinese")
+
+
+def drafts(structure: str, recipe: str, count: int = 40) -> Iterator[Draft]:
+    for seed in range(count):
+        writer = Writer(np.random.default_rng([seed, 7]), LANGUAGES[seed % 3])
+        yield BUILDERS[structure](writer, load_recipe(recipe))
+
+
+@pytest.mark.parametrize("structure", STRUCTURES)
+def test_drafts_are_whole_grids(structure: str) -> None:
+    for draft in drafts(structure, "mixed", 6):
+        taken = np.zeros((len(draft.rows), len(draft.columns)), int)
+        for cell in draft.cells:
+            taken[cell.row : cell.row + cell.rowspan, cell.col : cell.col + cell.colspan] += 1
+        assert (taken == 1).all()
+        assert not draft.widths or max(draft.widths) < len(draft.columns)
+        assert not draft.heights or max(draft.heights) < len(draft.rows)
+
+
+@pytest.mark.parametrize(("structure", "recipe"), [("register", "register"), ("catalogue", "webpage")])
+def test_each_row_ends_somewhere(structure: str, recipe: str) -> None:
+    """A side of a row that all cells cross could not be seen."""
+    for draft in drafts(structure, recipe):
+        ends = {cell.row + cell.rowspan for cell in draft.cells}
+        assert ends == set(range(1, len(draft.rows) + 1))
+
+
+def test_registers_hold_headers_of_many_lines() -> None:
+    recipe, counts = load_recipe("register"), []
+    for index in range(30):
+        for table in describe(recipe, 3, index).tables:
+            counts += [len(cell.lines) for cell in lay_out_table(table).cells if cell.spec.kind == "column"]
+    assert np.mean(np.array(counts) >= 3) > 0.15
+    assert max(counts) >= 8
+
+
+def test_text_is_wrapped_to_the_width_of_its_column() -> None:
+    """Where a column has a width of its own, only a word that cannot be broken makes it wider."""
+    recipe = load_recipe("register")
+    for index in range(12):
+        for table in describe(recipe, 4, index).tables:
+            layout = lay_out_table(table)
+            asked = [column.max_width for column in table.columns]
+            for cell in layout.cells:
+                room = sum(asked[cell.spec.col : cell.spec.col + cell.spec.colspan])
+                for line in cell.lines:
+                    can_break = any(character >= "\u2e80" for character in line.text[1:-1]) and len(line.text) > 5
+                    assert not can_break or line.width <= room
+
+
+def test_heights_stay_with_their_rows() -> None:
+    draft = Draft(["text"])
+    for row in range(3):
+        draft.add_row()
+        draft.put(DraftCell(row, 0, str(row)))
+    draft.heights = {1: 4.0, 2: 5.0}
+    draft.add_title("Title")
+    assert draft.heights == {2: 4.0, 3: 5.0}
+    draft.drop_row(2)
+    assert draft.heights == {2: 5.0}
+    assert [cell.text for cell in draft.cells] == ["Title", "0", "2"]
+
+
+def test_a_large_title_does_not_make_other_rows_high() -> None:
+    def heights(size: float) -> list[float]:
+        cells = [CellSpec(row, 0, "", TextStyle("Sans", 10)) for row in range(3)]
+        cells[0] = CellSpec(0, 0, "Title", TextStyle("Sans", 10 * size))
+        return np.diff(lay_out_table(TableSpec(tuple(cells), (RowSpec(2, 2),) * 3, (ColumnSpec(3, 3),))).ys).tolist()
+
+    assert heights(1) == [16, 16, 16]
+    assert heights(3) == [40, 16, 16]

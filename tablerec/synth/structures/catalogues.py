@@ -14,11 +14,13 @@ Runs = list[tuple[int, int]]
 
 
 def catalogue(writer: Writer, recipe: Recipe) -> Draft:
-    """Compose groups of rows, one or two levels of them, with values for each row and texts for each group."""
+    """Compose groups of rows, up to two levels of which have names, with values for each row and texts for a group."""
     n_rows, n_cols = choose_size(writer, recipe)
     n_cols = max(3, n_cols)
-    levels = 2 if n_cols > 3 and writer.chance(0.5) else 1
+    levels = int(writer.pick({"0": 3, "1": 4, "2": 4 if n_cols > 3 else 0}))
     texts = {col: _long_text(writer) for col in range(levels + 1, n_cols) if writer.chance(recipe.paragraphs)}
+    if not levels and not texts:
+        texts = {n_cols - 1: _long_text(writer)}
     kinds: list[ColumnKind] = [*(["label"] * levels), "text"]  # type: ignore[list-item]
     kinds.extend(
         "long" if col in texts else "number" if writer.chance(0.75) else "text" for col in range(levels + 1, n_cols)
@@ -44,7 +46,7 @@ def catalogue(writer: Writer, recipe: Recipe) -> Draft:
     _fill(draft, levels, rows, _names(writer))
     empty = writer.real(recipe.empty)
     for col in range(levels + 1, n_cols):
-        runs = groups[levels - 1] if writer.chance(0.7 if col in texts else recipe.spans * 0.3) else rows
+        runs = groups[max(levels - 1, 0)] if writer.chance(0.7 if col in texts else recipe.spans * 0.3) else rows
         value = texts.get(col) or (_numbers(writer) if kinds[col] == "number" else _names(writer))
         _fill(draft, col, runs, lambda value=value: "" if writer.chance(empty) else value())  # type: ignore[misc]
     if writer.chance(0.5):

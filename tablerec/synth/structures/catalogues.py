@@ -18,7 +18,9 @@ def catalogue(writer: Writer, recipe: Recipe) -> Draft:
     n_rows, n_cols = choose_size(writer, recipe)
     n_cols = max(3, n_cols)
     levels = int(writer.pick({"0": 3, "1": 4, "2": 4 if n_cols > 3 else 0}))
-    texts = {col: _long_text(writer) for col in range(levels + 1, n_cols) if writer.chance(recipe.paragraphs)}
+    # More of them would make a page so wide that nobody could read it.
+    long_cols = [col for col in range(levels + 1, n_cols) if writer.chance(recipe.paragraphs)][-2:]
+    texts = {col: _long_text(writer) for col in long_cols}
     if not levels and not texts:
         texts = {n_cols - 1: _long_text(writer)}
     kinds: list[ColumnKind] = [*(["label"] * levels), "text"]  # type: ignore[list-item]
@@ -42,6 +44,8 @@ def catalogue(writer: Writer, recipe: Recipe) -> Draft:
     for level in range(levels - first_is_text):
         label = writer.choose(["groups", "items", "tasks", "fields", "headers"])
         _fill(draft, level, groups[level], lambda label=label: writer.label(label), "row")  # type: ignore[misc]
+    if writer.chance(0.15):
+        _turn(draft, writer)
     rows = [(row, 1) for row in range(start, start + count)]
     _fill(draft, levels, rows, _names(writer))
     empty = writer.real(recipe.empty)
@@ -82,6 +86,13 @@ def _fill(draft: Draft, col: int, runs: Runs, text: Callable[[], str], kind: str
     """Place one cell for each run of rows."""
     for row, size in runs:
         draft.put(DraftCell(row, col, text(), rowspan=size, kind=kind, is_centred=True))  # type: ignore[arg-type]
+
+
+def _turn(draft: Draft, writer: Writer) -> None:
+    """Let the short names of large groups run from top to bottom, or be read from below."""
+    for cell in draft.cells:
+        if cell.kind == "row" and cell.rowspan > 2 and len(cell.text) < 4 * cell.rowspan:
+            cell.direction = "stacked" if writer.is_chinese else "up"
 
 
 def _names(writer: Writer) -> Callable[[], str]:

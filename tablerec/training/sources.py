@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from postprocess.boxes import boxes_to_quads
 from tablerec.errors import InputError, SettingsError
+from tablerec.training.crops import crop_anew
 
 Source = Callable[[int], Any]
 """From an index to anything with an ``image``, ``(H, W, 3)`` uint8 RGB, and ``quads`` or ``cells.quads``, \
@@ -37,8 +38,9 @@ def load_source(text: str) -> Source:
 
     Args:
         text: One of ``synth:RECIPE`` or ``synth:RECIPE@SEED``, tables that ``tablerec.synth`` draws;
-            ``folder:PATH``, pictures with their labels beside them; ``MODULE:FUNCTION``. Several of
-            them, separated by commas, each with its share: ``synth:mixed*3, folder:tables*1``.
+            ``folder:PATH``, pictures with their labels beside them; ``crops:PATH``, the same, cropped,
+            scaled and compressed anew each time (``crops.crop_anew``); ``MODULE:FUNCTION``. Several of
+            them, separated by commas, each with its share: ``synth:mixed*3, crops:tables*1``.
 
     Raises:
         SettingsError: There is no such recipe or function.
@@ -63,15 +65,16 @@ def load_source(text: str) -> Source:
 
 def _load_one(text: str) -> Source:
     kind, _, name = text.partition(":")
-    if kind == "folder":
-        return _Folder(Path(name))
+    if kind in ("folder", "crops"):
+        return _Folder(Path(name), anew=kind == "crops")
     if kind == "synth":
         return _load_recipe(name)
     try:
         found: Source = getattr(import_module(kind), name)
     except (ImportError, AttributeError, ValueError) as error:
         raise SettingsError(
-            f"source {text!r} cannot be loaded ({error}): write synth:RECIPE, folder:PATH or MODULE:FUNCTION"
+            f"source {text!r} cannot be loaded ({error}): write synth:RECIPE, folder:PATH, crops:PATH or "
+            "MODULE:FUNCTION"
         ) from error
     return found
 
@@ -90,8 +93,9 @@ def _load_recipe(text: str) -> Source:
 class _Folder:
     """Labelled pictures, in another order each time that all have been seen."""
 
-    def __init__(self, folder: Path) -> None:
-        self.paths = [path for path in sorted(folder.rglob("*.json")) if _read_quads(path) is not None]
+    def __init__(self, folder: Path, *, anew: bool) -> None:
+        self.anew = anew
+        self.paths = [path for path in sorted(folder.rglob("*.json")) if _quads_of(_read_label(path), path) is not None]
         if not self.paths:
             raise InputError(
                 f"source folder:{folder} holds no labels of cells: each picture needs a JSON file beside it, with "
@@ -99,17 +103,30 @@ class _Folder:
             )
 
     def __call__(self, index: int) -> LabelledPicture:
-        import cv2
-
         turn, place = divmod(index, len(self.paths))
         path = self.paths[_shuffled(turn, len(self.paths))[place]]
-        image = path.parent / json.loads(path.read_text(encoding="utf-8"))["image"]
-        read = cv2.imdecode(np.fromfile(image, np.uint8), cv2.IMREAD_COLOR)
-        if read is None:
-            raise InputError(f"{image} cannot be read as a picture: remove {path.name} or repair it")
-        quads = _read_quads(path)
+        label = _read_label(path)
+        quads = _quads_of(label, path)
         assert quads is not None  # as when the folder was read
-        return LabelledPicture(np.ascontiguousarray(read[:, :, ::-1]), quads)
+        image = _read_image(path, label)
+        if self.anew:
+            text_height = label.get("meta", {}).get("text_height")
+            image, quads = crop_anew(image, quads, text_height, np.random.default_rng([index, 5]))
+        return LabelledPicture(image, quads)
+
+
+def _read_image(path: Path, label: dict[str, Any]) -> NDArray[np.uint8]:
+    """``(H, W, 3)`` RGB of the picture beside a label."""
+    import cv2
+
+    try:
+        image = path.parent / label["image"]
+        read = cv2.imdecode(np.fromfile(image, np.uint8), cv2.IMREAD_COLOR)
+    except (OSError, KeyError, TypeError, cv2.error) as error:
+        raise InputError(f"{path}: its picture cannot be read ({error!r}): remove {path.name} or repair it") from error
+    if read is None:
+        raise InputError(f"{image} cannot be read as a picture: remove {path.name} or repair it")
+    return np.ascontiguousarray(read[:, :, ::-1], np.uint8)
 
 
 @lru_cache(maxsize=2)
@@ -117,10 +134,19 @@ def _shuffled(turn: int, count: int) -> Sequence[int]:
     return np.random.default_rng([turn, 4]).permutation(count).tolist()
 
 
-def _read_quads(path: Path) -> NDArray[np.float32] | None:
-    """``(N, 4, 2)`` cells of a label, of all its tables; None where the label does not outline cells."""
+def _read_label(path: Path) -> dict[str, Any]:
     try:
         label = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise InputError(f"{path} is no label ({error!r}): remove it or repair it") from error
+    if not isinstance(label, dict):
+        raise InputError(f"{path} is no label (it is a {type(label).__name__}): remove it or repair it")
+    return label
+
+
+def _quads_of(label: dict[str, Any], path: Path) -> NDArray[np.float32] | None:
+    """``(N, 4, 2)`` cells of a label, of all its tables; None where the label does not outline cells."""
+    try:
         tables = label.get("tables", [label])
         cells = [cell for table in tables for cell in table["cells"]]
         if all(cell.get("quad") for cell in cells):
@@ -131,5 +157,5 @@ def _read_quads(path: Path) -> NDArray[np.float32] | None:
         else:
             return None
         return np.array(quads, np.float32).reshape(-1, 4, 2)
-    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise InputError(f"{path} is no label ({error!r}): remove it or repair it") from error

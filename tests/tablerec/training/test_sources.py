@@ -53,6 +53,26 @@ def test_a_page_without_tables_is_a_sample(tmp_path: Path) -> None:
     assert load_source(f"folder:{tmp_path}")(0).quads.shape == (0, 4, 2)
 
 
+def test_crops_of_a_folder_differ_each_time(tmp_path: Path) -> None:
+    write(tmp_path, "a", {"cells": [QUAD], "meta": {"text_height": 6}})
+    source = load_source(f"crops:{tmp_path}")
+    samples = [source(index) for index in range(20)]
+    assert len({sample.image.shape for sample in samples}) > 5
+    assert all(len(sample.quads) == 1 for sample in samples)
+    assert (source(3).image == samples[3].image).all() and (source(3).quads == samples[3].quads).all()
+
+
+def test_a_picture_that_is_missing_or_broken(tmp_path: Path) -> None:
+    write(tmp_path, "a", {"cells": [QUAD]})
+    for data in (b"", b"no picture", None):
+        if data is None:
+            (tmp_path / "a.png").unlink()
+        else:
+            (tmp_path / "a.png").write_bytes(data)
+        with pytest.raises(InputError, match=r"a\.(png|json)"):
+            load_source(f"folder:{tmp_path}")(0)
+
+
 def test_a_folder_without_labels(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="holds no labels of cells"):
         load_source(f"folder:{tmp_path}")

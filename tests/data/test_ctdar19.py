@@ -170,6 +170,25 @@ def test_an_archive_is_read_without_being_unpacked(
     assert sorted(path.name for path in tmp_path.iterdir()) == ["out", "source.zip"]
 
 
+def test_a_broken_archive(tmp_path: Path, prepare: ModuleType, files: dict[str, bytes]) -> None:
+    archive = tmp_path / "source.zip"
+    with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as file:
+        for name, data in files.items():
+            file.writestr(name, data)
+        start = file.infolist()[0].header_offset + 30 + len(file.infolist()[0].filename)
+    data = bytearray(archive.read_bytes())
+    data[start : start + 20] = b"\xff" * 20
+    archive.write_bytes(data)
+    with pytest.raises(InputError, match="cannot be read"):
+        run(prepare, archive, tmp_path / "out")
+
+
+def test_a_table_that_is_nowhere(tmp_path: Path, prepare: ModuleType, relations: ModuleType, files: dict) -> None:
+    files["Annotations/TrainSet/cTDaR_t10000.xml"] = annotate(relations).replace(b"</document>", b"<table/></document>")
+    counts = run(prepare, write_source(tmp_path / "source", files), tmp_path / "out")
+    assert counts == {"written": 1, "fewer than 4 cells or too many": 2}
+
+
 def test_relations_that_give_no_grid(tmp_path: Path, prepare: ModuleType, relations: ModuleType, files: dict) -> None:
     files["Annotations/TrainSet/cTDaR_t10000.xml"] = annotate(relations, exact=False)
     counts = run(prepare, write_source(tmp_path / "source", files), tmp_path / "out")
@@ -196,6 +215,8 @@ def test_hostile_and_broken_sources(tmp_path: Path, prepare: ModuleType, relatio
             ({xml: annotate(relations)[:-40]}, "no annotation"),
             ({xml: b'<table><cell id="0"><Coords points="1,x"/></cell></table>'}, "no annotation"),
             ({xml: b'<Coords points="1,1"/>'}, "no annotation"),
+            ({xml: b'<table><Coords points=""/></table>'}, "no annotation"),
+            ({xml: b'<table><Coords points="1,nan"/></table>'}, "no annotation"),
             ({xml: b" " * (5 << 20)}, "bytes"),
             ({picture: b"\xff\xd8\xff nothing"}, "cannot be read as a picture"),
             ({picture: None}, "holds no Images"),

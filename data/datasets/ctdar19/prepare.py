@@ -12,6 +12,7 @@ import json
 import re
 import sys
 import zipfile
+import zlib
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -63,6 +64,10 @@ class SourceTable:
     points: NDArray[np.float64] | None = None
     cells: list[SourceCell] = field(default_factory=list)
 
+    def has_place(self) -> bool:
+        """Return whether it is anywhere."""
+        return any(each.points is not None for each in (self, *self.cells))
+
     def box(self) -> NDArray[np.float64]:
         """``(4,)`` box of the table and its texts."""
         points = [each.points for each in (self, *self.cells) if each.points is not None]
@@ -80,7 +85,8 @@ def open_source(path: Path) -> tuple[Read, list[str]]:
         InputError: There is no such source, or it holds no annotations.
     """
     if path.is_dir():
-        files = {file.relative_to(path).as_posix(): file for file in path.rglob("*.*")}
+        found = [*(path / "Annotations").rglob("*.xml"), *(path / "Images").rglob("*.jpg")]
+        files = {file.relative_to(path).as_posix(): file for file in found if file.is_file()}
         sizes = {name: file.stat().st_size for name, file in files.items()}
         read_all: Read = lambda name: files[name].read_bytes()  # noqa: E731
     else:
@@ -100,7 +106,7 @@ def open_source(path: Path) -> tuple[Read, list[str]]:
             raise InputError(f"{name} in {path} has {sizes[name]} bytes, which no page has: fetch the source again")
         try:
             return read_all(name)
-        except (OSError, zipfile.BadZipFile, NotImplementedError, RuntimeError) as error:
+        except (OSError, EOFError, zipfile.BadZipFile, zlib.error, RuntimeError) as error:
             raise InputError(f"{name} in {path} cannot be read ({error}): fetch the source again") from error
 
     pattern = re.compile(rf"Annotations/({'|'.join(SETS)})/cTDaR_t\d+\.xml")
@@ -133,7 +139,9 @@ def parse_page(data: bytes, name: str) -> list[SourceTable]:
             inside.append(cell)
         elif tag == "Coords":
             points = [[float(value) for value in point.split(",")] for point in attributes["points"].split()]
-            inside[-1].points = np.array(points, np.float64).reshape(len(points), 2)
+            inside[-1].points = np.array(points, np.float64).reshape(-1, 2)
+            if not points or not np.isfinite(points).all():
+                raise ValueError("points that are none")
 
     def end(tag: str) -> None:
         if tag in ("table", "cell"):
@@ -165,7 +173,7 @@ def table_to_grid(table: SourceTable) -> tuple[NDArray[np.int64], NDArray[np.flo
     cells = table.cells
     if not 4 <= len(cells) <= MOST_CELLS:
         raise NoRegions("fewer than 4 cells or too many")
-    if any(cell.points is None or not np.isfinite(cell.points).all() for cell in cells):
+    if any(cell.points is None for cell in cells):
         raise NoRegions("cell without a box")
     boxes = np.stack([_to_box(cell.points) for cell in cells if cell.points is not None])
     place = {cell.number: k for k, cell in enumerate(cells)}
@@ -217,14 +225,11 @@ def crop_table(
     Returns:
         Picture and the ``(2,)`` offset of its corner in the page.
     """
-    boxes = [table.box() for table in tables]
-    box = boxes[number]
+    box = tables[number].box()
     texts = np.stack([_to_box(cell.points) for cell in tables[number].cells if cell.points is not None])
     margin = MARGIN * text_height(texts)
     x0, y0, x1, y1 = (*(box[:2] - margin), *(box[2:] + margin))
-    for k, other in enumerate(boxes):
-        if k == number:
-            continue
+    for other in (table.box() for k, table in enumerate(tables) if k != number and table.has_place()):
         if min(box[2], other[2]) > max(box[0], other[0]):  # one above the other
             y0 = max(y0, (box[1] + other[3]) / 2) if other[3] <= box[1] else y0
             y1 = min(y1, (box[3] + other[1]) / 2) if other[1] >= box[3] else y1

@@ -5,6 +5,7 @@ Nothing here imports Paddle, so that a worker starts quickly and touches no devi
 
 from __future__ import annotations
 
+import os
 import queue
 import signal
 import traceback
@@ -205,6 +206,8 @@ def _work(source: str, stack: int, side: int, most_cells: int, memory: Any, task
     import cv2
 
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the main process decides when to stop
+    if hasattr(os, "nice"):
+        os.nice(5)  # the process that feeds the device comes first
     cv2.setNumThreads(1)
     draw = load_source(source)
     while True:

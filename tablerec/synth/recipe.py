@@ -24,7 +24,9 @@ Weights = Mapping[str, float]
 STRUCTURES = (
     "statement",  # stub of labels, sections, sums: accounts
     "bilingual",  # the same with labels in two languages, each in a column
+    "prospectus",  # tall headers, wrapped labels, texts and numbers without lines
     "statistical",  # years or groups by measures, ragged headers of several levels
+    "census",  # boxed headers, groups of dense rows with dotted leaders
     "scientific",  # methods by data sets and metrics
     "records",  # a line for each thing, columns of one type each
     "form",  # labels and values

@@ -65,8 +65,15 @@ def draw_rules(draft: Draft, writer: Writer, style: str, width: float, color: Co
     elif style == "columns":
         for col in range(1, n_cols):
             edges.draw_down(col, 0, n_rows, thin)
+        boxes = writer.chance(0.6)
+        for row, first, end in draft.groups:
+            if boxes:
+                edges.draw_across(row + 1, first, end, thin)
         if writer.chance(0.5):
             _frame(edges, n_rows, n_cols, thin)
+        elif writer.chance(0.6):
+            edges.draw_across(0, 0, n_cols, thick if writer.chance(0.5) else thin)
+            edges.draw_across(n_rows, 0, n_cols, thin)
     if head and (
         style in ("framed", "three_line", "double_line", "columns", "header")
         or (style == "sums" and writer.chance(0.25))

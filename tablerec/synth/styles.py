@@ -76,11 +76,16 @@ def dress(draft: Draft, writer: Writer, recipe: Recipe, look: Look, width: float
         The table; merged cells that its lines and texts would not show are single cells.
     """
     habits = _habits(writer, look)
+    if any(cell.has_leader for cell in draft.cells):
+        # Dots lead from the last line of a label to the values.
+        habits = replace(habits, valign="bottom")
     long_headers, long_stubs = lengthen_headers(draft, writer, recipe), lengthen_stubs(draft, writer, recipe)
     if look.rules in CLOSED and len(draft.columns) > 1 and writer.chance(0.07):
         draft.add_title(writer.label("captions"))
     if writer.chance(0.03):
         _turn_headers(draft)
+    if look.rules in CLOSED and writer.chance(0.25):
+        _turn_groups(draft)
     _resolve_merged(draft, writer, look, habits)
     size = look.style.size
     edges = draw_rules(draft, writer, look.rules, look.rule_width, look.theme.rule, size)
@@ -108,19 +113,21 @@ def _habits(writer: Writer, look: Look) -> _Habits:
     if all_centred:
         aligns = dict.fromkeys(aligns, "center")
         aligns["long"] = "center" if writer.chance(0.3) else "left"
+    # Without lines text in the middle of its rows would not show where they end.
+    closed = look.rules in (*CLOSED, "horizontal")
     header = writer.pick({"column": 4, "center": 4, "left": 0.7})
     return _Habits(
         aligns=aligns,
         header_align=None if header == "column" else header,  # type: ignore[arg-type]
-        header_valign=writer.pick({"bottom": 5, "middle": 4, "top": 1.5}),  # type: ignore[arg-type]
-        valign=writer.pick({"middle": 4, "top": 4, "bottom": 2}),  # type: ignore[arg-type]
+        header_valign=writer.pick({"bottom": 5, "middle": 4 if closed else 1.5, "top": 1.5 if closed else 1}),  # type: ignore[arg-type]
+        valign=writer.pick({"middle": 4 if closed else 0.6, "top": 4, "bottom": 2 if closed else 3}),  # type: ignore[arg-type]
         bold_header=writer.chance(0.6),
         italic_header=writer.chance(0.06),
         bold_stub=writer.chance(0.1),
         bold_section=writer.chance(0.7),
         bold_current=writer.chance(0.5),
         indent=look.style.size * writer.real((0.5, 1.6)),
-        hanging=look.style.size * writer.real((0.4, 1.2)) if writer.chance(0.5) else 0,
+        hanging=look.style.size * writer.real((0.4, 1.2)) if writer.chance(0.5 if closed else 0.7) else 0,
         centres_groups=writer.chance(0.35),
         underlines_header=look.rules in ("none", "sums") and writer.chance(0.08),
         inks={writer.whole((0, 4)): (_LINK, writer.chance(0.6))} if writer.chance(0.04) else {},
@@ -135,6 +142,14 @@ def _turn_headers(draft: Draft) -> None:
     for cell in draft.cells:
         if cell.kind == "column" and draft.columns[cell.col] == "number" and cell.colspan == 1 and len(cell.text) > 4:
             cell.direction = "up"
+
+
+def _turn_groups(draft: Draft) -> None:
+    """Let short labels of groups of rows be read from below."""
+    for cell in draft.cells:
+        is_group = cell.kind == "row" and cell.rowspan > 1 and cell.colspan == 1
+        if is_group and 0 < len(cell.text) <= 5 * cell.rowspan and cell.text.isascii():
+            cell.direction, cell.is_centred = "up", True
 
 
 def _resolve_merged(draft: Draft, writer: Writer, look: Look, habits: _Habits) -> None:
@@ -299,6 +314,9 @@ def _columns(
     flush = look.rules not in ("grid", "dashed", "framed", "columns") and writer.chance(0.3)
     equal = writer.chance(0.25)
     stub_grow = writer.chance(0.6)
+    # Free space between the columns of one year and those of the next.
+    between = size * writer.real((0.6, 2.5)) if draft.groups and writer.chance(0.2) else 0
+    starts = {first for _, first, _ in draft.groups} if between else set()
     specs = []
     for col, kind in enumerate(draft.columns):
         here = [cell for cell in draft.cells if cell.col == col]
@@ -308,6 +326,8 @@ def _columns(
         right = max(right, size * max((_room(cell.trail) for cell in here), default=0))
         if any(cell.lead for cell in here):
             left = max(left, size * 0.4)
+        if col in starts:
+            left += between
         if col in draft.widths:
             width = left + right + size * draft.widths[col]
             specs.append(ColumnSpec(left, right, width, width, draft.widths[col]))

@@ -9,8 +9,10 @@ from tablerec.synth.draft import Draft
 from tablerec.synth.recipe import STRUCTURES, Recipe
 from tablerec.synth.structures.accounts import bilingual, statement
 from tablerec.synth.structures.catalogues import catalogue
+from tablerec.synth.structures.census import census
 from tablerec.synth.structures.forms import form, invoice, official
 from tablerec.synth.structures.lists import pairs, paragraphs, records, schedule
+from tablerec.synth.structures.prospectus import prospectus
 from tablerec.synth.structures.registers import register
 from tablerec.synth.structures.studies import scientific, statistical
 from tablerec.synth.structures.worksheets import worksheet
@@ -18,7 +20,9 @@ from tablerec.synth.structures.worksheets import worksheet
 BUILDERS: dict[str, Callable[[Writer, Recipe], Draft]] = {
     "statement": statement,
     "bilingual": bilingual,
+    "prospectus": prospectus,
     "statistical": statistical,
+    "census": census,
     "scientific": scientific,
     "records": records,
     "form": form,

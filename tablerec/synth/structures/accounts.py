@@ -8,6 +8,7 @@ from tablerec.synth.content import NumberFormat, Value, Writer, vocabulary
 from tablerec.synth.draft import Draft, DraftCell
 from tablerec.synth.recipe import Recipe
 from tablerec.synth.structures.headers import choose_size, columns_of, put_group
+from tablerec.synth.structures.phrases import long_header, long_label
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +27,8 @@ class _Habits:
     final_rules: bool
     bold_totals: bool
     indent_totals: int
+    share_long: float
+    """Share of labels that are wrapped."""
     notes: int
     """Column of note numbers, -1 where there is none."""
 
@@ -68,6 +71,9 @@ def bilingual(writer: Writer, recipe: Recipe) -> Draft:
             kind = "total"
         topic = {"body": "accounts", "section": "account_sections", "total": "account_totals"}[kind]
         chinese, english = writer.choose(words[topic]).split("|")
+        if kind == "body" and writer.chance(habits.share_long):
+            also = writer.choose(words[topic]).split("|")
+            chinese, english = f"{chinese}及{also[0]}", f"{english} and {also[1][:1].lower()}{also[1][1:]}"
         row = draft.add_row(kind, gap=kind != "body" and writer.chance(habits.gaps))  # type: ignore[arg-type]
         cell_kind = {"body": "row", "section": "section", "total": "total"}[kind]
         named = not (kind == "total" and writer.chance(0.5))
@@ -100,6 +106,7 @@ def _habits(writer: Writer, n_numbers: int, first: int, notes: int) -> _Habits:
         final_rules=writer.chance(0.6),
         bold_totals=writer.chance(0.6),
         indent_totals=writer.whole((1, 3)) if writer.chance(0.2) else 0,
+        share_long=writer.choose_real(0, 0, 0.08, 0.2, 0.5),
         notes=notes,
     )
 
@@ -120,6 +127,8 @@ def _headers(draft: Draft, writer: Writer, recipe: Recipe, habits: _Habits) -> N
             if n_cols - col - width == 1 and writer.chance(0.5):
                 width += 1
             text = same if writer.chance(0.6) else writer.label("measure_groups")
+            if writer.chance(0.12):
+                text = long_header(writer)
             if width > 1:
                 put_group(draft, row, col, width, text)
             else:
@@ -132,7 +141,9 @@ def _headers(draft: Draft, writer: Writer, recipe: Recipe, habits: _Habits) -> N
         text = writer.choose(["附注", "注释"] if writer.is_chinese else ["Note", "Notes", "Footnotes"])
         draft.put(DraftCell(row, habits.notes, text, kind="column", italic=writer.chance(0.5)))
     if writer.chance(0.3):
-        text = writer.label("captions") if writer.chance(0.5) else writer.label("units")
+        text = writer.label(writer.choose(["captions", "units", "measure_groups"]))
+        if writer.chance(0.25):
+            text += f"\n({writer.label('units').strip('()')})"
         draft.put(DraftCell(row, habits.first - 1 - (habits.notes >= 0), text, kind="column", align="left"))
     if levels > 2 or writer.chance(0.4):
         _units(draft, writer, habits)
@@ -143,7 +154,9 @@ def _headers(draft: Draft, writer: Writer, recipe: Recipe, habits: _Habits) -> N
 def _periods(writer: Writer, count: int) -> list[str]:
     year = writer.year()
     step = -1 if writer.chance(0.6) else 1
-    style = writer.pick({"year": 6, "labels": 2, "quarter": 1, "date": 2, "cycle": 1})
+    style = writer.pick({"year": 6, "labels": 2, "long": 4, "quarter": 1, "date": 2, "cycle": 1})
+    if style == "long":
+        return [long_header(writer) if writer.chance(0.8) else writer.label("measures") for _ in range(count)]
     if style == "labels":
         return writer.labels("measures", count)
     if style == "cycle":
@@ -202,7 +215,9 @@ def _bilingual_headers(draft: Draft, writer: Writer, habits: _Habits) -> None:
 def _body(draft: Draft, writer: Writer, recipe: Recipe, habits: _Habits, count: int) -> None:
     """Add sections of labels that end in a sum, with labels of a deeper level here and there."""
     in_section = level = 0
-    share_empty = writer.real(recipe.empty)
+    # Movements of equity: most columns are empty in most rows.
+    is_sparse = len(habits.formats) > 3 and writer.chance(0.15)
+    share_empty = writer.real((0.3, 0.75) if is_sparse else recipe.empty)
     labels = writer.labels("accounts", count)
     has_sections = writer.chance(0.65)
     for number in range(count):
@@ -228,6 +243,8 @@ def _body(draft: Draft, writer: Writer, recipe: Recipe, habits: _Habits, count: 
 
 def _line(draft: Draft, writer: Writer, habits: _Habits, level: int, label: str, share_empty: float) -> None:
     row = draft.add_row("body")
+    if writer.chance(habits.share_long):
+        label = long_label(writer, "accounts")
     if habits.dash_labels and level:
         label = f"{writer.choose(['–', '-'])} {label[:1].lower()}{label[1:]}"
     # A label that only announces the lines below it has no numbers.

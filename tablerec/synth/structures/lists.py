@@ -8,6 +8,7 @@ from tablerec.synth.content import Value, Writer
 from tablerec.synth.draft import ColumnKind, Draft, DraftCell
 from tablerec.synth.recipe import Recipe
 from tablerec.synth.structures.headers import add_headers, choose_size, empty_columns, put_section
+from tablerec.synth.structures.phrases import long_header, long_label
 
 Fill = Callable[[], Value]
 
@@ -186,19 +187,25 @@ def pairs(writer: Writer, recipe: Recipe) -> Draft:
 def paragraphs(writer: Writer, recipe: Recipe) -> Draft:
     """Compose a table of long texts beside short ones."""
     n_rows, n_cols = choose_size(writer, recipe)
-    n_rows, n_cols = max(2, min(n_rows, 12)), min(max(2, n_cols), 5)
-    kinds: list[ColumnKind] = ["label", *("long" if writer.chance(0.6) else "text" for _ in range(n_cols - 1))]
+    n_rows, n_cols = max(2, min(n_rows, 16)), min(max(2, n_cols), 9)
+    weights = {"long": 6.0, "text": 4, "code": 0 if n_cols < 4 else 4}
+    kinds: list[ColumnKind] = ["label", *(writer.pick(weights) for _ in range(n_cols - 1))]  # type: ignore[list-item]
     if "long" not in kinds:
         kinds[-1] = "long"
     draft = Draft(kinds)
     if writer.pick(recipe.header_levels) != "0":
         row = draft.add_row("header")
         for col in range(n_cols):
-            draft.put(DraftCell(row, col, writer.label("headers"), kind="column"))
+            text = long_header(writer, "headers") if writer.chance(0.25) else writer.label("headers")
+            draft.put(DraftCell(row, col, text, kind="column"))
+    dates, share_empty = writer.date_format(), writer.real(recipe.empty)
+    same = [writer.label("items"), long_label(writer, "items"), ""]
+    length = writer.choose_real(0.25, 0.5, 0.5, 1, 1.5)
     bullet = writer.choose(["", "", "", "• ", "- ", "● "])
     until = 0
+    is_spaced = writer.chance(0.5)
     for number in range(n_rows):
-        row = draft.add_row("body")
+        row = draft.add_row("body", gap=is_spaced and number > 0)
         for col, kind in enumerate(kinds):
             if col == 0:
                 if until:
@@ -208,18 +215,31 @@ def paragraphs(writer: Writer, recipe: Recipe) -> Draft:
                 until = min(until, n_rows - number - 1)
                 numbered = f"{number + 1}. " if writer.chance(0.1) else ""
                 draft.put(DraftCell(row, 0, numbered + writer.label("fields"), kind="row"))
+            elif writer.chance(share_empty):
+                continue
+            elif kind == "code":
+                words = ["–", "Yes", "No", "N/A", "R", str(writer.whole((0, 5000))), str(writer.whole((0, 100)))]
+                text = writer.date(dates) if writer.chance(0.25) else writer.choose(words)
+                draft.put(DraftCell(row, col, text))
             elif kind == "text":
-                draft.put(DraftCell(row, col, writer.label("items") if writer.chance(0.7) else ""))
+                draft.put(DraftCell(row, col, writer.choose(same) if writer.chance(0.4) else writer.label("fields")))
             else:
-                draft.put(DraftCell(row, col, _long_text(writer, bullet)))
+                draft.put(DraftCell(row, col, _long_text(writer, bullet, length)))
     merge_down(draft, 0)
+    is_centred = writer.chance(0.5)
+    for cell in draft.cells:
+        if cell.rowspan > 1:
+            cell.is_centred = is_centred
     return draft.finish()
 
 
-def _long_text(writer: Writer, bullet: str) -> str:
-    count = writer.whole((1, 4)) if writer.chance(0.3) else 1
-    bounds = (2, 9) if writer.chance(0.4) else (8, 40)
-    return "\n".join(bullet * (count > 1) + writer.prose(bounds) for _ in range(count))
+def _long_text(writer: Writer, bullet: str, length: float) -> str:
+    """Return one text or several, ``length`` times as long as usual."""
+    count = writer.whole((1, 5)) if writer.chance(0.5 if bullet else 0.25) else 1
+    bounds = (2, 9) if writer.chance(0.4) else (int(8 * length), int((40 if count == 1 else 20) * length))
+    # Free space between two texts of a cell begins no row.
+    between = "\n\n" if writer.chance(0.2) else "\n"
+    return between.join(bullet * (count > 1) + writer.prose(bounds) for _ in range(count))
 
 
 def schedule(writer: Writer, recipe: Recipe) -> Draft:

@@ -15,6 +15,7 @@ from tablerec.synth.structures.headers import (
     put_group,
     put_section,
 )
+from tablerec.synth.structures.phrases import long_header, long_label
 
 
 def statistical(writer: Writer, recipe: Recipe) -> Draft:
@@ -23,14 +24,17 @@ def statistical(writer: Writer, recipe: Recipe) -> Draft:
     n_stub = 2 if n_cols > 3 and writer.chance(0.12) else 1
     draft = Draft(columns_of(n_stub, max(1, n_cols - n_stub)))
     levels = max(1, int(writer.pick(recipe.header_levels)))
-    same = writer.labels("measures", 4)
+    share_long = writer.choose_real(0, 0, 0.3, 0.8)
+    same = [long_header(writer) if writer.chance(share_long) else writer.label("measures") for _ in range(4)]
     years = writer.chance(0.25)
     first_year = writer.year() - n_cols
 
     def leaf(place: int) -> str:
         if years:
             return str(first_year + place)
-        text = writer.label("measures") if levels == 1 or writer.chance(0.3) else same[place % 4]
+        text = same[place % 4]
+        if levels == 1 or writer.chance(0.3):
+            text = long_header(writer) if writer.chance(share_long) else writer.label("measures")
         return f"{text}\n{writer.label('units')}" if writer.chance(0.08) else text
 
     heads = [""] * n_stub
@@ -70,13 +74,20 @@ def _rows(draft: Draft, writer: Writer, recipe: Recipe, n_stub: int, count: int)
     blank = empty_columns(draft, writer, recipe)
     share_empty = writer.real(recipe.empty)
     # Groups: a label in bold, with or without numbers of its own, over indented ones; or free space every few rows.
-    grouping = writer.pick({"none": 4, "section": 2, "parent": 3, "space": 2, "span": 1 if n_stub == 2 else 0})
+    grouping = writer.pick({"none": 4, "section": 2, "parent": 3, "space": 2, "span": 5 if n_stub == 2 else 0})
     every = writer.whole((3, 8))
     until = writer.whole((1, every))
     leaders = writer.chance(0.12)
+    if grouping == "span" and writer.chance(0.5):
+        # The same two or three measures for each group, whose label may need as many lines.
+        every = writer.whole((2, 3))
+        measures = writer.labels("measures", every)
+        labels = [measures[number % every] for number in range(count)]
+    else:
+        measures = []
     for number in range(count):
         starts = number == 0 or until == 0
-        until = writer.whole((2, every)) if starts else until - 1
+        until = (len(measures) - 1 if measures else writer.whole((2, every))) if starts else until - 1
         if starts and grouping == "section":
             put_section(
                 draft, writer, writer.label("groups"), spans=recipe.spans, gap=number > 0 and writer.chance(0.5)
@@ -93,7 +104,8 @@ def _rows(draft: Draft, writer: Writer, recipe: Recipe, n_stub: int, count: int)
         draft.put(cell)
         if n_stub == 2 and starts:
             height = until + 1 if grouping == "span" else 1
-            draft.put(DraftCell(row, 0, writer.label("groups"), rowspan=min(height, count - number), kind="row"))
+            text = long_label(writer, "groups") if writer.chance(0.15) else writer.label("groups")
+            draft.put(DraftCell(row, 0, text, rowspan=min(height, count - number), kind="row"))
         for index, form in enumerate(formats):
             col = n_stub + index
             if col not in blank and not writer.chance(share_empty):
@@ -128,7 +140,8 @@ def _stub_labels(writer: Writer, stub: str, count: int) -> list[str]:
         return [f"{first + index}{'年' * writer.is_chinese}" for index in range(count)]
     if stub == "months":
         return [writer.words["months"][index % 12] for index in range(count)]
-    return writer.labels(stub, count)
+    share_long = writer.choose_real(0, 0, 0.05, 0.2)
+    return [long_label(writer, stub) if writer.chance(share_long) else text for text in writer.labels(stub, count)]
 
 
 def _formats(writer: Writer, count: int) -> list[NumberFormat]:

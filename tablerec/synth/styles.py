@@ -288,7 +288,7 @@ def _rows(draft: Draft, writer: Writer, recipe: Recipe, size: float) -> tuple[Ro
     top = size * writer.real(recipe.padding_y)
     bottom = top if writer.chance(0.7) else size * writer.real(recipe.padding_y)
     header = writer.real((1, 2)) if writer.chance(0.4) else 1
-    gap = size * writer.real((0.3, 1.2))
+    gap = size * writer.real((0.3, 1.6))
     jitter = writer.chance(0.1)
     rows = []
     for row, kind in enumerate(draft.rows):

@@ -113,7 +113,7 @@ def _body(draft: Draft, writer: Writer, recipe: Recipe, first: int, count: int) 
         if count > 2 and writer.chance(0.75 if number == count - 1 else 0.05):
             _total(draft, writer, first, formats, gap=writer.chance(gaps), is_last=number == count - 1)
             continue
-        row = draft.add_row("body", gap=number > 0 and gaps > 0 and writer.chance(0.1))
+        row = draft.add_row("body", gap=writer.chance(0.5 if number == 0 else 0.1 * gaps))
         label = writer.company() if topic == "company" else known[number]
         if writer.chance(share_long):
             label = f"{label} {writer.prose((3, 12))}" if topic == "company" else long_label(writer, topic)

@@ -323,7 +323,7 @@ def true_sides(spec: TableSpec, extents: Sequence[Extent | None], sides: Floats,
             last[at + span - 1] = max(last[at + span - 1], extent[axis + 2])
             if span == 1:
                 low[at], high[at] = min(low[at], extent[axis]), max(high[at], extent[axis + 2])
-    shown = _shown(spec, axis)
+    shown = shown_sides(spec, axis)
     true = sides.copy()
     for index in range(1, count):
         if not shown[index] and np.isfinite(low[index]) and np.isfinite(high[index - 1]):
@@ -342,7 +342,7 @@ def true_sides(spec: TableSpec, extents: Sequence[Extent | None], sides: Floats,
     return np.maximum.accumulate(true)
 
 
-def _shown(spec: TableSpec, axis: int) -> NDArray[np.bool_]:
+def shown_sides(spec: TableSpec, axis: int) -> NDArray[np.bool_]:
     """Return for each side whether a rule or a change of fill marks it."""
     n_rows, n_cols = len(spec.rows), len(spec.columns)
     owner = np.zeros((n_rows, n_cols), np.int32)

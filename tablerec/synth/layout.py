@@ -97,9 +97,10 @@ def lay_out_table(spec: TableSpec) -> TableLayout:
     widths = _column_widths(spec, cells, wrapped)
     xs = np.concatenate([[0.0], np.cumsum(widths)]).round()
     for index, cell in enumerate(cells):
-        if cell.spec.colspan > 1 and cell.spec.direction == "horizontal":
+        if cell.spec.direction == "horizontal" and (cell.spec.colspan > 1 or _fills(cell, wrapped[index])):
             room = xs[cell.spec.col + cell.spec.colspan] - xs[cell.spec.col]
-            wrapped[index] = _wrap_cell(spec, cell, float(room))
+            # Sides were rounded, perhaps to less than the longest line.
+            wrapped[index] = _wrap_cell(spec, cell, float(room) + (cell.spec.colspan == 1))
     heights = _row_heights(spec, cells, wrapped)
     ys = np.concatenate([[0.0], np.cumsum(heights)]).round()
     for cell, lines in zip(cells, wrapped, strict=True):
@@ -173,6 +174,14 @@ def _wrap_cell(spec: TableSpec, cell: CellLayout, room: float | None = None) -> 
     limit = room if room is not None else sum(column.max_width for column in columns)
     limit -= columns[0].padding_left + columns[-1].padding_right + content.indent + _checkbox_room(cell)
     return wrap(content.text, font, limit, content.hanging)
+
+
+def _fills(cell: CellLayout, lines: Sequence[str]) -> bool:
+    """Return whether text is broken anew where its column has become wider."""
+    content = cell.spec
+    return (
+        content.wraps and len(lines) > 1 and not (content.lead or content.trail or content.mark or content.has_leader)
+    )
 
 
 def _checkbox_room(cell: CellLayout) -> float:

@@ -31,7 +31,7 @@ class Augmentation:
     """
 
     unchanged: float = 0.25
-    zoom: tuple[float, float] = (0.62, 1.25)
+    zoom: tuple[float, float] = (0.65, 1.4)
     aspect: float = 1.15
     shift: float = 0.2
     degrees: float = 0.6

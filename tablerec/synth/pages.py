@@ -24,7 +24,7 @@ def compose(recipe: Recipe, writer: Writer) -> Page:
     structure = _structure(recipe, writer)
     look = _look(recipe, writer, structure)
     framing = writer.pick(recipe.framing)
-    width = look.style.size * writer.real((30, 85)) if writer.chance(recipe.stretch) or framing == "page" else 0.0
+    width = look.style.size * writer.real((20, 85)) if writer.chance(recipe.stretch) or framing == "page" else 0.0
     blocks: list[Placed] = []
     n_tables = writer.whole(recipe.tables)
     for number in range(n_tables):

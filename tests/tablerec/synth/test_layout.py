@@ -29,6 +29,20 @@ def test_text_fills_a_column_that_is_stretched() -> None:
         assert 3 <= layout.cells[0].extent[0] < layout.cells[0].extent[2] <= layout.size[0] - 2
 
 
+def test_a_table_is_squeezed_into_its_page_as_far_as_its_words_allow() -> None:
+    style = TextStyle("Sans", 10)
+    cells = (CellSpec(0, 0, TEXT, style), CellSpec(0, 1, "1234567", style, wraps=False))
+    spec = TableSpec(cells, (RowSpec(2, 2),), (ColumnSpec(3, 3),) * 2)
+    layouts = [lay_out_table(replace(spec, width=width)) for width in (0, 160, 10)]
+    widths = [layout.size[0] for layout in layouts]
+    assert widths[0] > 200 and widths[1] == pytest.approx(160, abs=1) and 80 < widths[2] < 120
+    n_lines = [len(layout.cells[0].lines) for layout in layouts]
+    assert n_lines[0] == 1 < n_lines[1] < n_lines[2]
+    for layout in layouts:
+        for side, cell in zip(layout.xs[1:], layout.cells, strict=True):
+            assert cell.extent is not None and cell.extent[2] <= side - 1
+
+
 @pytest.mark.parametrize("changes", [{"wraps": False}, {"has_leader": True}, {"lead": "$"}])
 def test_lines_that_are_held_by_something_stay(changes: dict[str, object]) -> None:
     cell = replace(CellSpec(0, 0, "one\ntwo", TextStyle("Sans", 10)), **changes)  # type: ignore[arg-type]

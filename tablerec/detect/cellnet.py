@@ -156,13 +156,15 @@ def choose_scale(size_hw: tuple[int, ...], text_height: float | None) -> float:
         text_height: Median height of its words in pixels; None where it is not known.
 
     >>> choose_scale((800, 600), 16.0), choose_scale((3000, 2000), 48.0), choose_scale((200, 300), 5.0)
-    (1.0, 0.3333333333333333, 3.2)
-    >>> choose_scale((1920, 1000), None)
-    0.5
+    (1.0, 0.32, 3.2)
+    >>> choose_scale((1920, 1000), None), choose_scale((1920, 1000), 16.0)
+    (0.5, 0.625)
     """
     least, most = TEXT_HEIGHT
     if text_height is not None and text_height > 0:
         scale = 1.0 if least <= text_height <= most else USUAL_TEXT / text_height
+        # Where the whole picture does not fit into what the network saw in training, as far as the text allows.
+        scale = min(scale, max(SIDE / max(size_hw), least / text_height))
     else:
         scale = min(1.0, SIDE / max(size_hw))
     return float(np.clip(scale, 0.1, 4.0))

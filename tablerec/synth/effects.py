@@ -97,7 +97,8 @@ def _low(sample: Sample, rng: np.random.Generator) -> Sample:
     factor = float(rng.uniform(min(lowest, 0.9), 0.9))
     small = rescale(sample, factor)
     small = _with(small, jpeg(small.image, int(rng.integers(25, 85))))
-    return rescale(small, 1 / factor) if _chance(rng, 0.4) else small
+    # Small text is enlarged before the network looks at it, and so it comes soft.
+    return rescale(small, 1 / factor) if _chance(rng, 0.6) else small
 
 
 def _scan(sample: Sample, rng: np.random.Generator) -> Sample:

@@ -108,7 +108,9 @@ def find_families() -> tuple[Family, ...]:
     listed = _ask_fontconfig() or _search_folders()
     families = []
     for name in sorted({name for name, _ in listed}):
-        faces = tuple(sorted({face for other, face in listed if other == name}, key=lambda face: face.path))
+        # A medium weight is the regular one of a family that has no other.
+        found = {face for other, face in listed if other == name}
+        faces = tuple(sorted(found, key=lambda face: ("medium" in face.path.lower(), face.path)))
         regular = min(faces, key=lambda face: (face.bold, face.italic))
         scripts = _covered(regular)
         if scripts:
@@ -196,7 +198,7 @@ def _is_wanted(name: str) -> bool:
 
 def _weights(style: str) -> tuple[bool, bool]:
     words = style.lower()
-    bold = any(word in words for word in ("bold", "demi", "medium")) and "semi-light" not in words
+    bold = any(word in words for word in ("bold", "demi")) and "semi-light" not in words
     return bold, any(word in words for word in ("italic", "oblique"))
 
 

@@ -40,7 +40,7 @@ class Font:
         self._font = _open(face, size)
         self._flavor = found.flavor
         self._missing = bytes(self._font.getmask("\U0010fffd"))
-        self._advances: dict[str, float] = {}
+        self._advances = _Advances(self)
         self._bitmaps: dict[tuple[str, int], Bitmap] = {}
         self._others: dict[str, Any] = {}
         ascent, descent = self._font.getmetrics()
@@ -54,16 +54,11 @@ class Font:
 
     def advance(self, character: str) -> float:
         """Return how far the pen moves, px."""
-        found = self._advances.get(character)
-        if found is None:
-            found = float(self._source(character).getlength(character))
-            # Hinting can round the space of a narrow font down to nothing.
-            found = self._advances[character] = max(found, 0.22 * self.size) if character == " " else found
-        return found
+        return self._advances[character]
 
     def width(self, text: str) -> float:
         """Return how far the pen moves over a text, px."""
-        return sum(map(self.advance, text))
+        return sum(map(self._advances.__getitem__, text))
 
     def bitmap(self, character: str, x: float) -> tuple[Bitmap, int]:
         """Return the picture of a character for a pen at ``x``, and the pixel to which its offset counts."""
@@ -74,19 +69,18 @@ class Font:
         return found, at
 
     def _draw(self, character: str, shift: float) -> Bitmap:
-        from PIL import Image, ImageDraw
-
-        margin = int(2 * self.size) + 4
-        picture = Image.new("L", (2 * margin, 2 * margin))
-        ImageDraw.Draw(picture).text((margin + shift, margin), character, 255, self._source(character), "ls")
-        box = picture.getbbox()
-        if box is None:
+        mask, (left, top) = self._source(character).getmask2(character, "L", anchor="ls", start=(shift, 0))
+        width, height = mask.size
+        pixels = np.frombuffer(bytes(mask), np.uint8).reshape(height, width)
+        rows, columns = np.flatnonzero(pixels.any(axis=1)), np.flatnonzero(pixels.any(axis=0))
+        if not len(rows):
             return np.zeros((0, 0), np.uint8), 0, 0
-        left, top, right, bottom = box
-        pixels = np.array(picture.crop((left, top, right + self.is_bold_drawn, bottom)))
+        y, x = int(rows[0]), int(columns[0])
+        pixels = pixels[y : rows[-1] + 1, x : columns[-1] + 1]
         if self.is_bold_drawn:
+            pixels = np.pad(pixels, ((0, 0), (0, 1)))
             pixels[:, 1:] = np.maximum(pixels[:, 1:], pixels[:, :-1])
-        return pixels, left - margin, top - margin
+        return pixels, left + x, top + y
 
     def _source(self, character: str) -> Any:
         """Return the font, or another one where it lacks the character."""
@@ -99,6 +93,19 @@ class Font:
                 found = _replacement(character, self._flavor, self.size) or found
             self._others[character] = found
         return found
+
+
+class _Advances(dict[str, float]):
+    """How far the pen of a font moves for each character, measured when first asked for."""
+
+    def __init__(self, font: Font) -> None:
+        self._font = font
+
+    def __missing__(self, character: str) -> float:
+        length = float(self._font._source(character).getlength(character))
+        # Hinting can round the space of a narrow font down to nothing.
+        self[character] = max(length, 0.22 * self._font.size) if character == " " else length
+        return self[character]
 
 
 @lru_cache(maxsize=128)

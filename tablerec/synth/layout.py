@@ -95,11 +95,14 @@ def lay_out_table(spec: TableSpec) -> TableLayout:
     cells = [CellLayout(cell, Font.of(cell.style)) for cell in spec.cells]
     wrapped = [_wrap_cell(spec, cell) for cell in cells]
     widths = _column_widths(spec, cells, wrapped)
+    if 0 < spec.width < widths.sum():
+        widths = _squeezed(spec, cells, wrapped, widths)
     xs = np.concatenate([[0.0], np.cumsum(widths)]).round()
     for index, cell in enumerate(cells):
-        if cell.spec.colspan > 1 and cell.spec.direction == "horizontal":
+        if cell.spec.direction == "horizontal" and (cell.spec.colspan > 1 or _reflows(cell)):
             room = xs[cell.spec.col + cell.spec.colspan] - xs[cell.spec.col]
-            wrapped[index] = _wrap_cell(spec, cell, float(room))
+            # Sides were rounded, perhaps to less than the longest line.
+            wrapped[index] = _wrap_cell(spec, cell, float(room) + (cell.spec.colspan == 1))
     heights = _row_heights(spec, cells, wrapped)
     ys = np.concatenate([[0.0], np.cumsum(heights)]).round()
     for cell, lines in zip(cells, wrapped, strict=True):
@@ -175,6 +178,13 @@ def _wrap_cell(spec: TableSpec, cell: CellLayout, room: float | None = None) -> 
     return wrap(content.text, font, limit, content.hanging)
 
 
+def _reflows(cell: CellLayout) -> bool:
+    """Return whether text is broken anew where its column has become wider or narrower."""
+    content = cell.spec
+    held = content.lead or content.trail or content.mark or content.has_leader
+    return content.wraps and content.direction == "horizontal" and bool(content.text) and not held
+
+
 def _checkbox_room(cell: CellLayout) -> float:
     return 1.3 * cell.spec.style.size if cell.spec.is_checkbox else 0
 
@@ -222,6 +232,25 @@ def _column_widths(spec: TableSpec, cells: list[CellLayout], wrapped: list[list[
         grow = np.array([column.grow for column in spec.columns])
         widths += surplus * grow / grow.sum()
     return widths
+
+
+def _squeezed(spec: TableSpec, cells: list[CellLayout], wrapped: list[list[str]], widths: Floats) -> Floats:
+    """Return widths of columns that fit into the page, as far as the words in them allow."""
+    least = np.array([max(c.min_width, c.padding_left + c.padding_right) for c in spec.columns], float)
+    for cell, lines in sorted(zip(cells, wrapped, strict=True), key=lambda pair: pair[0].spec.colspan):
+        content = cell.spec
+        needed = _needed_width(cell, lines, spec)
+        if _reflows(cell):
+            words = [_needed_width(cell, ["", token], spec) for token, _ in _tokens(content.text.replace("\n", " "))]
+            needed = min(needed, max([*words, 4 * cell.font.size]) + 1)
+        span = slice(content.col, content.col + content.colspan)
+        if content.colspan > 1:
+            needed = min(needed, 12 * cell.font.size)
+        needed += spec.columns[span.start].padding_left + spec.columns[span.stop - 1].padding_right
+        least[span] += max(0.0, needed - least[span].sum()) / content.colspan
+    least = np.minimum(least, widths)
+    share = (spec.width - least.sum()) / max(1e-6, float((widths - least).sum()))
+    return np.asarray(least + (widths - least) * float(np.clip(share, 0, 1)))
 
 
 def _row_heights(spec: TableSpec, cells: list[CellLayout], wrapped: list[list[str]]) -> Floats:
@@ -323,7 +352,7 @@ def true_sides(spec: TableSpec, extents: Sequence[Extent | None], sides: Floats,
             last[at + span - 1] = max(last[at + span - 1], extent[axis + 2])
             if span == 1:
                 low[at], high[at] = min(low[at], extent[axis]), max(high[at], extent[axis + 2])
-    shown = _shown(spec, axis)
+    shown = shown_sides(spec, axis)
     true = sides.copy()
     for index in range(1, count):
         if not shown[index] and np.isfinite(low[index]) and np.isfinite(high[index - 1]):
@@ -342,7 +371,7 @@ def true_sides(spec: TableSpec, extents: Sequence[Extent | None], sides: Floats,
     return np.maximum.accumulate(true)
 
 
-def _shown(spec: TableSpec, axis: int) -> NDArray[np.bool_]:
+def shown_sides(spec: TableSpec, axis: int) -> NDArray[np.bool_]:
     """Return for each side whether a rule or a change of fill marks it."""
     n_rows, n_cols = len(spec.rows), len(spec.columns)
     owner = np.zeros((n_rows, n_cols), np.int32)

@@ -151,8 +151,13 @@ def stamp_seal(image: Image, rng: np.random.Generator) -> Image:
     else:
         first = (centre[0] - radius, centre[1] - radius // 2)
         cv2.rectangle(layer, first, (centre[0] + radius, centre[1] + radius // 2), (255, 255, 255), thickness)
-    cover = layer[..., :1].astype(np.float32) / 255 * rng.uniform(0.3, 0.8)
-    return (image * (1 - cover) + np.minimum(image, color) * cover).astype(np.uint8)
+    reach = radius + thickness
+    y, x = max(0, centre[1] - reach), max(0, centre[0] - reach)
+    part = (slice(y, centre[1] + reach + 1), slice(x, centre[0] + reach + 1))
+    cover = layer[part][..., :1].astype(np.float32) / 255 * rng.uniform(0.3, 0.8)
+    sealed = image.copy()
+    sealed[part] = (image[part] * (1 - cover) + np.minimum(image[part], color) * cover).astype(np.uint8)
+    return sealed
 
 
 def watermark(image: Image, rng: np.random.Generator) -> Image:

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from tablerec.synth.content import Language, Writer
 from tablerec.synth.description import Align, Color, Figure, Page, Paragraph, Placed, TextStyle
+from tablerec.synth.determined import drop_hidden
 from tablerec.synth.fonts import Family, can_write, families_for
 from tablerec.synth.recipe import Recipe
 from tablerec.synth.structures import BUILDERS
@@ -23,12 +24,12 @@ def compose(recipe: Recipe, writer: Writer) -> Page:
     structure = _structure(recipe, writer)
     look = _look(recipe, writer, structure)
     framing = writer.pick(recipe.framing)
-    width = look.style.size * writer.real((30, 85)) if writer.chance(recipe.stretch) or framing == "page" else 0.0
+    width = look.style.size * writer.real((20, 85)) if writer.chance(recipe.stretch) or framing == "page" else 0.0
     blocks: list[Placed] = []
     n_tables = writer.whole(recipe.tables)
     for number in range(n_tables):
         draft = BUILDERS[structure](writer, recipe)
-        table = dress(draft, writer, recipe, look, width)
+        table = drop_hidden(dress(draft, writer, recipe, look, width))
         around = writer.chance(recipe.surroundings)
         touches = number > 0 and writer.chance(recipe.touching)
         if around and not touches:

@@ -125,7 +125,7 @@ class Recipe:
     touching: float = 0
     surroundings: float = 0.5
     framing: Weights = field(default_factory=lambda: {"tight": 7, "loose": 2, "page": 1})
-    effects: Weights = field(default_factory=lambda: {"clean": 4, "soft": 4, "low": 1, "scan": 1})
+    effects: Weights = field(default_factory=lambda: {"clean": 4, "soft": 4, "low": 1.5, "scan": 1})
     turns: Weights = field(default_factory=lambda: {"0": 1})
     max_side: Range = (1200, 1600)
     renderers: Weights = field(default_factory=lambda: {"fast": 1})

@@ -70,8 +70,7 @@ class Change(NamedTuple):
     """How each sample of a batch changes, drawn on the host.
 
     Args:
-        matrix: ``(B, 2, 2)`` float32: a point ``p`` goes to ``matrix @ (p - middle) + middle + shift``.
-        shift: ``(B, 2)`` float32 pixels.
+        matrix: ``(B, 3, 3)`` float32, homographies of points in pixels from the middle of the canvas.
         gain: ``(B,)`` float32 factor of the contrast.
         lift: ``(B,)`` float32 change of the brightness, of 255.
         inverted: ``(B,)`` float32, 1 where black and white are swapped.
@@ -79,7 +78,6 @@ class Change(NamedTuple):
     """
 
     matrix: NDArray[np.float32]
-    shift: NDArray[np.float32]
     gain: NDArray[np.float32]
     lift: NDArray[np.float32]
     inverted: NDArray[np.float32]
@@ -90,17 +88,19 @@ def draw_change(rng: np.random.Generator, count: int, side: int, settings: Augme
     """Draw how the samples of a batch change."""
     zoom = np.exp(rng.uniform(np.log(settings.zoom[0]), np.log(settings.zoom[1]), count))
     aspect = np.exp(rng.uniform(-0.5, 0.5, count) * np.log(settings.aspect))
-    angle = np.radians(settings.degrees) * rng.normal(size=count)
+    tilted = rng.random(count) < settings.tilted
+    degrees = np.where(tilted, settings.tilt, settings.degrees)
+    angle = np.radians(degrees) * rng.normal(size=count)
+    slant = tilted * np.radians(settings.tilt / 3) * rng.normal(size=count)
     shift = rng.uniform(-settings.shift, settings.shift, (count, 2)) * side
-    cos, sin = np.cos(angle), np.sin(angle)
-    turn = np.array([[cos, -sin], [sin, cos]]).transpose(2, 0, 1)
-    stretch = np.stack([zoom * aspect, zoom / aspect], 1)
-    matrix = turn * stretch[:, None]
-    unchanged = rng.random(count) < settings.unchanged
-    matrix[unchanged], shift[unchanged] = np.eye(2), 0.0
+    x_axis = np.stack([np.cos(angle + slant), np.sin(angle + slant)], 1) * (zoom * aspect)[:, None]
+    y_axis = np.stack([-np.sin(angle - slant), np.cos(angle - slant)], 1) * (zoom / aspect)[:, None]
+    depth = rng.uniform(-settings.depth, settings.depth, (count, 2)) * tilted[:, None] / (side / 2)
+    matrix = np.tile(np.eye(3), (count, 1, 1))
+    matrix[:, :2, 0], matrix[:, :2, 1], matrix[:, :2, 2], matrix[:, 2, :2] = x_axis, y_axis, shift, depth
+    matrix[rng.random(count) < settings.unchanged] = np.eye(3)
     values = (
         matrix,
-        shift,
         rng.uniform(*settings.gain, count),
         rng.uniform(-settings.lift, settings.lift, count),
         rng.random(count) < settings.inverted,
@@ -117,29 +117,34 @@ def change_batch(batch: Batch, change: Change) -> Batch:
     """
     n, _, size, _ = batch.images.shape
     back = np.linalg.inv(change.matrix)
-    start = -np.einsum("bij,bj->bi", back, change.shift)
     tint = np.stack([change.gain * (1 - 2 * change.inverted), change.lift + PAPER, change.noise], 1)
     # One array for all: each copy to a device may wait for it.
-    parts = (change.matrix.transpose(0, 2, 1), change.shift + size / 2, back.transpose(0, 2, 1), start, tint)
+    parts = (change.matrix.transpose(0, 2, 1), back.transpose(0, 2, 1), tint)
     packed = paddle.to_tensor(np.concatenate([part.reshape(n, -1) for part in parts], 1).astype(np.float32))
-    matrix, shift, back_columns, back_start, tints = paddle.split(packed, [4, 2, 4, 2, 3], 1)
+    columns, back_columns, tints = paddle.split(packed, [9, 9, 3], 1)
 
-    x_from = _source_points(back_columns, back_start, size, 1)
+    x_from = _source_points(back_columns, size, 1)
     images = F.grid_sample(batch.images - PAPER, x_from / (size / 2), align_corners=False)
     contrast, grey, noise = (tint.reshape([n, 1, 1, 1]) for tint in paddle.split(tints, 3, 1))
     images = images * contrast + grey + paddle.randn([n, 1, size, size]) * noise
-    points = _source_points(back_columns, back_start, size, STRIDE)
-    moved = paddle.matmul(batch.quads - size / 2, matrix.reshape([n, 1, 2, 2])) + shift.reshape([n, 1, 1, 2])
+    points = _source_points(back_columns, size, STRIDE)
+    x, y = paddle.split(batch.quads - size / 2, 2, -1)
+    moved = _project(columns, x, y) + size / 2
     return Batch(paddle.clip(images, 0.0, 255.0), _nearest(batch.owners, points / OWNER_STRIDE), moved)
 
 
-def _source_points(back: Tensor, start: Tensor, size: int, stride: int) -> Tensor:
+def _source_points(back: Tensor, size: int, stride: int) -> Tensor:
     """``(B, size / stride, size / stride, 2)`` where each place of the result comes from, in px from the middle."""
     n = size // stride
     line = (count(n, "float32") + (0.5 - n / 2)) * stride
-    of_x, of_y = (column.reshape([-1, 1, 1, 2]) for column in paddle.split(back, 2, 1))
-    x, y = line.reshape([1, 1, n, 1]), line.reshape([1, n, 1, 1])
-    return x * of_x + y * of_y + start.reshape([-1, 1, 1, 2])
+    return _project(back, line.reshape([1, 1, n, 1]), line.reshape([1, n, 1, 1]))
+
+
+def _project(columns: Tensor, x: Tensor, y: Tensor) -> Tensor:
+    """Points ``(B, ..., 2)`` after homographies, whose columns follow one another in ``(B, 9)``."""
+    of_x, of_y, one = (column.reshape([-1, 1, 1, 3]) for column in paddle.split(columns, 3, 1))
+    place, depth = paddle.split(x * of_x + y * of_y + one, [2, 1], -1)
+    return place / depth
 
 
 def _nearest(owners: Tensor, points: Tensor) -> Tensor:

@@ -21,6 +21,9 @@ class Augmentation:
         aspect: Greatest stretch of the width against the height, as a factor above 1.
         shift: Greatest move, in sides of the canvas.
         degrees: Standard deviation of the rotation.
+        tilted: Share of samples that are turned, slanted and seen from the side more, as photographs are.
+        tilt: Standard deviation of their rotation, degrees; they are slanted by a third of it.
+        depth: Greatest change of their scale from the middle of the canvas to its sides.
         gain: Least and greatest contrast.
         lift: Greatest change of brightness, of 255.
         inverted: Share of samples with black and white swapped.
@@ -28,10 +31,13 @@ class Augmentation:
     """
 
     unchanged: float = 0.25
-    zoom: tuple[float, float] = (0.62, 1.25)
+    zoom: tuple[float, float] = (0.65, 1.4)
     aspect: float = 1.15
     shift: float = 0.2
     degrees: float = 0.6
+    tilted: float = 0.2
+    tilt: float = 4.0
+    depth: float = 0.1
     gain: tuple[float, float] = (0.75, 1.2)
     lift: float = 25.0
     inverted: float = 0.03

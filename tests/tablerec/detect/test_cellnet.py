@@ -105,7 +105,17 @@ def test_nothing_to_see(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("size", "text", "scale"),
-    [((500, 500), 12, 1), ((500, 500), 4, 4), ((500, 500), 1, 4), ((4000, 3000), 64, 0.25), ((480, 4800), None, 0.2)],
+    [
+        ((500, 500), 12, 1),
+        ((200, 200), 4, 4),
+        ((500, 500), 4, 2.5),
+        ((200, 200), 1, 4),
+        ((4000, 3000), 64, 0.24),
+        ((480, 4800), None, 0.2),
+        ((1400, 1600), 20, 0.6),
+        ((1400, 1600), 12, 10 / 12),
+        ((800, 600), 12, 1),
+    ],
 )
 def test_scale(size: tuple[int, int], text: float | None, scale: float) -> None:
     assert choose_scale(size, text) == pytest.approx(scale)

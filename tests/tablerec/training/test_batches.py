@@ -85,9 +85,10 @@ def test_an_unchanged_batch() -> None:
     np.testing.assert_array_equal(batch.owners.numpy()[:, 1::2, 1::2], changed.owners.numpy())
 
 
-def test_picture_owners_and_quads_move_together() -> None:
+@pytest.mark.parametrize("tilted", [0, 1])
+def test_picture_owners_and_quads_move_together(tilted: float) -> None:
     batch = stacked(4)
-    moving = Augmentation(unchanged=0, degrees=3, gain=(1, 1), lift=0, inverted=0, noise=0)
+    moving = Augmentation(unchanged=0, degrees=3, tilted=tilted, gain=(1, 1), lift=0, inverted=0, noise=0)
     change = batches.draw_change(np.random.default_rng(1), 6, SIDE, moving)
     images, owners, quads = (each.numpy() for each in batches.change_batch(batch, change))
     n_cells = len(draw_ruled(4).quads)
@@ -98,6 +99,16 @@ def test_picture_owners_and_quads_move_together() -> None:
         x, y = np.rint(quads[k, :n_cells].mean(1) - 0.5).astype(int).T
         seen = (x > 2) & (x < SIDE - 3) & (y > 2) & (y < SIDE - 3)
         assert (images[k, 0, y[seen], x[seen]] < 200).all()
+
+
+def test_tilted_samples_are_seen_from_the_side() -> None:
+    change = batches.draw_change(np.random.default_rng(1), 400, SIDE, Augmentation(unchanged=0, tilted=0.3))
+    tilted = change.matrix[:, 2, :2].any(axis=1)
+    assert tilted.mean() == pytest.approx(0.3, abs=0.1)
+    angles = np.degrees(np.arctan2(change.matrix[:, 1, 0], change.matrix[:, 0, 0]))
+    assert angles[~tilted].std() < 1 < 3 < angles[tilted].std()
+    # The canvas stays in front of the viewer.
+    assert np.abs(change.matrix[:, 2, :2] * (SIDE / 2)).sum(axis=1).max() < 0.5
 
 
 def test_tints() -> None:

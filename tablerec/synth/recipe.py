@@ -28,6 +28,7 @@ STRUCTURES = (
     "statistical",  # years or groups by measures, ragged headers of several levels
     "census",  # boxed headers, groups of dense rows with dotted leaders
     "scientific",  # methods by data sets and metrics
+    "journal",  # surveys, lists of studies, values with their share, panels
     "records",  # a line for each thing, columns of one type each
     "form",  # labels and values
     "official",  # irregular merged cells, vertical labels: Chinese forms

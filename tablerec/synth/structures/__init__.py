@@ -11,6 +11,7 @@ from tablerec.synth.structures.accounts import bilingual, statement
 from tablerec.synth.structures.catalogues import catalogue
 from tablerec.synth.structures.census import census
 from tablerec.synth.structures.forms import form, invoice, official
+from tablerec.synth.structures.journal import journal
 from tablerec.synth.structures.lists import pairs, paragraphs, records, schedule
 from tablerec.synth.structures.prospectus import prospectus
 from tablerec.synth.structures.registers import register
@@ -24,6 +25,7 @@ BUILDERS: dict[str, Callable[[Writer, Recipe], Draft]] = {
     "statistical": statistical,
     "census": census,
     "scientific": scientific,
+    "journal": journal,
     "records": records,
     "form": form,
     "official": official,

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Protocol
 
 from postprocess.words import Word
 from tablerec.config import Settings
-from tablerec.errors import SettingsError
 
 if TYPE_CHECKING:
     import numpy as np
@@ -24,7 +23,7 @@ if TYPE_CHECKING:
 
 
 WEIGHTS = Path(__file__).parent.parent / "models" / "weights"
-"""Folder of the weights that come with the package; without it ``auto`` works from rulings and words alone."""
+"""Folder of the weights that come with the package; without them ``auto`` works from rulings and words alone."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,20 +79,22 @@ def make_detector(settings: Settings) -> CellDetector:
 
         return GeometricDetector(settings.detector, settings.layout)
     if settings.detector == "cellnet":
-        if settings.detector_dir is None:
-            raise SettingsError("detector 'cellnet' needs detector_dir: the folder that `tablerec export` wrote")
         from tablerec.detect.cellnet import CellNetDetector
 
-        return CellNetDetector(settings.detector_dir, settings.device, settings.layout)
+        return CellNetDetector(settings.detector_dir or WEIGHTS, settings.device, settings.layout)
     from tablerec.detect.paddlex import PaddleXDetector
 
     return PaddleXDetector(settings.detector, settings.detector_dir, settings.device)
 
 
 def _find_cellnet(folder: Path | None) -> Path | None:
-    """The folder with the weights of CellNet, or None: the one given if it holds them, else the package's."""
-    chosen = WEIGHTS if folder is None else folder
-    return chosen if has_cellnet(chosen) else None
+    """The folder with the weights of CellNet, or None: the one given if it holds them; without one, the package's.
+
+    A file of the package's model that is missing is an error later, all of them are a choice.
+    """
+    if folder is None:
+        return WEIGHTS if any(WEIGHTS.glob("inference.*")) else None
+    return folder if has_cellnet(folder) else None
 
 
 def has_cellnet(folder: Path) -> bool:

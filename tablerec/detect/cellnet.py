@@ -16,6 +16,7 @@ from tablerec.detect import Detection
 from tablerec.detect.tiles import Tile, find_in_tiles, inner_cells, plan_tiles
 from tablerec.devices import parse_device
 from tablerec.errors import MissingDependencyError, ModelNotFoundError, SettingsError
+from tablerec.models.folder import INPUT, ONNX, OUTPUTS, STATIC, check_files
 
 if TYPE_CHECKING:
     from tablerec.result import Image
@@ -244,24 +245,28 @@ def _interpolation(scale: float) -> int:
 
 def _choose_network(folder: Path, device: str) -> Callable[[], Network]:
     """How the network of a folder is opened on a device."""
-    onnx, static = folder / "inference.onnx", folder / "inference.json"
     on_cpu = parse_device(device).kind == "cpu"
-    if on_cpu and onnx.is_file():
-        return lambda: _open_onnx(onnx)
-    if not static.is_file():
-        wanted = "inference.onnx" if on_cpu else "inference.json and inference.pdiparams"
+    if on_cpu and (folder / ONNX).is_file():
+        return lambda: _open_onnx(folder)
+    if not (folder / STATIC[0]).is_file():
+        wanted = ONNX if on_cpu else " and ".join(STATIC)
         raise ModelNotFoundError(f"{folder} holds no {wanted}: name the folder of an exported CellNet")
     return lambda: _open_paddle(folder, device)
 
 
-def _open_onnx(path: Path) -> Network:
+def _open_onnx(folder: Path) -> Network:
     import onnxruntime
 
+    check_files(folder, ONNX)
     options = onnxruntime.SessionOptions()
     options.log_severity_level = 3
-    session = onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
-    name = session.get_inputs()[0].name
-    return lambda images: session.run(None, {name: images})
+    try:
+        session = onnxruntime.InferenceSession(str(folder / ONNX), options, providers=["CPUExecutionProvider"])
+    except Exception as error:  # ONNX Runtime's errors share no other base
+        raise _not_opened(folder / ONNX, error) from error
+    if tuple(output.name for output in session.get_outputs()) != OUTPUTS:
+        raise ModelNotFoundError(f"{folder / ONNX} holds no CellNet: name the folder of an exported CellNet")
+    return lambda images: session.run(None, {INPUT: images})
 
 
 def _open_paddle(folder: Path, device: str) -> Network:
@@ -271,7 +276,8 @@ def _open_paddle(folder: Path, device: str) -> Network:
         raise MissingDependencyError(
             f'{folder} on {device} needs Paddle ({error}): run pip install "tablerec[paddle]"'
         ) from error
-    config = inference.Config(str(folder / "inference.json"), str(folder / "inference.pdiparams"))
+    check_files(folder, *STATIC)
+    config = inference.Config(*(str(folder / name) for name in STATIC))
     parsed = parse_device(device)
     number = parsed.ids[0] if parsed.ids else 0
     if parsed.kind == "gpu":
@@ -279,7 +285,10 @@ def _open_paddle(folder: Path, device: str) -> Network:
     elif parsed.kind != "cpu":
         config.enable_custom_device(parsed.kind, number)
     config.disable_glog_info()
-    predictor = inference.create_predictor(config)
+    try:
+        predictor = inference.create_predictor(config)
+    except Exception as error:  # Paddle's errors share no other base
+        raise _not_opened(folder / STATIC[0], error) from error
     lock = threading.Lock()
 
     def run(images: NDArray[np.float32]) -> list[NDArray[Any]]:
@@ -289,3 +298,8 @@ def _open_paddle(folder: Path, device: str) -> Network:
             return [predictor.get_output_handle(name).copy_to_cpu() for name in predictor.get_output_names()]
 
     return run
+
+
+def _not_opened(path: Path, error: Exception) -> ModelNotFoundError:
+    cause = str(error).strip().splitlines()[-1:] or [type(error).__name__]
+    return ModelNotFoundError(f"{path} cannot be opened ({cause[0]}): name the folder of an exported CellNet")

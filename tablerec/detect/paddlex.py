@@ -45,7 +45,7 @@ class PaddleXDetector:
     ) -> None:
         if model_dir is None and model_name not in OFFICIAL:
             raise SettingsError(
-                f"detector {model_name!r} is unknown: choose auto, rulings, words, {' or '.join(OFFICIAL)}, "
+                f"detector {model_name!r} is unknown: choose auto, rulings, words, cellnet, {' or '.join(OFFICIAL)}, "
                 "or give the folder of a PaddleX model"
             )
         if not 0 <= threshold <= 1:

@@ -151,6 +151,9 @@ class CellNet(nn.Layer):
         widths: Channels after the first convolution and at strides 4, 8, 16 and 32.
         depths: Mixers at strides 4, 8, 16 and 32.
         pyramid: Channels of the way back up, at strides 16 and 8, and at stride 4.
+
+    Attributes:
+        arguments: The arguments, as JSON and YAML have them.
     """
 
     def __init__(
@@ -160,6 +163,7 @@ class CellNet(nn.Layer):
         pyramid: tuple[int, int] = (64, 48),
     ) -> None:
         super().__init__()
+        self.arguments = {"widths": list(widths), "depths": list(depths), "pyramid": list(pyramid)}
         first, w4, w8, w16, w32 = widths
         wide, fine = pyramid
         self.stage4 = nn.Sequential(ConvNorm(3, first, 3, 2), ConvNorm(first, w4, 3, 2), *_mixers(w4, depths[0]))

@@ -4,36 +4,42 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import paddle
 
 from tablerec.models.cellnet import CellNet, CellNetWithDecoder
+from tablerec.models.folder import DESCRIPTION, INPUT, NAME, ONNX, OUTPUTS, STATIC, read_description, sha256
 from tablerec.models.onnx_graph import layer_to_onnx
 from tablerec.models.weights import arrays_to_network, load_arrays, load_notes
 
-INPUT = "image"
-OUTPUTS = ("quads", "scores", "picture", "table")
-"""See ``tablerec.models.cellnet.decode``."""
-
 _DESCRIPTION = {
-    "Global": {"model_name": "CellNet"},
+    "Global": {"model_name": NAME},
     "mode": "paddle",
-    "arch": "CellNet",
+    "arch": NAME,
     "Preprocess": [{"type": "Pad", "multiple": 32, "fill": 127}, {"type": "RGB"}, {"type": "Permute"}],
     "label_list": ["cell"],
 }
 
 
 def load_cellnet(weights: Path) -> CellNet:
-    """Make the network of a file of weights, in evaluation.
+    """Make a network with its weights, in evaluation.
+
+    Args:
+        weights: A safetensors file of a training, or a folder of ``export_cellnet``.
 
     Raises:
-        InputError: The file is missing, broken, or of another network.
+        InputError: The weights are missing, broken, or of another network.
+        ModelNotFoundError: The folder is damaged.
     """
-    arguments: Mapping[str, Any] = json.loads(load_notes(weights).get("network", "{}"))
+    arguments: Mapping[str, Any]
+    if weights.is_dir():
+        arguments = read_description(weights).get("network", {})
+    else:
+        arguments = json.loads(load_notes(weights).get("network", "{}"))
     net = CellNet(**arguments)
     arrays_to_network(load_arrays(weights), net, str(weights))
     net.eval()
@@ -61,13 +67,27 @@ def export_cellnet(net: CellNet, folder: Path, threshold: float = 0.1) -> None:
     whole = CellNetWithDecoder(net, threshold)  # a layer has one static form
     whole.eval()
     spec = [paddle.static.InputSpec(list(shape), "float32", INPUT)]
-    net.doubled.by_copies = True
-    try:
+    with _for_static_model(net):
         paddle.jit.save(paddle.jit.to_static(whole, input_spec=spec, full_graph=True), str(folder / "inference"))
+    unfinished = folder / f"{ONNX}.unfinished"
+    unfinished.write_bytes(model.SerializeToString())
+    os.replace(unfinished, folder / ONNX)
+    sums = {name: sha256(folder / name) for name in (ONNX, *STATIC)}
+    text = yaml.safe_dump({**_DESCRIPTION, "network": net.arguments, "sha256": sums}, sort_keys=False)
+    (folder / DESCRIPTION).write_text(text, encoding="utf-8")
+
+
+@contextmanager
+def _for_static_model(net: CellNet) -> Iterator[None]:
+    """Give tensors their names in the network, by which ``load_arrays`` finds them again, and double by copies."""
+    tensors = net.state_dict()
+    before = {name: tensor.name for name, tensor in tensors.items()}
+    try:
+        net.doubled.by_copies = True
+        for name, tensor in tensors.items():
+            tensor.name = name
+        yield
     finally:
         net.doubled.by_copies = False
-    text = yaml.safe_dump(_DESCRIPTION, sort_keys=False)
-    (folder / "inference.yml").write_text(text, encoding="utf-8")
-    unfinished = folder / "inference.onnx.unfinished"
-    unfinished.write_bytes(model.SerializeToString())
-    os.replace(unfinished, folder / "inference.onnx")
+        for name, tensor in tensors.items():
+            tensor.name = before[name]

@@ -1,4 +1,4 @@
-"""Weights as numpy arrays by name: in a network, and in a safetensors file."""
+"""Weights as numpy arrays by name: in a network, in a safetensors file, and in an exported model."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tablerec.errors import InputError
+from tablerec.models.folder import STATIC, check_files
 
 if TYPE_CHECKING:
     from paddle import Tensor, nn
@@ -73,11 +74,14 @@ def save_arrays(path: Path, arrays: Arrays, notes: Mapping[str, str] | None = No
 
 
 def load_arrays(path: Path) -> dict[str, NDArray[Any]]:
-    """Read a safetensors file.
+    """Read a safetensors file, or Paddle's static model in a folder that ``export_cellnet`` wrote.
 
     Raises:
-        InputError: It is missing or broken.
+        InputError: The file is missing or broken, or the model was exported by other means.
+        ModelNotFoundError: The folder is damaged.
     """
+    if path.is_dir():
+        return _load_static(path)
     from safetensors import SafetensorError
     from safetensors.numpy import load_file
 
@@ -86,6 +90,18 @@ def load_arrays(path: Path) -> dict[str, NDArray[Any]]:
     except (OSError, SafetensorError) as error:
         raise InputError(f"{path} cannot be read ({error}): name a safetensors file") from error
     return arrays
+
+
+def _load_static(folder: Path) -> dict[str, NDArray[Any]]:
+    import paddle
+
+    check_files(folder, *STATIC)
+    try:
+        tensors = paddle.jit.load(str(folder / "inference")).state_dict().values()
+    except (RuntimeError, ValueError, OSError) as error:
+        raise InputError(f"{folder} holds no model that Paddle can read ({error}): export it again") from error
+    # Paddle adds a number to each name when it loads.
+    return {tensor.name.rpartition("_")[0]: tensor.numpy() for tensor in tensors}
 
 
 def load_notes(path: Path) -> dict[str, str]:

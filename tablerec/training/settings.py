@@ -66,7 +66,8 @@ class TrainSettings:
         source: Where samples come from, for example ``synth:mixed``; see ``sources.load_source``.
         output: Folder for checkpoints, weights, the log and pictures.
         resume: Folder of an earlier run to go on from where ``output`` holds no checkpoint.
-        initial: Weights to start from, a safetensors file.
+        initial: Weights to start from: a safetensors file, a folder of ``tablerec export``, or
+            ``cellnet`` for the weights in the package.
         device: ``cpu``, ``gpu`` or the name of a device of a plugin; ``gpu:2,3`` where several members have theirs.
         members: Processes that train side by side, each on a device of its own and on samples of its own, with
             ``workers`` of its own. On the CPU they share it. A resumed run is exactly the uninterrupted one

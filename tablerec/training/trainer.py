@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ import paddle
 from numpy.typing import NDArray
 from paddle import Tensor
 
+from tablerec.detect import WEIGHTS
 from tablerec.errors import SettingsError
 from tablerec.models.cellnet import CellNet
 from tablerec.models.weights import arrays_to_network, load_arrays, network_to_arrays, trainable
@@ -35,6 +37,7 @@ class Trainer:
     Raises:
         SettingsError: The device does not compute with the precision.
         InputError: The initial weights are broken or of another network.
+        ModelNotFoundError: The initial weights are a folder without a whole model.
     """
 
     def __init__(self, settings: TrainSettings, member: int = 0) -> None:
@@ -46,7 +49,8 @@ class Trainer:
         paddle.seed(settings.seed)
         self.net = CellNet(**settings.network)
         if settings.initial:
-            arrays_to_network(load_arrays(settings.initial), self.net, str(settings.initial))
+            path = WEIGHTS if settings.initial == Path("cellnet") else settings.initial
+            arrays_to_network(load_arrays(path), self.net, str(path))
         self.shown = CellNet(**settings.network)
         self.average = WeightAverage(self.net, settings.average)
         self._parameters = trainable(self.net)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -9,6 +10,7 @@ import pytest
 
 from postprocess.boxes import array_to_quad, boxes_to_quads
 from postprocess.words import Word
+from tablerec import detect
 from tablerec.config import Settings
 from tablerec.detect import make_detector
 from tablerec.detect.cellnet import CellNetDetector, cells_to_tables, choose_scale, closer_scale, to_input
@@ -150,5 +152,26 @@ def test_what_is_missing_is_named(tmp_path: Path) -> None:
         CellNetDetector(tmp_path, device="gpu:0")
     with pytest.raises(SettingsError, match="threshold is 2"):
         CellNetDetector(tmp_path, threshold=2)
-    with pytest.raises(SettingsError, match="needs detector_dir"):
+
+
+def test_without_weights_in_the_package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(detect, "WEIGHTS", tmp_path)
+    with pytest.raises(ModelNotFoundError, match=r"holds no inference\.onnx"):
         make_detector(Settings(detector="cellnet"))
+
+
+def test_what_is_no_model_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "inference.onnx").write_bytes(b"no model")
+    with pytest.raises(ModelNotFoundError, match=r"inference\.onnx cannot be opened"):
+        CellNetDetector(tmp_path).detect(np.zeros((40, 40, 3), np.uint8), [])
+    (tmp_path / "inference.yml").write_text("Global: {model_name: RT-DETR-L}", encoding="utf-8")
+    with pytest.raises(ModelNotFoundError, match="describes the model RT-DETR-L"):
+        CellNetDetector(tmp_path).detect(np.zeros((40, 40, 3), np.uint8), [])
+
+
+def test_a_model_of_something_else_is_refused(tmp_path: Path) -> None:
+    from rapidocr import __file__ as rapidocr
+
+    shutil.copy(next(Path(rapidocr).parent.rglob("*.onnx")), tmp_path / "inference.onnx")
+    with pytest.raises(ModelNotFoundError, match=r"inference\.onnx .* no CellNet"):
+        CellNetDetector(tmp_path).detect(np.zeros((40, 40, 3), np.uint8), [])

@@ -16,6 +16,7 @@ from tablerec.config import Settings
 from tablerec.detect import Detection, has_cellnet, make_detector
 from tablerec.detect.combined import CombinedDetector
 from tablerec.detect.geometric import GeometricDetector
+from tablerec.errors import ModelNotFoundError
 from tablerec.result import Image
 from tests.postprocess.pictures import make_word
 from tests.postprocess.test_explanation import RIGHT, WORDS, slots
@@ -96,6 +97,14 @@ def test_auto_uses_the_network_where_its_weights_are(tmp_path: Path, monkeypatch
     assert isinstance(make_detector(Settings()), CombinedDetector)
     assert isinstance(make_detector(Settings(detector_dir=tmp_path)), CombinedDetector)
     assert isinstance(make_detector(Settings(detector="rulings")), GeometricDetector)
+
+
+def test_weights_of_the_package_without_a_file_are_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A damaged installation does not fall back on another detector without a word."""
+    monkeypatch.setattr(detect, "WEIGHTS", tmp_path)
+    (tmp_path / "inference.yml").write_text("Global:\n  model_name: CellNet\n", encoding="utf-8")
+    with pytest.raises(ModelNotFoundError, match=r"holds no inference\.onnx"):
+        make_detector(Settings())
 
 
 def test_a_folder_of_something_else_is_no_cellnet(tmp_path: Path) -> None:

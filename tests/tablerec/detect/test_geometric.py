@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from pathlib import Path
+
 import cv2
 import numpy as np
 import pytest
@@ -188,7 +190,8 @@ def test_same_answer_twice_and_the_picture_is_left_alone() -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_made_from_settings_by_name(name: str) -> None:
+def test_made_from_settings_by_name(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tablerec.detect.WEIGHTS", tmp_path)  # with weights, auto is a combination
     detector = make_detector(Settings(detector=name, layout="table"))
     assert isinstance(detector, GeometricDetector)
     assert (detector.name, detector.layout) == (name, "table")

@@ -105,7 +105,7 @@ def test_model_is_loaded_once(model: FakeModel) -> None:
 
 @pytest.mark.parametrize("name", ["", "wired", "RT-DETR-L", "auto"])
 def test_unknown_name_lists_the_names(name: str) -> None:
-    with pytest.raises(SettingsError, match=rf"auto, rulings, words, {OFFICIAL[0]} or {OFFICIAL[1]}"):
+    with pytest.raises(SettingsError, match=rf"auto, rulings, words, cellnet, {OFFICIAL[0]} or {OFFICIAL[1]}"):
         PaddleXDetector(name)
 
 

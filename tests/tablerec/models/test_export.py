@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -10,7 +11,7 @@ import pytest
 from tablerec.config import Settings
 from tablerec.detect import make_detector
 from tablerec.detect.cellnet import CellNetDetector
-from tablerec.errors import InputError, SettingsError
+from tablerec.errors import InputError, ModelNotFoundError, SettingsError
 
 paddle = pytest.importorskip("paddle")
 pytest.importorskip("onnx")
@@ -96,6 +97,35 @@ def test_weights_know_their_network(net: CellNet, tmp_path: Path) -> None:
     path.write_bytes(b"no weights")
     with pytest.raises(InputError, match="cannot be read"):
         load_cellnet(path)
+
+
+def test_weights_are_read_back_from_an_export(net: CellNet, folder: Path) -> None:
+    """Paddle numbers the names of what it loads: the second time is not the first."""
+    for _ in range(2):
+        loaded = load_cellnet(folder)
+        assert loaded.arguments == net.arguments
+        for name, array in network_to_arrays(net).items():
+            np.testing.assert_array_equal(network_to_arrays(loaded)[name], array)
+
+
+def test_an_export_leaves_the_network_as_it_was(net: CellNet, folder: Path) -> None:
+    names = [tensor.name for tensor in net.state_dict().values()]
+    assert not set(names) & set(net.state_dict())
+    assert not net.doubled.by_copies
+
+
+@pytest.mark.parametrize("name", ["inference.json", "inference.pdiparams"])
+@pytest.mark.parametrize("described", [True, False])
+def test_a_damaged_static_model_is_refused(name: str, described: bool, folder: Path, tmp_path: Path) -> None:
+    shutil.copytree(folder, tmp_path, dirs_exist_ok=True)
+    (tmp_path / "inference.onnx").unlink()
+    if not described:
+        (tmp_path / "inference.yml").unlink()
+    (tmp_path / name).write_bytes((tmp_path / name).read_bytes()[:1000])
+    with pytest.raises(ModelNotFoundError, match="damaged" if described else "cannot be opened"):
+        CellNetDetector(tmp_path).detect(np.zeros((40, 40, 3), np.uint8), [])
+    with pytest.raises((ModelNotFoundError, InputError), match="damaged" if described else "Paddle can read"):
+        load_cellnet(tmp_path)
 
 
 def test_an_unknown_operator_is_named() -> None:

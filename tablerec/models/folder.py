@@ -1,0 +1,71 @@
+"""The folder of an exported CellNet: what its files are called, and whether they are whole."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from tablerec.errors import ModelNotFoundError
+
+DESCRIPTION = "inference.yml"
+ONNX = "inference.onnx"
+STATIC = ("inference.json", "inference.pdiparams")
+NAME = "CellNet"
+INPUT = "image"
+OUTPUTS = ("quads", "scores", "picture", "table")
+"""See ``tablerec.models.cellnet.decode``."""
+
+
+def read_description(folder: Path) -> Mapping[str, Any]:
+    """Read ``inference.yml``; empty where there is none, since the other files do without it.
+
+    Raises:
+        ModelNotFoundError: It is broken or describes another model.
+    """
+    import yaml
+
+    path = folder / DESCRIPTION
+    if not path.exists():
+        return {}
+    try:
+        read = yaml.safe_load(path.read_text(encoding="utf-8"))
+        name = read["Global"]["model_name"]
+        if not isinstance(read.get("sha256", {}), dict):
+            raise TypeError("sha256 holds no file names")
+    except (OSError, UnicodeDecodeError, yaml.YAMLError, KeyError, TypeError, AttributeError) as error:
+        raise ModelNotFoundError(f"{path} is damaged ({error!r}): {_REPAIR}") from error
+    if name != NAME:
+        raise ModelNotFoundError(f"{path} describes the model {name}: name the folder of an exported {NAME}")
+    return dict(read)
+
+
+def check_files(folder: Path, *names: str) -> None:
+    """Compare files with the sums in ``inference.yml``, so that a damaged one is not taken for a bad model.
+
+    Args:
+        folder: The folder.
+        *names: Names of files in it.
+
+    Raises:
+        ModelNotFoundError: A file is missing, cannot be read, or has another sum; or ``inference.yml`` is broken.
+    """
+    sums = read_description(folder).get("sha256", {})
+    for name in names:
+        try:
+            found = sha256(folder / name)
+        except OSError as error:
+            raise ModelNotFoundError(f"{folder / name} cannot be read ({error.strerror}): {_REPAIR}") from error
+        if sums.get(name, found) != found:
+            raise ModelNotFoundError(
+                f"{folder / name} is damaged (its SHA-256 is not the one in {DESCRIPTION}): {_REPAIR}"
+            )
+
+
+def sha256(path: Path) -> str:
+    """Return the SHA-256 of a file, hexadecimal."""
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+_REPAIR = "export the network again with `tablerec export`, or install tablerec again if it is the package's"

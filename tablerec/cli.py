@@ -122,7 +122,7 @@ def _print_version(ctx: click.Context, param: click.Parameter, value: bool) -> N
 @click.option(
     "--detector-dir",
     type=click.Path(exists=True, file_okay=False, path_type=Path),
-    help="Folder with the weights of CellNet or of the PaddleX model.",
+    help="Folder with other weights for CellNet or the PaddleX model.",
 )
 @click.option(
     "--ocr",

@@ -17,7 +17,8 @@ class Settings:
         detector: ``auto``, ``rulings``, ``words``, ``cellnet``, or the name of a PaddleX cell
             detector such as ``RT-DETR-L_wired_table_cell_det``. ``auto`` compares what rulings and
             words give with what CellNet finds, where its weights are in the package or in ``detector_dir``.
-        detector_dir: Folder of a CellNet, or of a PaddleX model to use in place of the official weights.
+        detector_dir: Folder of a CellNet to use in place of the package's weights, or of a PaddleX model to
+            use in place of the official ones.
         reader: ``rapidocr``, ``none``, ``paddlex`` for PaddleX models on this machine, or
             ``paddlex:FAMILY`` such as ``paddlex:PP-OCRv5_mobile``, which may be downloaded.
         device: Where the models run, in PaddleX's syntax: ``cpu``, ``gpu:0``, ``npu:1``.

@@ -6,7 +6,9 @@ import email
 import importlib.metadata
 import re
 import sys
+import tarfile
 import zipfile
+from collections.abc import Iterator
 from email.message import Message
 from pathlib import Path
 
@@ -23,6 +25,15 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> zipfile.ZipFile:
     folder = tmp_path_factory.mktemp("wheel")
     built = list(WheelBuilder(str(ROOT)).build(directory=str(folder), versions=["standard"]))
     return zipfile.ZipFile(built[0])
+
+
+@pytest.fixture(scope="module")
+def sdist(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tarfile.TarFile]:
+    from hatchling.builders.sdist import SdistBuilder
+
+    folder = tmp_path_factory.mktemp("sdist")
+    with tarfile.open(next(SdistBuilder(str(ROOT)).build(directory=str(folder), versions=["standard"]))) as archive:
+        yield archive
 
 
 @pytest.fixture(scope="module")
@@ -73,6 +84,19 @@ def test_wheel_holds_the_files_of_synth(wheel: zipfile.ZipFile) -> None:
     kept = {path.relative_to(ROOT).as_posix() for path in folder.rglob("*") if path.suffix in (".yaml", ".txt", ".js")}
     assert {"tablerec/synth/recipes/mixed.yaml", "tablerec/synth/vocabulary/english.txt"} <= kept
     assert kept <= set(wheel.namelist())
+
+
+def test_wheel_and_sdist_hold_the_weights(wheel: zipfile.ZipFile, sdist: tarfile.TarFile) -> None:
+    """Each file at most 8 MB, and all of them with the samples at most 30 MB."""
+    weights = [path for path in (ROOT / "tablerec" / "models" / "weights").iterdir() if path.is_file()]
+    names = {path.relative_to(ROOT).as_posix() for path in weights}
+    assert "tablerec/models/weights/README.md" in names
+    assert names <= set(wheel.namelist())
+    assert names <= {name.split("/", 1)[1] for name in sdist.getnames()}
+    sizes = [path.stat().st_size for path in weights]
+    samples = [path.stat().st_size for path in (ROOT / "data" / "samples").iterdir()]
+    assert max(sizes) <= 8_000_000
+    assert sum(sizes) + sum(samples) <= 30_000_000
 
 
 def test_wheel_carries_licence_and_command(wheel: zipfile.ZipFile, metadata: Message) -> None:

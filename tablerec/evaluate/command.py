@@ -27,7 +27,7 @@ _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 @click.command("eval")
 @click.argument("gt_dir", type=_FOLDER)
 @click.option("--detector", default=_DEFAULTS.detector, show_default=True, help="What finds the cells.")
-@click.option("--detector-dir", type=_FOLDER, help="Folder with the weights of CellNet or of a PaddleX model.")
+@click.option("--detector-dir", type=_FOLDER, help="Folder with other weights for CellNet or a PaddleX model.")
 @click.option("--ocr", default=_DEFAULTS.reader, show_default=True, help="What reads the text; none skips it.")
 @click.option("--device", default=_DEFAULTS.device, show_default=True, help="Where the models run.")
 @click.option(

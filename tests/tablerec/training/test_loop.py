@@ -158,6 +158,24 @@ def test_weights_of_another_network(tmp_path: Path) -> None:
         train(settings(tmp_path / "three", initial=weights, network={**NETWORK, "pyramid": [16, 24]}))
 
 
+def test_training_goes_on_from_an_export(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("onnx")
+    from tablerec.models.export import export_cellnet, load_cellnet
+    from tablerec.models.weights import load_arrays
+
+    weights = train(settings(tmp_path / "one", steps=1))
+    export_cellnet(load_cellnet(weights), tmp_path / "export")
+    monkeypatch.setattr("tablerec.training.trainer.WEIGHTS", tmp_path / "export")
+    results = [
+        load_arrays(train(settings(tmp_path / str(number), steps=1, initial=initial)))
+        for number, initial in enumerate((weights, tmp_path / "export", Path("cellnet")))
+    ]
+    for other in results[1:]:
+        assert results[0].keys() == other.keys()
+        for name, array in results[0].items():
+            np.testing.assert_array_equal(array, other[name])
+
+
 def test_nothing_to_resume(tmp_path: Path) -> None:
     with pytest.raises(SettingsError, match="holds no checkpoint"):
         train(settings(tmp_path / "output", resume=tmp_path))

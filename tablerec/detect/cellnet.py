@@ -16,7 +16,7 @@ from tablerec.detect import Detection
 from tablerec.detect.tiles import Tile, find_in_tiles, inner_cells, plan_tiles
 from tablerec.devices import parse_device
 from tablerec.errors import MissingDependencyError, ModelNotFoundError, SettingsError
-from tablerec.models.folder import INPUT, ONNX, OUTPUTS, STATIC, check_files
+from tablerec.models.folder import INPUT, ONNX, OUTPUTS, STATIC, check_files, read_description
 
 if TYPE_CHECKING:
     from tablerec.result import Image
@@ -56,7 +56,7 @@ class CellNetDetector:
 
     Raises:
         SettingsError: The threshold is outside its range.
-        ModelNotFoundError: The folder holds no model.
+        ModelNotFoundError: The folder holds no model, or a damaged one.
     """
 
     name = "cellnet"
@@ -246,26 +246,27 @@ def _interpolation(scale: float) -> int:
 def _choose_network(folder: Path, device: str) -> Callable[[], Network]:
     """How the network of a folder is opened on a device."""
     on_cpu = parse_device(device).kind == "cpu"
-    if on_cpu and (folder / ONNX).is_file():
-        return lambda: _open_onnx(folder)
+    if on_cpu and ((folder / ONNX).is_file() or ONNX in read_description(folder).get("sha256", {})):
+        check_files(folder, ONNX)
+        return lambda: _open_onnx(folder / ONNX)
     if not (folder / STATIC[0]).is_file():
         wanted = ONNX if on_cpu else " and ".join(STATIC)
         raise ModelNotFoundError(f"{folder} holds no {wanted}: name the folder of an exported CellNet")
+    check_files(folder, *STATIC)
     return lambda: _open_paddle(folder, device)
 
 
-def _open_onnx(folder: Path) -> Network:
+def _open_onnx(path: Path) -> Network:
     import onnxruntime
 
-    check_files(folder, ONNX)
     options = onnxruntime.SessionOptions()
     options.log_severity_level = 3
     try:
-        session = onnxruntime.InferenceSession(str(folder / ONNX), options, providers=["CPUExecutionProvider"])
+        session = onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
     except Exception as error:  # ONNX Runtime's errors share no other base
-        raise _not_opened(folder / ONNX, error) from error
+        raise _not_opened(path, error) from error
     if tuple(output.name for output in session.get_outputs()) != OUTPUTS:
-        raise ModelNotFoundError(f"{folder / ONNX} holds no CellNet: name the folder of an exported CellNet")
+        raise ModelNotFoundError(f"{path} holds no CellNet: name the folder of an exported CellNet")
     return lambda images: session.run(None, {INPUT: images})
 
 
@@ -276,7 +277,6 @@ def _open_paddle(folder: Path, device: str) -> Network:
         raise MissingDependencyError(
             f'{folder} on {device} needs Paddle ({error}): run pip install "tablerec[paddle]"'
         ) from error
-    check_files(folder, *STATIC)
     config = inference.Config(*(str(folder / name) for name in STATIC))
     parsed = parse_device(device)
     number = parsed.ids[0] if parsed.ids else 0

@@ -35,7 +35,8 @@ def read_description(folder: Path) -> Mapping[str, Any]:
         if not isinstance(read.get("sha256", {}), dict):
             raise TypeError("sha256 holds no file names")
     except (OSError, UnicodeDecodeError, yaml.YAMLError, KeyError, TypeError, AttributeError) as error:
-        raise ModelNotFoundError(f"{path} is damaged ({error!r}): {_REPAIR}") from error
+        cause = f"{type(error).__name__}: {' '.join(str(error).split())}"
+        raise ModelNotFoundError(f"{path} is damaged ({cause}): {_REPAIR}") from error
     if name != NAME:
         raise ModelNotFoundError(f"{path} describes the model {name}: name the folder of an exported {NAME}")
     return dict(read)

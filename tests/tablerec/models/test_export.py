@@ -115,17 +115,26 @@ def test_an_export_leaves_the_network_as_it_was(net: CellNet, folder: Path) -> N
 
 
 @pytest.mark.parametrize("name", ["inference.json", "inference.pdiparams"])
-@pytest.mark.parametrize("described", [True, False])
-def test_a_damaged_static_model_is_refused(name: str, described: bool, folder: Path, tmp_path: Path) -> None:
+def test_a_damaged_static_model_is_refused(name: str, folder: Path, tmp_path: Path) -> None:
+    shutil.copytree(folder, tmp_path, dirs_exist_ok=True)
+    (tmp_path / name).write_bytes((tmp_path / name).read_bytes()[:1000])
+    with pytest.raises(ModelNotFoundError, match=f"{name} is damaged"):
+        load_cellnet(tmp_path)
+    # Without sums, Paddle itself must notice.
+    (tmp_path / "inference.onnx").unlink()
+    (tmp_path / "inference.yml").unlink()
+    with pytest.raises(InputError, match="Paddle can read"):
+        load_cellnet(tmp_path)
+    with pytest.raises(ModelNotFoundError, match="cannot be opened"):
+        CellNetDetector(tmp_path).detect(np.zeros((40, 40, 3), np.uint8), [])
+
+
+def test_an_export_without_its_onnx_is_damaged(folder: Path, tmp_path: Path) -> None:
+    """Paddle would do, but many times slower."""
     shutil.copytree(folder, tmp_path, dirs_exist_ok=True)
     (tmp_path / "inference.onnx").unlink()
-    if not described:
-        (tmp_path / "inference.yml").unlink()
-    (tmp_path / name).write_bytes((tmp_path / name).read_bytes()[:1000])
-    with pytest.raises(ModelNotFoundError, match="damaged" if described else "cannot be opened"):
-        CellNetDetector(tmp_path).detect(np.zeros((40, 40, 3), np.uint8), [])
-    with pytest.raises((ModelNotFoundError, InputError), match="damaged" if described else "Paddle can read"):
-        load_cellnet(tmp_path)
+    with pytest.raises(ModelNotFoundError, match=r"inference\.onnx cannot be read \(No such file"):
+        CellNetDetector(tmp_path)
 
 
 def test_an_unknown_operator_is_named() -> None:

@@ -88,7 +88,7 @@ def test_a_damaged_file_is_named(name: str, tmp_path: Path) -> None:
     shutil.copytree(WEIGHTS, folder)
     (folder / name).write_bytes((folder / name).read_bytes()[:90])
     with pytest.raises(ModelNotFoundError, match=rf"{name} is damaged"):
-        CellNetDetector(folder).detect(np.zeros((40, 40, 3), np.uint8), [])
+        CellNetDetector(folder)
 
 
 def test_three_forms_agree(drawn: list[Sample]) -> None:

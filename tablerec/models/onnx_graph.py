@@ -84,7 +84,8 @@ class _Graph:
         self._initializers: dict[str, NDArray[Any]] = {}
 
     def node(self, kind: str, inputs: list[str], output: str, **attributes: Any) -> str:
-        self.nodes.append(self.onnx.helper.make_node(kind, inputs, [output], **attributes))
+        # ONNX Runtime 1.20 fuses nodes into new ones that take their names, and refuses two of the same name.
+        self.nodes.append(self.onnx.helper.make_node(kind, inputs, [output], name=f"{output}_{kind}", **attributes))
         return output
 
     def initializer(self, array: NDArray[Any]) -> str:

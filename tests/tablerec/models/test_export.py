@@ -65,6 +65,14 @@ def test_three_forms_agree(net: CellNet, folder: Path, shape: tuple[int, ...]) -
         assert ours.dtype == third.dtype
 
 
+def test_nodes_have_names(folder: Path) -> None:
+    """ONNX Runtime 1.20 does not open a model in which it fuses two nodes without."""
+    import onnx
+
+    names = [node.name for node in onnx.load(folder / "inference.onnx").graph.node]
+    assert all(names) and len(set(names)) == len(names)
+
+
 def test_a_picture_without_cells(folder: Path) -> None:
     import onnxruntime
 

@@ -120,14 +120,16 @@ def make_models(path: Path, folder: Path, calibration: int) -> dict[str, Path]:
     model = onnx.load(path)
     writers: dict[str, Callable[[Path], object]] = {
         "float32": lambda out: onnx.save(model, out),
-        "float16 weights": lambda out: onnx.save(store_as(model, TensorProto.FLOAT16), out),
-        "bfloat16 weights": lambda out: onnx.save(store_as(model, TensorProto.BFLOAT16), out),
-        "int8, strips float": lambda out: quantize(model, out, sides_float=True, calibration=calibration),
-        "int8": lambda out: quantize(model, out, sides_float=False, calibration=calibration),
+        "float16, widened when opened": lambda out: onnx.save(store_as(model, TensorProto.FLOAT16), out),
+        "bfloat16, widened when opened": lambda out: onnx.save(store_as(model, TensorProto.BFLOAT16), out),
+        "int8, first layer and row and column context float": lambda out: quantize(
+            model, out, sides_float=True, calibration=calibration
+        ),
+        "int8 but for the last layer": lambda out: quantize(model, out, sides_float=False, calibration=calibration),
     }
     made = {}
     for name, write in writers.items():
-        made[name] = folder / name.replace(", ", "_").replace(" ", "_")
+        made[name] = folder / str(len(made))
         made[name].mkdir()
         write(made[name] / "inference.onnx")
     return made

@@ -98,7 +98,7 @@ def find_in_tiles(
     parts = [(quads[large], scores[large])]
     for tile in tiles:
         quads, scores, _ = find(tile, 1.0)
-        mine = _fits(quads, margin - slack) & _in_core(quads, tile, slack)
+        mine = _fits(quads, margin - slack) & _in_core(quads, tile, slack) & _is_whole(quads, tile, (x1, y1), slack)
         parts.append((quads[mine], scores[mine]))
     quads, scores = np.concatenate([part[0] for part in parts]), np.concatenate([part[1] for part in parts])
     kept = merge_doubles(quads, scores)
@@ -115,6 +115,14 @@ def inner_cells(quads: Floats, size_hw: tuple[int, ...]) -> NDArray[np.bool_]:
 def _fits(quads: Floats, half: float) -> NDArray[np.bool_]:
     boxes = quads_to_boxes(quads)
     return np.asarray((boxes[:, 2:] - boxes[:, :2] <= 2 * half).all(axis=1))
+
+
+def _is_whole(quads: Floats, tile: Tile, size_wh: tuple[int, int], slack: float) -> NDArray[np.bool_]:
+    """Whether a cell ends before the tile does: of a larger one, the part that a tile sees may fit."""
+    boxes = quads_to_boxes(quads)
+    low, high = np.array(tile.box_xyxy).reshape(2, 2)
+    ends = ((boxes[:, :2] > low + slack) | (low == 0)) & ((boxes[:, 2:] < high - slack) | (high == size_wh))
+    return np.asarray(ends.all(axis=1))
 
 
 def _in_core(quads: Floats, tile: Tile, slack: float) -> NDArray[np.bool_]:

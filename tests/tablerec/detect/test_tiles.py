@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import pairwise
 
 import numpy as np
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from postprocess.boxes import boxes_to_quads, merge_doubles, quads_to_boxes
@@ -52,6 +52,9 @@ def lines(draw: st.DrawFn, length: int, least: int) -> list[int]:
 
 
 @given(lines(400, 8), lines(300, 8), st.sampled_from([0.0, 1.5]))
+@example([0, 8, 16, 114, 227, 400], [0, 8, 16, 46, 110, 118, 300], 1.5)
+@example([0, 8, 16, 400], [0, 8, 99, 215, 300], 1.5)
+@example([0, 8, 16, 24, 32, 108, 228, 400], [0, 8, 16, 300], 0.0)  # a tile sees half of a cell, which fits
 def test_every_cell_is_found_once(xs: list[int], ys: list[int], wobble: float) -> None:
     boxes = [[x0, y0, x1, y1] for y0, y1 in pairwise(ys) for x0, x1 in pairwise(xs)]
     cells = boxes_to_quads(boxes)

@@ -106,11 +106,10 @@ class Recognizer:
 
         turn = choose_turn(picture.image, words, self.reader if picture.words is None else None)
         if turn is None:
-            name, number = display_name(picture.source), picture.number
             _logger.warning(
-                "%s: text of page %d runs in several directions, so it was read as it lies; --turn turns it",
-                name,
-                number,
+                "%s: page %d has text in several directions and was read as it lies; --turn turns it",
+                display_name(picture.source),
+                picture.number,
             )
         return turn or 0
 

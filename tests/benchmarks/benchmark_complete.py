@@ -15,7 +15,7 @@ from __future__ import annotations
 import argparse
 import sys
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
 from pathlib import Path
 
@@ -59,7 +59,8 @@ def draw_table(n_rows: int, n_cols: int, *, is_ruled: bool, font_size: float, se
     families = families_for("latin")
     style = TextStyle(families[int(rng.integers(len(families)))].name, font_size)
     rule = Rule(1.0) if is_ruled else None
-    formats = [writer.number_format() for _ in range(n_cols)]
+    # One number a cell: of two, nobody could say whether they are a column or two where nothing is drawn.
+    formats = [replace(writer.number_format(), extra="", suffix="", separator=",") for _ in range(n_cols)]
     labels = [writer.label("items") for _ in range(n_rows)]
 
     def text(row: int, col: int) -> str:
@@ -74,7 +75,7 @@ def draw_table(n_rows: int, n_cols: int, *, is_ruled: bool, font_size: float, se
                  top=rule, right=rule, bottom=rule, left=rule)
         for row in range(n_rows) for col in range(n_cols)
     ]  # fmt: skip
-    across, down = font_size * rng.uniform(0.4, 0.8), font_size * rng.uniform(0.1, 0.3)
+    across, down = font_size * rng.uniform(0.4, 0.8), font_size * rng.uniform(0.2, 0.4)
     table = TableSpec(tuple(cells), (RowSpec(down, down),) * n_rows, (ColumnSpec(across, across),) * n_cols)
     return render(PageSpec((Placed(table),), margin=2 * font_size, background=WHITE, framing="page"))
 

@@ -18,6 +18,8 @@ from tablerec.output import result_to_dict
 from tablerec.result import Dropped
 from tablerec.turning import choose_turn, turn_image, turn_page_back, turn_picture, turn_points
 from tests.postprocess.pictures import box_quad, draw_layout, even_layout, make_word, plain_table, turn_word
+from tests.tablerec.test_pdf import make_pdf
+from tests.tablerec.test_pdf import text as pdf_text
 
 WHITE = np.full((120, 300, 3), 255, np.uint8)
 LAYOUT = even_layout(plain_table(3, 4), 170, 50, 20, 20)
@@ -231,3 +233,14 @@ def test_a_picture_that_does_not_lie_upright_gives_the_table_of_the_upright_one(
         quads_to_array([cell.quad for cell in page.tables[0].cells]), turn, page.picture.image.shape[1::-1]
     )
     np.testing.assert_allclose(quads, boxes_to_quads(LAYOUT.boxes), atol=3)
+
+
+@pytest.mark.parametrize("rotate", [0, 90, 180, 270])
+def test_pdf_page_that_is_shown_on_its_side_is_turned_by_its_text_layer(rotate: int) -> None:
+    content = ""
+    for index, label in enumerate(TEXTS):
+        x, y = 20 + 65 * (index % 4), 140 - 30 * (index // 4)
+        content += f"{x} {y} 65 30 re S\n" + pdf_text(x + 5, y + 10, label)
+    [page] = Recognizer(Settings(reader="none")).recognize(make_pdf(content, rotate=rotate)).pages
+    assert page.turn == -rotate % 360
+    assert page.tables[0].to_grid() == [TEXTS[0:4], TEXTS[4:8], TEXTS[8:12]]

@@ -36,14 +36,14 @@ class Reader:
 
     words: Sequence[Word] = ()
     upside_down_score: float = 0.95
-    seconds: list[int] = field(default_factory=list)
+    seconds: list[np.ndarray] = field(default_factory=list)
     name = "fake"
 
     def read(self, image: np.ndarray) -> list[Word]:
         return list(self.words)
 
     def read_quads(self, image: np.ndarray, quads: np.ndarray) -> list[Word]:
-        self.seconds.append(len(quads))
+        self.seconds.append(quads)
         return [Word("other", box_quad(0, 0, 9, 9), self.upside_down_score) for _ in quads]
 
 
@@ -107,7 +107,17 @@ def test_narrow_digits_and_stacked_characters_have_no_say() -> None:
 def test_text_is_upside_down_where_it_reads_better_that_way(score: float, other: float, expected: int) -> None:
     reader = Reader(upside_down_score=other)
     assert choose_turn(WHITE, lines(40, score=score), reader) == expected
-    assert reader.seconds == [16]
+    assert [len(quads) for quads in reader.seconds] == [16]
+
+
+def test_text_is_read_upside_down_with_ground_around_it() -> None:
+    """Without it, digits of tight boxes were taken for rulings at the border of a cell."""
+    reader, words = Reader(), lines(3, score=0.7)
+    choose_turn(WHITE, words, reader)
+    [quads] = reader.seconds
+    for quad, word in zip(quads, words, strict=True):
+        (x0, y0), _, (x1, y1), _ = word.quad
+        np.testing.assert_allclose(quad, np.roll(box_quad(x0 - 2, y0 - 2, x1 + 2, y1 + 2), 2, axis=0))
 
 
 def test_text_that_reads_well_costs_no_second_reading() -> None:

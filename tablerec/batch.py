@@ -220,6 +220,7 @@ class Batch:
         if not result.tables:
             nothing = "" if n_written or self.console.as_json else ", nothing written"
             self.console.info(f"{name}: no table found{nothing}")
+        self._note_turns(name, result)
         self._note_leftovers(name, result)
 
     def _recognize(self, source: Input) -> Result:
@@ -253,6 +254,14 @@ class Batch:
             if self.taken.isdisjoint(map(_key, paths)):
                 return names
             number += 1
+
+    def _note_turns(self, name: str, result: Result) -> None:
+        for page in result.pages:
+            if page.turn:
+                where = f"page {page.picture.number} " if len(result.pages) > 1 else ""
+                self.console.note(
+                    f"{name}: {where}turned by {page.turn} degrees clockwise to be read; --turn 0 leaves it as it lies"
+                )
 
     def _note_leftovers(self, name: str, result: Result) -> None:
         hint = "" if self.console.as_json else "; --overlay shows them, --json lists them"

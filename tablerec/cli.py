@@ -94,6 +94,10 @@ def _complete(ctx: click.Context, param: click.Parameter, incomplete: str) -> li
     return [*map(CompletionItem, verbs), CompletionItem(incomplete, type="file")]
 
 
+def _to_turn(ctx: click.Context, param: click.Parameter, value: str | None) -> int | str | None:
+    return int(value) if value and value.isdigit() else value
+
+
 def _print_version(ctx: click.Context, param: click.Parameter, value: bool) -> None:
     if value and not ctx.resilient_parsing:
         from tablerec import __version__
@@ -135,6 +139,12 @@ def _print_version(ctx: click.Context, param: click.Parameter, value: bool) -> N
     "--layout",
     type=click.Choice(["page", "table"]),
     help="page: look for tables; table: the whole picture is one table.  [default: page]",
+)
+@click.option(
+    "--turn",
+    type=click.Choice(["auto", "0", "90", "180", "270"]),
+    callback=_to_turn,
+    help="Degrees clockwise by which pictures are turned first; auto: so that their text is upright.  [default: auto]",
 )
 @click.option("--recursive", is_flag=True, help="Also read the folders inside a folder.")
 @click.option("--quiet", is_flag=True, help="Print errors only.")

@@ -24,6 +24,8 @@ class Settings:
         device: Where the models run, in PaddleX's syntax: ``cpu``, ``gpu:0``, ``npu:1``.
         layout: ``page`` looks for any number of tables in the picture;
             ``table`` takes the whole picture as one table, as a user would crop it.
+        turn: Degrees clockwise by which pictures are turned before they are read: 0, 90, 180 or 270.
+            ``auto`` stands those upright whose text runs upwards, downwards or upside down.
         min_reader_score: Words below this score are reported as unplaced instead of
             written into cells; 0 to 1.
         pdf_dpi: Resolution at which PDF pages are drawn, dots per inch.
@@ -38,6 +40,7 @@ class Settings:
     reader: str = "rapidocr"
     device: str = "cpu"
     layout: Literal["page", "table"] = "page"
+    turn: Literal["auto", 0, 90, 180, 270] = "auto"
     min_reader_score: float = 0.3
     pdf_dpi: int = 200
     max_megapixels: float = 100.0
@@ -45,6 +48,8 @@ class Settings:
     def __post_init__(self) -> None:
         if self.layout not in ("page", "table"):
             raise SettingsError(f"layout {self.layout!r} is unknown: choose page or table")
+        if self.turn not in ("auto", 0, 90, 180, 270):
+            raise SettingsError(f"turn is {self.turn!r}: choose 'auto', 0, 90, 180 or 270")
         if not 0 <= self.min_reader_score <= 1:
             raise SettingsError(f"min_reader_score is {self.min_reader_score}: give a value from 0 to 1")
         if not 36 <= self.pdf_dpi <= 1200:

@@ -213,6 +213,7 @@ def _page_to_dict(page: Page) -> dict[str, Any]:
         "number": page.picture.number,
         "width": width,
         "height": height,
+        "turn": page.turn,
         "detector": page.detector,
         "seconds": dict(page.seconds),
         "n_words": len(page.words),

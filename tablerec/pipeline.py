@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -23,9 +24,12 @@ from tablerec.devices import parse_device, require_device
 from tablerec.errors import SettingsError
 from tablerec.ocr import TextReader, make_reader
 from tablerec.result import Dropped, Page, PageImage, Result
+from tablerec.turning import choose_turn, turn_page_back, turn_picture
 
 _MOST_LINES = 4
 """Cells lower than this many text heights are looked at again when they are empty."""
+
+_logger = logging.getLogger(__name__)
 
 
 class Recognizer:
@@ -81,7 +85,39 @@ class Recognizer:
     def _page(self, picture: PageImage, load_seconds: float) -> Page:
         seconds = {"load": load_seconds}
         with _timed(seconds, "read"):
-            found = self.reader.read(picture.image) if picture.words is None else list(picture.words)
+            upright, found, turn = self._read_upright(picture)
+        page = self._find(upright, found, seconds)
+        return turn_page_back(page, picture, turn) if turn else page
+
+    def _read_upright(self, picture: PageImage) -> tuple[PageImage, list[Word], int]:
+        """The picture turned so that its text is upright, its words, and the turn in degrees clockwise."""
+        if self.settings.turn == "auto":
+            words = self._words(picture)
+            turn = self._choose_turn(picture, words)
+            if not turn:
+                return picture, words, 0
+        else:
+            turn = self.settings.turn
+        upright = turn_picture(picture, turn)
+        return upright, self._words(upright), turn
+
+    def _choose_turn(self, picture: PageImage, words: Sequence[Word]) -> int:
+        from tablerec.images import display_name
+
+        turn = choose_turn(picture.image, words, self.reader if picture.words is None else None)
+        if turn is None:
+            _logger.warning(
+                "%s: page %d has text in several directions and was read as it lies; --turn turns it",
+                display_name(picture.source),
+                picture.number,
+            )
+        return turn or 0
+
+    def _words(self, picture: PageImage) -> list[Word]:
+        return self.reader.read(picture.image) if picture.words is None else list(picture.words)
+
+    def _find(self, picture: PageImage, found: list[Word], seconds: dict[str, float]) -> Page:
+        """The tables of an upright picture."""
         with _timed(seconds, "detect"):
             detections = self.detector.detect(picture.image, self._sure(found))
         with _timed(seconds, "grid"):

@@ -52,6 +52,9 @@ class Page:
         dropped: Detected cells outside all grids, with the reason.
         detector: Name of the detector that found the cells.
         seconds: Time by stage.
+        turn: Degrees clockwise by which the picture was turned to be read. All corners are in pixels of
+            ``picture``, which is as it was given, and in reading direction: in one that lies on its side, TL of a
+            table is where its first cell is.
     """
 
     picture: PageImage
@@ -61,6 +64,7 @@ class Page:
     dropped: tuple[Dropped, ...] = ()
     detector: str = ""
     seconds: dict[str, float] = field(default_factory=dict)
+    turn: int = 0
 
 
 @dataclass(frozen=True, slots=True)

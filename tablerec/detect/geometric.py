@@ -17,6 +17,9 @@ _CLOSED = 0.9
 """Rulings that enclose their cells this well, on a scale from 0 to 1, leave little doubt."""
 _EXPLAINED = {True: 0.65, False: 0.8}
 """Closed and open rulings that explain this share of the text are taken without looking at the gaps."""
+_CLEARLY = {True: 0.1, False: 0.0}
+"""Gaps replace closed and open rulings where they explain at least this much more of the text: two numbers in each cell
+of a column do not make two columns of it, where every border is drawn."""
 _DRAWN = 0.3
 """Rulings of a table enclose at least this much of their cells."""
 _CUT = 0.3
@@ -82,7 +85,8 @@ class GeometricDetector:
             drawn = explained_share(area.quads, inside, rulings, numbers_only=closed)
             if drawn < _EXPLAINED[closed]:
                 lineless = _lineless(rulings, inside)
-                if lineless and explained_share(lineless[0].quads, inside, rulings, numbers_only=closed) > drawn:
+                least = drawn + _CLEARLY[closed]
+                if lineless and explained_share(lineless[0].quads, inside, rulings, numbers_only=closed) > least:
                     choice = lineless[0]
             detections.append(choice)
             taken = {id(word) for word in inside}

@@ -1,4 +1,5 @@
-"""The CUDA plugin on a card, stage by stage: python device_h100.py LIBRARY --out FOLDER [--stage NAME ...].
+"""The CUDA plugin on a card, stage by stage: python device_h100.py LIBRARY --out FOLDER [--stage NAME ...]
+[--weights FILE].
 
 Each stage is a process of its own, so that one that fails, or kills its process, leaves the others.
 Prints the card, the date and each result at once; JSON of everything is written under FOLDER.
@@ -10,6 +11,8 @@ the script itself can be tried.
     parity      every operator against the CPU, training in short
     rtdetr      latency of RT-DETR by mode, boxes against the CPU's
     graph       RT-DETR and the cell detector as captured graphs, compared with their dygraph outputs
+    cellnet     images/s of CellNet at batch 1 and 32, with random weights or those of FILE (safetensors): the network
+                called and as a captured graph, to its maps and with the cells taken from them
     operators   the table of operators, float32 and halves, then TF32
     failures    out of memory, no library, two processes, several devices
     flat        memory over 1,000 steps
@@ -44,7 +47,16 @@ from tablerec.devices.plugin import Plugin, load_plugin
 
 ROOT = Path(__file__).resolve().parents[2]
 
-SECONDS = {"models": 170, "parity": 150, "rtdetr": 150, "graph": 150, "operators": 150, "failures": 120, "flat": 90}
+SECONDS = {
+    "models": 170,
+    "parity": 150,
+    "rtdetr": 150,
+    "graph": 150,
+    "cellnet": 120,
+    "operators": 150,
+    "failures": 120,
+    "flat": 90,
+}
 """The most that a part of a stage may take."""
 
 PARTS = {
@@ -52,6 +64,7 @@ PARTS = {
     "parity": ("float32",),
     "rtdetr": ("float32", "tf32", "boxes"),
     "graph": ("float32", "tf32", "bfloat16", "float16"),
+    "cellnet": ("float32", "tf32", "bfloat16"),
     "operators": ("float32", "tf32"),
     "failures": ("memory", "libraries", "two", "devices", "refused"),
     "flat": ("tf32",),
@@ -196,6 +209,69 @@ def graph(report: Report, plugin: Plugin, part: str, tiny: bool) -> None:
             )
 
 
+def cellnet(report: Report, plugin: Plugin, part: str, tiny: bool, weights: Path | None) -> None:
+    import numpy as np
+    import paddle
+
+    from tablerec.devices.bench import seconds_per_call
+    from tablerec.devices.graph import CapturedNetwork
+    from tablerec.devices.networks import fold_norms
+    from tablerec.models.cellnet import CellNet, decode
+    from tablerec.models.export import load_cellnet
+
+    paddle.set_device("cpu")  # weights are read and norms folded in float32
+    paddle.seed(0)
+    net = load_cellnet(weights) if weights else CellNet()
+    net.eval()
+    fold_norms(net)
+    size, batches = (64, (1, 2)) if tiny else (960, (1, 32))
+    picture = np.full((1, 3, size, size), 235, np.float32)
+    picture[:, :, ::32] = picture[:, :, :, ::120] = 0
+    with paddle.no_grad():
+        expected = net(paddle.to_tensor(picture)).numpy()
+    paddle.set_device(plugin.device)
+    net.to(plugin.device)
+    half = part == "bfloat16"
+    if half:
+        net.to(dtype=part)
+        net.maps.to(dtype="float32")
+
+    def call(images: Any) -> Any:
+        with paddle.no_grad():
+            return net.maps(net.features(images).astype("float32"))
+
+    def cells(maps: Any) -> Any:
+        with paddle.no_grad():
+            return decode(maps, 0.4)
+
+    def measure(batch: int) -> None:
+        images = paddle.to_tensor(np.repeat(picture, batch, axis=0)).astype(part if half else "float32")
+        apart = np.abs(call(images).numpy()[:1] - expected).max()
+        captured = CapturedNetwork(plugin, call, [images])
+        same = bool((captured(images) == call(images)).all())
+        runs = {
+            "dygraph": lambda: call(images),
+            "graph": lambda: captured(images),
+            "dygraph and cells": lambda: cells(call(images)),
+            "graph and cells": lambda: cells(captured(images)),
+        }
+        for name, run in runs.items():
+            spent = seconds_per_call(run, plugin.device, 0.001 if tiny else 1.0)
+            report.add(
+                f"cellnet {batch}x{size} {part}, {name}: {batch / spent:.1f} images/s, {1000 * spent:.2f} ms a step",
+                batch=batch, size=size, dtype=part, mode=name, seconds=spent,
+            )  # fmt: skip
+        report.add(
+            f"  {captured.nodes} nodes; graph equal to dygraph {same}; maps apart from the CPU's by {apart:.2g}; "
+            f"{len(cells(call(images))[1])} cells; {'weights ' + weights.name if weights else 'random weights'}",
+            nodes=captured.nodes, same=same, difference=float(apart),
+        )  # fmt: skip
+        captured.close()
+
+    for batch in batches:
+        report.attempt(f"cellnet {batch} {part}", lambda batch=batch: measure(batch))
+
+
 def operators(report: Report, plugin: Plugin, part: str, tiny: bool) -> None:
     from tablerec.devices.bench import measure_ceilings, measure_operators, measure_optimizers
     from tablerec.devices.workloads import FULL, TINY
@@ -303,6 +379,7 @@ STAGES = {
     "parity": parity,
     "rtdetr": rtdetr,
     "graph": graph,
+    "cellnet": cellnet,
     "operators": operators,
     "failures": failures,
     "flat": flat,
@@ -318,7 +395,8 @@ def run_part(options: argparse.Namespace) -> None:
             f"{plugin.device}: no device; Paddle goes on with {sys.modules['paddle'].get_device()}", failed="no device"
         )
         return
-    STAGES[stage](report, plugin, part, options.tiny)
+    more = {"weights": options.weights} if stage == "cellnet" else {}
+    STAGES[stage](report, plugin, part, options.tiny, **more)
 
 
 def main() -> None:
@@ -327,6 +405,7 @@ def main() -> None:
     parser.add_argument("--stage", action="append", choices=list(STAGES))
     parser.add_argument("--out", type=Path, default=Path("device_h100"))
     parser.add_argument("--tiny", action="store_true", help="small shapes, to try the script on the simulated device")
+    parser.add_argument("--weights", type=Path, help="of CellNet, as training writes them")
     parser.add_argument("--part", help=argparse.SUPPRESS)
     options = parser.parse_args()
     options.out.mkdir(parents=True, exist_ok=True)
@@ -339,6 +418,7 @@ def main() -> None:
             print(f"== {stage} {part}", flush=True)
             command = [sys.executable, "-u", "-W", "ignore", __file__, str(options.library), "--out", str(options.out)]
             command += ["--part", f"{stage}:{part}", *(["--tiny"] * options.tiny)]
+            command += ["--weights", str(options.weights)] if options.weights else []
             environment = {**os.environ, "GLOG_minloglevel": "2"}
             if part == "libraries":
                 environment |= {"TABLEREC_CUDNN": "libcudnn-none.so.9", "TABLEREC_CUBLAS": "libcublas-none.so.13"}

@@ -130,16 +130,38 @@ def test_options_reach_the_settings(fake, folder):
         "gpu:0",
         "--layout",
         "table",
+        "--turn",
+        "270",
     )
-    assert fake.settings == Settings("rulings", folder, "none", "gpu:0", "table")
+    assert fake.settings == Settings("rulings", folder, "none", "gpu:0", "table", 270)
     run("a.png")
     assert fake.settings == Settings()
 
 
 def test_defaults_in_the_help_are_those_of_the_settings():
     text, settings = " ".join(run("--help").output.split()), Settings()
-    for default in (settings.detector, settings.reader, settings.device, settings.layout, "html, xlsx"):
+    for default in (settings.detector, settings.reader, settings.device, settings.layout, settings.turn, "html, xlsx"):
         assert f"[default: {default}]" in text
+
+
+def test_turned_pictures_are_named_with_the_way_back(fake):
+    touch("a.png", "b.pdf")
+    picture = PageImage("x", 1, np.full((30, 40, 3), 255, np.uint8))
+    fake.answers["a.png"] = [Page(picture, (TABLE,), turn=90)]
+    fake.answers["b.pdf"] = [Page(picture, (TABLE,)), Page(PageImage("x", 2, picture.image), turn=180)]
+    assert run("a.png", "b.pdf").stderr.splitlines() == [
+        "a.png: turned by 90 degrees clockwise to be read; --turn 0 leaves it as it lies",
+        "b.pdf: page 2 turned by 180 degrees clockwise to be read; --turn 0 leaves it as it lies",
+        "2 inputs, 2 tables",
+    ]
+    assert run("a.png", "--quiet").stderr == ""
+
+
+def test_turn_is_a_quarter(fake):
+    result = run("a.png", "--turn", "45")
+    assert result.exit_code == 2 and "270" in result.stderr and fake.read == []
+    run("a.png", "--turn", "auto")
+    assert fake.settings.turn == "auto"
 
 
 @pytest.mark.parametrize("format", ["html", "xlsx", "csv", "md", "json", "tex"])

@@ -20,6 +20,9 @@ def test_defaults_need_no_model_and_no_network() -> None:
     [
         ("layout", "document"),
         ("layout", ""),
+        ("turn", 45),
+        ("turn", "90"),
+        ("turn", "left"),
         ("min_reader_score", -0.1),
         ("min_reader_score", 1.1),
         ("min_reader_score", math.nan),
@@ -42,7 +45,13 @@ def test_value_out_of_range_is_refused_with_name_and_value(name: str, value: obj
 
 @pytest.mark.parametrize(
     ("name", "values"),
-    [("layout", ["page", "table"]), ("min_reader_score", [0, 1]), ("pdf_dpi", [36, 1200]), ("max_megapixels", [0.001])],
+    [
+        ("layout", ["page", "table"]),
+        ("turn", ["auto", 0, 90, 180, 270]),
+        ("min_reader_score", [0, 1]),
+        ("pdf_dpi", [36, 1200]),
+        ("max_megapixels", [0.001]),
+    ],
 )
 def test_the_ends_of_the_ranges_are_allowed(name: str, values: list[object]) -> None:
     assert [getattr(Settings(**{name: value}), name) for value in values] == values

@@ -138,6 +138,20 @@ def test_auto_keeps_the_rulings_of_a_frame_with_prose() -> None:
     assert (found.detector, len(found.quads)) == ("rulings", 1)
 
 
+def test_auto_keeps_drawn_columns_where_a_gap_between_second_numbers_explains_little_more() -> None:
+    layout = even_layout(plain_table(12, 14), 110, 24, 20, 20)
+    image = cv2.cvtColor(draw_layout(layout), cv2.COLOR_GRAY2BGR)
+    words = []
+    for (x0, y0, _, _), cell in zip(layout.boxes, layout.table.cells, strict=True):
+        # In most columns second numbers follow close behind first ones that begin anywhere, in one they stand apart.
+        start = 8 if cell.col == 13 else 8 + 7 * (cell.row * 5 % 7)
+        words.append(make_word(f"{10 + cell.row}.{cell.col % 10}", x0 + start, y0 + 7))
+        if cell.col > 5:
+            words.append(make_word(f"({cell.row % 10}.5)", x0 + (70 if cell.col == 13 else start + 29), y0 + 7))
+    [found] = detect("auto", draw_words(image, words), words)
+    assert (found.detector, shape_of(found)) == ("rulings", (12, 14))
+
+
 def test_ruled_and_lineless_table_on_one_page() -> None:
     image = blank(500, 500)
     part = even_layout(plain_table(4, 3), 100, 30, 40, 250)

@@ -14,7 +14,7 @@ import paddle
 from tablerec.models.cellnet import CellNet, CellNetWithDecoder
 from tablerec.models.folder import DESCRIPTION, INPUT, NAME, ONNX, OUTPUTS, STATIC, read_description, sha256
 from tablerec.models.onnx_graph import layer_to_onnx
-from tablerec.models.weights import arrays_to_network, load_arrays, load_notes
+from tablerec.models.weights import arrays_to_network, load_arrays, load_notes, mean_arrays
 
 _DESCRIPTION = {
     "Global": {"model_name": NAME},
@@ -25,11 +25,13 @@ _DESCRIPTION = {
 }
 
 
-def load_cellnet(weights: Path) -> CellNet:
+def load_cellnet(weights: Path, *others: Path) -> CellNet:
     """Make a network with its weights, in evaluation.
 
     Args:
         weights: A safetensors file of a training, or a folder of ``export_cellnet``.
+        *others: More of them, from trainings that began from the same weights: the network gets the mean of all.
+            It is mostly better than each (Wortsman et al., "Model soups", 2022).
 
     Raises:
         InputError: The weights are missing, broken, or of another network.
@@ -41,7 +43,10 @@ def load_cellnet(weights: Path) -> CellNet:
     else:
         arguments = json.loads(load_notes(weights).get("network", "{}"))
     net = CellNet(**arguments)
-    arrays_to_network(load_arrays(weights), net, str(weights))
+    arrays = load_arrays(weights)
+    for count, other in enumerate(others, start=2):
+        arrays = mean_arrays(arrays, load_arrays(other), 1 / count, str(other))
+    arrays_to_network(arrays, net, str(weights))
     net.eval()
     return net
 

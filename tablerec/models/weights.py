@@ -57,6 +57,26 @@ def arrays_to_network(arrays: Arrays, net: nn.Layer, source: str = "the weights"
         tensors[name].set_value(array.astype(np.float32))
 
 
+def mean_arrays(arrays: Arrays, others: Arrays, share: float, source: str) -> dict[str, NDArray[Any]]:
+    """Average two networks, weight by weight.
+
+    Args:
+        arrays: Of one network.
+        others: Of another one of the same kind.
+        share: Weight of the others, 0 to 1.
+        source: Where the others come from, for the message.
+
+    Raises:
+        InputError: Names or shapes differ.
+
+    >>> mean_arrays({"a": np.zeros(2)}, {"a": np.ones(2)}, 0.25, "b")
+    {'a': array([0.25, 0.25])}
+    """
+    if {name: array.shape for name, array in arrays.items()} != {name: array.shape for name, array in others.items()}:
+        raise InputError(f"{source} is of another network than the first: average trainings of one network")
+    return {name: (1 - share) * array + share * others[name] for name, array in arrays.items()}
+
+
 def save_arrays(path: Path, arrays: Arrays, notes: Mapping[str, str] | None = None) -> None:
     """Write arrays by name as a safetensors file, completely or not at all.
 

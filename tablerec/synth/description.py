@@ -281,15 +281,16 @@ class Page:
         blocks: What is on the page.
         margin: Space around all blocks, px.
         background: Of the page.
-        framing: What the picture shows: ``tight``, a table and a few pixels around it;
-            ``loose``, with its surroundings; ``page``, everything.
+        framing: What the picture shows: ``flush``, what is drawn of a table and nothing else;
+            ``tight``, a table and a few pixels around it; ``loose``, with its surroundings;
+            ``page``, everything.
         about: How the page was chosen, see ``Sample.about``.
     """
 
     blocks: tuple[Placed, ...]
     margin: float
     background: Color
-    framing: Literal["tight", "loose", "page"]
+    framing: Literal["flush", "tight", "loose", "page"]
     about: tuple[tuple[str, str], ...] = ()
 
     @property

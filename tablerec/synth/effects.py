@@ -37,9 +37,7 @@ def apply_effects(sample: Sample, recipe: Recipe, rng: np.random.Generator) -> S
     effect = pick(rng, recipe.effects)
     limit = float(rng.uniform(*recipe.max_side))
     sample = _fit(sample, limit, rng)
-    sample = {"clean": _clean, "soft": _soft, "low": _low, "scan": _scan, "fax": _fax, "photo": _photo}[effect](
-        sample, rng
-    )
+    sample = _EFFECTS[effect](sample, rng)
     sample = quarter_turn(sample, pick(rng, recipe.turns, int))
     long_side = max(sample.image.shape[:2])
     if long_side > limit:
@@ -101,6 +99,25 @@ def _low(sample: Sample, rng: np.random.Generator) -> Sample:
     return rescale(small, 1 / factor) if _chance(rng, 0.6) else small
 
 
+def _thumbnail(sample: Sample, rng: np.random.Generator) -> Sample:
+    """A small picture as journals show on the web, mostly enlarged again: so the network gets to see it."""
+    line = _line_height(sample)
+    factor = min(1.0, float(rng.uniform(5.5, 10)) / line) if line else 0.5
+    small = rescale(sample, factor)
+    image = small.image
+    if _chance(rng, 0.3):
+        image = blur(image, float(rng.uniform(0.2, 0.5)))
+    elif _chance(rng, 0.3):
+        image = sharpen(image, float(rng.uniform(0.3, 1)))
+    if _chance(rng, 0.6):
+        image = jpeg(image, int(rng.integers(55, 96)))
+    small = _with(small, image)
+    if _chance(rng, 0.25):
+        return small
+    larger = float(rng.uniform(10, 20)) / (factor * line) if line else 2.0
+    return rescale(small, max(1.0, larger))
+
+
 def _scan(sample: Sample, rng: np.random.Generator) -> Sample:
     image = sample.image
     if _chance(rng, 0.25):
@@ -151,6 +168,7 @@ _EFFECTS: dict[str, Callable[[Sample, np.random.Generator], Sample]] = {
     "clean": _clean,
     "soft": _soft,
     "low": _low,
+    "thumbnail": _thumbnail,
     "scan": _scan,
     "fax": _fax,
     "photo": _photo,

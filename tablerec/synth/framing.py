@@ -11,10 +11,12 @@ from tablerec.synth.sample import Cells, Quads, Sample, Tables, Words
 
 _KEPT = 0.5
 """Share of a row, column or word that must be in the picture for it to count."""
+_INK = 48
+"""Least difference to the ground, in levels of grey, of what a cropping program takes for ink."""
 
 
 def frame(sample: Sample, framing: str, rng: np.random.Generator) -> Sample:
-    """Crop a page to its tables, tightly or with surroundings; ``page`` keeps everything.
+    """Crop a page to its tables, flush, tightly or with surroundings; ``page`` keeps everything.
 
     Args:
         sample: Upright: all quads are boxes.
@@ -25,7 +27,12 @@ def frame(sample: Sample, framing: str, rng: np.random.Generator) -> Sample:
         return sample
     corners = sample.tables.quads.reshape(-1, 2)
     (x0, y0), (x1, y1) = corners.min(axis=0).tolist(), corners.max(axis=0).tolist()
-    if framing == "loose":
+    if framing == "flush":
+        x0, y0, x1, y1 = _ink_box(sample, (x0, y0, x1, y1))
+        # A program leaves as much on all sides, and cuts into the ink at times.
+        same = float(rng.uniform(0, 4))
+        left, top, right, bottom = np.where(rng.random(4) < 0.8, same, rng.uniform(-1.5, 4, 4))
+    elif framing == "loose":
         left, top, right, bottom = rng.uniform(15, 140, 4)
     else:
         left, top, right, bottom = np.minimum(rng.exponential(9, 4), 30)
@@ -72,6 +79,20 @@ def crop(sample: Sample, box: tuple[float, float, float, float]) -> Sample:
             np.array([shapes[index][1] for index in kept_tables], np.int32),
         ),
     )
+
+
+def _ink_box(sample: Sample, box: tuple[float, float, float, float]) -> tuple[float, float, float, float]:
+    """Return the part of a box in which there is anything but the ground; all of it where there is nothing."""
+    height, width = sample.image.shape[:2]
+    # Rules lie half outside.
+    x0, y0 = max(0, int(box[0]) - 2), max(0, int(box[1]) - 2)
+    x1, y1 = min(width, int(np.ceil(box[2])) + 2), min(height, int(np.ceil(box[3])) + 2)
+    part = sample.image[y0:y1, x0:x1].astype(np.int16)
+    ink = (np.abs(part - sample.image[0, 0]) > _INK).any(axis=2)
+    rows, columns = np.flatnonzero(ink.any(axis=1)), np.flatnonzero(ink.any(axis=0))
+    if not len(rows):
+        return box
+    return float(x0 + columns[0]), float(y0 + rows[0]), float(x0 + columns[-1] + 1), float(y0 + rows[-1] + 1)
 
 
 def _visible(quads: Quads, low: NDArray[np.float32], high: NDArray[np.float32]) -> NDArray[np.float32]:

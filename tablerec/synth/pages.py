@@ -82,11 +82,17 @@ def _other_rules(recipe: Recipe, writer: Writer, look: Look) -> Look:
     return replace(look, rules=writer.pick(recipe.rules), fill=writer.pick(recipe.fills))
 
 
+_MODERN = ("CMU Serif", "Latin Modern Roman", "LM Roman 10", "LMRoman10")
+"""Names of the fonts of LaTeX."""
+
+
 def _family(recipe: Recipe, writer: Writer, structure: str) -> Family:
     script = "traditional" if structure == "bilingual" else "chinese" if writer.is_chinese else "latin"
     families = families_for(script)  # type: ignore[arg-type]
     flavor = writer.pick(recipe.flavors)
-    fitting = [family for family in families if family.flavor == flavor] or list(families)
+    fitting = [family for family in families if flavor == "modern" and family.name in _MODERN]
+    flavor = "serif" if flavor == "modern" else flavor
+    fitting = fitting or [family for family in families if family.flavor == flavor] or list(families)
     # Families of one design in several variants, such as Noto Sans CJK, count once.
     designs = sorted({family.name.rsplit(" ", 1)[0] for family in fitting})
     design = writer.choose(designs)

@@ -29,6 +29,7 @@ STRUCTURES = (
     "census",  # boxed headers, groups of dense rows with dotted leaders
     "scientific",  # methods by data sets and metrics
     "journal",  # surveys, lists of studies, values with their share, panels
+    "experiment",  # groups of rows named once, blocks with headers of their own, parameters: papers set with LaTeX
     "records",  # a line for each thing, columns of one type each
     "form",  # labels and values
     "official",  # irregular merged cells, vertical labels: Chinese forms
@@ -43,14 +44,14 @@ STRUCTURES = (
 SCRIPTS = ("english", "latin", "chinese")
 RULES = (
     "grid", "framed", "horizontal", "three_line", "double_line", "columns", "header", "partial", "dashed", "sums",
-    "none",
+    "tabular", "none",
 )  # fmt: skip
 FILLS = ("none", "header", "dark_header", "bands", "columns", "stub", "totals", "current", "cells")
 THEMES = ("light", "tinted", "dark", "coloured")
-FLAVORS = ("serif", "sans", "mono")
+FLAVORS = ("serif", "sans", "mono", "modern")
 RENDERERS = ("fast", "browser")
-FRAMINGS = ("tight", "loose", "page")
-EFFECTS = ("clean", "soft", "low", "scan", "fax", "photo")
+FRAMINGS = ("flush", "tight", "loose", "page")
+EFFECTS = ("clean", "soft", "low", "thumbnail", "scan", "fax", "photo")
 
 _MAX_BYTES = 100_000
 _MAX_DEPTH = 4
@@ -70,7 +71,7 @@ class Recipe:
         cells: Bounds for rows times columns.
         header_levels: Levels of column headers, 0 to 3.
         font_size: px, before a picture is made smaller.
-        flavors: Kinds of fonts.
+        flavors: Kinds of fonts; ``modern`` is Computer Modern, as LaTeX sets it, or else any with serifs.
         line_height: Distance of lines inside a cell, in font sizes.
         padding_x: Free space left and right of text, in font sizes.
         padding_y: Free space above and below, in font sizes.
@@ -89,7 +90,8 @@ class Recipe:
         tables: Number of tables in the picture.
         touching: Chance that tables follow one another without a gap, 0 to 1.
         surroundings: Chance of text or figures around the table, 0 to 1.
-        framing: ``tight``, a few pixels around the table; ``loose``, with surroundings; ``page``.
+        framing: ``flush``, hardly a pixel around what is drawn; ``tight``, a few; ``loose``, with surroundings;
+            ``page``.
         effects: What happens to the picture.
         turns: Quarter turns counter-clockwise, in degrees: 0, 90, 180, 270.
         max_side: Longest side of a picture, px; larger ones are made smaller.

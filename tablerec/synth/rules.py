@@ -62,6 +62,8 @@ def draw_rules(draft: Draft, writer: Writer, style: str, width: float, color: Co
         outer = replace(thin, pattern="double") if style == "double_line" else thick
         edges.draw_across(0, 0, n_cols, outer)
         edges.draw_across(n_rows, 0, n_cols, outer)
+    elif style == "tabular":
+        _tabular(edges, draft, writer, thin)
     elif style == "columns":
         for col in range(1, n_cols):
             edges.draw_down(col, 0, n_rows, thin)
@@ -85,6 +87,8 @@ def draw_rules(draft: Draft, writer: Writer, style: str, width: float, color: Co
         _sums(edges, draft, writer, thin, size)
     if style == "three_line" and writer.chance(0.4):
         _totals(edges, draft, writer, thin)
+    if style in ("three_line", "header") and writer.chance(0.5):
+        _between_groups(edges, draft, thin)
     return edges
 
 
@@ -173,6 +177,50 @@ def _horizontal(edges: Edges, draft: Draft, writer: Writer, thin: Rule, thick: R
         edges.draw_across(head, 0, n_cols, thick)
     if writer.chance(0.3):
         edges.draw_across(n_rows, 0, n_cols, thick)
+
+
+def _tabular(edges: Edges, draft: Draft, writer: Writer, thin: Rule) -> None:
+    """Draw what LaTeX's tabular offers: lines of one width, single or double, below and beside any row or column."""
+    n_rows, n_cols, head = len(draft.rows), len(draft.columns), draft.n_header
+    double = replace(thin, pattern="double")
+    upright = writer.pick({"all": 4, "stub": 4, "groups": 2, "none": 2})
+    stub = next((col for col, kind in enumerate(draft.columns) if kind != "label"), 1) if upright != "none" else 0
+    starts = set(range(1, n_cols)) if upright == "all" else {stub} if 0 < stub < n_cols else set()
+    if upright == "groups":
+        starts |= {side for _, first, end in draft.groups for side in (first, end) if 0 < side < n_cols}
+    rare = double if writer.chance(0.12) else thin
+    for col in starts:
+        edges.draw_down(col, 0, n_rows, rare if upright != "all" or col == stub else thin)
+    if upright != "none" and writer.chance(0.45):
+        edges.draw_down(0, 0, n_rows, thin)
+        edges.draw_down(n_cols, 0, n_rows, thin)
+    across = writer.pick({"header": 5, "groups": 4, "all": 2, "none": 0.7})
+    if across == "all":
+        for row in range(head + 1, n_rows):
+            edges.draw_across(row, 0, n_cols, thin)
+    elif across == "groups":
+        _between_groups(edges, draft, thin)
+    if writer.chance(0.85):
+        outer = double if writer.chance(0.1) else thin
+        edges.draw_across(0, 0, n_cols, outer)
+        edges.draw_across(n_rows, 0, n_cols, outer)
+    if head and across != "none":
+        edges.draw_across(head, 0, n_cols, double if writer.chance(0.15) else thin)
+    if writer.chance(0.65):
+        short = replace(thin, inset=writer.choose_real(0, 0, 3))
+        for row, first, end in draft.groups:
+            edges.draw_across(row + 1, first, end, short)
+
+
+def _between_groups(edges: Edges, draft: Draft, thin: Rule) -> None:
+    """Draw a line above each row of the body that begins a group: whose first cell says something, if not all do."""
+    rows = range(draft.n_header, len(draft.rows))
+    named = {cell.row for cell in draft.cells if cell.col == 0 and cell.text}
+    if all(row in named for row in rows):
+        named = {row for row in rows if draft.rows[row] in ("section", "total")}
+    for row in named:
+        if row > draft.n_header:
+            edges.draw_across(row, 0, len(draft.columns), thin)
 
 
 def _header_groups(edges: Edges, draft: Draft, writer: Writer, thin: Rule, size: float, *, underline: bool) -> None:

@@ -128,7 +128,7 @@ def _habits(writer: Writer, look: Look) -> _Habits:
         bold_current=writer.chance(0.5),
         indent=look.style.size * writer.real((0.5, 1.6)),
         hanging=look.style.size * writer.real((0.4, 1.2)) if writer.chance(0.5 if closed else 0.7) else 0,
-        centres_groups=writer.chance(0.35),
+        centres_groups=writer.chance(0.7 if look.rules == "tabular" else 0.35),
         underlines_header=look.rules in ("none", "sums") and writer.chance(0.08),
         inks={writer.whole((0, 4)): (_LINK, writer.chance(0.6))} if writer.chance(0.04) else {},
     )
@@ -166,7 +166,8 @@ def _resolve_merged(draft: Draft, writer: Writer, look: Look, habits: _Habits) -
             continue
         valign = habits.header_valign if header else "middle" if cell.is_centred else habits.valign
         single_line = "\n" not in cell.text and len(cell.text) < 14
-        at_edge = hidden_rows and valign != "middle" and (single_line or not header)
+        fills_rows = cell.text.count("\n") + 1 >= cell.rowspan
+        at_edge = hidden_rows and valign != "middle" and (single_line or not (header or fills_rows))
         short_section = cell.kind == "section" and hidden_cols and cell.align != "center" and len(cell.text) < 40
         if ((hidden_rows or hidden_cols) and not cell.text) or (at_edge and cell.colspan == 1) or short_section:
             last = cell.row + cell.rowspan - 1

@@ -10,6 +10,7 @@ from tablerec.synth.recipe import STRUCTURES, Recipe
 from tablerec.synth.structures.accounts import bilingual, statement
 from tablerec.synth.structures.catalogues import catalogue
 from tablerec.synth.structures.census import census
+from tablerec.synth.structures.experiments import experiment
 from tablerec.synth.structures.forms import form, invoice, official
 from tablerec.synth.structures.journal import journal
 from tablerec.synth.structures.lists import pairs, paragraphs, records, schedule
@@ -26,6 +27,7 @@ BUILDERS: dict[str, Callable[[Writer, Recipe], Draft]] = {
     "census": census,
     "scientific": scientific,
     "journal": journal,
+    "experiment": experiment,
     "records": records,
     "form": form,
     "official": official,

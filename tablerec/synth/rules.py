@@ -88,7 +88,7 @@ def draw_rules(draft: Draft, writer: Writer, style: str, width: float, color: Co
     if style == "three_line" and writer.chance(0.4):
         _totals(edges, draft, writer, thin)
     if style in ("three_line", "header") and writer.chance(0.5):
-        _between_groups(edges, draft, thin)
+        between_groups(edges, draft, thin)
     return edges
 
 
@@ -199,7 +199,7 @@ def _tabular(edges: Edges, draft: Draft, writer: Writer, thin: Rule) -> None:
         for row in range(head + 1, n_rows):
             edges.draw_across(row, 0, n_cols, thin)
     elif across == "groups":
-        _between_groups(edges, draft, thin)
+        between_groups(edges, draft, thin)
     if writer.chance(0.85):
         outer = double if writer.chance(0.1) else thin
         edges.draw_across(0, 0, n_cols, outer)
@@ -212,7 +212,7 @@ def _tabular(edges: Edges, draft: Draft, writer: Writer, thin: Rule) -> None:
             edges.draw_across(row + 1, first, end, short)
 
 
-def _between_groups(edges: Edges, draft: Draft, thin: Rule) -> None:
+def between_groups(edges: Edges, draft: Draft, thin: Rule) -> None:
     """Draw a line above each row of the body that begins a group: whose first cell says something, if not all do."""
     rows = range(draft.n_header, len(draft.rows))
     named = {cell.row for cell in draft.cells if cell.col == 0 and cell.text}

@@ -258,11 +258,11 @@ def _notes(writer: Writer, recipe: Recipe) -> Draft:
     draft = Draft(["code" if writer.chance(0.6) else "label", *kinds, "long"])
     _header(writer, draft, recipe, 1, _leaf(writer, 0))
     form, code, stub_code = writer.number_format(), writer.code_format(), writer.code_format()
-    spaced = writer.chance(0.5)
     words = (3, writer.whole((4, 8)))
     while len(draft.rows) < max(n_rows, 3):
         height = writer.whole((1, 4))
-        first = draft.add_row("body", gap=spaced)
+        # Without free space between them, nobody could tell where one text ends.
+        first = draft.add_row("body", gap=True)
         rows = [first, *(draft.add_row("body") for _ in range(height - 1))]
         lines = height + (writer.whole((0, 2)) if writer.chance(0.3) else 0)
         text = "\n".join(writer.prose(words) if line == 0 else writer.prose(words).lower() for line in range(lines))
@@ -275,6 +275,8 @@ def _notes(writer: Writer, recipe: Recipe) -> Draft:
                     draft.put_value(row, col, writer.number(form))
                 else:
                     draft.put(DraftCell(row, col, writer.code(code) if kind == "code" else writer.label("groups")))
+    longest = max(len(line) for cell in draft.cells for line in cell.text.split("\n") if cell.col == n_cols - 1)
+    draft.widths[n_cols - 1] = max(6, 0.54 * longest)
     return draft
 
 
@@ -289,10 +291,10 @@ def _estimates(writer: Writer, recipe: Recipe) -> Draft:
         for col in range(1, n_cols):
             draft.put(DraftCell(row, col, f"({col})", kind="column"))
     digits, bracket = writer.whole((2, 4)), writer.choose(("()", "()", "[]"))
-    gap = writer.chance(0.3)
     labels = writer.labels("measures", n_rows)
     for number in range(max(1, (n_rows - len(draft.rows) - 2) // 2)):
-        rows = [draft.add_row("body", gap=gap and number > 0), draft.add_row("body")]
+        # Space between the pairs would make them look like rows with two lines.
+        rows = [draft.add_row("body"), draft.add_row("body")]
         draft.put(DraftCell(rows[0], 0, labels[number % len(labels)], kind="row"))
         for col in range(1, n_cols):
             if writer.chance(0.15):
@@ -303,7 +305,7 @@ def _estimates(writer: Writer, recipe: Recipe) -> Draft:
             error = f"{bracket[0]}{abs(value) * writer.real((0.1, 0.8)):.{digits}f}{bracket[1]}"
             draft.put_value(rows[1], col, Value(error))
     for number, label in enumerate(("Observations", "R²", "Fixed effects")[: writer.whole((0, 3))]):
-        row = draft.add_row("total" if number == 0 else "body", gap=gap and number == 0)
+        row = draft.add_row("total" if number == 0 else "body")
         draft.put(DraftCell(row, 0, label, kind="row"))
         for col in range(1, n_cols):
             values = (f"{writer.whole((90, 9000)):,}", f"{writer.real((0, 1)):.2f}", writer.choose(("Yes", "No")))

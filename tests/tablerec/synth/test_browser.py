@@ -33,6 +33,7 @@ PAGES = [
     ("financial", 9), ("financial", 10), ("form", 5), ("form", 10), ("page", 0), ("dashed", 3), ("lineless", 1),
     ("dense", 8), ("coloured", 7), ("register", 0), ("register", 4), ("register", 6), ("webpage", 1), ("textbook", 2),
     ("prospectus", 7), ("census", 4), ("textual", 1),
+    ("journal", 3), ("thumbnail", 2), ("typeset", 0), ("typeset", 5),
 ]  # fmt: skip
 SEED = 31
 

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from tablerec.synth import Sample, describe, draw, fonts, load_recipe, recipe_names
-from tablerec.synth.framing import crop
+from tablerec.synth.framing import _ink_box, crop, frame
 from tablerec.synth.render import render
 from tablerec.synth.warp import curl, perspective, quarter_turn, rescale, rotate
 
@@ -118,6 +118,30 @@ def test_a_sample_is_the_same_in_another_process(repository: Path) -> None:
 
 def test_dense_tables_are_dense() -> None:
     assert all(len(sample.cells) >= 250 for sample in samples("dense"))
+
+
+def test_a_flush_crop_ends_at_the_ink() -> None:
+    for index in range(12):
+        page = describe(load_recipe("ruled"), 5, index)
+        sample = frame(render(page), "flush", np.random.default_rng(index))
+        other = np.abs(sample.image.astype(int) - np.array(page.background)).max(axis=2) > 48
+        rows, columns = np.flatnonzero(other.any(axis=1)), np.flatnonzero(other.any(axis=0))
+        height, width = other.shape
+        margins = (columns[0], rows[0], width - 1 - columns[-1], height - 1 - rows[-1])
+        assert max(margins) <= 5
+        assert (sample.tables.n_rows == [len(table.rows) for table in page.tables]).all()
+    empty = np.full((9, 9, 3), 255, np.uint8)
+    assert _ink_box(sample.mapped(empty, lambda points: points), (1, 2, 7, 8)) == (1, 2, 7, 8)
+
+
+def test_thumbnails_are_small_or_have_become_soft(tmp_path: Path) -> None:
+    path = tmp_path / "small.yaml"
+    path.write_text("extends: thumbnail\neffects: thumbnail\nscripts: english\n", encoding="utf-8")
+    heights = []
+    for index in range(16):
+        quads = draw(load_recipe(path), 3, index).words.quads
+        heights.append(float(np.median(quads[:, 3, 1] - quads[:, 0, 1])))
+    assert 3 < min(heights) < 10 < max(heights) < 22
 
 
 def test_tight_crops_are_the_most_frequent_framing() -> None:

@@ -9,11 +9,14 @@ import pytest
 
 from tablerec.synth import describe, load_recipe
 from tablerec.synth.content import Language, Writer
-from tablerec.synth.description import CellSpec, ColumnSpec, RowSpec, TableSpec, TextStyle
+from tablerec.synth.description import CellSpec, ColumnSpec, RowSpec, Rule, TableSpec, TextStyle
 from tablerec.synth.draft import Draft, DraftCell
 from tablerec.synth.layout import lay_out_table
 from tablerec.synth.recipe import STRUCTURES
+from tablerec.synth.rules import Edges, between_groups
 from tablerec.synth.structures import BUILDERS
+from tablerec.synth.styles import Look, dress
+from tablerec.synth.themes import make_theme
 
 LANGUAGES: tuple[Language, ...] = ("english", "latin", "chinese")
 
@@ -41,6 +44,46 @@ def test_each_row_ends_somewhere(structure: str, recipe: str) -> None:
     for draft in drafts(structure, recipe):
         ends = {cell.row + cell.rowspan for cell in draft.cells}
         assert ends == set(range(1, len(draft.rows) + 1))
+
+
+def test_groups_of_studies_are_merged() -> None:
+    """Cells were placed before their rows were there, and so never reached beyond one."""
+    merged = [cell for draft in drafts("journal", "journal") for cell in draft.cells if cell.kind == "row"]
+    assert max(cell.rowspan for cell in merged) > 1
+
+
+@pytest.mark.parametrize(
+    ("text", "rowspan"), [("one\ntwo\nthree", 3), ("one\ntwo", 1), ("a text that is wrapped", 1), ("", 1)]
+)
+def test_only_text_that_fills_its_rows_shows_that_they_are_merged(text: str, rowspan: int) -> None:
+    """Without lines, and at the first or last of its rows, shorter text would stand beside one row alone."""
+    recipe = load_recipe("typeset")
+    for seed in range(12):
+        writer = Writer(np.random.default_rng(seed), "english")
+        look = Look(TextStyle("Sans", 10), make_theme(writer, "light"), "none", "none", 1)
+        draft = Draft(["label", "text"])
+        for row in range(5):
+            draft.add_row("header" if row == 0 else "body")
+            draft.put(DraftCell(row, 0, f"row {row}"))
+        draft.put(DraftCell(1, 1, text, rowspan=3))
+        table = dress(draft.finish(), writer, recipe, look)
+        if {cell.valign for cell in table.cells if cell.kind == "body"} != {"middle"}:
+            assert max(cell.rowspan for cell in table.cells) == rowspan
+
+
+def test_lines_stand_between_groups() -> None:
+    draft = Draft(["label", "number"])
+    for row, name in enumerate(("Head", "one", "", "two", "")):
+        draft.add_row("header" if row == 0 else "body")
+        draft.put(DraftCell(row, 0, name))
+    edges = Edges()
+    between_groups(edges, draft.finish(), Rule())
+    assert {row for row, _ in edges.across} == {3}
+    for row in (2, 4):
+        draft.cells[2 * row].text = "named as well"
+    edges = Edges()
+    between_groups(edges, draft, Rule())
+    assert not edges.across
 
 
 def test_registers_hold_headers_of_many_lines() -> None:

@@ -31,7 +31,7 @@ POSTPROCESS_BY_FILE = {"rulings.py": {"cv2"}, "lattice.py": {"cv2"}, "export/exc
 # Typing only: pandas is named in signatures.
 POSTPROCESS_TYPING = {"pandas"}
 HEAVY = {"cv2", "onnxruntime", "openpyxl", "paddle", "paddlex", "pandas", "PIL", "pypdfium2", "rapidocr"}
-LARGE_FILES: set[str] = set()
+LARGE_FILES = {"tablerec/models/weights/inference.onnx", "tablerec/models/weights/inference.pdiparams"}
 
 
 def python_files(package: str) -> list[Path]:

@@ -22,11 +22,6 @@ from tablerec.models.folder import DESCRIPTION, ONNX, STATIC, check_files, read_
 from tablerec.synth import draw, fonts, glyphs, load_recipe
 from tablerec.synth.sample import Sample
 
-pytestmark = pytest.mark.skipif(
-    not (WEIGHTS / ONNX).exists(),
-    reason="this checkout holds no weights: tablerec export FILE -o tablerec/models/weights",
-)
-
 FILES = (DESCRIPTION, ONNX, *STATIC)
 RECIPES = ("coloured", "dark", "dense", "financial", "form", "horizontal",
            "lineless", "page", "partial", "ruled", "scan", "wide")  # fmt: skip
@@ -63,6 +58,10 @@ def test_files_are_whole_and_small() -> None:
     check_files(WEIGHTS, *FILES)
     assert set(read_description(WEIGHTS)["sha256"]) == {ONNX, *STATIC}
     assert all((WEIGHTS / name).stat().st_size < 8_000_000 for name in FILES)
+
+
+def test_the_model_card_has_its_figures() -> None:
+    assert "OPEN" not in (WEIGHTS / "README.md").read_text(encoding="utf-8")
 
 
 def test_it_is_the_default() -> None:

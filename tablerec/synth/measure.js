@@ -11,14 +11,22 @@
     const style = getComputedStyle(element);
     const name = `${style.fontStyle} ${style.fontWeight} ${style.fontSize} ${style.fontFamily}`;
     if (!fonts.has(name)) {
-      brush.font = name;
-      const metrics = brush.measureText("x");
-      fonts.set(name, {
-        name, size: parseFloat(style.fontSize), ascent: metrics.fontBoundingBoxAscent,
-        descent: metrics.fontBoundingBoxDescent, inks: new Map(),
-      });
+      fonts.set(name, { name, size: parseFloat(style.fontSize), ascent: ascentOf(name), inks: new Map() });
     }
     return fonts.get(name);
+  }
+
+  // From the top of a text's box down to its base line, on which an empty box stands. Metrics of the font do not say
+  // it: the browser rounds them, and some fonts have several.
+  function ascentOf(name) {
+    const probe = document.createElement("div");
+    probe.style.cssText = "position:absolute;left:0;top:0;white-space:nowrap;visibility:hidden";
+    probe.style.font = name;
+    probe.innerHTML = '<span>x</span><i style="display:inline-block;width:0;height:0"></i>';
+    document.body.append(probe);
+    const [text, foot] = [...probe.children].map((child) => child.getBoundingClientRect());
+    probe.remove();
+    return foot.bottom - text.top;
   }
 
   // Left and right of the pen's way, above and below the base line.
@@ -72,16 +80,16 @@
   function boxOf(text, rect, font, way) {
     const [before, behind, above, below] = inkOf(text, font);
     if (way === "up") {
-      const base = rect.left + (rect.width * font.ascent) / (font.ascent + font.descent);
+      const base = rect.left + font.ascent;
       return [base - above, rect.top - behind, base + below, rect.bottom - before];
     }
-    const base = rect.top + (rect.height * font.ascent) / (font.ascent + font.descent);
+    const base = rect.top + font.ascent;
     return [rect.left + before, base - above, rect.right + behind, base + below];
   }
 
   function typeOf(rect, font, way) {
     if (way === "up") return [rect.top, rect.bottom];
-    const base = rect.top + (rect.height * font.ascent) / (font.ascent + font.descent);
+    const base = rect.top + font.ascent;
     return [base - 0.75 * font.size, base + 0.2 * font.size];
   }
 

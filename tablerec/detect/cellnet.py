@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -41,6 +42,8 @@ OTHER_SCALE = 1.5
 """How much larger or smaller a picture is the second time."""
 ROW_HEIGHT = 12.0
 """Rows lower than this, in pixels of the network's input, are looked at again, enlarged."""
+LEAST_TILT = 1.0
+"""Degrees from which a picture is turned level before it is looked at; most training pictures keep within."""
 SIDE = 960
 """The picture's longer side, where nothing is known about its text: the canvas of the training."""
 
@@ -80,7 +83,7 @@ class CellNetDetector:
         """See ``CellDetector``."""
         if image.size == 0:
             return []
-        return self._detect(image, choose_scale(image.shape[:2], _text_height(words)))
+        return self._detect(image, choose_scale(image.shape[:2], _text_height(words)), text_tilt(words))
 
     def detect_twice(self, image: Image, words: Sequence[Word]) -> list[list[Detection]]:
         """Find tables at two scales, for a caller who can tell which is right: no scale is best for every table.
@@ -96,9 +99,14 @@ class CellNetDetector:
             return [[], []]
         text_height = _text_height(words)
         scale = choose_scale(image.shape[:2], text_height)
-        return [self._detect(image, scale), self._detect(image, other_scale(scale, text_height))]
+        return [self._detect(image, each, text_tilt(words)) for each in (scale, other_scale(scale, text_height))]
 
-    def _detect(self, image: Image, scale: float) -> list[Detection]:
+    def _detect(self, image: Image, scale: float, tilt: float = 0.0) -> list[Detection]:
+        if abs(tilt) >= LEAST_TILT:
+            level, to_level = level_image(image, tilt)
+            back = np.linalg.inv(np.vstack([to_level, [0, 0, 1]]))[:2]
+            found = self._detect(level, scale)
+            return [replace(each, quads=each.quads @ back[:, :2].T + back[:, 2]) for each in found]
         with self._lock:
             if self._network is None:
                 self._network = self._open()
@@ -183,6 +191,46 @@ def other_scale(scale: float, text_height: float | None) -> float:
     """
     larger = text_height is None or text_height * scale < USUAL_TEXT
     return float(np.clip(scale * OTHER_SCALE if larger else scale / OTHER_SCALE, 0.1, 4.0))
+
+
+def text_tilt(words: Sequence[Word]) -> float:
+    """How far the lines of text are turned clockwise, in degrees; 0 where words do not agree or none is long.
+
+    >>> slanted = [Word("long word", np.array([[0, 0], [80, 8], [79, 18], [-1, 10]]) + (0, 30 * k)) for k in range(5)]
+    >>> round(text_tilt(slanted), 1), text_tilt([])
+    (5.7, 0.0)
+    """
+    quads = np.array([word.quad for word in words], np.float64).reshape(-1, 4, 2)
+    along, down = quads[:, 1] - quads[:, 0], quads[:, 3] - quads[:, 0]
+    long = np.linalg.norm(along, axis=1) > 2 * np.linalg.norm(down, axis=1)
+    angles = np.degrees(np.arctan2(along[long, 1], along[long, 0]))
+    if len(angles) < 5:
+        return 0.0
+    middle = float(np.median(angles))
+    agree = np.abs(angles - middle) < 5
+    return middle if abs(middle) < 45 and agree.mean() > 0.7 else 0.0
+
+
+def level_image(image: Image, tilt: float) -> tuple[Image, Floats]:
+    """Turn a picture back so that its text is level; nothing is cut off.
+
+    Args:
+        image: ``(H, W, 3)`` uint8.
+        tilt: As of ``text_tilt``, degrees.
+
+    Returns:
+        The larger picture, and ``(2, 3)`` from points of the first to points of the second.
+    """
+    import cv2
+
+    height, width = image.shape[:2]
+    matrix = cv2.getRotationMatrix2D((width / 2, height / 2), tilt, 1.0)
+    size = np.ceil(np.abs(matrix[:, :2]) @ (width, height)).astype(int)
+    matrix[:, 2] += size / 2 - (width / 2, height / 2)
+    level = cv2.warpAffine(
+        image, matrix, size.tolist(), flags=cv2.INTER_CUBIC, borderMode=cv2.BORDER_CONSTANT, borderValue=(PAPER,) * 3
+    )
+    return np.asarray(level, np.uint8), np.asarray(matrix, np.float64)
 
 
 def closer_scale(quads: Floats, scale: float) -> float:

@@ -8,12 +8,21 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from postprocess.boxes import array_to_quad, boxes_to_quads
+from postprocess.boxes import array_to_quad, boxes_to_quads, rotate_points
 from postprocess.words import Word
 from tablerec import detect
 from tablerec.config import Settings
 from tablerec.detect import make_detector
-from tablerec.detect.cellnet import CellNetDetector, cells_to_tables, choose_scale, closer_scale, to_input
+from tablerec.detect.cellnet import (
+    CellNetDetector,
+    Network,
+    cells_to_tables,
+    choose_scale,
+    closer_scale,
+    level_image,
+    text_tilt,
+    to_input,
+)
 from tablerec.errors import ModelNotFoundError, SettingsError
 
 
@@ -38,7 +47,7 @@ class FakeNetwork:
         return quads, self.scores, np.zeros(len(quads), np.int64), table
 
 
-def detector(network: FakeNetwork, folder: Path, **options: object) -> CellNetDetector:
+def detector(network: Network, folder: Path, **options: object) -> CellNetDetector:
     (folder / "inference.onnx").touch()
     made = CellNetDetector(folder, **options)
     made._network = network
@@ -175,3 +184,48 @@ def test_a_model_of_something_else_is_refused(tmp_path: Path) -> None:
     shutil.copy(next(Path(rapidocr).parent.rglob("*.onnx")), tmp_path / "inference.onnx")
     with pytest.raises(ModelNotFoundError, match=r"inference\.onnx .* no CellNet"):
         CellNetDetector(tmp_path).detect(np.zeros((40, 40, 3), np.uint8), [])
+
+
+def lines_of_text(degrees: float, count: int = 6) -> list[Word]:
+    boxes = boxes_to_quads([[40, 30 + 25 * k, 160, 42 + 25 * k] for k in range(count)])
+    return [Word("some words", array_to_quad(quad), 0.9) for quad in rotate_points(boxes, degrees, (150, 100))]
+
+
+@pytest.mark.parametrize("degrees", [-30.0, -4.0, 0.0, 1.5, 12.0])
+def test_tilt_is_that_of_the_text(degrees: float) -> None:
+    found = text_tilt(lines_of_text(degrees))
+    assert abs(found) == pytest.approx(abs(degrees), abs=1e-3)
+    # Turned back by what was found, the text is level, and no corner of the picture is lost.
+    _, to_level = level_image(np.zeros((200, 300, 3), np.uint8), found)
+    quads = np.array([word.quad for word in lines_of_text(degrees)]) @ to_level[:, :2].T + to_level[:, 2]
+    np.testing.assert_allclose(quads[:, 0, 1], quads[:, 1, 1], atol=1e-6)
+    level, _ = level_image(np.zeros((200, 300, 3), np.uint8), found)
+    corners = np.array([[0, 0], [300, 0], [300, 200], [0, 200]]) @ to_level[:, :2].T + to_level[:, 2]
+    assert (corners >= -1).all() and (corners <= np.array(level.shape[1::-1]) + 1).all()
+
+
+def test_no_tilt_without_agreement() -> None:
+    assert text_tilt([]) == 0.0
+    assert text_tilt(lines_of_text(8, count=3)) == 0.0  # too few
+    assert text_tilt(lines_of_text(8) + lines_of_text(-8) + lines_of_text(30)) == 0.0
+    assert text_tilt(lines_of_text(90)) == 0.0  # on its side: not this detector's matter
+
+
+def test_a_tilted_picture_is_looked_at_level(tmp_path: Path) -> None:
+    words = lines_of_text(10.0)
+    tilt = text_tilt(words)
+    found = detector(_find_one_in_the_middle, tmp_path, layout="table").detect(np.zeros((200, 300, 3), np.uint8), words)
+    (quad,) = found[0].quads
+    # The cell comes back at the middle of the picture as given, as tilted as its text.
+    np.testing.assert_allclose(quad.mean(axis=0), [150, 100], atol=1.5)
+    along = quad[1] - quad[0]
+    assert np.degrees(np.arctan2(along[1], along[0])) == pytest.approx(tilt, abs=0.5)
+
+
+def _find_one_in_the_middle(images: np.ndarray):
+    """Find one cell in the middle of what is no paper: a network in place of the trained one."""
+    _, _, height, width = images.shape
+    ys, xs = np.nonzero(images[0, 0] != 127)
+    x, y = (xs.min() + xs.max() + 1) / 2, (ys.min() + ys.max() + 1) / 2
+    quads = boxes_to_quads([[x - 40, y - 20, x + 40, y + 20]]).astype(np.float32)
+    return quads, np.array([0.9], np.float32), np.zeros(1, np.int64), np.ones((1, height // 4, width // 4), np.float32)

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from postprocess.boxes import word_height
 from postprocess.words import Word
 from tablerec.detect import Detection
+from tablerec.detect.margins import held_cells
 from tablerec.detect.tiles import Tile, find_in_tiles, inner_cells, plan_tiles
 from tablerec.devices import parse_device
 from tablerec.errors import MissingDependencyError, ModelNotFoundError, SettingsError
@@ -83,7 +84,7 @@ class CellNetDetector:
         """See ``CellDetector``."""
         if image.size == 0:
             return []
-        return self._detect(image, choose_scale(image.shape[:2], _text_height(words)), text_tilt(words))
+        return self._detect(image, choose_scale(image.shape[:2], _text_height(words)), words)
 
     def detect_twice(self, image: Image, words: Sequence[Word]) -> list[list[Detection]]:
         """Find tables at two scales, for a caller who can tell which is right: no scale is best for every table.
@@ -99,13 +100,21 @@ class CellNetDetector:
             return [[], []]
         text_height = _text_height(words)
         scale = choose_scale(image.shape[:2], text_height)
-        return [self._detect(image, each, text_tilt(words)) for each in (scale, other_scale(scale, text_height))]
+        return [self._detect(image, each, words) for each in (scale, other_scale(scale, text_height))]
 
-    def _detect(self, image: Image, scale: float, tilt: float = 0.0) -> list[Detection]:
+    def _detect(self, image: Image, scale: float, words: Sequence[Word]) -> list[Detection]:
+        found = self._detect_level(image, scale, text_tilt(words))
+        held = [held_cells(each.quads, words, image) for each in found]
+        return [
+            replace(each, quads=each.quads[mine], scores=each.scores[mine])
+            for each, mine in zip(found, held, strict=True)
+        ]
+
+    def _detect_level(self, image: Image, scale: float, tilt: float = 0.0) -> list[Detection]:
         if abs(tilt) >= LEAST_TILT:
             level, to_level = level_image(image, tilt)
             back = np.linalg.inv(np.vstack([to_level, [0, 0, 1]]))[:2]
-            found = self._detect(level, scale)
+            found = self._detect_level(level, scale)
             return [replace(each, quads=each.quads @ back[:, :2].T + back[:, 2]) for each in found]
         with self._lock:
             if self._network is None:

@@ -108,6 +108,7 @@ class CellNetDetector:
         return [
             replace(each, quads=each.quads[mine], scores=each.scores[mine])
             for each, mine in zip(found, held, strict=True)
+            if mine.any()
         ]
 
     def _detect_level(self, image: Image, scale: float, tilt: float = 0.0) -> list[Detection]:

@@ -229,3 +229,13 @@ def _find_one_in_the_middle(images: np.ndarray):
     x, y = (xs.min() + xs.max() + 1) / 2, (ys.min() + ys.max() + 1) / 2
     quads = boxes_to_quads([[x - 40, y - 20, x + 40, y + 20]]).astype(np.float32)
     return quads, np.array([0.9], np.float32), np.zeros(1, np.int64), np.ones((1, height // 4, width // 4), np.float32)
+
+
+def test_a_table_whose_cells_are_all_blank_and_beside_the_text_is_none(tmp_path: Path) -> None:
+    # Two blank cells, and between them the only word.
+    network = FakeNetwork([[10, 10, 50, 30], [10, 60, 50, 80]], (100, 100))
+    text = [Word("x", array_to_quad(boxes_to_quads([[20, 36, 40, 54]])[0]))]
+    paper = np.full((100, 100, 3), 255, np.uint8)
+    made = detector(network, tmp_path, layout="table")
+    assert len(made.detect(paper, [])) == 1
+    assert made._detect(paper, 1.0, text) == []

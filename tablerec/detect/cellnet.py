@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from postprocess.boxes import word_height
+from postprocess.boxes import quads_to_array, word_height
 from postprocess.words import Word
 from tablerec.detect import Detection
 from tablerec.detect.margins import held_cells
@@ -84,7 +84,7 @@ class CellNetDetector:
         """See ``CellDetector``."""
         if image.size == 0:
             return []
-        return self._detect(image, choose_scale(image.shape[:2], _text_height(words)), words)
+        return self._detect(image, [choose_scale(image.shape[:2], _text_height(words))], words)[0]
 
     def detect_twice(self, image: Image, words: Sequence[Word]) -> list[list[Detection]]:
         """Find tables at two scales, for a caller who can tell which is right: no scale is best for every table.
@@ -100,23 +100,23 @@ class CellNetDetector:
             return [[], []]
         text_height = _text_height(words)
         scale = choose_scale(image.shape[:2], text_height)
-        return [self._detect(image, each, words) for each in (scale, other_scale(scale, text_height))]
+        return self._detect(image, [scale, other_scale(scale, text_height)], words)
 
-    def _detect(self, image: Image, scale: float, words: Sequence[Word]) -> list[Detection]:
-        found = self._detect_level(image, scale, text_tilt(words))
-        held = [held_cells(each.quads, words, image) for each in found]
-        return [
-            replace(each, quads=each.quads[mine], scores=each.scores[mine])
-            for each, mine in zip(found, held, strict=True)
-            if mine.any()
-        ]
-
-    def _detect_level(self, image: Image, scale: float, tilt: float = 0.0) -> list[Detection]:
-        if abs(tilt) >= LEAST_TILT:
+    def _detect(self, image: Image, scales: Sequence[float], words: Sequence[Word]) -> list[list[Detection]]:
+        """What is found at each scale; a picture whose text is tilted is looked at level."""
+        tilt = text_tilt(words)
+        if abs(tilt) < LEAST_TILT:
+            found = [self._detect_level(image, scale) for scale in scales]
+        else:
             level, to_level = level_image(image, tilt)
             back = np.linalg.inv(np.vstack([to_level, [0, 0, 1]]))[:2]
-            found = self._detect_level(level, scale)
-            return [replace(each, quads=each.quads @ back[:, :2].T + back[:, 2]) for each in found]
+            found = [
+                [replace(each, quads=each.quads @ back[:, :2].T + back[:, 2]) for each in at_scale]
+                for at_scale in (self._detect_level(level, scale) for scale in scales)
+            ]
+        return [_drop_blank_margins(at_scale, words, image) for at_scale in found]
+
+    def _detect_level(self, image: Image, scale: float) -> list[Detection]:
         with self._lock:
             if self._network is None:
                 self._network = self._open()
@@ -210,7 +210,7 @@ def text_tilt(words: Sequence[Word]) -> float:
     >>> round(text_tilt(slanted), 1), text_tilt([])
     (5.7, 0.0)
     """
-    quads = np.array([word.quad for word in words], np.float64).reshape(-1, 4, 2)
+    quads = quads_to_array([word.quad for word in words])
     along, down = quads[:, 1] - quads[:, 0], quads[:, 3] - quads[:, 0]
     long = np.linalg.norm(along, axis=1) > 2 * np.linalg.norm(down, axis=1)
     angles = np.degrees(np.arctan2(along[long, 1], along[long, 0]))
@@ -289,6 +289,15 @@ def cells_to_tables(quads: Floats, tables: NDArray[np.float32], size_hw: tuple[i
     _, labels = cv2.connectedComponents(mask, connectivity=4)
     x, y = np.rint(at.mean(axis=1)).astype(int).T
     return np.asarray(labels[y.clip(0, mask.shape[0] - 1), x.clip(0, mask.shape[1] - 1)], np.int64)
+
+
+def _drop_blank_margins(found: Sequence[Detection], words: Sequence[Word], image: Image) -> list[Detection]:
+    held = [held_cells(each.quads, words, image) for each in found]
+    return [
+        replace(each, quads=each.quads[mine], scores=each.scores[mine])
+        for each, mine in zip(found, held, strict=True)
+        if mine.any()
+    ]
 
 
 def _text_height(words: Sequence[Word]) -> float | None:

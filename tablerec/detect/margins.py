@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from postprocess.boxes import quads_to_boxes
+from postprocess.boxes import quads_to_array, quads_to_boxes
 from postprocess.words import Word
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ def held_cells(quads: Floats, words: Sequence[Word], image: Image) -> NDArray[np
     """
     held = np.ones(len(quads), bool)
     boxes = quads_to_boxes(quads)
-    texts = quads_to_boxes(np.array([word.quad for word in words], np.float64).reshape(-1, 4, 2))
+    texts = quads_to_boxes(quads_to_array([word.quad for word in words]))
     middles = (texts[:, :2] + texts[:, 2:]) / 2
     outline = np.array([*boxes[:, :2].min(axis=0), *boxes[:, 2:].max(axis=0)]) if len(boxes) else np.zeros(4)
     texts = texts[((middles > outline[:2]) & (middles < outline[2:])).all(axis=1)]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import chain
 from typing import TYPE_CHECKING
 
@@ -51,21 +52,17 @@ class CombinedDetector:
         if self.geometric.layout == "table" and drawn and all(map(_is_closed, drawn)):
             return drawn
         finds = [drawn, *self.network.detect_twice(image, words)]
-        chosen = chain.from_iterable(_best(place, words, rulings) for place in _places(finds))
+        chosen = chain.from_iterable(_with_rivals(_best(place, words, rulings), place) for place in _places(finds))
         return sorted(chosen, key=lambda detection: float(detection.quads[..., 1].min()))
 
 
 def _places(finds: Sequence[Sequence[Detection]]) -> list[list[list[Detection]]]:
     """Group what lies on the same place: for each place the finds of each detector that has some there."""
-    import shapely
-
     flat = [(who, detection) for who, found in enumerate(finds) for detection in found]
-    hulls = [shapely.convex_hull(shapely.multipoints(each.quads.reshape(-1, 2))) for _, each in flat]
     place = list(range(len(flat)))
     for b in range(len(flat)):
         for a in range(b):
-            shared = shapely.area(shapely.intersection(hulls[a], hulls[b]))
-            if place[a] != place[b] and shared > _SAME * min(shapely.area(hulls[a]), shapely.area(hulls[b])):
+            if place[a] != place[b] and _is_same_place(flat[a][1], flat[b][1]):
                 old, new = place[b], place[a]
                 place = [new if each == old else each for each in place]
     groups: dict[int, dict[int, list[Detection]]] = {}
@@ -85,6 +82,20 @@ def _best(candidates: list[list[Detection]], words: Sequence[Word], rulings: Rul
     everything = np.concatenate([detection.quads for found in candidates for detection in found])
     inside = words_inside(words, everything)
     return max(candidates, key=lambda found: _score(found, inside, rulings))
+
+
+def _with_rivals(chosen: list[Detection], candidates: list[list[Detection]]) -> list[Detection]:
+    """The chosen tables, each with those of the other candidates that lie on it."""
+    others = [each for found in candidates if found is not chosen for each in found]
+    return [replace(mine, rivals=tuple(each for each in others if _is_same_place(mine, each))) for mine in chosen]
+
+
+def _is_same_place(a: Detection, b: Detection) -> bool:
+    import shapely
+
+    hulls = [shapely.convex_hull(shapely.multipoints(each.quads.reshape(-1, 2))) for each in (a, b)]
+    shared = shapely.area(shapely.intersection(*hulls))
+    return bool(shared > _SAME * min(shapely.area(hulls)))
 
 
 def _is_closed(detection: Detection) -> bool:

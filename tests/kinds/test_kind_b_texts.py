@@ -64,7 +64,7 @@ def test_kind_b_words_that_straddle_a_border_stay_whole(share: float, direction:
 
 @pytest.mark.parametrize("n_cells", [2, 3, 4])
 def test_kind_b_one_line_over_several_cells_is_split_at_the_rules(read: Read, n_cells: int) -> None:
-    rows = [["Alpha", "Beta", "Gamma", "Delta"], ["11", "22", "33", "44"]]
+    rows = [["North", "South", "East", "West"], ["11", "22", "33", "44"]]
     drawing = draw_table(rows, Look(widths=[56] * 4, aligns="mmmm"))
     head, rest = drawing.words[:n_cells], drawing.words[n_cells:]
     left, right = head[0].quad[0][0], head[-1].quad[1][0]

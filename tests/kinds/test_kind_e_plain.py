@@ -76,3 +76,10 @@ def test_kind_e_every_table_of_a_page(read: Read, gap: int) -> None:
     first, second = draw_table(ROWS), draw_table([["a", "b"], ["1", "2"], ["3", "4"]])
     image, words = stack([first, second], gap)
     assert [table_to_spans(table) for table in read(image, words).tables] == [first.spans, second.spans]
+
+
+@pytest.mark.parametrize("text", ["Gamma", "mmmmm", "EEEEE", "=====", "-----", "_____"])
+def test_kind_e_letters_in_a_row_are_no_rule(read: Read, text: str) -> None:
+    drawing = draw_table([["North", "South", text], ["11", "22", "33"]], Look(widths=[80] * 3, aligns="mmm"))
+    [table] = read(drawing.image, drawing.words, "table").tables
+    assert table_to_spans(table) == drawing.spans

@@ -58,17 +58,24 @@ def test_kind_g_narrow_last_column_of_several_lines(read: Read, rules: str) -> N
 
 
 def test_kind_g_line_breaks_reach_every_export(read: Read) -> None:
-    drawing = draw_table([["Title\nand its content", "1"], ["12\n34\n56", "2"]])
+    drawing = draw_table([["Title\nand its content", "1"], ["one\ntwo\nmore", "2"]])
     [table] = read(drawing.image, drawing.words, "table").tables
-    assert table.to_grid() == [["Title\nand its content", "1"], ["12\n34\n56", "2"]]
+    assert table.to_grid() == [["Title\nand its content", "1"], ["one\ntwo\nmore", "2"]]
     assert "Title<br>and its content" in table_to_html(table)
     assert html_to_table(table_to_html(table)).to_grid() == table.to_grid()
-    assert "12<br>34<br>56" in table_to_markdown(table)
+    assert "one<br>two<br>more" in table_to_markdown(table)
 
 
 @pytest.mark.parametrize("n_lines", [1, 2, 3])
 def test_kind_g_last_row_stays_apart(read: Read, n_lines: int) -> None:
     rows = [["Item", "Remark"], ["a", "\n".join(["some words"] * n_lines)], ["b", "more"], ["Sum", "end"]]
     drawing = draw_table(rows, Look(rules="rows"))
+    [table] = read(drawing.image, drawing.words, "table").tables
+    assert table_to_spans(table) == drawing.spans
+
+
+@pytest.mark.parametrize("texts", [["12", "34", "56"], ["1.50", "2.50"]], ids=str)
+def test_kind_g_numbers_in_lines_of_one_drawn_cell(read: Read, texts: list[str]) -> None:
+    drawing = draw_table([["Title\nand its content", "1"], ["\n".join(texts), "2"]])
     [table] = read(drawing.image, drawing.words, "table").tables
     assert table_to_spans(table) == drawing.spans

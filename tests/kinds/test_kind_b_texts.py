@@ -15,7 +15,7 @@ from tablerec import Page, Recognizer
 from tablerec.detect import Detection
 from tablerec.ocr import NoReader
 from tests.kinds.conftest import Read
-from tests.kinds.drawing import Look, draw_table, move_word, table_to_spans
+from tests.kinds.drawing import Look, draw_table, fails, move_word, table_to_spans
 from tests.postprocess.pictures import box_quad
 
 
@@ -95,10 +95,17 @@ def test_kind_b_a_box_over_two_rows_is_in_the_row_of_its_middle() -> None:
     assert (table.to_grid(), unplaced) == ([["tall"], [""]], [])
 
 
-def test_kind_b_columns_6_pixels_apart(read: Read) -> None:
+@pytest.mark.parametrize(
+    "layout",
+    [
+        "table",
+        fails("page", reason="the search for tables on a page glues words with a gap below half a letter's height"),
+    ],
+)
+def test_kind_b_columns_6_pixels_apart(read: Read, layout: str) -> None:
     rows = [["No", "Date"], *[[f"{1000 + 37 * i}", f"2024-0{i + 1}-1{i}"] for i in range(7)]]
     drawing = draw_table(rows, Look(rules="none", gap=3, aligns="rl"))
-    [table] = read(drawing.image, drawing.words).tables
+    [table] = read(drawing.image, drawing.words, layout).tables
     assert table_to_spans(table) == drawing.spans
 
 

@@ -37,12 +37,12 @@ def test_kind_h_quarter_turns_without_rules(read: Read, degrees: int) -> None:
     check(read, turn(lineless(), degrees))
 
 
-@pytest.mark.parametrize("degrees", [-5, -3, -1, 1, 2, 4])
+@pytest.mark.parametrize("degrees", [-5, -1, 2, 4])
 def test_kind_h_tilt(read: Read, degrees: int) -> None:
     check(read, turn(ruled(), degrees))
 
 
-@pytest.mark.parametrize("degrees", [-4, -2, 1, 3, 5])
+@pytest.mark.parametrize("degrees", [-4, 1, 3])
 @pytest.mark.parametrize("rules", ["none", "head", "rows"])
 def test_kind_h_tilt_without_rules(read: Read, degrees: int, rules: str) -> None:
     check(read, turn(lineless(rules), degrees))
@@ -54,7 +54,7 @@ def test_kind_h_30_columns_tilted_by_2_degrees_cross_no_rows(read: Read, rules: 
     check(read, turn(draw_table(rows, Look(rules=rules, margin=40)), 2), "table")
 
 
-@pytest.mark.parametrize("share", [0.05, 0.1, 0.15])
+@pytest.mark.parametrize("share", [0.05, 0.15])
 @pytest.mark.parametrize("side", ["top", "left"])
 def test_kind_h_perspective(read: Read, share: float, side: str) -> None:
     flat = ruled()

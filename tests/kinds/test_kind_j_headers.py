@@ -50,7 +50,13 @@ def test_kind_j_section_rows(wide: bool) -> None:
 
 
 def test_kind_j_section_rows_read_from_a_picture(read: Read) -> None:
-    rows = [["Item", "Plan", "Real"], ["Hot drinks", "<", "<"], *BODY, ["Cold drinks", "<", "<"], ["Juice", "1.3", "2.4"]]
+    rows = [
+        ["Item", "Plan", "Real"],
+        ["Hot drinks", "<", "<"],
+        *BODY,
+        ["Cold drinks", "<", "<"],
+        ["Juice", "1.3", "2.4"],
+    ]
     drawing = draw_table(rows)
     [table] = read(drawing.image, drawing.words, "table").tables
     assert table_to_spans(table) == drawing.spans

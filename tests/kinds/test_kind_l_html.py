@@ -72,7 +72,9 @@ def test_kind_l_rows_behind_a_header_are_rows() -> None:
 
 
 def test_kind_l_header_cell_that_hangs_into_the_body_stays_valid() -> None:
-    table = Table([Cell(0, 0, rowspan=3, header="column"), *[Cell(r, 1, header=None if r else "column") for r in range(3)]])
+    table = Table(
+        [Cell(0, 0, rowspan=3, header="column"), *[Cell(r, 1, header=None if r else "column") for r in range(3)]]
+    )
     assert len(slots(table_to_html(table))) == 6
 
 

@@ -94,7 +94,11 @@ def test_kind_o_words_in_impossible_places_are_kept(read: Read, quad: object) ->
     assert sorted(texts.replace(" ", "").replace("\n", "")) == sorted("abcdefghodd")
 
 
-@pytest.mark.parametrize("text", ["", " ", "\x00", "\ud800", "👩‍👩‍👧", "a" * 5000], ids=ascii)
+@pytest.mark.parametrize(
+    "text",
+    ["", " ", "\x00", "\ud800", "👩‍👩‍👧", "a" * 5000],
+    ids=["empty", "blank", "nul", "surrogate", "family", "long"],
+)
 def test_kind_o_any_text(read: Read, text: str) -> None:
     [first, *rest] = DRAWING.words
     page = read(DRAWING.image, [Word(text, first.quad), *rest], "table")
@@ -174,7 +178,9 @@ def test_kind_o_exif_orientation(orientation: int) -> None:
     assert table_to_spans(table) == DRAWING.spans
 
 
-@pytest.mark.parametrize("content", [b"", b"\x89PNG\r\n\x1a\n", b"not a picture", b"%PDF-1.7", b"\xff\xd8\xff", b"\0" * 99])
+@pytest.mark.parametrize(
+    "content", [b"", b"\x89PNG\r\n\x1a\n", b"not a picture", b"%PDF-1.7", b"\xff\xd8\xff", b"\0" * 99]
+)
 def test_kind_o_broken_files_are_our_error(content: bytes, tmp_path: Path) -> None:
     path = tmp_path / "broken.png"
     path.write_bytes(content)
@@ -192,7 +198,7 @@ def test_kind_o_half_a_picture_is_our_error() -> None:
 def test_kind_o_far_too_large_a_picture_is_refused_before_it_is_decoded() -> None:
     buffer = io.BytesIO()
     PIL.Image.new("1", (11_000, 11_000)).save(buffer, "PNG")
-    with pytest.raises(InputError, match="megapixel|pixels"):
+    with pytest.raises(InputError, match="megapixel"):
         READER.recognize(buffer.getvalue())
 
 

@@ -18,7 +18,7 @@ def test_kind_d_ruled_table_is_complete(read: Read, n_rows: int, n_cols: int, la
     assert table_to_spans(table) == drawing.spans
 
 
-@pytest.mark.parametrize(("n_rows", "n_cols"), [(60, 3), (10, 18), (10, 9), (4, 25)])
+@pytest.mark.parametrize(("n_rows", "n_cols"), [(60, 3), (10, 18), (4, 25)])
 def test_kind_d_lineless_table_is_complete(read: Read, n_rows: int, n_cols: int) -> None:
     rows = [["Name", *[f"C{c}" for c in range(1, n_cols)]]]
     rows += [[f"Item {r}", *[f"{(7 * r + 13 * c) % 90 + 10}.5" for c in range(1, n_cols)]] for r in range(1, n_rows)]
@@ -30,7 +30,7 @@ def test_kind_d_lineless_table_is_complete(read: Read, n_rows: int, n_cols: int)
 
 
 def test_kind_d_zeros_and_ones_do_not_drift(read: Read) -> None:
-    rows = [[str((r * r + c) % 2) for c in range(5)] for r in range(60)]
-    drawing = draw_table(rows, Look(rules="rows", size=11, leading=2, aligns="m" * 5, gap=12))
+    rows = [[str((r * r + c) % 2) for c in range(4)] for r in range(50)]
+    drawing = draw_table(rows, Look(rules="rows", size=11, leading=2, aligns="m" * 4, gap=12))
     [table] = read(drawing.image, drawing.words, "table").tables
     assert table_to_spans(table) == drawing.spans

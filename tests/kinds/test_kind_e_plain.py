@@ -38,7 +38,7 @@ def test_kind_e_text_close_to_the_rules(read: Read, free: int, thickness: int) -
     assert table_to_spans(table) == drawing.spans
 
 
-@pytest.mark.parametrize("margin", [1, 3, 30, 200])
+@pytest.mark.parametrize("margin", [1, 3, 30, 100])
 @pytest.mark.parametrize("layout", ["page", "table"])
 def test_kind_e_margins(read: Read, margin: int, layout: str) -> None:
     drawing = draw_table(ROWS, Look(margin=margin))

@@ -86,11 +86,18 @@ LINELESS = {
         ["Coffee", "12.00", "13.40", "hot"],
         ["Cocoa", "2.00", "3.40", "hot"],
     ],
+    "tall labels": [
+        ["Region", "City", "Men"],
+        ["North", "York", "12.5"],
+        ["^", "Leeds", "13.5"],
+        ["South", "Bath", "14.5"],
+        ["^", "Dover", "15.5"],
+    ],
 }
 
 
 TIED = "the explanation scores the grid with and without the span alike, and the one without comes first"
-SPLIT = "the explanation prefers header cells of one row where their text stands between two"
+SPLIT = "the explanation prefers cells of one row where their text stands between two"
 
 
 @pytest.mark.parametrize(
@@ -105,6 +112,8 @@ SPLIT = "the explanation prefers header cells of one row where their text stands
         ("tall headers", "rows"),
         fails("tall headers", "head", reason=SPLIT),
         fails("tall headers", "none", reason=SPLIT),
+        ("tall labels", "rows"),
+        fails("tall labels", "none", reason=SPLIT),
     ],
 )
 def test_kind_a_spans_without_upright_rules(read: Read, name: str, rules: str) -> None:

@@ -42,8 +42,9 @@ def test_kind_h_tilt(read: Read, degrees: int) -> None:
     check(read, turn(ruled(), degrees))
 
 
-@pytest.mark.parametrize("degrees", [-4, 1, 3])
-@pytest.mark.parametrize("rules", ["none", "head", "rows"])
+@pytest.mark.parametrize(
+    ("degrees", "rules"), [(-4, "none"), (1, "none"), (3, "none"), (2, "head"), (-3, "rows"), (5, "rows")]
+)
 def test_kind_h_tilt_without_rules(read: Read, degrees: int, rules: str) -> None:
     check(read, turn(lineless(rules), degrees))
 
@@ -54,7 +55,7 @@ def test_kind_h_30_columns_tilted_by_2_degrees_cross_no_rows(read: Read, rules: 
     check(read, turn(draw_table(rows, Look(rules=rules, margin=40)), 2), "table")
 
 
-@pytest.mark.parametrize("share", [0.05, 0.15])
+@pytest.mark.parametrize("share", [0.07, 0.15])
 @pytest.mark.parametrize("side", ["top", "left"])
 def test_kind_h_perspective(read: Read, share: float, side: str) -> None:
     flat = ruled()
@@ -75,7 +76,7 @@ def test_kind_h_perspective_without_rules(read: Read, share: float) -> None:
     check(read, warp(flat, [(inset, 0), (width - inset, 0), (width, height), (0, height)], (width, height)))
 
 
-@pytest.mark.parametrize("rise", [6, 12, 20])
+@pytest.mark.parametrize("rise", [6, 20, 30])
 def test_kind_h_curl(read: Read, rise: int) -> None:
     check(read, curl(ruled(), rise))
 
@@ -85,7 +86,13 @@ def test_kind_h_curl_without_rules(read: Read, rise: int) -> None:
     check(read, curl(lineless(), rise))
 
 
-@pytest.mark.parametrize("degrees", [3, 90, 180])
+@pytest.mark.xfail(strict=True, raises=AssertionError, reason="rows are followed by one slope, not locally")
+def test_kind_h_curl_of_two_rows(read: Read) -> None:
+    rows = [[*row, "12.5", "13.5"] for row in PLAIN[:6]]
+    check(read, curl(draw_table(rows, Look(margin=40, gap=20, leading=9)), 60), "table")
+
+
+@pytest.mark.parametrize("degrees", [3, 180])
 def test_kind_h_places_are_those_of_the_picture_as_given(read: Read, degrees: int) -> None:
     seen = turn(ruled(), degrees)
     [table] = read(seen.image, seen.words).tables

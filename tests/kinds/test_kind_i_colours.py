@@ -34,11 +34,10 @@ LOOKS = {
 }
 
 
-@pytest.mark.parametrize("layout", ["page", "table"])
 @pytest.mark.parametrize("look", LOOKS.values(), ids=LOOKS)
-def test_kind_i_colours(read: Read, look: Look, layout: str) -> None:
+def test_kind_i_colours(read: Read, look: Look) -> None:
     drawing = draw_table(ROWS, look)
-    [table] = read(drawing.image, drawing.words, layout).tables
+    [table] = read(drawing.image, drawing.words).tables
     assert table_to_spans(table) == drawing.spans
 
 

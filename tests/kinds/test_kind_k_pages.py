@@ -54,13 +54,13 @@ def test_kind_k_all_pages_of_a_file_are_read(tmp_path: Path) -> None:
     parts = [draw_table([HEAD, *body(1, 5)]), draw_table(body(5, 9)), draw_table(body(9, 11))]
     pictures = [PIL.Image.fromarray(part.image[..., ::-1]) for part in parts]
     pictures[0].save(tmp_path / "in.tif", save_all=True, append_images=pictures[1:])
-    result = Recognizer(Settings(reader="none")).recognize(tmp_path / "in.tif")
+    result = Recognizer(Settings(reader="none", layout="table")).recognize(tmp_path / "in.tif")
     assert [page.picture.number for page in result.pages] == [1, 2, 3]
     assert [table.shape for table in result.tables] == [(5, 3), (4, 3), (2, 3)]
 
 
 def test_kind_k_each_page_is_a_sheet_of_one_workbook(tmp_path: Path) -> None:
-    recognizer = Recognizer(Settings(reader="none"))
+    recognizer = Recognizer(Settings(reader="none", layout="table"))
     parts = [draw_table([HEAD, *body(1, 5)]), draw_table(body(5, 9))]
     pages = [
         recognizer.recognize(PageImage("in.pdf", number, part.image, tuple(part.words))).pages[0]

@@ -23,7 +23,7 @@ from tests.postprocess.pictures import box_quad, make_word
 
 ROWS = [["a", "b", "<"], ["c", "d", "e"], ["f", "g", "h"]]
 DRAWING = draw_table(ROWS, Look(gap=15))
-READER = Recognizer(Settings(reader="none"))
+READER = Recognizer(Settings(reader="none", layout="table"))
 
 
 @pytest.mark.parametrize("layout", ["page", "table"])

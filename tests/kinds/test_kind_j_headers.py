@@ -21,7 +21,24 @@ DEPTHS = {
     "units below": ([["Item", "Plan", "Real"], ["", "EUR", "EUR"], *BODY], 2),
     "none": ([["Tea", "1.20"], ["Coffee", "12.00"], ["Cocoa", "2.10"]], 0),
     "years": ([["", "2023", "2024"], *BODY], 1),
+    "years and units": ([["", "2023", "2024"], ["", "€m", "€m"], *BODY], 2),
+    "numbered rows": ([["No", "Name", "Sum"], ["1", "Tea", "2.5"], ["2", "Cocoa", "3.5"]], 1),
+    "two in Chinese": (
+        [["项目", "本期", "<"], ["^", "金额", "比例"], ["收入", "1,234", "45%"], ["成本", "800", "3%"]],
+        2,
+    ),
+    "numbers only": ([["1", "2"], ["3", "4"]], 0),
+    "note at the end": ([["Item", "Plan", "Real"], *BODY, ["Source: own data", "<", "<"]], 1),
+    "section with a total": ([["Item", "Plan", "Real"], ["Hot", "", ""], *BODY, ["Total", "15.30", "19.20"]], 1),
 }
+
+
+@pytest.mark.xfail(
+    strict=True, raises=AssertionError, reason="without numbers only spans show a header, not repetition"
+)
+def test_kind_j_header_over_columns_of_yes_and_no() -> None:
+    rows = [["Feature", "Ours", "Theirs"], ["Fast", "yes", "no"], ["Cheap", "no", "yes"], ["Small", "yes", "yes"]]
+    assert mark_headers(make_table(rows)).n_header_rows == 1
 
 
 @pytest.mark.parametrize(("rows", "depth"), DEPTHS.values(), ids=DEPTHS)

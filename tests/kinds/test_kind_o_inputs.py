@@ -17,6 +17,7 @@ from postprocess.table import Cell, Table
 from postprocess.words import Word, words_to_tables
 from tablerec import Recognizer, Settings
 from tablerec.errors import InputError
+from tablerec.ocr import NoReader
 from tests.kinds.conftest import Read
 from tests.kinds.drawing import Look, draw_table, table_to_spans
 from tests.postprocess.pictures import box_quad, make_word
@@ -92,6 +93,19 @@ def test_kind_o_words_in_impossible_places_are_kept(read: Read, quad: object) ->
     texts = "".join(cell.text for table in page.tables for cell in table.cells)
     texts += "".join(item.word.text for item in page.unplaced)
     assert sorted(texts.replace(" ", "").replace("\n", "")) == sorted("abcdefghodd")
+
+
+class OddReader(NoReader):
+    """Returns a word without a place, beside those of the picture."""
+
+    def read(self, image: np.ndarray) -> list[Word]:
+        return [*DRAWING.words, Word("odd", box_quad(NAN, 0, NAN, 9))]
+
+
+def test_kind_o_reader_that_does_not_know_the_place_of_a_word() -> None:
+    [page] = Recognizer(Settings(layout="table"), reader=OddReader()).recognize(DRAWING.image).pages
+    assert [table_to_spans(table) for table in page.tables] == [DRAWING.spans]
+    assert [item.word.text for item in page.unplaced] == ["odd"]
 
 
 @pytest.mark.parametrize(

@@ -99,7 +99,9 @@ def test_kind_b_a_box_over_two_rows_is_in_the_row_of_its_middle() -> None:
     "layout",
     [
         "table",
-        fails("page", reason="the search for tables on a page glues words with a gap below half a letter's height"),
+        fails(
+            "page", reason="without rules no region of the page is a table where gaps are below half a letter's height"
+        ),
     ],
 )
 def test_kind_b_columns_6_pixels_apart(read: Read, layout: str) -> None:

@@ -68,7 +68,7 @@ def test_kind_f_long_text_reaches_into_the_gap(read: Read) -> None:
 
 
 @pytest.mark.parametrize(
-    "rules", ["all", "head", fails("none", reason="a gap of three line heights and a second header do not part tables")]
+    "rules", ["all", "head", fails("none", reason="a wide gap and a second header do not part tables")]
 )
 def test_kind_f_two_tables_25_pixels_apart(read: Read, rules: str) -> None:
     look = Look(rules=rules, aligns="lrrr", gap=14, margin=12)

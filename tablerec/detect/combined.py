@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import chain
 from typing import TYPE_CHECKING
 
@@ -10,6 +11,7 @@ from postprocess.words import Word
 from tablerec.detect import Detection
 
 if TYPE_CHECKING:
+    from postprocess.explanation import Explanation
     from postprocess.rulings import Rulings
     from tablerec.detect.cellnet import CellNetDetector
     from tablerec.detect.geometric import GeometricDetector
@@ -24,9 +26,10 @@ _SAME = 0.5
 class CombinedDetector:
     """``auto`` where there are weights: CellNet at two scales, and rulings, words and gaps.
 
-    Each of the three finds its tables, a grid is built of each, and where they lie on the same place the one stays
-    that ``postprocess.explanation`` gives the best score. Cells that are wholly drawn stay as they are; a table
-    that only one of them found stays too.
+    Each of the three finds its tables, words and rulings settle the spans of each, and where tables lie on the same
+    place those of one detector stay: the ones that ``postprocess.explanation`` gives the best score, for what the
+    picture shows and for how far the other detectors agree with their rows and columns. Cells that are wholly drawn
+    stay as they are; a table that only one of them found stays too.
 
     Args:
         network: Finds cells by looking.
@@ -76,32 +79,68 @@ def _places(finds: Sequence[Sequence[Detection]]) -> list[list[list[Detection]]]
 
 def _best(candidates: list[list[Detection]], words: Sequence[Word], rulings: Rulings) -> list[Detection]:
     """The candidate whose tables explain the words of all candidates best; the first one of equals."""
-    import numpy as np
+    if any(all(map(_is_closed, found)) for found in candidates):
+        return next(found for found in candidates if all(map(_is_closed, found)))
+    settled = [[settle_detection(detection, words, rulings) for detection in found] for found in candidates]
+    if len(settled) == 1:
+        return settled[0]
+    scores = score_candidates(settled, words, rulings)
+    return max(zip(scores, settled, strict=True), key=lambda pair: pair[0])[1]
 
+
+def settle_detection(detection: Detection, words: Sequence[Word], rulings: Rulings) -> Detection:
+    """The detection with the spans that words and rulings confirm; cells that are wholly drawn stay as they are."""
     from postprocess.regions import words_inside
+    from postprocess.spans import settle_quads
 
-    if len(candidates) == 1 or all(map(_is_closed, candidates[0])):
-        return candidates[0]
-    everything = np.concatenate([detection.quads for found in candidates for detection in found])
-    inside = words_inside(words, everything)
-    return max(candidates, key=lambda found: _score(found, inside, rulings))
+    if _is_closed(detection):
+        return detection
+    own = words_inside(words, detection.quads)
+    quads, scores = settle_quads(detection.quads, detection.scores, own, rulings)
+    return replace(detection, quads=quads, scores=scores)
 
 
 def _is_closed(detection: Detection) -> bool:
     return detection.detector == "rulings" and len(detection.quads) > 1 and float(detection.scores.mean()) > _CLOSED
 
 
-def _score(found: Sequence[Detection], words: Sequence[Word], rulings: Rulings) -> float:
-    """Mean score of the tables, each for its own words and those that no table of the candidate has."""
+def explain_candidates(
+    candidates: Sequence[Sequence[Detection]], words: Sequence[Word], rulings: Rulings
+) -> list[list[tuple[Explanation, int]]]:
+    """For each table of each candidate its explanation and its number of words.
+
+    A table has to explain its own words and those that no table of its candidate has.
+    """
     import numpy as np
 
-    from postprocess.explanation import explain
+    from postprocess.explanation import agreement, explain
     from postprocess.grid import quads_to_grid
     from postprocess.regions import words_inside
 
-    own = [words_inside(words, detection.quads) for detection in found]
-    taken = {id(word) for each in own for word in each}
-    rest = [word for word in words if id(word) not in taken]
-    grids = [quads_to_grid(detection.quads, detection.scores) for detection in found]
-    scores = [explain(grid, each + rest, rulings).score for grid, each in zip(grids, own, strict=True)]
-    return float(np.average(scores, weights=[len(each) + 1 for each in own]))
+    words = words_inside(words, np.concatenate([detection.quads for found in candidates for detection in found]))
+    grids = [[quads_to_grid(detection.quads, detection.scores) for detection in found] for found in candidates]
+    explained = []
+    for found, ours in zip(candidates, grids, strict=True):
+        others = [agreement(ours, theirs, words) for theirs in grids if theirs is not ours]
+        rows, columns = np.mean(others, axis=0) if others else (1.0, 1.0)
+        own = [words_inside(words, detection.quads) for detection in found]
+        taken = {id(word) for each in own for word in each}
+        rest = [word for word in words if id(word) not in taken]
+        explained.append(
+            [
+                (explain(grid, each + rest, rulings, (float(rows), float(columns))), len(each))
+                for grid, each in zip(ours, own, strict=True)
+            ]
+        )
+    return explained
+
+
+def score_candidates(candidates: Sequence[Sequence[Detection]], words: Sequence[Word], rulings: Rulings) -> list[float]:
+    """Mean score of the tables of each candidate."""
+    import numpy as np
+
+    explained = explain_candidates(candidates, words, rulings)
+    return [
+        float(np.average([each.score for each, _ in tables], weights=[count + 1 for _, count in tables]))
+        for tables in explained
+    ]

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from tablerec.result import Image
 
 _CLOSED = 0.95
-"""Drawn lines that enclose their cells this well leave no doubt, whatever the words say: cells may be empty."""
+"""Drawn lines that enclose their cells this well leave little doubt, whatever the words say: cells may be empty."""
 _SAME = 0.5
 """Finds that share more than this of the smaller one are the same table."""
 
@@ -29,7 +29,7 @@ class CombinedDetector:
     Each of the three finds its tables, words and rulings settle the spans of each, and where tables lie on the same
     place those of one detector stay: the ones that ``postprocess.explanation`` gives the best score, for what the
     picture shows and for how far the other detectors agree with their rows and columns. Cells that are wholly drawn
-    stay as they are; a table that only one of them found stays too.
+    stay as they are, unless both looks of the network deny them; a table that only one of them found stays too.
 
     Args:
         network: Finds cells by looking.
@@ -51,7 +51,7 @@ class CombinedDetector:
             return []
         rulings = image_to_rulings(image, quads_to_array([word.quad for word in words]))
         drawn = self.geometric.detect_along(rulings, words)
-        if self.geometric.layout == "table" and drawn and all(map(_is_closed, drawn)):
+        if self.geometric.layout == "table" and drawn and all(_is_certain(each, words, rulings) for each in drawn):
             return drawn
         finds = [drawn, *self.network.detect_twice(image, words)]
         chosen = chain.from_iterable(_best(place, words, rulings) for place in _places(finds))
@@ -79,13 +79,34 @@ def _places(finds: Sequence[Sequence[Detection]]) -> list[list[list[Detection]]]
 
 def _best(candidates: list[list[Detection]], words: Sequence[Word], rulings: Rulings) -> list[Detection]:
     """The candidate whose tables explain the words of all candidates best; the first one of equals."""
-    if any(all(map(_is_closed, found)) for found in candidates):
-        return next(found for found in candidates if all(map(_is_closed, found)))
     settled = [[settle_detection(detection, words, rulings) for detection in found] for found in candidates]
+    for number, found in enumerate(settled):
+        if all(map(_is_closed, found)):
+            return _unless_denied(found, settled[:number] + settled[number + 1 :], words, rulings)
     if len(settled) == 1:
         return settled[0]
     scores = score_candidates(settled, words, rulings)
     return max(zip(scores, settled, strict=True), key=lambda pair: pair[0])[1]
+
+
+def _unless_denied(
+    closed: list[Detection], others: list[list[Detection]], words: Sequence[Word], rulings: Rulings
+) -> list[Detection]:
+    """Wholly drawn cells, unless both looks of the network show one and the same grid that explains more."""
+    if len(others) < 2 or not _are_same(*others):
+        return closed
+    drawn, seen = score_candidates([closed, others[0]], words, rulings)
+    return others[0] if seen > drawn else closed
+
+
+def _are_same(one: list[Detection], two: list[Detection]) -> bool:
+    import numpy as np
+
+    from postprocess.grid import quads_to_grid
+    from postprocess.layout import grid_to_layout
+
+    first, second = ([grid_to_layout(quads_to_grid(each.quads, each.scores)).owner for each in f] for f in (one, two))
+    return len(first) == len(second) and all(map(np.array_equal, first, second))
 
 
 def settle_detection(detection: Detection, words: Sequence[Word], rulings: Rulings) -> Detection:
@@ -98,6 +119,14 @@ def settle_detection(detection: Detection, words: Sequence[Word], rulings: Rulin
     own = words_inside(words, detection.quads)
     quads, scores = settle_quads(detection.quads, detection.scores, own, rulings)
     return replace(detection, quads=quads, scores=scores)
+
+
+def _is_certain(detection: Detection, words: Sequence[Word], rulings: Rulings) -> bool:
+    """Whether cells are wholly drawn, with a place for each word and words of its own in each row and column."""
+    if not _is_closed(detection):
+        return False
+    [[(explanation, _)]] = explain_candidates([[detection]], words, rulings)
+    return not words or min(explanation.separated, explanation.used) > 1 - 1e-9
 
 
 def _is_closed(detection: Detection) -> bool:

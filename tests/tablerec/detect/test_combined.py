@@ -126,11 +126,17 @@ def test_words_of_all_candidates_count() -> None:
 
 
 @pytest.mark.parametrize("layout", ["page", "table"])
-@pytest.mark.parametrize(("score", "cells"), [(0.99, 3), (0.9, 6)])
-def test_cells_that_are_wholly_drawn_stay(layout: str, score: float, cells: int) -> None:
+@pytest.mark.parametrize(
+    ("score", "second", "cells"),
+    [(0.99, [], 3), (0.99, [NO_COLUMNS], 3), (0.99, [RIGHT], 6), (0.9, [], 6)],
+    ids=["drawn", "drawn, looks differ", "drawn, both looks deny it", "not wholly drawn"],
+)
+def test_cells_that_are_wholly_drawn_stay_unless_both_looks_deny_them(
+    layout: str, score: float, second: list[list[list[float]]], cells: int
+) -> None:
     geometry = Geometry([NO_COLUMNS], "rulings", score)
     geometry.layout = layout
-    made = CombinedDetector(Network([RIGHT], []), geometry)  # type: ignore[arg-type]
+    made = CombinedDetector(Network([RIGHT], second), geometry)  # type: ignore[arg-type]
     [chosen] = made.detect(PICTURE, WORDS)
     assert len(chosen.quads) == cells
 
@@ -159,3 +165,10 @@ def test_spans_are_settled_by_words_and_rulings() -> None:
     table, _ = detection_to_table(chosen)
     assert [(cell.row, cell.col, cell.colspan) for cell in table.cells if cell.colspan > 1] == [(0, 1, 2)]
     assert len(chosen.scores) == len(chosen.quads) == 8
+
+
+def test_the_network_does_not_run_where_drawn_cells_leave_no_doubt() -> None:
+    geometry = Geometry([RIGHT], "rulings", 0.99)
+    geometry.layout = "table"
+    made = CombinedDetector(None, geometry)  # type: ignore[arg-type]
+    assert len(made.detect(PICTURE, WORDS)[0].quads) == 6

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
-from itertools import chain
+from itertools import chain, combinations
 from typing import TYPE_CHECKING
 
 from postprocess.words import Word
 from tablerec.detect import Detection
+from tablerec.detect.geometric import is_closed, settle_detection
 
 if TYPE_CHECKING:
     from postprocess.explanation import Explanation
@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from tablerec.detect.geometric import GeometricDetector
     from tablerec.result import Image
 
-_CLOSED = 0.95
-"""Drawn lines that enclose their cells this well leave little doubt, whatever the words say: cells may be empty."""
 _SAME = 0.5
 """Finds that share more than this of the smaller one are the same table."""
 
@@ -53,7 +51,8 @@ class CombinedDetector:
         drawn = self.geometric.detect_along(rulings, words)
         if self.geometric.layout == "table" and drawn and all(_is_certain(each, words, rulings) for each in drawn):
             return drawn
-        finds = [drawn, *self.network.detect_twice(image, words)]
+        seen = self.network.detect_twice(image, words)
+        finds = [drawn, *([settle_detection(each, words, rulings) for each in found] for found in seen)]
         chosen = chain.from_iterable(_best(place, words, rulings) for place in _places(finds))
         return sorted(chosen, key=lambda detection: float(detection.quads[..., 1].min()))
 
@@ -79,14 +78,13 @@ def _places(finds: Sequence[Sequence[Detection]]) -> list[list[list[Detection]]]
 
 def _best(candidates: list[list[Detection]], words: Sequence[Word], rulings: Rulings) -> list[Detection]:
     """The candidate whose tables explain the words of all candidates best; the first one of equals."""
-    settled = [[settle_detection(detection, words, rulings) for detection in found] for found in candidates]
-    for number, found in enumerate(settled):
-        if all(map(_is_closed, found)):
-            return _unless_denied(found, settled[:number] + settled[number + 1 :], words, rulings)
-    if len(settled) == 1:
-        return settled[0]
-    scores = score_candidates(settled, words, rulings)
-    return max(zip(scores, settled, strict=True), key=lambda pair: pair[0])[1]
+    for number, found in enumerate(candidates):
+        if all(map(is_closed, found)):
+            return _unless_denied(found, candidates[:number] + candidates[number + 1 :], words, rulings)
+    if len(candidates) == 1:
+        return candidates[0]
+    scores = score_candidates(candidates, words, rulings)
+    return max(zip(scores, candidates, strict=True), key=lambda pair: pair[0])[1]
 
 
 def _unless_denied(
@@ -109,28 +107,12 @@ def _are_same(one: list[Detection], two: list[Detection]) -> bool:
     return len(first) == len(second) and all(map(np.array_equal, first, second))
 
 
-def settle_detection(detection: Detection, words: Sequence[Word], rulings: Rulings) -> Detection:
-    """The detection with the spans that words and rulings confirm; cells that are wholly drawn stay as they are."""
-    from postprocess.regions import words_inside
-    from postprocess.spans import settle_quads
-
-    if _is_closed(detection):
-        return detection
-    own = words_inside(words, detection.quads)
-    quads, scores = settle_quads(detection.quads, detection.scores, own, rulings)
-    return replace(detection, quads=quads, scores=scores)
-
-
 def _is_certain(detection: Detection, words: Sequence[Word], rulings: Rulings) -> bool:
     """Whether cells are wholly drawn, with a place for each word and words of its own in each row and column."""
-    if not _is_closed(detection):
+    if not is_closed(detection):
         return False
     [[(explanation, _)]] = explain_candidates([[detection]], words, rulings)
     return not words or min(explanation.separated, explanation.used) > 1 - 1e-9
-
-
-def _is_closed(detection: Detection) -> bool:
-    return detection.detector == "rulings" and len(detection.quads) > 1 and float(detection.scores.mean()) > _CLOSED
 
 
 def explain_candidates(
@@ -148,9 +130,10 @@ def explain_candidates(
 
     words = words_inside(words, np.concatenate([detection.quads for found in candidates for detection in found]))
     grids = [[quads_to_grid(detection.quads, detection.scores) for detection in found] for found in candidates]
+    agreed = {(a, b): agreement(grids[a], grids[b], words) for a, b in combinations(range(len(grids)), 2)}
     explained = []
-    for found, ours in zip(candidates, grids, strict=True):
-        others = [agreement(ours, theirs, words) for theirs in grids if theirs is not ours]
+    for number, (found, ours) in enumerate(zip(candidates, grids, strict=True)):
+        others = [shares for pair, shares in agreed.items() if number in pair]
         rows, columns = np.mean(others, axis=0) if others else (1.0, 1.0)
         own = [words_inside(words, detection.quads) for detection in found]
         taken = {id(word) for each in own for word in each}

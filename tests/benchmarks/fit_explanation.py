@@ -42,8 +42,8 @@ from postprocess.rulings import image_to_rulings
 from postprocess.words import Word
 from tablerec.config import Settings
 from tablerec.detect.cellnet import CellNetDetector
-from tablerec.detect.combined import explain_candidates, settle_detection
-from tablerec.detect.geometric import GeometricDetector
+from tablerec.detect.combined import explain_candidates
+from tablerec.detect.geometric import GeometricDetector, settle_detection
 from tablerec.evaluate.files import read_words, write_words
 from tablerec.evaluate.grits import grits_top
 from tablerec.evaluate.metrics import same_cells
@@ -97,16 +97,14 @@ def candidates_of(
 ) -> list[Candidate]:
     """The grids that ``CombinedDetector`` compares, of the largest table of each detector, and their shares."""
     rulings = image_to_rulings(image, quads_to_array([word.quad for word in words]))
-    finds = [geometric.detect_along(rulings, words), *network.detect_twice(image, words)]
-    largest = {
-        name: max(find, key=lambda each: len(each.quads)) for name, find in zip(NAMES, finds, strict=True) if find
-    }
-    if not largest:
+    seen = [[settle_detection(each, words, rulings) for each in look] for look in network.detect_twice(image, words)]
+    finds = [geometric.detect_along(rulings, words), *seen]
+    found = {name: max(find, key=lambda each: len(each.quads)) for name, find in zip(NAMES, finds, strict=True) if find}
+    if not found:
         return []
-    settled = {name: settle_detection(detection, words, rulings) for name, detection in largest.items()}
-    explained = explain_candidates([[detection] for detection in settled.values()], words, rulings)
+    explained = explain_candidates([[detection] for detection in found.values()], words, rulings)
     made = []
-    for (name, detection), [(explanation, _)] in zip(settled.items(), explained, strict=True):
+    for (name, detection), [(explanation, _)] in zip(found.items(), explained, strict=True):
         shares = np.array(astuple(explanation))
         table, _ = detection_to_table(detection)
         made.append(Candidate(name, shares, grits_top(table, truth.table) or 0.0, same_cells(table, truth.table)))

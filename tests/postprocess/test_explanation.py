@@ -4,7 +4,7 @@ from dataclasses import astuple
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from postprocess.boxes import as_boxes, boxes_to_quads, rotate_points
@@ -102,6 +102,7 @@ def test_a_table_in_two_halves_agrees_with_the_whole() -> None:
     assert rows == 1.0
 
 
+@settings(max_examples=30)
 @given(*[st.lists(st.tuples(*[st.floats(-50, 300)] * 4), max_size=8)] * 2)
 def test_agreement_is_mutual_and_in_its_range(one: list[tuple[float, ...]], two: list[tuple[float, ...]]) -> None:
     a, b = ([quads_to_grid(boxes_to_quads(as_boxes(boxes)))] for boxes in (one, two))

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import numpy as np
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from postprocess.boxes import boxes_to_quads
@@ -23,6 +23,7 @@ def test_an_empty_grid_is_an_empty_layout() -> None:
     assert layout.quads().shape == (0, 4, 2)
 
 
+@settings(max_examples=30)
 @given(tables(max_rows=5, max_cols=5))
 def test_quads_of_a_layout_are_read_back_as_its_grid(table: Table) -> None:
     quads = drawn(table).quads()
@@ -32,6 +33,7 @@ def test_quads_of_a_layout_are_read_back_as_its_grid(table: Table) -> None:
     assert len(again.spans()) == len(quads)
 
 
+@settings(max_examples=30)
 @given(tables(max_rows=5, max_cols=5), st.data())
 def test_joining_and_parting_leave_rectangles(table: Table, data: st.DataObject) -> None:
     layout = drawn(table)

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from postprocess.boxes import as_boxes, boxes_to_quads
@@ -108,6 +108,7 @@ def test_settled_quads_keep_what_did_not_change() -> None:
     assert settled[1].tolist() == boxes_to_quads([[50, 0, 200, 20]])[0].tolist()
 
 
+@settings(max_examples=30)
 @given(
     tables(max_rows=5, max_cols=5),
     st.lists(st.tuples(st.floats(-20, 250), st.floats(-1, 5)), max_size=12),

@@ -160,7 +160,7 @@ def test_spans_are_settled_by_words_and_rulings() -> None:
         make_word(text, 10 + 100 * col, 25 + 20 * row) for row in range(2) for col, text in enumerate(["a", "5", "7"])
     ]
     boxes = slots([0, 100, 200, 300], [0, 20, 40, 60])
-    made = CombinedDetector(Network([boxes], [boxes]), Geometry([boxes]))  # type: ignore[arg-type]
+    made = CombinedDetector(Network([boxes], [boxes]), Geometry([]))  # type: ignore[arg-type]
     [chosen] = made.detect(picture, words)
     table, _ = detection_to_table(chosen)
     assert [(cell.row, cell.col, cell.colspan) for cell in table.cells if cell.colspan > 1] == [(0, 1, 2)]

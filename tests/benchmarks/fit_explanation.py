@@ -37,14 +37,13 @@ from numpy.typing import NDArray
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from postprocess.boxes import quads_to_array
-from postprocess.explanation import _WEIGHTS, Explanation, explain
-from postprocess.grid import quads_to_grid
-from postprocess.regions import words_inside
+from postprocess.explanation import _WEIGHTS, Explanation
 from postprocess.rulings import image_to_rulings
 from postprocess.words import Word
 from tablerec.config import Settings
 from tablerec.detect.cellnet import CellNetDetector
-from tablerec.detect.geometric import GeometricDetector
+from tablerec.detect.combined import explain_candidates
+from tablerec.detect.geometric import GeometricDetector, settle_detection
 from tablerec.evaluate.files import read_words, write_words
 from tablerec.evaluate.grits import grits_top
 from tablerec.evaluate.metrics import same_cells
@@ -98,14 +97,15 @@ def candidates_of(
 ) -> list[Candidate]:
     """The grids that ``CombinedDetector`` compares, of the largest table of each detector, and their shares."""
     rulings = image_to_rulings(image, quads_to_array([word.quad for word in words]))
-    finds = [geometric.detect_along(rulings, words), *network.detect_twice(image, words)]
+    seen = [[settle_detection(each, words, rulings) for each in look] for look in network.detect_twice(image, words)]
+    finds = [geometric.detect_along(rulings, words), *seen]
     found = {name: max(find, key=lambda each: len(each.quads)) for name, find in zip(NAMES, finds, strict=True) if find}
     if not found:
         return []
-    inside = words_inside(words, np.concatenate([each.quads for each in found.values()]))
+    explained = explain_candidates([[detection] for detection in found.values()], words, rulings)
     made = []
-    for name, detection in found.items():
-        shares = np.array(astuple(explain(quads_to_grid(detection.quads, detection.scores), inside, rulings)))
+    for (name, detection), [(explanation, _)] in zip(found.items(), explained, strict=True):
+        shares = np.array(astuple(explanation))
         table, _ = detection_to_table(detection)
         made.append(Candidate(name, shares, grits_top(table, truth.table) or 0.0, same_cells(table, truth.table)))
     return made

@@ -30,6 +30,7 @@ class Settings:
             written into cells; 0 to 1.
         pdf_dpi: Resolution at which PDF pages are drawn, dots per inch.
         max_megapixels: Larger pictures are refused, in million pixels.
+        trace: Keep every stage of each page as ``Page.trace``, to be looked at; it holds the picture.
 
     Raises:
         SettingsError: A value outside its range.
@@ -44,6 +45,7 @@ class Settings:
     min_reader_score: float = 0.3
     pdf_dpi: int = 200
     max_megapixels: float = 100.0
+    trace: bool = False
 
     def __post_init__(self) -> None:
         if self.layout not in ("page", "table"):

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from postprocess.table import Quad, Table
 from postprocess.words import Unplaced, Word
+
+if TYPE_CHECKING:
+    from tablerec.trace import Trace
 
 Image = NDArray[np.uint8]
 """``(height, width, 3)`` uint8 in BGR order, as OpenCV and Paddle have it."""
@@ -55,6 +59,7 @@ class Page:
         turn: Degrees clockwise by which the picture was turned to be read. All corners are in pixels of
             ``picture``, which is as it was given, and in reading direction: in one that lies on its side, TL of a
             table is where its first cell is.
+        trace: Every stage, where ``Settings.trace`` asked for it, in pixels of the picture as it was read.
     """
 
     picture: PageImage
@@ -65,6 +70,7 @@ class Page:
     detector: str = ""
     seconds: dict[str, float] = field(default_factory=dict)
     turn: int = 0
+    trace: Trace | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,243 @@
+"""How sure a finished table is: probabilities for the table, its rows and columns, and its cells.
+
+The strongest evidence are rivals, the tables that other detectors found in the same place: independent finds that
+agree cell by cell are seldom wrong. The rest is how well the grid explains the picture, and how plain it is. Each
+piece of evidence is better when larger, no weight is negative: more evidence never lowers a probability.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import astuple, dataclass, replace
+
+import numpy as np
+import shapely
+from numpy.typing import NDArray
+
+from postprocess.boxes import Floats, quads_to_array, quads_to_polygons
+from postprocess.explanation import Explanation
+from postprocess.table import Cell, Confidence, Table
+
+# Printed by tests/benchmarks/fit_confidence.py.
+_TABLE_WEIGHTS = (0.0,) * 16
+_CELL_WEIGHTS = (0.0,) * 7
+"""Log odds: first a constant, then a weight for each piece of evidence."""
+
+_REASONS = {
+    "drawn": "its cells are not enclosed by lines",
+    "witnesses": "the other detectors see another grid",
+    "undisputed": "the other detectors see other cells",
+    "followed": "borders leave lines of the picture",
+    "separated": "cells hold text that may belong to several",
+    "uncut": "borders cut words",
+    "used": "rows or columns hold no text of their own",
+    "shared": "rows hold text in one cell only",
+    "single": "cells hold several lines",
+    "filled": "cells are empty",
+    "aligned": "cells lie off the lines of the grid",
+    "seen": "the detector was not sure of the cells",
+    "placed": "detected cells are in no table",
+    "plain": "many cells span rows or columns",
+    "small": "it has many cells",
+}
+"""What speaks against a table, by the evidence that it lacks."""
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """What speaks for a table, each the larger the better.
+
+    Args:
+        drawn: 1 where the cells are those that ruling lines enclose and nobody was asked besides, else 0.
+        witnesses: Rivals with the very same grid and texts, 0 to 2.
+        undisputed: Minus the logarithm of 1 and the mean number of cells that a rival has otherwise.
+        followed: See ``Explanation``.
+        separated: See ``Explanation``.
+        uncut: See ``Explanation``.
+        used: See ``Explanation``.
+        shared: See ``Explanation``.
+        single: See ``Explanation``.
+        filled: See ``Explanation``.
+        aligned: Least alignment score of a cell, 0 to 1.
+        seen: Mean detector score of the cells, 0 to 1.
+        placed: Minus the logarithm of 1 and the number of dropped cells.
+        plain: Minus the logarithm of 1 and the number of spanning cells.
+        small: Minus the logarithm of the number of cells.
+    """
+
+    drawn: float
+    witnesses: float
+    undisputed: float
+    followed: float
+    separated: float
+    uncut: float
+    used: float
+    shared: float
+    single: float
+    filled: float
+    aligned: float
+    seen: float
+    placed: float
+    plain: float
+    small: float
+
+    @property
+    def log_odds(self) -> float:
+        """Logarithm of the odds that every cell of the table has the right position and span."""
+        bias, *weights = _TABLE_WEIGHTS
+        return float(bias + np.dot(weights, astuple(self)))
+
+
+_BEST = (1.0, 2.0, 0.0, *[1.0] * 9, 0.0, 0.0, 0.0)
+"""All evidence there can be."""
+
+
+def same_cells(table: Table, rival: Table) -> NDArray[np.bool_]:
+    """``(N,)`` which cells of a table another one has too: in the same place, with the same span and the same text.
+
+    Args:
+        table: Cells with quads and texts.
+        rival: The same part of the picture, as another detector sees it.
+
+    >>> def square(col, text):
+    ...     return Cell(0, col, quad=((col, 0), (col + 1, 0), (col + 1, 1), (col, 1)), text=text)
+    >>> same_cells(Table([square(0, "a"), square(1, "b")]), Table([square(0, "a"), square(1, "c")])).tolist()
+    [True, False]
+    """
+    same = np.zeros(len(table), bool)
+    mine, theirs = (quads_to_array([cell.quad or _NOWHERE for cell in each.cells]) for each in (table, rival))
+    if not len(mine) or not len(theirs):
+        return same
+    mine_at, theirs_at = (shapely.points(quads.mean(axis=1)) for quads in (mine, theirs))
+    a, b = shapely.STRtree(quads_to_polygons(theirs)).query(mine_at, "intersects")
+    mutual = shapely.intersects(quads_to_polygons(mine)[a], theirs_at[b])
+    for i, j in zip(a[mutual].tolist(), b[mutual].tolist(), strict=True):
+        same[i] |= _content(table.cells[i]) == _content(rival.cells[j])
+    return same
+
+
+_NOWHERE = ((np.nan, np.nan),) * 4
+
+
+def _content(cell: Cell) -> tuple[int, int, list[str]]:
+    return cell.rowspan, cell.colspan, cell.text.split()
+
+
+def gather_evidence(
+    table: Table, rivals: Sequence[Table], shares: Explanation, *, n_dropped: int = 0, drawn: bool = False
+) -> Evidence:
+    """Put together what speaks for a table.
+
+    Args:
+        table: The finished table, with detector and alignment scores.
+        rivals: What other detectors found in the same place, with texts; none where none was asked.
+        shares: How well the grid of the table explains the picture.
+        n_dropped: Detected cells that are not in the grid.
+        drawn: Whether ruling lines enclose the cells.
+    """
+    same = [same_cells(table, rival) for rival in rivals]
+    witnesses = sum(bool(each.all()) and rival.shape == table.shape for each, rival in zip(same, rivals, strict=True))
+    disputed = float(np.mean([(~each).sum() for each in same])) if rivals else 0.0
+    return Evidence(
+        drawn=float(drawn and not rivals),
+        witnesses=min(witnesses, 2),
+        undisputed=-float(np.log1p(disputed)),
+        followed=shares.followed,
+        separated=shares.separated,
+        uncut=shares.uncut,
+        used=shares.used,
+        shared=shares.shared,
+        single=shares.single,
+        filled=shares.filled,
+        aligned=min((cell.alignment_score for cell in table.cells if cell.alignment_score is not None), default=0.0),
+        seen=float(np.mean([cell.detector_score for cell in table.cells if cell.detector_score is not None] or [0.0])),
+        placed=-float(np.log1p(n_dropped)),
+        plain=-float(np.log1p(sum(cell.is_spanning for cell in table.cells))),
+        small=-float(np.log(max(len(table), 1))),
+    )
+
+
+def cell_evidence(table: Table, rivals: Sequence[Table], log_odds: float) -> Floats:
+    """``(N, 6)`` what speaks for each cell, each the larger the better.
+
+    Columns: the share of the rivals that have the cell, and those pieces again that no rival has to confirm;
+    whether it spans one slot, its alignment and detector score (0 where the cell was not seen), whether it holds
+    text, and the table's log odds.
+    """
+    same = [same_cells(table, rival) for rival in rivals]
+    agreed = np.mean(same, axis=0) if same else np.ones(len(table))
+    return np.column_stack(
+        [
+            agreed,
+            [not cell.is_spanning for cell in table.cells],
+            [cell.alignment_score or 0.0 for cell in table.cells],
+            [cell.detector_score or 0.0 for cell in table.cells],
+            [bool(cell.text) for cell in table.cells],
+            np.full(len(table), log_odds),
+        ]
+    ).astype(np.float64)
+
+
+def rate(
+    table: Table, rivals: Sequence[Table], shares: Explanation, *, n_dropped: int = 0, drawn: bool = False
+) -> Table:
+    """Say how sure a table is, its rows and columns, and each of its cells.
+
+    Args:
+        table: See ``gather_evidence``, as are the others.
+        rivals: What other detectors found in the same place.
+        shares: How well the grid explains the picture.
+        n_dropped: Detected cells that are not in the grid.
+        drawn: Whether ruling lines enclose the cells.
+
+    Returns:
+        The same table with its confidence. A row or column is as sure as the least sure span in it; a cell as its
+        span, times the reader's score of its text.
+
+    >>> cell = Cell(0, 0, quad=((0, 0), (9, 0), (9, 9), (0, 9)), text="7", reader_score=0.5)
+    >>> rated = rate(Table([cell]), [], Explanation(1, 1, 1, 1, 1, 1, 1))
+    >>> rated[0, 0].confidence == 0.5 * rated.confidence.rows[0]
+    True
+    """
+    if not len(table):
+        return replace(table, confidence=Confidence(0.0, (), (), "the table has no cells"))
+    evidence = gather_evidence(table, rivals, shares, n_dropped=n_dropped, drawn=drawn)
+    bias, *weights = _CELL_WEIGHTS
+    spans = to_probability(bias + cell_evidence(table, rivals, evidence.log_odds) @ np.array(weights))
+    of_slot = spans[table.owner]
+    rows, cols = of_slot.min(axis=1), of_slot.min(axis=0)
+    confidence = Confidence(
+        table=float(to_probability(np.array(evidence.log_odds))),
+        rows=tuple(rows.tolist()),
+        cols=tuple(cols.tolist()),
+        weakest=_weakest(table, rivals, spans, evidence),
+    )
+    cells = [
+        replace(cell, confidence=float(span) * (1.0 if cell.reader_score is None else _clip(cell.reader_score)))
+        for cell, span in zip(table.cells, spans, strict=True)
+    ]
+    return replace(table, cells=cells, confidence=confidence)
+
+
+def to_probability(log_odds: Floats) -> Floats:
+    """Probabilities of logarithms of odds.
+
+    >>> to_probability(np.array([0.0, 1000.0])).tolist()
+    [0.5, 1.0]
+    """
+    return np.asarray(1 / (1 + np.exp(-np.clip(log_odds, -40, 40))), np.float64)
+
+
+def _weakest(table: Table, rivals: Sequence[Table], spans: Floats, evidence: Evidence) -> str:
+    """The cell least sure of with its reason where rivals deny it, else what the table lacks most."""
+    cell = table.cells[int(spans.argmin())]
+    against = sum(not same_cells(table, rival)[int(spans.argmin())] for rival in rivals)
+    where = f"row {cell.row}, column {cell.col} ({spans.min():.2f})"
+    if against:
+        return f"{where}: {against} of {len(rivals)} other finds see this cell otherwise"
+    lacking = np.array(_TABLE_WEIGHTS[1:]) * (np.array(_BEST) - np.array(astuple(evidence)))
+    return f"{where}: {list(_REASONS.values())[int(lacking.argmax())]}"
+
+
+def _clip(score: float) -> float:
+    return float(min(max(score, 0.0), 1.0))

@@ -19,8 +19,25 @@ from postprocess.explanation import Explanation
 from postprocess.table import Cell, Confidence, Table
 
 # Printed by tests/benchmarks/fit_confidence.py.
-_TABLE_WEIGHTS = (0.0,) * 16
-_CELL_WEIGHTS = (0.0,) * 7
+_TABLE_WEIGHTS = (
+    -64.441,
+    0.391,
+    0.940,
+    0.251,
+    0.286,
+    0.000,
+    1.221,
+    57.170,
+    2.144,
+    0.000,
+    0.000,
+    3.156,
+    3.115,
+    2.274,
+    1.695,
+    0.249,
+)
+_CELL_WEIGHTS = (-2.407, 1.962, 3.669, 0.000, 1.361, 0.000, 0.102)
 """Log odds: first a constant, then a weight for each piece of evidence."""
 
 _REASONS = {
@@ -105,18 +122,15 @@ def same_cells(table: Table, rival: Table) -> NDArray[np.bool_]:
     [True, False]
     """
     same = np.zeros(len(table), bool)
-    mine, theirs = (quads_to_array([cell.quad or _NOWHERE for cell in each.cells]) for each in (table, rival))
-    if not len(mine) or not len(theirs):
+    mine, theirs = ([n for n, cell in enumerate(each.cells) if cell.quad] for each in (table, rival))
+    if not mine or not theirs:
         return same
-    mine_at, theirs_at = (shapely.points(quads.mean(axis=1)) for quads in (mine, theirs))
-    a, b = shapely.STRtree(quads_to_polygons(theirs)).query(mine_at, "intersects")
-    mutual = shapely.intersects(quads_to_polygons(mine)[a], theirs_at[b])
+    quads, others = (quads_to_array([cell.quad for cell in each.cells if cell.quad]) for each in (table, rival))
+    a, b = shapely.STRtree(quads_to_polygons(others)).query(shapely.points(quads.mean(axis=1)), "intersects")
+    mutual = shapely.intersects(quads_to_polygons(quads)[a], shapely.points(others.mean(axis=1))[b])
     for i, j in zip(a[mutual].tolist(), b[mutual].tolist(), strict=True):
-        same[i] |= _content(table.cells[i]) == _content(rival.cells[j])
+        same[mine[i]] |= _content(table.cells[mine[i]]) == _content(rival.cells[theirs[j]])
     return same
-
-
-_NOWHERE = ((np.nan, np.nan),) * 4
 
 
 def _content(cell: Cell) -> tuple[int, int, list[str]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,7 +12,7 @@ from postprocess.table import Quad, Table
 from postprocess.words import Unplaced, Word
 
 if TYPE_CHECKING:
-    from tablerec.trace import Trace
+    from postprocess.trace import TableTrace
 
 Image = NDArray[np.uint8]
 """``(height, width, 3)`` uint8 in BGR order, as OpenCV and Paddle have it."""
@@ -44,6 +44,20 @@ class Dropped:
     reason: str
 
 
+class Stages(Protocol):
+    """Every stage of one picture, kept and drawable; see ``tablerec.trace.Trace``."""
+
+    @property
+    def tables(self) -> tuple[TableTrace, ...]:
+        """How each table came about."""
+
+    def show(self, stage: str) -> Any:
+        """Draw one stage."""
+
+    def sheet(self) -> Any:
+        """Draw all stages."""
+
+
 @dataclass(frozen=True, slots=True)
 class Page:
     """The tables of one picture and everything that did not become part of them.
@@ -70,7 +84,7 @@ class Page:
     detector: str = ""
     seconds: dict[str, float] = field(default_factory=dict)
     turn: int = 0
-    trace: Trace | None = None
+    trace: Stages | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -42,7 +42,7 @@ def load() -> Callable[[Job], Answer]:
             records = []
             for number, word in enumerate(self.words):
                 x0, y0, x1, y1 = quad_to_box((np.array(word["quad"]) @ matrix[:, :2].T + matrix[:, 2]).tolist())
-                place = {"x1": int(x0), "y1": int(y0), "x2": int(x1), "y2": int(y1)}
+                place = {"x1": round(x0), "y1": round(y0), "x2": round(x1), "y2": round(y1)}
                 name = {"id": f"word_{number}", "parent": f"word_{number}", "value": word["text"]}
                 records.append({**name, "confidence": int(100 * word["score"]), **place})
             return OCRData(records={0: records})

@@ -12,15 +12,13 @@ import hashlib
 import json
 import os
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
-from postprocess.errors import TableError
-from postprocess.export import html_to_tables
 from postprocess.export.html import MAX_COLSPAN
 from postprocess.table import Cell
 from tablerec.config import Settings
@@ -67,10 +65,11 @@ class Store:
     Args:
         folder: Where they lie.
         again: Peers whose results of earlier runs do not count.
+        rescore: Whether only the scores of earlier runs do not count.
     """
 
-    def __init__(self, folder: Path, again: Iterable[str] = ()) -> None:
-        self.folder, self.again = folder, set(again)
+    def __init__(self, folder: Path, again: Iterable[str] = (), *, rescore: bool = False) -> None:
+        self.folder, self.again, self.rescore = folder, set(again), rescore
 
     def read(self, peer: str, name: str) -> dict[str, Any]:
         """Return a result; empty where there is none."""
@@ -80,7 +79,9 @@ class Store:
     def reuse(self, peer: str, name: str, made_from: str) -> dict[str, Any] | None:
         """Return a result of an earlier run, if it counts and was made from the same input."""
         result = {} if peer in self.again else self.read(peer, name)
-        return result if result.get("made_from") == made_from else None
+        if result.get("made_from") != made_from:
+            return None
+        return {"answer": result["answer"]} if self.rescore else result
 
     def write(self, peer: str, name: str, result: Mapping[str, Any]) -> None:
         """Keep a result."""
@@ -97,7 +98,7 @@ def main() -> None:
     adapters, left_out = _make_adapters(args)
     versions, started = _start(adapters, args.environments)
     left_out |= started
-    store = Store(args.output / "results", args.again)
+    store = Store(args.output / "results", args.again, rescore=args.rescore)
     words = Words(args.words or args.output / "words")
     try:
         rows = list(run(truths, adapters, versions, store, words, args.limit))
@@ -127,6 +128,7 @@ def _arguments() -> argparse.ArgumentParser:
     parser.add_argument("--sample", type=int, metavar="N", help="only N tables, evenly spread")
     parser.add_argument("--limit", type=float, default=60.0, help="seconds a peer has for a picture; default: 60")
     parser.add_argument("--again", action="append", default=[], metavar="PEER", help="forget this peer's results")
+    parser.add_argument("--rescore", action="store_true", help="score what is kept anew, after the scores changed")
     parser.add_argument("--add", nargs=2, action="append", default=[], metavar=("FOLDER", "NAME"),
                         help="score the HTML in FOLDER, one file a table, as another peer")  # fmt: skip
     parser.add_argument("--time", type=int, default=0, metavar="N", help="then measure times on N of the tables")
@@ -211,12 +213,23 @@ def run(
             given = for_peer(job, name)
             made_from = _digest({**given, "versions": versions[name]})
             result = store.reuse(name, truth.id, made_from)
-            if result is None:
-                result = {"made_from": made_from, **score_answer(truth, adapter.ask(given, limit))}
+            if result is None or "scores" not in result:
+                answer = result["answer"] if result else adapter.ask(given, limit)
+                result = {"made_from": made_from, "answer": answer, **score_html(truth, answer)}
                 store.write(name, truth.id, result)
             if name == OURS:
-                job |= {key: result.get(key, []) for key in ("boxes", "box_scores")}
-            yield Row(name, truth.source, truth.id, result["scores"], result["missing"], result["error"])
+                job |= _boxes(result)
+            yield to_row(name, truth, result)
+
+
+def _boxes(result: Mapping[str, Any]) -> dict[str, Any]:
+    """The boxes in a result of tablerec; none where it failed."""
+    return {key: result.get("answer", {}).get(key, []) for key in ("boxes", "box_scores")}
+
+
+def to_row(peer: str, truth: Truth, result: Mapping[str, Any]) -> Row:
+    """A result of ``score_html`` as a row of the table."""
+    return Row(peer, truth.source, truth.id, result["scores"], result["missing"], result["error"])
 
 
 def for_peer(job: Mapping[str, Any], name: str) -> dict[str, Any]:
@@ -225,8 +238,8 @@ def for_peer(job: Mapping[str, Any], name: str) -> dict[str, Any]:
     return {**job, "boxes": [], "box_scores": []} if not takes_boxes else dict(job)
 
 
-def score_answer(truth: Truth, answer: Mapping[str, Any]) -> dict[str, Any]:
-    """An answer with ``scores``, ``missing`` and ``error``; whatever failed scores zero."""
+def score_html(truth: Truth, answer: Mapping[str, Any]) -> dict[str, Any]:
+    """Return ``scores``, ``missing`` and ``error`` of an answer; whatever failed scores zero."""
     error, grid = answer.get("error", ""), None
     if not error:
         try:
@@ -235,41 +248,34 @@ def score_answer(truth: Truth, answer: Mapping[str, Any]) -> dict[str, Any]:
             error = f"its HTML cannot be read: {type(broken).__name__}: {broken}"
     scores = score(truth, grid)
     kept = {metric: getattr(scores, metric) for metric in METRICS}
-    return {**answer, "scores": kept, "missing": bool(scores.missing), "error": error}
+    return {"scores": kept, "missing": bool(scores.missing), "error": error}
 
 
 def html_to_grid(html: str) -> Grid | None:
-    """The largest table of a document as a grid; cells that overlap lie as a browser lays them.
+    """The largest table of a document, its cells where a browser puts them; what the markup lacks is not made up.
 
     >>> html_to_grid("no table") is None
     True
-    >>> html_to_grid("<table><tr><td>a<td>b").owner.tolist()
-    [[0, 1]]
-    >>> html_to_grid("<table><tr><td>a<td rowspan=2>b<tr><td colspan=2>c").owner.tolist()
+    >>> html_to_grid("<table><tr><td>a<td>b<tr><td>c</table>").owner.tolist()
+    [[0, 1], [2, -1]]
+    >>> html_to_grid("<table><tr><td>a<td rowspan=2>b<tr><td colspan=2>c</table>").owner.tolist()
     [[0, 1], [2, 1]]
     """
-    try:
-        grids: list[Grid] = list(html_to_tables(html))
-    except TableError:
-        grids = [place_as_browser(_cells(html))]
+    from lxml.html import document_fromstring
+
+    tables = document_fromstring(html).iter("table") if html.strip() else ()
+    grids = [place_as_browser(list(_cells(table))) for table in tables]
     return max(grids, key=lambda grid: len(grid.cells), default=None)
 
 
-def _cells(html: str) -> list[Cell]:
-    """The cells of the first table by row, in the order of the markup; spans end with the table."""
-    from lxml.html import document_fromstring
-
-    rows = [list(row.iterchildren("td", "th")) for row in next(document_fromstring(html).iter("table")).iter("tr")]
-    return [
-        Cell(
-            *(row, col),
-            rowspan=max(1, min(int(cell.get("rowspan", 1)), len(rows) - row)),
-            colspan=max(1, min(int(cell.get("colspan", 1)), MAX_COLSPAN)),
-            text=cell.text_content(),
-        )
-        for row, cells in enumerate(rows)
-        for col, cell in enumerate(cells)
-    ]
+def _cells(table: Any) -> Iterator[Cell]:
+    """The cells by row, in the order of the markup; spans end with the table."""
+    rows = table.xpath("tr | thead/tr | tbody/tr | tfoot/tr")
+    for row, markup in enumerate(rows):
+        for col, cell in enumerate(markup.iterchildren("td", "th")):
+            rowspan, colspan = (int(cell.get(key, 1)) for key in ("rowspan", "colspan"))
+            rowspan = max(1, min(rowspan, len(rows) - row))
+            yield Cell(row, col, rowspan, max(1, min(colspan, MAX_COLSPAN)), text=cell.text_content())
 
 
 def score_folder(truths: Iterable[Truth], folder: Path, name: str) -> Iterable[Row]:
@@ -277,8 +283,7 @@ def score_folder(truths: Iterable[Truth], folder: Path, name: str) -> Iterable[R
     for truth in truths:
         path = folder / f"{truth.id}.html"
         html = path.read_text(encoding="utf-8") if path.exists() else ""
-        result = score_answer(truth, {"html": html})
-        yield Row(name, truth.source, truth.id, result["scores"], result["missing"], result["error"])
+        yield to_row(name, truth, score_html(truth, {"html": html}))
 
 
 def measure(
@@ -290,9 +295,7 @@ def measure(
     """
     times: dict[str, dict[str, list[float]]] = {name: {} for name in adapters}
     for number, truth in enumerate([*truths[:1], *truths]):
-        ours = store.read(OURS, truth.id)
-        job = {"image": str(truth.image.resolve()), "words": words.of(truth)}
-        job |= {key: ours.get(key, []) for key in ("boxes", "box_scores")}
+        job = {"image": str(truth.image.resolve()), "words": words.of(truth), **_boxes(store.read(OURS, truth.id))}
         for turn in range(repeats):
             names = list(adapters)
             for name in names[turn % len(names) :] + names[: turn % len(names)]:

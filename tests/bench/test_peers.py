@@ -22,7 +22,7 @@ from postprocess.words import Word
 from tablerec.evaluate.metrics import same_cells
 from tablerec.evaluate.truth import Truth, find_truths, read_truth
 from tests.bench import peers
-from tests.bench.peers import ADAPTERS, OURS, Store, Words, html_to_grid, measure, run, score_answer, score_folder
+from tests.bench.peers import ADAPTERS, OURS, Store, Words, html_to_grid, measure, run, score_folder, score_html
 from tests.bench.process import Adapter, NotInstalledError
 from tests.bench.summary import METRICS, Row, not_ahead, summarize, to_markdown
 from tests.postprocess.pictures import draw_layout, even_layout, plain_table, write
@@ -290,13 +290,14 @@ def test_our_html_is_read_back_as_it_was(table: Table) -> None:
 @pytest.mark.parametrize(
     ("html", "owner"),
     [
-        ("<table><tr><td>a<td>b<tr><td>c</table>", [[0, 1], [2, 3]]),
+        ("<table><tr><td>a<td>b<tr><td>c</table>", [[0, 1], [2, -1]]),
         ("<table><tr><td>a</table><table><tr><td>b<td>c</table>", [[0, 1]]),
+        ("<table><tr><td><table><tr><td>a<td>b</table></table>", [[0, 1]]),
         ("<table><tr><td>a<td rowspan=9>b<tr><td colspan=2>c</table>", [[0, 1], [2, 1]]),
     ],
-    ids=["short row", "the largest", "overlap"],
+    ids=["short row", "the largest", "a table in a table", "overlap"],
 )
-def test_html_of_others_is_read_forgivingly(html: str, owner: list[list[int]]) -> None:
+def test_html_of_others_lies_as_in_a_browser(html: str, owner: list[list[int]]) -> None:
     grid = html_to_grid(html)
     assert grid is not None and grid.owner.tolist() == owner
 
@@ -306,18 +307,18 @@ def test_html_of_others_is_read_forgivingly(html: str, owner: list[list[int]]) -
     [
         ({"html": ""}, True, ""),
         ({"error": "crashed"}, True, "crashed"),
-        ({"html": "<table><tr><td><table></table></table>"}, True, "its HTML cannot be read: InputError"),
+        ({"html": "<table><tr><td colspan=x></table>"}, True, "its HTML cannot be read: ValueError"),
     ],
-    ids=["no table", "a crash", "a table in a table"],
+    ids=["no table", "a crash", "no markup"],
 )
 def test_what_is_missing_or_fails_scores_zero(truth: Truth, answer: Any, missing: bool, error: str) -> None:
-    result = score_answer(truth, answer)
+    result = score_html(truth, answer)
     assert result["scores"] == dict.fromkeys(METRICS, 0.0)
     assert result["missing"] is missing and result["error"].startswith(error) and bool(result["error"]) is bool(error)
 
 
 def test_scores_are_those_of_tablerec_eval(truth: Truth) -> None:
-    assert score_answer(truth, {"html": HTML})["scores"] == dict.fromkeys(METRICS, 1.0)
+    assert score_html(truth, {"html": HTML})["scores"] == dict.fromkeys(METRICS, 1.0)
 
 
 def test_html_made_elsewhere(truth: Truth, tmp_path: Path) -> None:
@@ -384,6 +385,8 @@ def test_a_run_goes_on_where_it_was_stopped(truth: Truth, fakes: dict[str, Any],
     run_again(truth, fakes, Store(kept, ["rapid_table"]), words)
     assert asked() == [1, 2, 1]
     run_again(truth, fakes, Store(kept), words, version="2")
+    assert asked() == [2, 3, 2]
+    assert run_again(truth, fakes, Store(kept, rescore=True), words, version="2") == first
     assert asked() == [2, 3, 2]
     fakes[OURS].answer["boxes"] = [[0, 0, 8, 8]]
     run_again(truth, fakes, Store(kept, [OURS]), words, version="2")

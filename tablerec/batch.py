@@ -184,12 +184,14 @@ class Batch:
         target: Where they go.
         console: Where messages go.
         min_confidence: Tables less sure than this are doubtful; None asks for no such word.
+        join_pages: Whether tables that go on over several pages are joined in the files.
     """
 
     recognizer: Recognizes
     target: Target
     console: Console
     totals: Totals = field(default_factory=Totals)
+    join_pages: bool = False
     taken: set[str] = field(default_factory=set)
     """Files that must not be overwritten: the inputs and what was written before."""
     min_confidence: float | None = None
@@ -249,7 +251,7 @@ class Batch:
             pages = (self._save_trace(page, self.target.traces) for page in pages)
         if not self.target.has_overlay:
             pages = map(_without_pixels, pages)
-        return Result(source_name(source), tuple(pages))
+        return Result(source_name(source), tuple(pages), self.join_pages)
 
     def _check_names(self, names: Sequence[tuple[Path, str]]) -> None:
         """Refuse what cannot be written before the work is done, not after."""

@@ -165,6 +165,7 @@ def _print_version(ctx: click.Context, param: click.Parameter, value: bool) -> N
     callback=_to_turn,
     help="Degrees clockwise by which pictures are turned first; auto: so that their text is upright.  [default: auto]",
 )
+@click.option("--join-pages", is_flag=True, help="Join tables that go on over several pages of a document.")
 @click.option("--recursive", is_flag=True, help="Also read the folders inside a folder.")
 @click.option("--quiet", is_flag=True, help="Print errors only.")
 @click.option("--timing", is_flag=True, help="Print the seconds by stage.")
@@ -212,7 +213,8 @@ def command(
         from tablerec.pipeline import Recognizer
 
         least = min_confidence if strict else None
-        Batch(Recognizer(settings), target, console, totals, min_confidence=least).run(sources)
+        batch = Batch(Recognizer(settings), target, console, totals, settings.join_pages, min_confidence=least)
+        batch.run(sources)
     if len(sources) > 1 or console.n_errors > 1:
         failed = f", {count(console.n_errors, 'error')}" if console.n_errors else ""
         doubtful = f", {console.n_doubtful} doubtful" if console.n_doubtful else ""

@@ -38,7 +38,8 @@ def draw_overlay(page: Page) -> Image:
     """Draw what was found over the picture that was read.
 
     Cells are blue, spanning cells orange, header cells green; each carries its first
-    row and column, doubtful ones also their confidence. Words in no cell are crossed out in violet, dropped cells in red.
+    row and column, doubtful ones also their confidence. Words in no cell are crossed
+    out in violet, dropped cells in red.
 
     Args:
         page: One page of a result.

@@ -20,9 +20,9 @@ from postprocess.table import Cell, Confidence, Table
 
 Ints = NDArray[np.int64]
 
-# Printed by tests/benchmarks/fit_confidence.py.
-_TABLE_WEIGHTS = (-10.143, 0.539, 0.608, 0.037, 2.654, 0.716, 3.049, 7.496, 1.089, 1.136, 0.472)
-_CELL_WEIGHTS = (-2.244, 1.771, 3.303, 0.000, 1.904, 0.000, 0.059)
+# Printed by tests/benchmarks/fit_confidence.py on 2026-11-28.
+_TABLE_WEIGHTS = (-11.837, 0.539, 0.617, 0.007, 3.710, 0.750, 3.188, 7.996, 1.139, 1.204, 0.497)
+_CELL_WEIGHTS = (-2.215, 1.769, 3.295, 0.000, 1.892, 0.000, 0.059)
 """Log odds: first a constant, then a weight for each piece of evidence."""
 
 _REASONS = {

@@ -5,6 +5,12 @@ optional folder ``../shared/train`` beside the checkout; ``--drawn`` adds so man
 their true words, for the kinds that the folder lacks. ``--words`` keeps the reader's words. The package's weights are
 fitted and printed, and what they are worth on ``--test``, which the fit does not see: the share of exact tables by
 score, and among those above 0.9.
+
+Printed on 2026-11-28 for ``../shared/train`` (400 tables) and 212 drawn ones, scores of tables from folds that the fit
+did not see::
+
+    labelled    17 % of the tables above 0.9, 95.7 % of these exact (69 tables)
+    drawn       14 % of the tables above 0.9, all of these exact (30 tables)
 """
 
 from __future__ import annotations
@@ -40,11 +46,13 @@ from tablerec.synth import draw, load_recipe, recipe_names
 Floats = NDArray[np.float64]
 SEED = 7_000_000_003
 """Of the drawn tables; training uses small ones."""
-SHRINK = 2.0
+SHRINK = 0.5
 """Half of it times the squared weights, of evidence in standard deviations, is added to the loss."""
-WRONG = 1.3
-"""What a wrong table that is called sure costs, in right tables that are doubted: scores are on the safe side."""
+WRONG = 1.15
+"""What a wrong table that is called sure costs, in right tables that are doubted; SHRINK and WRONG are those of a
+small grid with which most labelled tables of other folds come above 0.9 while 95 % of these are exact."""
 STEPS = 4000
+FOLDS = 5
 BINS = (0.0, 0.2, 0.4, 0.6, 0.7, 0.8, 0.9, 1.0)
 
 
@@ -154,6 +162,20 @@ def fit(evidence: Floats, right: Floats, weight: Floats | None = None) -> Floats
     return np.concatenate([[bias - float(theta @ mean)], theta])
 
 
+def fit_tables(evidence: Floats, exact: Floats) -> Floats:
+    """``fit`` on the safe side."""
+    return fit(evidence, exact, np.where(exact > 0, 1.0, WRONG))
+
+
+def predict_folds(evidence: Floats, exact: Floats) -> Floats:
+    """Probabilities of tables that the fit did not see: runs of them are left out in turn, so pages stay together."""
+    scores, fold = np.zeros(len(exact)), np.arange(len(exact)) * 4 * FOLDS // max(len(exact), 1) % FOLDS
+    for number in range(FOLDS):
+        seen = fold != number
+        scores[~seen] = predict(fit_tables(evidence[seen], exact[seen]), evidence[~seen])
+    return scores
+
+
 def predict(weights: Floats, evidence: Floats) -> Floats:
     """Probabilities."""
     return to_probability(weights[0] + evidence @ weights[1:])
@@ -222,12 +244,15 @@ def main() -> None:
     real = list(labelled(args.train_dir, args.words, recognizer))
     findings = real + list(drawn(args.drawn, recognizer))
     evidence, exact = np.array([each.evidence for each in findings]), np.array([float(each.exact) for each in findings])
-    table_weights = fit(evidence, exact, np.where(exact > 0, 1.0, WRONG))
+    table_weights = fit_tables(evidence, exact)
     cell_weights = fit(*cells_of(findings, table_weights))
     print(f"\nfitted on {len(real)} labelled and {len(findings) - len(real)} drawn tables")
     print(to_source("_TABLE_WEIGHTS", table_weights))
     print(to_source("_CELL_WEIGHTS", cell_weights))
-    report("tables, fitted", predict(table_weights, evidence), exact)
+    folds = predict_folds(evidence, exact)
+    report("labelled tables, other folds", folds[: len(real)], exact[: len(real)])
+    if len(findings) > len(real):
+        report("drawn tables, other folds", folds[len(real) :], exact[len(real) :])
     if args.test:
         test = list(labelled([args.test], args.test_words, recognizer))
         print()

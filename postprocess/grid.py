@@ -15,8 +15,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from postprocess.boxes import Floats, array_to_quad, as_boxes, as_quads, boxes_to_quads, quads_to_boxes
+from postprocess.boxes import Floats, array_to_quad, as_boxes, as_quads, boxes_to_quads
 from postprocess.errors import SettingsError
+from postprocess.frame import Frame, quads_to_frame, straighten
 from postprocess.table import Cell, Quad
 
 Ints = NDArray[np.int64]
@@ -52,7 +53,7 @@ class Grid:
         row_lines: ``(R + 1,)`` positions in the straightened frame.
         col_lines: ``(C + 1,)`` positions in the straightened frame.
         alignment: ``(K,)`` how well each cell agrees with its lines, 0 to 1.
-        slopes: Rise of the rows and drift of the columns, per pixel; see ``straighten``.
+        frame: Takes points of the straightened frame into the picture.
     """
 
     kept: Ints
@@ -62,7 +63,12 @@ class Grid:
     row_lines: Floats
     col_lines: Floats
     alignment: Floats
-    slopes: tuple[float, float]
+    frame: Frame
+
+    @property
+    def slopes(self) -> tuple[float, float]:
+        """Rise of the rows and drift of the columns, per pixel, in the middle of the table."""
+        return self.frame.slopes
 
     def empty_cells(self) -> list[Cell]:
         """A cell without text for each slot that no detected cell covers.
@@ -88,7 +94,7 @@ class Grid:
             if len(holes)
             else as_boxes([])
         )
-        quads = bend(boxes_to_quads(boxes), self.slopes)
+        quads = self.frame.to_picture(boxes_to_quads(boxes))
         return [Cell(int(r), int(c), quad=array_to_quad(quad)) for (r, c), quad in zip(holes, quads, strict=True)]
 
     def outline(self) -> Quad | None:
@@ -96,7 +102,7 @@ class Grid:
         if len(self.row_lines) < 2 or len(self.col_lines) < 2:
             return None
         box = [self.col_lines[0], self.row_lines[0], self.col_lines[-1], self.row_lines[-1]]
-        return array_to_quad(bend(boxes_to_quads([box]), self.slopes)[0])
+        return array_to_quad(self.frame.to_picture(boxes_to_quads([box]))[0])
 
 
 def quads_to_grid(quads: ArrayLike, scores: ArrayLike | None = None, settings: GridSettings | None = None) -> Grid:
@@ -122,8 +128,8 @@ def quads_to_grid(quads: ArrayLike, scores: ArrayLike | None = None, settings: G
     # NaN passes through the arithmetic without a warning, infinity does not.
     corners = np.where(np.isfinite(corners).all(axis=(1, 2), keepdims=True), corners, np.nan)
     weights = np.ones(len(corners)) if scores is None else np.asarray(scores, np.float64)
-    slopes = estimate_slopes(corners)
-    boxes = straighten(corners, slopes)
+    frame = quads_to_frame(corners)
+    boxes = straighten(corners, frame)
     usable, dropped = _usable(boxes)
     usable, overlapping = _without_copies(boxes, weights, usable, settings)
     dropped += overlapping
@@ -136,72 +142,7 @@ def quads_to_grid(quads: ArrayLike, scores: ArrayLike | None = None, settings: G
     spans, row_lines, col_lines = _without_unused_lines(spans, row_lines, col_lines)
     alignment = _alignment(boxes[kept], spans, row_lines, col_lines)
     order = np.lexsort([spans[:, 1], spans[:, 0]])
-    return Grid(
-        kept[order], spans[order], tuple(sorted(dropped)), boxes, row_lines, col_lines, alignment[order], slopes
-    )
-
-
-def estimate_slopes(quads: Floats) -> tuple[float, float]:
-    """Rise of the rows per pixel to the right, and drift of the columns per pixel down.
-
-    Boxes of a tilted table are upright themselves, so the tilt is read from
-    how neighbours are displaced against each other, not from their edges.
-    """
-    top = quads[:, 1] + quads[:, 2] - quads[:, 0] - quads[:, 3]
-    left = quads[:, 3] + quads[:, 2] - quads[:, 0] - quads[:, 1]
-    sound = (top[:, 0] > 0) & (left[:, 1] > 0)
-    if sound.any():
-        rise, drift = np.median(top[sound, 1] / top[sound, 0]), np.median(left[sound, 0] / left[sound, 1])
-        # Quads that are tilted themselves say more than their neighbours do.
-        if max(abs(rise), abs(drift)) >= 1e-3:
-            return float(rise), float(drift)
-    hull = quads_to_boxes(quads)
-    middles = quads.mean(axis=1)
-    return _slope(hull, middles), _slope(hull[:, [1, 0, 3, 2]], middles[:, ::-1])
-
-
-def straighten(quads: Floats, slopes: tuple[float, float]) -> Floats:
-    """``(N, 4)`` boxes in the frame where rows and columns are upright.
-
-    Each edge is taken at its middle, so tilted and upright quads give the same box.
-    """
-    if not len(quads):
-        return quads_to_boxes(quads)
-    rise, drift = slopes
-    sides = (quads + np.roll(quads, -1, axis=1)) / 2  # top, right, bottom, left
-    x, y = sides[..., 0] - drift * sides[..., 1], sides[..., 1] - rise * sides[..., 0]
-    return np.column_stack([x[:, 3], y[:, 0], x[:, 1], y[:, 2]])
-
-
-def bend(points: Floats, slopes: tuple[float, float]) -> Floats:
-    """Inverse of ``straighten`` for ``(..., 2)`` points."""
-    rise, drift = slopes
-    x = (points[..., 0] + drift * points[..., 1]) / (1 - rise * drift)
-    return np.stack([x, points[..., 1] + rise * x], axis=-1)
-
-
-def _slope(hull: Floats, middles: Floats) -> float:
-    """Median rise per pixel from a cell to its next neighbour of the same height on the right; 0 within its noise."""
-    order = np.argsort(hull[:, 0])
-    hull, middles = hull[order], middles[order]
-    rises = []
-    # The median of a hundred neighbours is as good as that of all.
-    for index in range(0, len(hull), max(len(hull) // 120, 1)):
-        x0, y0, x1, y1 = hull[index]
-        first = int(np.searchsorted(hull[:, 0], x1 - 0.2 * (x1 - x0)))
-        others = hull[first : first + 60]
-        shared = np.minimum(y1, others[:, 3]) - np.maximum(y0, others[:, 1])
-        alike = shared > 0.6 * np.maximum(y1 - y0, others[:, 3] - others[:, 1])
-        if alike.any():
-            step = middles[first + int(alike.argmax())] - middles[index]
-            if step[0] > 0:
-                rises.append(step[1] / step[0])
-    if len(rises) < 3:
-        return 0.0
-    slope = float(np.median(rises))
-    # Two standard errors of a median, from the median absolute deviation: less than that is jitter.
-    noise = 3.7 * float(np.median(np.abs(np.array(rises) - slope))) / len(rises) ** 0.5
-    return slope if abs(slope) > max(noise, 1e-4) else 0.0
+    return Grid(kept[order], spans[order], tuple(sorted(dropped)), boxes, row_lines, col_lines, alignment[order], frame)
 
 
 def intervals_to_spans(intervals: Floats, merge_share: float) -> tuple[Ints, Floats]:

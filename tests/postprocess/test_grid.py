@@ -8,7 +8,7 @@ from hypothesis.extra.numpy import arrays
 
 from postprocess.boxes import boxes_to_quads, quads_to_boxes, rotate_points
 from postprocess.errors import SettingsError
-from postprocess.grid import Grid, GridSettings, bend, estimate_slopes, intervals_to_spans, quads_to_grid, straighten
+from postprocess.grid import Grid, GridSettings, intervals_to_spans, quads_to_grid
 from postprocess.table import Cell, Table
 from tests.postprocess.pictures import Layout, even_layout, layouts, plain_table
 
@@ -233,21 +233,6 @@ def test_empty_cells_fill_the_holes_at_their_place() -> None:
     empty = grid.empty_cells()
     assert [(cell.row, cell.col) for cell in empty] == [(1, 1), (2, 2)]
     assert [cell.quad for cell in empty] == [tuple(map(tuple, boxes_to_quads(layout.boxes)[i])) for i in (4, 8)]
-
-
-@FEW
-@given(arrays(np.float64, (3, 4, 2), elements=st.floats(-1e3, 1e3)), st.tuples(*[st.floats(-0.1, 0.1)] * 2))
-def test_bend_is_the_inverse_of_straighten(corners: np.ndarray, slopes: tuple[float, float]) -> None:
-    boxes = np.hstack([corners.min(axis=1), corners.max(axis=1)])
-    assert straighten(bend(boxes_to_quads(boxes), slopes), slopes) == pytest.approx(boxes, abs=1e-6)
-
-
-@pytest.mark.parametrize("degrees", [-4, -1, 0, 1, 4])
-def test_slopes_are_those_of_the_tilt(degrees: float) -> None:
-    quads = boxes_to_quads(even_layout(plain_table(10, 8)).boxes)
-    rise, drift = estimate_slopes(rotate_points(quads, degrees))
-    assert rise == pytest.approx(np.tan(np.radians(degrees)), abs=2e-3)
-    assert drift == pytest.approx(-np.tan(np.radians(degrees)), abs=2e-3)
 
 
 @FEW

@@ -191,12 +191,12 @@ def _fit(step: Floats, rise: Floats, reach: Floats, floor: float) -> Floats:
 def _robust_fit(step: Floats, rise: Floats) -> Floats:
     """Coefficients with about the least sum of distances."""
     weight: Floats = np.ones(len(rise))
-    fitted = np.zeros(step.shape[1])
+    fitted: Floats = np.zeros(step.shape[1])
     for _ in range(12 if step.shape[1] else 0):
-        fitted = np.linalg.lstsq(step * weight[:, None], rise * weight, rcond=1e-6)[0]
+        fitted = np.asarray(np.linalg.lstsq(step * weight[:, None], rise * weight, rcond=1e-6)[0])
         left = np.abs(rise - step @ fitted)
-        weight = 1 / np.sqrt(np.maximum(left, 1e-3 * np.abs(rise).max() + 1e-12))
-    return np.asarray(fitted)
+        weight = np.asarray(1 / np.sqrt(np.maximum(left, 1e-3 * np.abs(rise).max() + 1e-12)))
+    return fitted
 
 
 def _is_gentle(coefficients: Floats, reach: Floats) -> bool:

@@ -18,6 +18,9 @@ from numpy.typing import ArrayLike, NDArray
 from postprocess.boxes import Floats, array_to_quad, as_boxes, as_quads, boxes_to_quads
 from postprocess.errors import SettingsError
 from postprocess.frame import Frame, quads_to_frame, straighten
+from postprocess.lines import intervals_to_lines
+from postprocess.neighbours import following_pairs, meeting_pairs, usual_gap
+from postprocess.spans import settle_spans
 from postprocess.table import Cell, Quad
 
 Ints = NDArray[np.int64]
@@ -133,9 +136,11 @@ def quads_to_grid(quads: ArrayLike, scores: ArrayLike | None = None, settings: G
     usable, dropped = _usable(boxes)
     usable, overlapping = _without_copies(boxes, weights, usable, settings)
     dropped += overlapping
-    cols, col_lines = intervals_to_spans(boxes[usable][:, [0, 2]], settings.merge_share)
-    rows, row_lines = intervals_to_spans(boxes[usable][:, [1, 3]], settings.merge_share)
-    spans = np.column_stack([rows[:, 0], cols[:, 0], rows[:, 1], cols[:, 1]])
+    grown = _without_gaps(boxes[usable])
+    pairs = meeting_pairs(grown)
+    cols, rows = (intervals_to_lines(grown[:, [a, a + 2]], following_pairs(grown, pairs, a)) for a in (0, 1))
+    spans, excess = settle_spans(grown, rows, cols)
+    row_lines, col_lines = rows.positions, cols.positions
     free, clashing = _without_overlap(spans, weights[usable])
     dropped += [(int(usable[index]), reason) for index, reason in clashing]
     kept, spans = usable[free], spans[free]
@@ -267,6 +272,13 @@ def _without_unused_lines(spans: Ints, row_lines: Floats, col_lines: Floats) -> 
         spans[:, axis + 2] = np.searchsorted(starts, spans[:, axis + 2])
         lines.append(positions[used])
     return spans, lines[0], lines[1]
+
+
+def _without_gaps(boxes: Floats) -> Floats:
+    """Boxes grown by half the usual gap, or shrunk by half the usual overlap."""
+    gap = np.array([usual_gap(boxes, axis) for axis in (0, 1)])
+    half = np.maximum(gap, -0.5 * (boxes[:, 2:] - boxes[:, :2])) / 2
+    return np.hstack([boxes[:, :2] - half, boxes[:, 2:] + half])
 
 
 def _alignment(boxes: Floats, spans: Ints, row_lines: Floats, col_lines: Floats) -> Floats:

@@ -37,7 +37,7 @@ class GridSettings:
     """
 
     merge_share: float = 0.45
-    overlap_share: float = 0.5
+    overlap_share: float = 0.75
 
     def __post_init__(self) -> None:
         if not 0 < self.merge_share < 0.5 or not 0 < self.overlap_share <= 1:
@@ -139,6 +139,10 @@ def quads_to_grid(quads: ArrayLike, scores: ArrayLike | None = None, settings: G
     grown = _without_gaps(boxes[usable])
     pairs = meeting_pairs(grown)
     cols, rows = (intervals_to_lines(grown[:, [a, a + 2]], following_pairs(grown, pairs, a)) for a in (0, 1))
+    spans = np.column_stack([rows.spans, cols.spans])[:, [0, 2, 1, 3]]
+    single, doubles = _without_doubles(spans, np.argsort(np.argsort(-weights[usable], kind="stable")))
+    dropped += [(int(usable[i]), f"it lies on cell {usable[j]}, which has a better score") for i, j in doubles]
+    usable, grown, rows, cols = usable[single], grown[single], rows.select(single), cols.select(single)
     spans, excess = settle_spans(grown, rows, cols)
     row_lines, col_lines = rows.positions, cols.positions
     free, clashing = _without_overlap(spans, weights[usable])
@@ -238,6 +242,16 @@ def _without_copies(
         if int(winner) not in gone:
             gone.setdefault(int(loser), f"it lies on cell {int(winner)}, which has a better score")
     return np.array([i for i in usable if int(i) not in gone], np.int64), sorted(gone.items())
+
+
+def _without_doubles(spans: Ints, rank: Ints) -> tuple[Ints, list[tuple[int, int]]]:
+    """Cells of which no better one lies between the same lines, and the others, each with the better one."""
+    order = np.argsort(rank)
+    _, first, group = np.unique(spans[order], axis=0, return_index=True, return_inverse=True)
+    winner = np.empty(len(spans), np.int64)
+    winner[order] = order[first][group.reshape(-1)]
+    is_double = winner != np.arange(len(spans))
+    return np.flatnonzero(~is_double), [(int(i), int(winner[i])) for i in np.flatnonzero(is_double)]
 
 
 def _without_overlap(spans: Ints, weights: Floats) -> tuple[Ints, list[tuple[int, str]]]:

@@ -14,7 +14,7 @@ all; joints much closer than the spread are taken together first, so the work gr
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from math import lgamma, log
 
@@ -54,6 +54,10 @@ class Lines:
     scales: Floats
     cost: float
 
+    def select(self, chosen: Ints) -> Lines:
+        """The same lines with the chosen cells only."""
+        return replace(self, spans=self.spans[chosen], scales=self.scales[chosen])
+
 
 def intervals_to_lines(intervals: Floats, neighbours: Ints | None = None) -> Lines:
     """Find the lines that the ends of intervals lie on.
@@ -70,7 +74,7 @@ def intervals_to_lines(intervals: Floats, neighbours: Ints | None = None) -> Lin
     if not n:
         return Lines(np.zeros(0), np.zeros(0), np.zeros((0, 2), np.int64), np.zeros(0), 0.0)
     pairs = np.zeros((0, 2), np.int64) if neighbours is None else neighbours
-    scales = steady_sizes(intervals, 0.5)
+    scales = steady_sizes(intervals)
     spread = _expected_spread(intervals, scales, pairs)
     weight = np.tile((spread * scales) ** -2.0, 2)
     joint = _joints(intervals, weight, pairs)

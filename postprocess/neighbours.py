@@ -14,6 +14,8 @@ _REACH = 0.3
 """Share of their sizes by which two boxes may be apart."""
 _BESIDE = 0.3
 """Share of the narrower one over which two boxes lie side by side."""
+_LEAST_SIZE = 0.8
+"""A box counts as no smaller than this share of the usual size at its place: the noise may have shrunk it."""
 _SAMPLE = 120
 """Boxes that the usual gap is measured at, and those looked at behind each of them."""
 
@@ -57,18 +59,18 @@ def usual_gap(boxes_xyxy: Floats, axis: int) -> float:
     return float(np.median(gaps)) if gaps else 0.0
 
 
-def steady_sizes(intervals: Floats, floor: float) -> Floats:
+def steady_sizes(intervals: Floats) -> Floats:
     """``(N,)`` size of each interval, at least a share of the usual size at the same place.
 
-    >>> steady_sizes(np.array([[0, 10], [0, 9], [4, 5], [0, 10], [0, 10], [0, 10.0]]), 0.5).tolist()
-    [10.0, 9.0, 5.0, 10.0, 10.0, 10.0]
+    >>> steady_sizes(np.array([[0, 10], [0, 9], [4, 5], [0, 10], [0, 10], [0, 10.0]])).tolist()
+    [10.0, 9.0, 8.0, 10.0, 10.0, 10.0]
     """
     size = intervals[:, 1] - intervals[:, 0]
     order = np.argsort(intervals.sum(axis=1), kind="stable")
     padded = np.pad(size[order], 2, mode="reflect" if len(size) > 2 else "edge")
     usual = np.median(np.lib.stride_tricks.sliding_window_view(padded, 5), axis=1)
     sizes = np.empty(len(size))
-    sizes[order] = np.maximum(size[order], floor * usual)
+    sizes[order] = np.maximum(size[order], _LEAST_SIZE * usual)
     return sizes
 
 
@@ -92,7 +94,7 @@ def following_pairs(boxes_xyxy: Floats, pairs: Ints, axis: int) -> Ints:
     shared = np.minimum(a[:, across + 2], b[:, across + 2]) - np.maximum(a[:, across], b[:, across])
     width = np.minimum(a[:, across + 2] - a[:, across], b[:, across + 2] - b[:, across])
     gap = np.abs(b[:, axis] - a[:, axis + 2])
-    size = steady_sizes(boxes_xyxy[:, [axis, axis + 2]], 0.8)[ordered].min(axis=1)
+    size = steady_sizes(boxes_xyxy[:, [axis, axis + 2]])[ordered].min(axis=1)
     in_order = (a[:, axis] < b[:, axis]) & (a[:, axis + 2] < b[:, axis + 2])
     follows = in_order & (shared > _BESIDE * width) & (gap < 2 * _REACH * size)
     return np.asarray(ordered[follows])

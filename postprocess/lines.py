@@ -26,6 +26,8 @@ from postprocess.neighbours import steady_sizes
 
 Ints = NDArray[np.int64]
 
+MISSING = 2.0
+"""Price of a cell that is not there, nats: one in eight may be missing."""
 _PRIOR = 4.0
 """Joints that the expected spread of a line counts for."""
 _LINE = 10.0
@@ -54,6 +56,17 @@ class Lines:
     scales: Floats
     cost: float
 
+    @property
+    def slots(self) -> Floats:
+        """``(L,)`` the smaller of the two slots beside each line, pixels."""
+        gaps = np.concatenate([[np.inf], np.diff(self.positions), [np.inf]])
+        return np.asarray(np.minimum(gaps[1:], gaps[:-1]))
+
+    def misfit(self, edge: Floats, scale: Floats, line: Ints) -> Floats:
+        """Half the squared distance of edges from lines, in deviations; noise is no larger than the slots beside it."""
+        deviation = self.deviations[line] * np.minimum(scale, self.slots[line])
+        return np.asarray(((edge - self.positions[line]) / deviation) ** 2 / 2)
+
     def select(self, chosen: Ints) -> Lines:
         """The same lines with the chosen cells only."""
         return replace(self, spans=self.spans[chosen], scales=self.scales[chosen])
@@ -70,12 +83,21 @@ def intervals_to_lines(intervals: Floats, neighbours: Ints | None = None) -> Lin
     >>> lines.positions.round(1).tolist(), lines.spans.tolist()
     ([0.0, 10.5, 20.2], [[0, 1], [1, 2], [0, 2]])
     """
-    n = len(intervals)
-    if not n:
+    if not len(intervals):
         return Lines(np.zeros(0), np.zeros(0), np.zeros((0, 2), np.int64), np.zeros(0), 0.0)
     pairs = np.zeros((0, 2), np.int64) if neighbours is None else neighbours
     scales = steady_sizes(intervals)
     spread = _expected_spread(intervals, scales, pairs)
+    while True:
+        lines = _joints_to_lines(intervals, scales, spread, pairs)
+        apart = _are_apart(intervals, pairs, lines)
+        if not apart.any():
+            return lines
+        pairs = pairs[~apart]
+
+
+def _joints_to_lines(intervals: Floats, scales: Floats, spread: float, pairs: Ints) -> Lines:
+    n = len(intervals)
     weight = np.tile((spread * scales) ** -2.0, 2)
     joint = _joints(intervals, weight, pairs)
     total = np.bincount(joint, weight)
@@ -92,6 +114,18 @@ def intervals_to_lines(intervals: Floats, neighbours: Ints | None = None) -> Lin
     positions, variances = moments.lines(firsts)
     spans = line_of_atom[atom[np.column_stack([start, end])]]
     return Lines(positions, spread * np.sqrt(variances), spans, scales, cost)
+
+
+def _are_apart(intervals: Floats, pairs: Ints, lines: Lines) -> NDArray[np.bool_]:
+    """``(P,)`` whether two lines explain the edges of a pair better than one joint does: a narrow cell is missing there."""
+    edges = intervals[pairs[:, 0], 1], intervals[pairs[:, 1], 0]
+    near = [np.searchsorted((lines.positions[1:] + lines.positions[:-1]) / 2, edge) for edge in edges]
+    costs = [
+        [lines.misfit(edge, lines.scales[cell], line) for line in near]
+        for edge, cell in zip(edges, pairs.T, strict=True)
+    ]
+    together = np.minimum(costs[0][0] + costs[1][0], costs[0][1] + costs[1][1])
+    return np.asarray((near[1] > near[0]) & (together > costs[0][0] + costs[1][1] + MISSING))
 
 
 def _expected_spread(intervals: Floats, scales: Floats, pairs: Ints) -> float:

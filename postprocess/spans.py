@@ -13,12 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from postprocess.boxes import Floats
-from postprocess.lines import Ints, Lines
+from postprocess.lines import MISSING, Ints, Lines
 
 _TAKEN_TWICE = 6.0
 """Price of a slot that two cells take."""
-_EMPTY_BESIDE = 2.0
-"""Price of a side that meets empty slots only: one cell in eight may be missing."""
 
 
 def settle_spans(boxes_xyxy: Floats, rows: Lines, cols: Lines) -> tuple[Ints, float]:
@@ -34,6 +32,8 @@ def settle_spans(boxes_xyxy: Floats, rows: Lines, cols: Lines) -> tuple[Ints, fl
         edge could have by itself. With cells that still overlap the bound counts them as well.
     """
     spans = np.column_stack([rows.spans[:, 0], cols.spans[:, 0], rows.spans[:, 1], cols.spans[:, 1]])
+    if not len(spans):
+        return spans, 0.0
     slots = _Slots(spans, len(rows.positions) - 1, len(cols.positions) - 1)
     misfit = _Misfit(boxes_xyxy, rows, cols)
     pending = slots.doubtful(spans).tolist()
@@ -78,22 +78,20 @@ class _Misfit:
     def __init__(self, boxes_xyxy: Floats, rows: Lines, cols: Lines) -> None:
         self.lines = (rows, cols, rows, cols)
         self.edges = boxes_xyxy[:, [1, 0, 3, 2]]
+        self.slots = (rows.slots, cols.slots) * 2
 
     def cost(self, index: int, side: int, line: int) -> float:
         lines = self.lines[side]
-        deviation = lines.deviations[line] * lines.scales[index]
+        deviation = lines.deviations[line] * min(lines.scales[index], self.slots[side][line])
         return float((self.edges[index, side] - lines.positions[line]) ** 2 / (2 * deviation**2))
 
     def excess(self, spans: Ints) -> float:
         """Cost of all edges above that of their nearest lines."""
         total = 0.0
         for side, lines in enumerate(self.lines):
-            edge, scale = self.edges[:, side], lines.scales
+            edge = self.edges[:, side]
             nearest = np.searchsorted((lines.positions[1:] + lines.positions[:-1]) / 2, edge)
-            here, there = (
-                ((edge - lines.positions[line]) / (lines.deviations[line] * scale)) ** 2 / 2
-                for line in (spans[:, side], nearest)
-            )
+            here, there = (lines.misfit(edge, lines.scales, line) for line in (spans[:, side], nearest))
             total += float(np.maximum(here - there, 0).sum())
         return total
 
@@ -129,7 +127,7 @@ def _slot_change(span: Ints, side: int, line: int, slots: _Slots) -> float:
     strip = slots.strip(span, side, line)
     if _grows(span, side, line):
         taken = int((strip > 0).sum())
-        return _TAKEN_TWICE * taken if taken else -_EMPTY_BESIDE
+        return _TAKEN_TWICE * taken if taken else -MISSING
     alone = int((strip == 1).sum())
     shared = strip.size - alone
-    return (_EMPTY_BESIDE if alone == strip.size else 0.0) - _TAKEN_TWICE * shared
+    return (MISSING if alone == strip.size else 0.0) - _TAKEN_TWICE * shared

@@ -92,7 +92,7 @@ def intervals_to_lines(intervals: Floats, neighbours: Ints | None = None) -> Lin
         lines = _joints_to_lines(intervals, scales, spread, pairs)
         apart = _are_apart(intervals, pairs, lines)
         if not apart.any():
-            return lines
+            return _without_weak_lines(intervals, lines)
         pairs = pairs[~apart]
 
 
@@ -126,6 +126,26 @@ def _are_apart(intervals: Floats, pairs: Ints, lines: Lines) -> NDArray[np.bool_
     ]
     together = np.minimum(costs[0][0] + costs[1][0], costs[0][1] + costs[1][1])
     return np.asarray((near[1] > near[0]) & (together > costs[0][0] + costs[1][1] + MISSING))
+
+
+def _without_weak_lines(intervals: Floats, lines: Lines) -> Lines:
+    """Join two lines between which no cell lies, where the slots beside them are more than twice as wide."""
+    n = len(lines.positions)
+    start, end = lines.spans.T
+    empty = np.ones(n - 1, bool)
+    empty[start[end - start == 1]] = False
+    gaps = np.concatenate([[np.inf], np.diff(lines.positions), [np.inf]])
+    weak = empty & (gaps[1:-1] < 0.5 * np.minimum(gaps[:-2], gaps[2:]))
+    if not weak.any():
+        return lines
+    number = np.concatenate([[0], np.cumsum(~weak)])
+    spans = number[lines.spans]
+    count = np.bincount(spans.ravel())
+    deviations = np.zeros(len(count))
+    np.maximum.at(deviations, number, lines.deviations)
+    return replace(
+        lines, spans=spans, positions=np.bincount(spans.ravel(), intervals.ravel()) / count, deviations=deviations
+    )
 
 
 def _expected_spread(intervals: Floats, scales: Floats, pairs: Ints) -> float:

@@ -99,4 +99,17 @@ def following_pairs(boxes_xyxy: Floats, pairs: Ints, axis: int) -> Ints:
     size = steady_sizes(boxes_xyxy[:, [axis, axis + 2]])[ordered].min(axis=1)
     in_order = (a[:, axis] < b[:, axis]) & (a[:, axis + 2] < b[:, axis + 2])
     follows = in_order & (shared > _BESIDE * width) & (gap < 2 * _REACH * size)
-    return np.asarray(ordered[follows])
+    return _next_ones(np.asarray(ordered[follows]), len(boxes_xyxy))
+
+
+def _next_ones(pairs: Ints, n: int) -> Ints:
+    """Leave out pairs between which a third box lies: the pairs of both with it are there as well."""
+    if not len(pairs):
+        return pairs
+    by_first = pairs[np.argsort(pairs[:, 0], kind="stable")]
+    first, end = (np.searchsorted(by_first[:, 0], pairs[:, 1], side=side) for side in ("left", "right"))
+    count = end - first
+    step = np.repeat(np.arange(len(pairs)), count)
+    place = np.arange(len(step)) - np.repeat(np.cumsum(count) - count, count)
+    beyond = pairs[step, 0] * n + by_first[first[step] + place, 1]
+    return np.asarray(pairs[~np.isin(pairs[:, 0] * n + pairs[:, 1], beyond)])

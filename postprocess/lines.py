@@ -67,6 +67,14 @@ class Lines:
         deviation = self.deviations[line] * np.minimum(scale, self.slots[line])
         return np.asarray(((edge - self.positions[line]) / deviation) ** 2 / 2)
 
+    def misfit_without(self, edge: Floats, scale: Floats, line: Ints, side: int) -> Floats:
+        """The misfit of edges from the line before (-1) or after (1) theirs, were theirs not there; infinite at the end."""
+        positions = np.concatenate([[np.nan, np.nan], self.positions, [np.nan, np.nan]])
+        at, other, beyond = positions[line + 2 + side], positions[line + 2 - side], positions[line + 2 + 2 * side]
+        slot = np.fmin(np.fmin(np.abs(other - at), np.abs(beyond - at)), scale)
+        deviation = slot * self.deviations[np.clip(line + side, 0, len(self.deviations) - 1)]
+        return np.asarray(np.nan_to_num(((edge - at) / deviation) ** 2 / 2, nan=np.inf))
+
     def select(self, chosen: Ints) -> Lines:
         """The same lines with the chosen cells only."""
         return replace(self, spans=self.spans[chosen], scales=self.scales[chosen])
@@ -92,7 +100,7 @@ def intervals_to_lines(intervals: Floats, neighbours: Ints | None = None) -> Lin
         lines = _joints_to_lines(intervals, scales, spread, pairs)
         apart = _are_apart(intervals, pairs, lines)
         if not apart.any():
-            return _without_weak_lines(intervals, lines)
+            return lines
         pairs = pairs[~apart]
 
 
@@ -113,7 +121,22 @@ def _joints_to_lines(intervals: Floats, scales: Floats, spread: float, pairs: In
     line_of_atom = np.searchsorted(firsts, np.arange(len(moments.count) - 1), side="right") - 1
     positions, variances = moments.lines(firsts)
     spans = line_of_atom[atom[np.column_stack([start, end])]]
-    return Lines(positions, spread * np.sqrt(variances), spans, scales, cost)
+    lines = _on_best_lines(intervals, joint, Lines(positions, spread * np.sqrt(variances), spans, scales, cost))
+    return _without_dear_lines(intervals, joint, lines)
+
+
+def _on_best_lines(intervals: Floats, joint: Ints, lines: Lines) -> Lines:
+    """Move joints to the line beside theirs where that fits them better: only now the slots between lines are known."""
+    edges, scales, old = intervals.T.ravel(), np.tile(lines.scales, 2), lines.spans.T.ravel()
+    options = [np.clip(old + step, 0, len(lines.positions) - 1) for step in (0, -1, 1)]
+    misfits = np.array([np.bincount(joint, lines.misfit(edges, scales, option)) for option in options])
+    new = np.array(options)[misfits.argmin(axis=0)[joint], np.arange(len(old))]
+    while True:
+        start, end = new.reshape(2, -1)
+        turned = np.isin(joint, joint[np.tile(start >= end, 2)]) & (new != old)
+        if not turned.any():
+            return replace(lines, spans=np.column_stack([start, end]))
+        new[turned] = old[turned]
 
 
 def _are_apart(intervals: Floats, pairs: Ints, lines: Lines) -> NDArray[np.bool_]:
@@ -128,24 +151,34 @@ def _are_apart(intervals: Floats, pairs: Ints, lines: Lines) -> NDArray[np.bool_
     return np.asarray((near[1] > near[0]) & (together > costs[0][0] + costs[1][1] + MISSING))
 
 
-def _without_weak_lines(intervals: Floats, lines: Lines) -> Lines:
-    """Join two lines between which no cell lies, where the slots beside them are more than twice as wide."""
-    n = len(lines.positions)
-    start, end = lines.spans.T
-    empty = np.ones(n - 1, bool)
-    empty[start[end - start == 1]] = False
-    gaps = np.concatenate([[np.inf], np.diff(lines.positions), [np.inf]])
-    weak = empty & (gaps[1:-1] < 0.5 * np.minimum(gaps[:-2], gaps[2:]))
-    if not weak.any():
-        return lines
-    number = np.concatenate([[0], np.cumsum(~weak)])
-    spans = number[lines.spans]
-    count = np.bincount(spans.ravel())
-    deviations = np.zeros(len(count))
-    np.maximum.at(deviations, number, lines.deviations)
-    return replace(
-        lines, spans=spans, positions=np.bincount(spans.ravel(), intervals.ravel()) / count, deviations=deviations
-    )
+def _without_dear_lines(intervals: Floats, joint: Ints, lines: Lines) -> Lines:
+    """Remove lines that cost more than it takes to put their joints on the lines beside them, the dearest first."""
+    edges, scales = intervals.T.ravel(), np.tile(lines.scales, 2)
+    while len(lines.positions) > 2:
+        old = lines.spans.T.ravel()
+        step = np.where(lines.spans[:, 1] - lines.spans[:, 0] == 1, np.inf, 0.0)
+        costs = []
+        for side, stuck in ((-1, [np.zeros(len(step)), step]), (1, [step, np.zeros(len(step))])):
+            # A cell of one slot cannot lose it.
+            cost = np.concatenate(stuck) + lines.misfit_without(edges, scales, old, side)
+            costs.append(np.bincount(joint, cost, len(joint)))
+        line_of_joint = np.zeros(len(joint), np.int64)
+        line_of_joint[joint] = old
+        least = np.minimum(*costs) - np.bincount(joint, lines.misfit(edges, scales, old), len(joint))
+        price = np.bincount(line_of_joint, least, len(lines.positions))
+        line = int(price.argmin())
+        if not price[line] < _LINE:
+            break
+        new = np.where(costs[0] <= costs[1], line - 1, line)[joint]
+        new = np.where(old == line, new, old - (old > line))
+        keep = np.arange(len(lines.positions)) != line
+        lines = replace(
+            lines,
+            positions=lines.positions[keep],
+            deviations=lines.deviations[keep],
+            spans=new.reshape(2, -1).T,
+        )
+    return lines
 
 
 def _expected_spread(intervals: Floats, scales: Floats, pairs: Ints) -> float:

@@ -89,7 +89,7 @@ class Disturbance:
             at most.
         degrees: Turn clockwise.
         perspective: How much smaller the right and the lower end are than the middle, as shares for a square table.
-        curl: Rise of the rows in the middle of the table, in rows of the least height.
+        curl: Rise of the rows in the middle of the table, in rows of the least height; 4 % of the width at most.
     """
 
     jitter: float = 0.0
@@ -123,7 +123,8 @@ class NoisyTable:
         """Whether what is found still says how the grid must be.
 
         It does where each row and each column has a cell that spans nothing else, which parts its two lines (without
-        one it may as well be a part of the next row), and each edge is twice as near to its own line as to any other.
+        one it may as well be a part of the next row), and no edge is further from its line than a quarter of the way
+        to the next, the lines being where the edges that were found are on average.
         """
         return all(self._axis_is_determined(axis) for axis in (0, 1))
 
@@ -137,7 +138,7 @@ class NoisyTable:
         off = np.abs(edge[:, None] - middle)
         own = off[np.arange(len(line)), line]
         off[np.arange(len(line)), line] = np.inf
-        return bool((np.diff(middle) > 0).all() and (2 * own < off.min(axis=1)).all())
+        return bool((np.diff(middle) > 0).all() and (3 * own < off.min(axis=1)).all())
 
 
 def make_noisy_table(seed: int, n_rows: int, n_cols: int, sizes: tuple[float, float], noise: Disturbance) -> NoisyTable:
@@ -211,7 +212,7 @@ def _warped(
     """Curl, then perspective, then turn."""
     reach = np.array([width, height]) / 2
     place = quads / reach - 1
-    curled = quads + np.stack([np.zeros(quads.shape[:2]), noise.curl * row * np.cos(1.5 * place[..., 0])], axis=-1)
+    curled = quads + np.stack([np.zeros(quads.shape[:2]), noise.curl * min(row, 0.04 * width) * np.cos(1.5 * place[..., 0])], axis=-1)
     place = curled - reach
     seen = reach + place / (1 + place / reach.max() @ np.array(noise.perspective))[..., None]
     return rotate_points(seen, noise.degrees, (0.0, 0.0))

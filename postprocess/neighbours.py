@@ -66,6 +66,8 @@ def steady_sizes(intervals: Floats) -> Floats:
     [10.0, 9.0, 8.0, 10.0, 10.0, 10.0]
     """
     size = intervals[:, 1] - intervals[:, 0]
+    if not len(size):
+        return size
     order = np.argsort(intervals.sum(axis=1), kind="stable")
     padded = np.pad(size[order], 2, mode="reflect" if len(size) > 2 else "edge")
     usual = np.median(np.lib.stride_tricks.sliding_window_view(padded, 5), axis=1)

@@ -34,6 +34,8 @@ def settle_spans(boxes_xyxy: Floats, rows: Lines, cols: Lines) -> tuple[Ints, fl
         edge could have by itself. With cells that still overlap the bound counts them as well.
     """
     spans = np.column_stack([rows.spans[:, 0], cols.spans[:, 0], rows.spans[:, 1], cols.spans[:, 1]])
+    if not len(spans):
+        return spans, 0.0
     slots = _Slots(spans, len(rows.positions) - 1, len(cols.positions) - 1)
     misfit = _Misfit(boxes_xyxy, rows, cols)
     pending = slots.doubtful(spans).tolist()

@@ -32,7 +32,7 @@ _LINE = 10.0
 """Price of a line, nats."""
 _TOGETHER = 0.3
 """Joints within this share of the expected spread are never parted."""
-_SPREADS = (0.03, 0.2)
+_SPREADS = (0.05, 0.2)
 """Least and largest expected distance of an edge from its line, as a share of its cell."""
 
 

@@ -16,6 +16,8 @@ _BESIDE = 0.3
 """Share of the narrower one over which two boxes lie side by side."""
 _LEAST_SIZE = 0.8
 """A box counts as no smaller than this share of the usual size at its place: the noise may have shrunk it."""
+_NEAR, _FAR = 0.1, 6.0
+"""Neighbours may be this share of a box apart, and this many times the usual distance more."""
 _SAMPLE = 120
 """Boxes that the usual gap is measured at, and those looked at behind each of them."""
 
@@ -95,8 +97,10 @@ def following_pairs(boxes_xyxy: Floats, pairs: Ints, axis: int) -> Ints:
     across = 1 - axis
     shared = np.minimum(a[:, across + 2], b[:, across + 2]) - np.maximum(a[:, across], b[:, across])
     width = np.minimum(a[:, across + 2] - a[:, across], b[:, across + 2] - b[:, across])
-    gap = np.abs(b[:, axis] - a[:, axis + 2])
+    gap = b[:, axis] - a[:, axis + 2]
     size = steady_sizes(boxes_xyxy[:, [axis, axis + 2]])[ordered].min(axis=1)
     in_order = (a[:, axis] < b[:, axis]) & (a[:, axis + 2] < b[:, axis + 2])
-    follows = in_order & (shared > _BESIDE * width) & (gap < 2 * _REACH * size)
-    return np.asarray(ordered[follows])
+    follows = in_order & (shared > _BESIDE * width) & (np.abs(gap) < 2 * _REACH * size)
+    ordered, gap = ordered[follows], (gap / size)[follows]
+    # What is much farther apart than most neighbours are has a missing cell between.
+    return np.asarray(ordered[np.abs(gap) < _FAR * np.median(np.abs(gap)) + _NEAR]) if len(gap) else ordered

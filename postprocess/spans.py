@@ -38,7 +38,7 @@ def settle_spans(boxes_xyxy: Floats, rows: Lines, cols: Lines) -> tuple[Ints, fl
         return spans, 0.0
     slots = _Slots(spans, len(rows.positions) - 1, len(cols.positions) - 1)
     misfit = _Misfit(boxes_xyxy, rows, cols)
-    pending = slots.doubtful(spans).tolist()
+    pending = np.union1d(slots.doubtful(spans), misfit.doubtful(spans)).tolist()
     # Every move lowers the cost; the limit only guards against a cell that is asked again and again.
     for index in pending[: 20 * len(spans) + 100]:
         while _improve(index, spans, slots, misfit):
@@ -86,15 +86,23 @@ class _Misfit:
         deviation = lines.deviations[line] * lines.scales[index]
         return float((self.edges[index, side] - lines.positions[line]) ** 2 / (2 * deviation**2))
 
+    def nearest(self, side: int) -> Ints:
+        """``(N,)`` line that lies nearest to the edges of one side."""
+        positions = self.lines[side].positions
+        return np.searchsorted((positions[1:] + positions[:-1]) / 2, self.edges[:, side])
+
+    def doubtful(self, spans: Ints) -> Ints:
+        """Cells with an edge that is not on its nearest line."""
+        return np.flatnonzero(np.any([self.nearest(side) != spans[:, side] for side in range(4)], axis=0))
+
     def excess(self, spans: Ints) -> float:
         """Cost of all edges above that of their nearest lines."""
         total = 0.0
         for side, lines in enumerate(self.lines):
             edge, scale = self.edges[:, side], lines.scales
-            nearest = np.searchsorted((lines.positions[1:] + lines.positions[:-1]) / 2, edge)
             here, there = (
                 ((edge - lines.positions[line]) / (lines.deviations[line] * scale)) ** 2 / 2
-                for line in (spans[:, side], nearest)
+                for line in (spans[:, side], self.nearest(side))
             )
             total += float(np.maximum(here - there, 0).sum())
         return total

@@ -42,21 +42,19 @@ class Lines:
 
     Args:
         positions: ``(L,)`` in pixels, increasing.
-        deviations: ``(L,)`` spread of the edges around each line, as a share of their cells' sizes.
         spans: ``(N, 2)`` line of each cell's start and end.
-        scales: ``(N,)`` size by which the edges of each cell are measured, pixels.
+        spread: Usual distance of an edge from its line, as a share of its cell.
         cost: Length of the description in nats: no cut of the sorted joints into runs has a lower one.
     """
 
     positions: Floats
-    deviations: Floats
     spans: Ints
-    scales: Floats
+    spread: float
     cost: float
 
     def select(self, chosen: Ints) -> Lines:
         """The same lines with the chosen cells only."""
-        return replace(self, spans=self.spans[chosen], scales=self.scales[chosen])
+        return replace(self, spans=self.spans[chosen])
 
 
 def intervals_to_lines(intervals: Floats, neighbours: Ints | None = None) -> Lines:
@@ -72,7 +70,7 @@ def intervals_to_lines(intervals: Floats, neighbours: Ints | None = None) -> Lin
     """
     n = len(intervals)
     if not n:
-        return Lines(np.zeros(0), np.zeros(0), np.zeros((0, 2), np.int64), np.zeros(0), 0.0)
+        return Lines(np.zeros(0), np.zeros((0, 2), np.int64), 0.0, 0.0)
     pairs = np.zeros((0, 2), np.int64) if neighbours is None else neighbours
     scales = steady_sizes(intervals)
     spread = _expected_spread(intervals, scales, pairs)
@@ -89,9 +87,9 @@ def intervals_to_lines(intervals: Floats, neighbours: Ints | None = None) -> Lin
     moments = _Moments.of(place[order], total[order], atom)
     firsts, cost = _cheapest_runs(moments, _earliest_starts(atom[start], atom[end], len(moments.count) - 1))
     line_of_atom = np.searchsorted(firsts, np.arange(len(moments.count) - 1), side="right") - 1
-    positions, variances = moments.lines(firsts)
+    positions = moments.positions(firsts)
     spans = line_of_atom[atom[np.column_stack([start, end])]]
-    return Lines(positions, spread * np.sqrt(variances), spans, scales, cost)
+    return Lines(positions, spans, spread, cost)
 
 
 def _expected_spread(intervals: Floats, scales: Floats, pairs: Ints) -> float:
@@ -173,14 +171,10 @@ class _Moments:
             origin,
         )
 
-    def lines(self, firsts: Ints) -> tuple[Floats, Floats]:
-        """Position and variance, in expected variances, of the runs that begin at these groups."""
+    def positions(self, firsts: Ints) -> Floats:
+        """Mean of the runs that begin at these groups."""
         bounds = np.append(firsts, len(self.count) - 1)
-        count, weight, first, second = (
-            np.diff(sums[bounds]) for sums in (self.count, self.weight, self.first, self.second)
-        )
-        squares = np.maximum(second - first**2 / weight, 0)
-        return self.origin + first / weight, (_PRIOR + squares) / (_PRIOR + count)
+        return np.asarray(self.origin + np.diff(self.first[bounds]) / np.diff(self.weight[bounds]))
 
 
 def _earliest_starts(start: Ints, end: Ints, n_atoms: int) -> list[int]:

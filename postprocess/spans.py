@@ -75,16 +75,20 @@ class _Slots:
 
 
 class _Misfit:
-    """Half the squared distance between edges and lines, in deviations."""
+    """What it costs that edges are not on their nearest lines: half squared distances in deviations.
+
+    Between two lines an edge may lie off by a share of the slot between them.
+    """
 
     def __init__(self, boxes_xyxy: Floats, rows: Lines, cols: Lines) -> None:
         self.lines = (rows, cols, rows, cols)
         self.edges = boxes_xyxy[:, [1, 0, 3, 2]]
 
-    def cost(self, index: int, side: int, line: int) -> float:
-        lines = self.lines[side]
-        deviation = lines.deviations[line] * lines.scales[index]
-        return float((self.edges[index, side] - lines.positions[line]) ** 2 / (2 * deviation**2))
+    def step(self, index: int, side: int, line: int, other: int) -> float:
+        """Change of the cost where an edge moves from a line to the one before or after it."""
+        here, there = (float(self.lines[side].positions[each]) for each in (line, other))
+        edge, deviation = float(self.edges[index, side]), self.lines[side].spread * (there - here)
+        return ((edge - there) ** 2 - (edge - here) ** 2) / (2 * deviation**2)
 
     def nearest(self, side: int) -> Ints:
         """``(N,)`` line that lies nearest to the edges of one side."""
@@ -96,15 +100,14 @@ class _Misfit:
         return np.flatnonzero(np.any([self.nearest(side) != spans[:, side] for side in range(4)], axis=0))
 
     def excess(self, spans: Ints) -> float:
-        """Cost of all edges above that of their nearest lines."""
+        """Cost of all edges, 0 where each is on its nearest line."""
         total = 0.0
-        for side, lines in enumerate(self.lines):
-            edge, scale = self.edges[:, side], lines.scales
-            here, there = (
-                ((edge - lines.positions[line]) / (lines.deviations[line] * scale)) ** 2 / 2
-                for line in (spans[:, side], self.nearest(side))
-            )
-            total += float(np.maximum(here - there, 0).sum())
+        for side in range(4):
+            nearest = self.nearest(side)
+            for index in np.flatnonzero(nearest != spans[:, side]).tolist():
+                first, last = int(nearest[index]), int(spans[index, side])
+                way = 1 if last > first else -1
+                total += sum(self.step(index, side, line, line + way) for line in range(first, last, way))
         return total
 
 
@@ -115,7 +118,7 @@ def _improve(index: int, spans: Ints, slots: _Slots, misfit: _Misfit) -> bool:
     for side in range(4):
         for line in (int(span[side]) - 1, int(span[side]) + 1):
             if _is_free(span, side, line, slots.taken.shape):
-                change = misfit.cost(index, side, line) - misfit.cost(index, side, int(span[side]))
+                change = misfit.step(index, side, int(span[side]), line)
                 best = min(best, (change + _slot_change(span, side, line, slots), side, line))
     change, side, line = best
     if change == -1e-9:

@@ -103,17 +103,29 @@ def _expected_spread(intervals: Floats, scales: Floats, pairs: Ints) -> float:
 
 
 def _joints(intervals: Floats, weight: Floats, pairs: Ints) -> Ints:
-    """``(2 N,)`` joint of each start and then of each end; each cell's start lies before its end."""
+    """``(2 N,)`` joint of each start and then of each end; each cell's start lies before its end.
+
+    Where that is not so the widest gap of the joint does not belong to it.
+    """
     n = len(intervals)
-    label = _connected(2 * n, pairs[:, 1], n + pairs[:, 0])
+    edges = intervals.T.ravel()
+    ties = np.column_stack([pairs[:, 1], n + pairs[:, 0]])
+    gaps = np.abs(edges[ties[:, 0]] - edges[ties[:, 1]])
     while True:
-        joint: Ints = np.unique(label, return_inverse=True)[1].reshape(-1)
-        place = np.bincount(joint, weight * intervals.T.ravel()) / np.bincount(joint, weight)
+        joint: Ints = np.unique(_connected(2 * n, ties[:, 0], ties[:, 1]), return_inverse=True)[1].reshape(-1)
+        place = np.bincount(joint, weight * edges) / np.bincount(joint, weight)
         turned = place[joint[:n]] >= place[joint[n:]]
-        apart = np.isin(joint, joint[np.tile(turned, 2)]) & (np.bincount(joint)[joint] > 1)
-        if not apart.any():
+        if not turned.any():
             return joint
-        label[apart] = 2 * n + np.flatnonzero(apart)
+        wrong = np.zeros(len(place), bool)
+        wrong[joint[np.tile(turned, 2)]] = True
+        owner = joint[ties[:, 0]]
+        widest = np.zeros(len(place))
+        np.maximum.at(widest, owner, gaps)
+        keep = ~wrong[owner] | (gaps < widest[owner])
+        if keep.all():
+            return joint
+        ties, gaps = ties[keep], gaps[keep]
 
 
 def _connected(n: int, first: Ints, second: Ints) -> Ints:

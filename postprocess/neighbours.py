@@ -38,7 +38,7 @@ def meeting_pairs(boxes_xyxy: Floats) -> Ints:
 
 
 def usual_gap(boxes_xyxy: Floats, axis: int) -> float:
-    """Median distance in pixels from a box to the next one along an axis, 0 where none follows; overlaps are negative.
+    """Median distance in pixels from a box to the next one along an axis, 0 within its noise; overlaps are negative.
 
     >>> usual_gap(np.array([[0, 0, 10, 10], [13, 0, 23, 10], [26, 0, 36, 10.0]]), 0)
     3.0
@@ -58,7 +58,12 @@ def usual_gap(boxes_xyxy: Floats, axis: int) -> float:
         follows = (shared > _BESIDE * width) & (middles[later] > box[axis + 2])
         if follows.any():
             gaps.append(others[follows.argmax(), axis] - box[axis + 2])
-    return float(np.median(gaps)) if gaps else 0.0
+    if not gaps:
+        return 0.0
+    gap = float(np.median(gaps))
+    # Two standard errors of a median, from the median absolute deviation: less than that is noise.
+    noise = 3.7 * float(np.median(np.abs(np.array(gaps) - gap))) / len(gaps) ** 0.5
+    return gap if abs(gap) > noise else 0.0
 
 
 def steady_sizes(intervals: Floats) -> Floats:

@@ -43,6 +43,8 @@ class Frame:
         reach: Half the extent of the cells along both axes, pixels; beyond it the bend stays what it is there.
         rise: ``(7,)`` coefficients of the rows, pixels.
         drift: ``(7,)`` coefficients of the columns, pixels.
+        by_corners: Whether the corners of cells tell where their sides are; where not, the cells were given as upright
+            boxes, whatever the tilt, and only the middles of the sides do.
     """
 
     degrees: float
@@ -50,6 +52,7 @@ class Frame:
     reach: tuple[float, float]
     rise: Floats
     drift: Floats
+    by_corners: bool = True
 
     def to_upright(self, points: Floats) -> Floats:
         """Turn ``(..., 2)`` pixels of the picture into the straight frame."""
@@ -112,24 +115,23 @@ def quads_to_frame(quads: Floats) -> Frame:
         return UPRIGHT
     sample = turned[:: -(-len(turned) // _SAMPLE)]
     place = (sample - np.array(center)) / reach
-    sides = _fit_sides if _is_tilted(sample) else _fit_neighbours
+    by_corners = _is_tilted(sample) or bool(degrees)
+    sides = _fit_sides if by_corners else _fit_neighbours
     size = np.median(np.linalg.norm(sample - np.roll(sample, 1, axis=1), axis=2), axis=0)  # left, top, right, bottom
     rise = sides(place, reach, sample, _FLOOR * float(min(size[0], size[2])))
     drift = sides(
         place[:, [0, 3, 2, 1], ::-1], reach[::-1], sample[:, [0, 3, 2, 1], ::-1], _FLOOR * float(min(size[1], size[3]))
     )
-    return Frame(degrees, center, (float(reach[0]), float(reach[1])), rise, drift)
+    return Frame(degrees, center, (float(reach[0]), float(reach[1])), rise, drift, by_corners)
 
 
 def straighten(quads: Floats, frame: Frame) -> Floats:
-    """``(N, 4)`` boxes in the frame where rows and columns are straight.
-
-    Each edge is taken at its middle, so tilted and upright quads give the same box.
-    """
+    """``(N, 4)`` boxes in the frame where rows and columns are straight; each edge is taken at its middle."""
     if not len(quads):
         return quads_to_boxes(quads)
-    x, y = np.moveaxis(frame.to_upright((quads + np.roll(quads, -1, axis=1)) / 2), -1, 0)  # top, right, bottom, left
-    return np.column_stack([x[:, 3], y[:, 0], x[:, 1], y[:, 2]])
+    ends = np.stack([quads, np.roll(quads, -1, axis=1)])  # of top, right, bottom, left
+    middles = frame.to_upright(ends).mean(axis=0) if frame.by_corners else frame.to_upright(ends.mean(axis=0))
+    return np.column_stack([middles[:, 3, 0], middles[:, 0, 1], middles[:, 1, 0], middles[:, 2, 1]])
 
 
 def _terms(place: Floats) -> Floats:

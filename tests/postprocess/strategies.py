@@ -85,9 +85,10 @@ class Disturbance:
     Args:
         jitter: Each edge moves by at most this share of the smaller slot beside it.
         dropped: Share of the cells that is missing.
-        doubled: Share of the cells that is found twice, the second time with a lower score.
+        doubled: Share of the cells that is found twice, the second time with a lower score and a tenth of a slot aside
+            at most.
         degrees: Turn clockwise.
-        perspective: How much smaller the right and the lower end are than the middle, as shares.
+        perspective: How much smaller the right and the lower end are than the middle, as shares for a square table.
         curl: Rise of the rows in the middle of the table, in rows of the least height.
     """
 
@@ -105,12 +106,14 @@ class NoisyTable:
 
     Args:
         spans: ``(N, 4)`` row, column, end row, end column of every cell of the table.
+        boxes: ``(M, 4)`` what is found, before the table is turned and bent.
         quads: ``(M, 4, 2)`` what is found.
         scores: ``(M,)``.
         cell: ``(M,)`` the cell that each find shows.
     """
 
     spans: NDArray[np.int64]
+    boxes: NDArray[np.float64]
     quads: NDArray[np.float64]
     scores: NDArray[np.float64]
     cell: NDArray[np.int64]
@@ -119,16 +122,22 @@ class NoisyTable:
     def is_determined(self) -> bool:
         """Whether what is found still says how the grid must be.
 
-        It does where each row and each column has a cell that spans nothing else: this cell parts its two lines, which
-        may be nearer to each other than their edges are to them. A row of which no such cell is left may as well be
-        a part of the next one.
+        It does where each row and each column has a cell that spans nothing else, which parts its two lines (without
+        one it may as well be a part of the next row), and each edge is twice as near to its own line as to any other.
         """
-        seen = self.spans[np.unique(self.cell)]
-        return all(
-            set(range(int(self.spans[:, axis + 2].max())))
-            == set(seen[seen[:, axis + 2] - seen[:, axis] == 1, axis].tolist())
-            for axis in (0, 1)
-        )
+        return all(self._axis_is_determined(axis) for axis in (0, 1))
+
+    def _axis_is_determined(self, axis: int) -> bool:
+        spans = self.spans[self.cell]
+        first, end = spans[:, axis], spans[:, axis + 2]
+        if set(first[end - first == 1].tolist()) != set(range(int(self.spans[:, axis + 2].max()))):
+            return False
+        line, edge = np.concatenate([first, end]), np.concatenate([self.boxes[:, 1 - axis], self.boxes[:, 3 - axis]])
+        middle = np.bincount(line, edge) / np.bincount(line)
+        off = np.abs(edge[:, None] - middle)
+        own = off[np.arange(len(line)), line]
+        off[np.arange(len(line)), line] = np.inf
+        return bool((np.diff(middle) > 0).all() and (2 * own < off.min(axis=1)).all())
 
 
 def make_noisy_table(seed: int, n_rows: int, n_cols: int, sizes: tuple[float, float], noise: Disturbance) -> NoisyTable:
@@ -158,7 +167,7 @@ def make_noisy_table(seed: int, n_rows: int, n_cols: int, sizes: tuple[float, fl
     scores = random.uniform([0.6, 0.3], [1.0, 0.5], (len(cell), 2))[np.arange(len(cell)), again]
     order = random.permutation(len(cell))
     quads = _warped(boxes_to_quads(boxes), noise, float(heights.sum()), float(widths.sum()), float(heights.min()))
-    return NoisyTable(spans, quads[order], scores[order], cell[order])
+    return NoisyTable(spans, boxes[order], quads[order], scores[order], cell[order])
 
 
 def _random_spans(random: np.random.Generator, n_rows: int, n_cols: int) -> NDArray[np.int64]:
@@ -189,10 +198,11 @@ def _merge(owner: NDArray[np.int64], row: int, end_row: int, col: int, end_col: 
 def _disturbed_ends(
     random: np.random.Generator, spans: NDArray[np.int64], slots: NDArray[np.float64], jitter: float
 ) -> NDArray[np.float64]:
-    """``(2, N, 2)`` start and end of each cell along an axis, twice."""
+    """``(2, N, 2)`` start and end of each cell along an axis, and those of a second find of it."""
     lines = np.concatenate([[0.0], np.cumsum(slots)])
     smaller = np.minimum(np.append(slots, slots[-1]), np.append(slots[0], slots))
-    return np.asarray(lines[spans] + jitter * smaller[spans] * random.uniform(-1, 1, (2, *spans.shape)))
+    found = lines[spans] + jitter * smaller[spans] * random.uniform(-1, 1, spans.shape)
+    return np.stack([found, found + 0.4 * jitter * smaller[spans] * random.uniform(-1, 1, spans.shape)])
 
 
 def _warped(
@@ -202,8 +212,8 @@ def _warped(
     reach = np.array([width, height]) / 2
     place = quads / reach - 1
     curled = quads + np.stack([np.zeros(quads.shape[:2]), noise.curl * row * np.cos(1.5 * place[..., 0])], axis=-1)
-    place = curled / reach - 1
-    seen = reach * (1 + place / (1 + place @ np.array(noise.perspective))[..., None])
+    place = curled - reach
+    seen = reach + place / (1 + place / reach.max() @ np.array(noise.perspective))[..., None]
     return rotate_points(seen, noise.degrees, (0.0, 0.0))
 
 

@@ -26,15 +26,13 @@ from postprocess.neighbours import steady_sizes
 
 Ints = NDArray[np.int64]
 
-MISSING = 2.0
-"""Price of a cell that is not there, nats: one in eight may be missing."""
 _PRIOR = 4.0
 """Joints that the expected spread of a line counts for."""
 _LINE = 10.0
 """Price of a line, nats."""
 _TOGETHER = 0.3
 """Joints within this share of the expected spread are never parted."""
-_SPREADS = (0.03, 0.2)
+_SPREADS = (0.05, 0.2)
 """Least and largest expected distance of an edge from its line, as a share of its cell."""
 
 
@@ -44,40 +42,19 @@ class Lines:
 
     Args:
         positions: ``(L,)`` in pixels, increasing.
-        deviations: ``(L,)`` spread of the edges around each line, as a share of their cells' sizes.
         spans: ``(N, 2)`` line of each cell's start and end.
-        scales: ``(N,)`` size by which the edges of each cell are measured, pixels.
+        spread: Usual distance of an edge from its line, as a share of its cell.
         cost: Length of the description in nats: no cut of the sorted joints into runs has a lower one.
     """
 
     positions: Floats
-    deviations: Floats
     spans: Ints
-    scales: Floats
+    spread: float
     cost: float
-
-    @property
-    def slots(self) -> Floats:
-        """``(L,)`` the smaller of the two slots beside each line, pixels."""
-        gaps = np.concatenate([[np.inf], np.diff(self.positions), [np.inf]])
-        return np.asarray(np.minimum(gaps[1:], gaps[:-1]))
-
-    def misfit(self, edge: Floats, scale: Floats, line: Ints) -> Floats:
-        """Half the squared distance of edges from lines, in deviations; noise is no larger than the slots beside it."""
-        deviation = self.deviations[line] * np.minimum(scale, self.slots[line])
-        return np.asarray(((edge - self.positions[line]) / deviation) ** 2 / 2)
-
-    def misfit_without(self, edge: Floats, scale: Floats, line: Ints, side: int) -> Floats:
-        """The misfit of edges from the line before (-1) or after (1) theirs, were theirs not there; infinite at the end."""
-        positions = np.concatenate([[np.nan, np.nan], self.positions, [np.nan, np.nan]])
-        at, other, beyond = positions[line + 2 + side], positions[line + 2 - side], positions[line + 2 + 2 * side]
-        slot = np.fmin(np.fmin(np.abs(other - at), np.abs(beyond - at)), scale)
-        deviation = slot * self.deviations[np.clip(line + side, 0, len(self.deviations) - 1)]
-        return np.asarray(np.nan_to_num(((edge - at) / deviation) ** 2 / 2, nan=np.inf))
 
     def select(self, chosen: Ints) -> Lines:
         """The same lines with the chosen cells only."""
-        return replace(self, spans=self.spans[chosen], scales=self.scales[chosen])
+        return replace(self, spans=self.spans[chosen])
 
 
 def intervals_to_lines(intervals: Floats, neighbours: Ints | None = None) -> Lines:
@@ -91,21 +68,12 @@ def intervals_to_lines(intervals: Floats, neighbours: Ints | None = None) -> Lin
     >>> lines.positions.round(1).tolist(), lines.spans.tolist()
     ([0.0, 10.5, 20.2], [[0, 1], [1, 2], [0, 2]])
     """
-    if not len(intervals):
-        return Lines(np.zeros(0), np.zeros(0), np.zeros((0, 2), np.int64), np.zeros(0), 0.0)
+    n = len(intervals)
+    if not n:
+        return Lines(np.zeros(0), np.zeros((0, 2), np.int64), 0.0, 0.0)
     pairs = np.zeros((0, 2), np.int64) if neighbours is None else neighbours
     scales = steady_sizes(intervals)
     spread = _expected_spread(intervals, scales, pairs)
-    while True:
-        lines = _joints_to_lines(intervals, scales, spread, pairs)
-        apart = _are_apart(intervals, pairs, lines)
-        if not apart.any():
-            return lines
-        pairs = pairs[~apart]
-
-
-def _joints_to_lines(intervals: Floats, scales: Floats, spread: float, pairs: Ints) -> Lines:
-    n = len(intervals)
     weight = np.tile((spread * scales) ** -2.0, 2)
     joint = _joints(intervals, weight, pairs)
     total = np.bincount(joint, weight)
@@ -119,66 +87,9 @@ def _joints_to_lines(intervals: Floats, scales: Floats, spread: float, pairs: In
     moments = _Moments.of(place[order], total[order], atom)
     firsts, cost = _cheapest_runs(moments, _earliest_starts(atom[start], atom[end], len(moments.count) - 1))
     line_of_atom = np.searchsorted(firsts, np.arange(len(moments.count) - 1), side="right") - 1
-    positions, variances = moments.lines(firsts)
+    positions = moments.positions(firsts)
     spans = line_of_atom[atom[np.column_stack([start, end])]]
-    lines = _on_best_lines(intervals, joint, Lines(positions, spread * np.sqrt(variances), spans, scales, cost))
-    return _without_dear_lines(intervals, joint, lines)
-
-
-def _on_best_lines(intervals: Floats, joint: Ints, lines: Lines) -> Lines:
-    """Move joints to the line beside theirs where that fits them better: only now the slots between lines are known."""
-    edges, scales, old = intervals.T.ravel(), np.tile(lines.scales, 2), lines.spans.T.ravel()
-    options = [np.clip(old + step, 0, len(lines.positions) - 1) for step in (0, -1, 1)]
-    misfits = np.array([np.bincount(joint, lines.misfit(edges, scales, option)) for option in options])
-    new = np.array(options)[misfits.argmin(axis=0)[joint], np.arange(len(old))]
-    while True:
-        start, end = new.reshape(2, -1)
-        turned = np.isin(joint, joint[np.tile(start >= end, 2)]) & (new != old)
-        if not turned.any():
-            return replace(lines, spans=np.column_stack([start, end]))
-        new[turned] = old[turned]
-
-
-def _are_apart(intervals: Floats, pairs: Ints, lines: Lines) -> NDArray[np.bool_]:
-    """``(P,)`` whether two lines explain the edges of a pair better than one joint does: a narrow cell is missing there."""
-    edges = intervals[pairs[:, 0], 1], intervals[pairs[:, 1], 0]
-    near = [np.searchsorted((lines.positions[1:] + lines.positions[:-1]) / 2, edge) for edge in edges]
-    costs = [
-        [lines.misfit(edge, lines.scales[cell], line) for line in near]
-        for edge, cell in zip(edges, pairs.T, strict=True)
-    ]
-    together = np.minimum(costs[0][0] + costs[1][0], costs[0][1] + costs[1][1])
-    return np.asarray((near[1] > near[0]) & (together > costs[0][0] + costs[1][1] + MISSING))
-
-
-def _without_dear_lines(intervals: Floats, joint: Ints, lines: Lines) -> Lines:
-    """Remove lines that cost more than it takes to put their joints on the lines beside them, the dearest first."""
-    edges, scales = intervals.T.ravel(), np.tile(lines.scales, 2)
-    while len(lines.positions) > 2:
-        old = lines.spans.T.ravel()
-        step = np.where(lines.spans[:, 1] - lines.spans[:, 0] == 1, np.inf, 0.0)
-        costs = []
-        for side, stuck in ((-1, [np.zeros(len(step)), step]), (1, [step, np.zeros(len(step))])):
-            # A cell of one slot cannot lose it.
-            cost = np.concatenate(stuck) + lines.misfit_without(edges, scales, old, side)
-            costs.append(np.bincount(joint, cost, len(joint)))
-        line_of_joint = np.zeros(len(joint), np.int64)
-        line_of_joint[joint] = old
-        least = np.minimum(*costs) - np.bincount(joint, lines.misfit(edges, scales, old), len(joint))
-        price = np.bincount(line_of_joint, least, len(lines.positions))
-        line = int(price.argmin())
-        if not price[line] < _LINE:
-            break
-        new = np.where(costs[0] <= costs[1], line - 1, line)[joint]
-        new = np.where(old == line, new, old - (old > line))
-        keep = np.arange(len(lines.positions)) != line
-        lines = replace(
-            lines,
-            positions=lines.positions[keep],
-            deviations=lines.deviations[keep],
-            spans=new.reshape(2, -1).T,
-        )
-    return lines
+    return Lines(positions, spans, spread, cost)
 
 
 def _expected_spread(intervals: Floats, scales: Floats, pairs: Ints) -> float:
@@ -192,17 +103,29 @@ def _expected_spread(intervals: Floats, scales: Floats, pairs: Ints) -> float:
 
 
 def _joints(intervals: Floats, weight: Floats, pairs: Ints) -> Ints:
-    """``(2 N,)`` joint of each start and then of each end; each cell's start lies before its end."""
+    """``(2 N,)`` joint of each start and then of each end; each cell's start lies before its end.
+
+    Where that is not so the widest gap of the joint does not belong to it.
+    """
     n = len(intervals)
-    label = _connected(2 * n, pairs[:, 1], n + pairs[:, 0])
+    edges = intervals.T.ravel()
+    ties = np.column_stack([pairs[:, 1], n + pairs[:, 0]])
+    gaps = np.abs(edges[ties[:, 0]] - edges[ties[:, 1]])
     while True:
-        joint: Ints = np.unique(label, return_inverse=True)[1].reshape(-1)
-        place = np.bincount(joint, weight * intervals.T.ravel()) / np.bincount(joint, weight)
+        joint: Ints = np.unique(_connected(2 * n, ties[:, 0], ties[:, 1]), return_inverse=True)[1].reshape(-1)
+        place = np.bincount(joint, weight * edges) / np.bincount(joint, weight)
         turned = place[joint[:n]] >= place[joint[n:]]
-        apart = np.isin(joint, joint[np.tile(turned, 2)]) & (np.bincount(joint)[joint] > 1)
-        if not apart.any():
+        if not turned.any():
             return joint
-        label[apart] = 2 * n + np.flatnonzero(apart)
+        wrong = np.zeros(len(place), bool)
+        wrong[joint[np.tile(turned, 2)]] = True
+        owner = joint[ties[:, 0]]
+        widest = np.zeros(len(place))
+        np.maximum.at(widest, owner, gaps)
+        keep = ~wrong[owner] | (gaps < widest[owner])
+        if keep.all():
+            return joint
+        ties, gaps = ties[keep], gaps[keep]
 
 
 def _connected(n: int, first: Ints, second: Ints) -> Ints:
@@ -260,14 +183,10 @@ class _Moments:
             origin,
         )
 
-    def lines(self, firsts: Ints) -> tuple[Floats, Floats]:
-        """Position and variance, in expected variances, of the runs that begin at these groups."""
+    def positions(self, firsts: Ints) -> Floats:
+        """Mean of the runs that begin at these groups."""
         bounds = np.append(firsts, len(self.count) - 1)
-        count, weight, first, second = (
-            np.diff(sums[bounds]) for sums in (self.count, self.weight, self.first, self.second)
-        )
-        squares = np.maximum(second - first**2 / weight, 0)
-        return self.origin + first / weight, (_PRIOR + squares) / (_PRIOR + count)
+        return np.asarray(self.origin + np.diff(self.first[bounds]) / np.diff(self.weight[bounds]))
 
 
 def _earliest_starts(start: Ints, end: Ints, n_atoms: int) -> list[int]:

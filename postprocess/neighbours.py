@@ -16,6 +16,8 @@ _BESIDE = 0.45
 """Share of the narrower one over which two boxes lie side by side."""
 _LEAST_SIZE = 0.8
 """A box counts as no smaller than this share of the usual size at its place: the noise may have shrunk it."""
+_NEAR, _FAR = 0.1, 6.0
+"""Neighbours may be this share of a box apart, and this many times the usual distance more."""
 _SAMPLE = 120
 """Boxes that the usual gap is measured at, and those looked at behind each of them."""
 
@@ -36,7 +38,7 @@ def meeting_pairs(boxes_xyxy: Floats) -> Ints:
 
 
 def usual_gap(boxes_xyxy: Floats, axis: int) -> float:
-    """Median distance in pixels from a box to the next one along an axis, 0 where none follows; overlaps are negative.
+    """Median distance in pixels from a box to the next one along an axis, 0 within its noise; overlaps are negative.
 
     >>> usual_gap(np.array([[0, 0, 10, 10], [13, 0, 23, 10], [26, 0, 36, 10.0]]), 0)
     3.0
@@ -56,7 +58,12 @@ def usual_gap(boxes_xyxy: Floats, axis: int) -> float:
         follows = (shared > _BESIDE * width) & (middles[later] > box[axis + 2])
         if follows.any():
             gaps.append(others[follows.argmax(), axis] - box[axis + 2])
-    return float(np.median(gaps)) if gaps else 0.0
+    if not gaps:
+        return 0.0
+    gap = float(np.median(gaps))
+    # Two standard errors of a median, from the median absolute deviation: less than that is noise.
+    noise = 3.7 * float(np.median(np.abs(np.array(gaps) - gap))) / len(gaps) ** 0.5
+    return gap if abs(gap) > noise else 0.0
 
 
 def steady_sizes(intervals: Floats) -> Floats:
@@ -95,21 +102,10 @@ def following_pairs(boxes_xyxy: Floats, pairs: Ints, axis: int) -> Ints:
     across = 1 - axis
     shared = np.minimum(a[:, across + 2], b[:, across + 2]) - np.maximum(a[:, across], b[:, across])
     width = np.minimum(a[:, across + 2] - a[:, across], b[:, across + 2] - b[:, across])
-    gap = np.abs(b[:, axis] - a[:, axis + 2])
+    gap = b[:, axis] - a[:, axis + 2]
     size = steady_sizes(boxes_xyxy[:, [axis, axis + 2]])[ordered].min(axis=1)
     in_order = (a[:, axis] < b[:, axis]) & (a[:, axis + 2] < b[:, axis + 2])
-    follows = in_order & (shared > _BESIDE * width) & (gap < 2 * _REACH * size)
-    return _next_ones(np.asarray(ordered[follows]), len(boxes_xyxy))
-
-
-def _next_ones(pairs: Ints, n: int) -> Ints:
-    """Leave out pairs between which a third box lies: the pairs of both with it are there as well."""
-    if not len(pairs):
-        return pairs
-    by_first = pairs[np.argsort(pairs[:, 0], kind="stable")]
-    first, end = (np.searchsorted(by_first[:, 0], pairs[:, 1], side=side) for side in ("left", "right"))
-    count = end - first
-    step = np.repeat(np.arange(len(pairs)), count)
-    place = np.arange(len(step)) - np.repeat(np.cumsum(count) - count, count)
-    beyond = pairs[step, 0] * n + by_first[first[step] + place, 1]
-    return np.asarray(pairs[~np.isin(pairs[:, 0] * n + pairs[:, 1], beyond)])
+    follows = in_order & (shared > _BESIDE * width) & (np.abs(gap) < 2 * _REACH * size)
+    ordered, gap = ordered[follows], (gap / size)[follows]
+    # What is much farther apart than most neighbours are has a missing cell between.
+    return np.asarray(ordered[np.abs(gap) < _FAR * np.median(np.abs(gap)) + _NEAR]) if len(gap) else ordered

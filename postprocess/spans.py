@@ -13,10 +13,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from postprocess.boxes import Floats
-from postprocess.lines import MISSING, Ints, Lines
+from postprocess.lines import Ints, Lines
 
 _TAKEN_TWICE = 6.0
 """Price of a slot that two cells take."""
+_EMPTY_BESIDE = 2.0
+"""Price of a side that meets empty slots only: one cell in eight may be missing."""
 
 
 def settle_spans(boxes_xyxy: Floats, rows: Lines, cols: Lines) -> tuple[Ints, float]:
@@ -36,7 +38,7 @@ def settle_spans(boxes_xyxy: Floats, rows: Lines, cols: Lines) -> tuple[Ints, fl
         return spans, 0.0
     slots = _Slots(spans, len(rows.positions) - 1, len(cols.positions) - 1)
     misfit = _Misfit(boxes_xyxy, rows, cols)
-    pending = slots.doubtful(spans).tolist()
+    pending = np.union1d(slots.doubtful(spans), misfit.doubtful(spans)).tolist()
     # Every move lowers the cost; the limit only guards against a cell that is asked again and again.
     for index in pending[: 20 * len(spans) + 100]:
         while _improve(index, spans, slots, misfit):
@@ -73,26 +75,39 @@ class _Slots:
 
 
 class _Misfit:
-    """Half the squared distance between edges and lines, in deviations."""
+    """What it costs that edges are not on their nearest lines: half squared distances in deviations.
+
+    Between two lines an edge may lie off by a share of the slot between them.
+    """
 
     def __init__(self, boxes_xyxy: Floats, rows: Lines, cols: Lines) -> None:
         self.lines = (rows, cols, rows, cols)
         self.edges = boxes_xyxy[:, [1, 0, 3, 2]]
-        self.slots = (rows.slots, cols.slots) * 2
 
-    def cost(self, index: int, side: int, line: int) -> float:
-        lines = self.lines[side]
-        deviation = lines.deviations[line] * min(lines.scales[index], self.slots[side][line])
-        return float((self.edges[index, side] - lines.positions[line]) ** 2 / (2 * deviation**2))
+    def step(self, index: int, side: int, line: int, other: int) -> float:
+        """Change of the cost where an edge moves from a line to the one before or after it."""
+        here, there = (float(self.lines[side].positions[each]) for each in (line, other))
+        edge, deviation = float(self.edges[index, side]), self.lines[side].spread * (there - here)
+        return ((edge - there) ** 2 - (edge - here) ** 2) / (2 * deviation**2)
+
+    def nearest(self, side: int) -> Ints:
+        """``(N,)`` line that lies nearest to the edges of one side."""
+        positions = self.lines[side].positions
+        return np.searchsorted((positions[1:] + positions[:-1]) / 2, self.edges[:, side])
+
+    def doubtful(self, spans: Ints) -> Ints:
+        """Cells with an edge that is not on its nearest line."""
+        return np.flatnonzero(np.any([self.nearest(side) != spans[:, side] for side in range(4)], axis=0))
 
     def excess(self, spans: Ints) -> float:
-        """Cost of all edges above that of their nearest lines."""
+        """Cost of all edges, 0 where each is on its nearest line."""
         total = 0.0
-        for side, lines in enumerate(self.lines):
-            edge = self.edges[:, side]
-            nearest = np.searchsorted((lines.positions[1:] + lines.positions[:-1]) / 2, edge)
-            here, there = (lines.misfit(edge, lines.scales, line) for line in (spans[:, side], nearest))
-            total += float(np.maximum(here - there, 0).sum())
+        for side in range(4):
+            nearest = self.nearest(side)
+            for index in np.flatnonzero(nearest != spans[:, side]).tolist():
+                first, last = int(nearest[index]), int(spans[index, side])
+                way = 1 if last > first else -1
+                total += sum(self.step(index, side, line, line + way) for line in range(first, last, way))
         return total
 
 
@@ -103,7 +118,7 @@ def _improve(index: int, spans: Ints, slots: _Slots, misfit: _Misfit) -> bool:
     for side in range(4):
         for line in (int(span[side]) - 1, int(span[side]) + 1):
             if _is_free(span, side, line, slots.taken.shape):
-                change = misfit.cost(index, side, line) - misfit.cost(index, side, int(span[side]))
+                change = misfit.step(index, side, int(span[side]), line)
                 best = min(best, (change + _slot_change(span, side, line, slots), side, line))
     change, side, line = best
     if change == -1e-9:
@@ -127,7 +142,7 @@ def _slot_change(span: Ints, side: int, line: int, slots: _Slots) -> float:
     strip = slots.strip(span, side, line)
     if _grows(span, side, line):
         taken = int((strip > 0).sum())
-        return _TAKEN_TWICE * taken if taken else -MISSING
+        return _TAKEN_TWICE * taken if taken else -_EMPTY_BESIDE
     alone = int((strip == 1).sum())
     shared = strip.size - alone
-    return (MISSING if alone == strip.size else 0.0) - _TAKEN_TWICE * shared
+    return (_EMPTY_BESIDE if alone == strip.size else 0.0) - _TAKEN_TWICE * shared

@@ -2,7 +2,7 @@
 
 No detector and no reader: what is lost here is lost by the geometry. Boxes of cells and bands go through
 ``quads_to_grid`` as they are and with 3 pixels of Gaussian noise, and count where every span is right. Boxes of
-texts go through ``words_to_quads`` as words and count by the adjacency F1 of their cells.
+texts go through ``texts_to_quads`` and count by the adjacency F1 of their cells.
 """
 
 from __future__ import annotations
@@ -15,10 +15,9 @@ from pathlib import Path
 import numpy as np
 
 from postprocess.boxes import Floats, array_to_quad, boxes_to_quads, quads_to_array, quads_to_boxes
-from postprocess.gaps import words_to_quads
 from postprocess.grid import quads_to_grid
 from postprocess.table import Cell, Table
-from postprocess.words import Word, words_to_table
+from postprocess.texts import texts_to_quads
 from tablerec.evaluate.metrics import adjacency_f1, same_cells
 from tablerec.evaluate.truth import Truth, find_truths
 
@@ -51,11 +50,10 @@ def noisy_quads(truth: Truth, seed: int) -> Floats:
 
 
 def text_score(truth: Truth) -> float:
-    """Adjacency F1 where each text is known by its box alone."""
-    words = [Word("x" * max(len(c.text), 1), c.quad) for c in truth.table.cells if c.quad]
-    table, _ = words_to_table(grid_table(words_to_quads(words)), words)
+    """Adjacency F1 where the text of each cell is known by its box alone."""
+    quads = true_quads(truth)
     filled = frozenset((cell.row, cell.col) for cell in truth.table.cells if cell.quad)
-    return adjacency_f1(table, truth.table, filled=filled)
+    return adjacency_f1(grid_table(texts_to_quads(quads)), truth.table, filled=filled)
 
 
 def main() -> None:

@@ -25,8 +25,10 @@ _STEEPEST = (0.8, 0.4)
 """A frame whose lines rise, or are set closer, by more than this, in pixels per pixel, is not believed."""
 _UPRIGHT = 1e-3
 """Sides of upright boxes rise less than this, in pixels per pixel."""
-_ALIKE = 0.6
-"""Neighbours are of the same size where they share this much of the larger one."""
+_ALIKE = 0.75
+"""Neighbours are of the same size where the smaller one is this large for the larger one."""
+_BESIDE = 0.5
+"""Neighbours are side by side where they share this much of the larger one."""
 _SAMPLE = 1200
 """Cells that the frame is fitted to: more of them do not make it better."""
 _FLOOR = 0.003
@@ -166,7 +168,8 @@ def _fit_neighbours(place: Floats, reach: Floats, quads: Floats, floor: float) -
     shared = np.minimum(hull[a, 3], hull[b, 3]) - np.maximum(hull[a, 1], hull[b, 1])
     middle = quads.mean(axis=1)
     beyond = middle[b, 0] > hull[a, 2]
-    chosen = beyond & (shared > _ALIKE * np.maximum(size[a, 1], size[b, 1]))
+    larger, smaller = np.maximum(size[a, 1], size[b, 1]), np.minimum(size[a, 1], size[b, 1])
+    chosen = beyond & (shared > _BESIDE * larger) & (smaller > _ALIKE * larger)
     a, b = a[chosen], b[chosen]
     if len(a) < 3:
         return np.zeros(7)

@@ -1,8 +1,9 @@
 """Cells of a table from the boxes of the texts in them, one box for each cell that holds text.
 
 A text does not show how far its cell reaches, but two texts side by side lie in different columns, and two texts one
-above the other in different rows: somewhere in the gap between them there is a line. The fewest lines that part all
-such pairs are found exactly, sweep by sweep, and each text takes the slots that it reaches into.
+above the other in different rows: somewhere in the gap between them there is a line, and so there is in each white
+space across the whole table. The fewest lines that do all this are found exactly, and each text takes the slots that
+it reaches into.
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ def texts_to_quads(text_quads: ArrayLike) -> Floats:
     inset = _INSET * float(np.median((boxes[:, 2:] - boxes[:, :2]).min(axis=1)))
     cells = np.empty_like(boxes)
     for axis in (0, 1):
-        inner = _fewest_lines(_gaps(boxes, axis))
+        inner = _fewest_lines(np.vstack([_gaps(boxes, axis), _white(boxes, axis)]))
         lines = np.concatenate([[boxes[:, axis].min()], inner, [boxes[:, axis + 2].max()]])
         middle = (boxes[:, axis] + boxes[:, axis + 2]) / 2
         cells[:, axis] = lines[np.searchsorted(inner, np.minimum(boxes[:, axis] + inset, middle))]
@@ -65,6 +66,13 @@ def _gaps(boxes: Floats, axis: int) -> Floats:
     turned = found[:, 0] > found[:, 1]
     found[turned] = found[turned].mean(axis=1, keepdims=True)
     return np.asarray(found)
+
+
+def _white(boxes: Floats, axis: int) -> Floats:
+    """``(W, 2)`` spaces along an axis that no box reaches into: a line runs there whatever lies beside them."""
+    order = np.argsort(boxes[:, axis], kind="stable")
+    start, end = boxes[order[1:], axis], np.maximum.accumulate(boxes[order, axis + 2])[:-1]
+    return np.asarray(np.column_stack([end, start])[end < start])
 
 
 def _share(low: Floats, high: Floats, others_low: Floats, others_high: Floats) -> Floats:

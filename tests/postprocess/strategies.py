@@ -212,7 +212,9 @@ def _warped(
     """Curl, then perspective, then turn."""
     reach = np.array([width, height]) / 2
     place = quads / reach - 1
-    curled = quads + np.stack([np.zeros(quads.shape[:2]), noise.curl * min(row, 0.04 * width) * np.cos(1.5 * place[..., 0])], axis=-1)
+    curled = quads + np.stack(
+        [np.zeros(quads.shape[:2]), noise.curl * min(row, 0.04 * width) * np.cos(1.5 * place[..., 0])], axis=-1
+    )
     place = curled - reach
     seen = reach + place / (1 + place / reach.max() @ np.array(noise.perspective))[..., None]
     return rotate_points(seen, noise.degrees, (0.0, 0.0))

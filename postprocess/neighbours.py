@@ -12,7 +12,7 @@ Ints = NDArray[np.int64]
 
 _REACH = 0.3
 """Share of their sizes by which two boxes may be apart."""
-_BESIDE = 0.3
+_BESIDE = 0.45
 """Share of the narrower one over which two boxes lie side by side."""
 _LEAST_SIZE = 0.8
 """A box counts as no smaller than this share of the usual size at its place: the noise may have shrunk it."""

@@ -70,7 +70,7 @@ def steady_sizes(intervals: Floats) -> Floats:
     """``(N,)`` size of each interval, at least a share of the usual size at the same place.
 
     >>> steady_sizes(np.array([[0, 10], [0, 9], [4, 5], [0, 10], [0, 10], [0, 10.0]])).tolist()
-    [10.0, 9.0, 8.0, 10.0, 10.0, 10.0]
+    [10.0, 9.0, 7.2, 10.0, 10.0, 10.0]
     """
     size = intervals[:, 1] - intervals[:, 0]
     if not len(size):

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import sys
 from collections import defaultdict
-from itertools import product
 
 import numpy as np
 

@@ -187,7 +187,7 @@ def _fit(step: Floats, rise: Floats, reach: Floats, floor: float) -> Floats:
         fitted[:size] = _robust_fit(step[:, :size], rise)
         left = np.abs(rise - step @ fitted)
         # Laplace's law: the mean distance is what a few wrong pairs disturb least.
-        cost = len(rise) * np.log(left.mean() + floor) + 3 * size * np.log(len(rise) + 1)
+        cost = len(rise) * np.log(left.mean() + floor + 1e-12) + 3 * size * np.log(len(rise) + 1)
         if cost < best and _is_gentle(fitted, reach):
             best, coefficients = cost, fitted
     return coefficients

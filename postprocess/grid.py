@@ -2,10 +2,11 @@
 
 The stages, each a function::
 
-    quads -> straight boxes -> lines per axis -> spans -> spans without overlap
+    quads -> frame -> straight boxes -> lines per axis -> spans -> spans without overlap
 
-No tolerance is a pixel count: edges are one line when they are close for the
-size of the cells they belong to.
+What is sought is the grid that describes the boxes in the fewest words. ``lines`` finds the lines of each axis,
+exactly; ``spans`` settles where the noise of single edges would make cells overlap or leave holes, and says how far
+that is from each edge on its nearest line. No tolerance is a pixel count: all are shares of the cells around.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 from postprocess.boxes import Floats, array_to_quad, as_boxes, as_quads, boxes_to_quads
 from postprocess.errors import SettingsError
 from postprocess.frame import Frame, quads_to_frame, straighten
-from postprocess.lines import intervals_to_lines
+from postprocess.lines import Lines, intervals_to_lines
 from postprocess.neighbours import following_pairs, meeting_pairs, usual_gap
 from postprocess.spans import settle_spans
 from postprocess.table import Cell, Quad
@@ -31,17 +32,15 @@ class GridSettings:
     """Tolerances of the grid builder.
 
     Args:
-        merge_share: Two edges may be one line when their distance is below this
-            share of the smaller of the two cells, along the axis.
-        overlap_share: A cell is dropped when more than this share of it lies in better cells.
+        overlap_share: A cell is dropped at once when more than this share of it lies in a better cell. Cells that
+            overlap less are dropped only where no choice of lines parts them.
     """
 
-    merge_share: float = 0.45
     overlap_share: float = 0.75
 
     def __post_init__(self) -> None:
-        if not 0 < self.merge_share < 0.5 or not 0 < self.overlap_share <= 1:
-            raise SettingsError(f"{self}: merge_share lies between 0 and 0.5, overlap_share between 0 and 1")
+        if not 0 < self.overlap_share <= 1:
+            raise SettingsError(f"{self}: overlap_share lies between 0 and 1")
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +56,8 @@ class Grid:
         col_lines: ``(C + 1,)`` positions in the straightened frame.
         alignment: ``(K,)`` how well each cell agrees with its lines, 0 to 1.
         frame: Takes points of the straightened frame into the picture.
+        excess: How far the edges are from their nearest lines because cells may not overlap, in nats; the lines
+            themselves are the best there are. 0 means that no choice of spans fits the boxes better.
     """
 
     kept: Ints
@@ -67,6 +68,7 @@ class Grid:
     col_lines: Floats
     alignment: Floats
     frame: Frame
+    excess: float = 0.0
 
     @property
     def slopes(self) -> tuple[float, float]:
@@ -136,77 +138,28 @@ def quads_to_grid(quads: ArrayLike, scores: ArrayLike | None = None, settings: G
     usable, dropped = _usable(boxes)
     usable, overlapping = _without_copies(boxes, weights, usable, settings)
     dropped += overlapping
+    kept, spans, rows, cols, lost, excess = _place(boxes, usable, weights)
+    spans, row_lines, col_lines = _without_unused_lines(spans, rows.positions, cols.positions)
+    alignment = _alignment(boxes[kept], spans, row_lines, col_lines)
+    order = np.lexsort([spans[:, 1], spans[:, 0]])
+    lost = sorted(dropped + lost)
+    return Grid(kept[order], spans[order], tuple(lost), boxes, row_lines, col_lines, alignment[order], frame, excess)
+
+
+def _place(
+    boxes: Floats, usable: Ints, weights: Floats
+) -> tuple[Ints, Ints, Lines, Lines, list[tuple[int, str]], float]:
+    """The cells that are kept, their spans, the lines of both axes, the cells that are not kept, and the excess."""
     grown = _without_gaps(boxes[usable])
     pairs = meeting_pairs(grown)
     cols, rows = (intervals_to_lines(grown[:, [a, a + 2]], following_pairs(grown, pairs, a)) for a in (0, 1))
     spans = np.column_stack([rows.spans, cols.spans])[:, [0, 2, 1, 3]]
     single, doubles = _without_doubles(spans, np.argsort(np.argsort(-weights[usable], kind="stable")))
-    dropped += [(int(usable[i]), f"it lies on cell {usable[j]}, which has a better score") for i, j in doubles]
-    usable, grown, rows, cols = usable[single], grown[single], rows.select(single), cols.select(single)
-    spans, excess = settle_spans(grown, rows, cols)
-    row_lines, col_lines = rows.positions, cols.positions
-    free, clashing = _without_overlap(spans, weights[usable])
-    dropped += [(int(usable[index]), reason) for index, reason in clashing]
-    kept, spans = usable[free], spans[free]
-    spans, row_lines, col_lines = _without_unused_lines(spans, row_lines, col_lines)
-    alignment = _alignment(boxes[kept], spans, row_lines, col_lines)
-    order = np.lexsort([spans[:, 1], spans[:, 0]])
-    return Grid(kept[order], spans[order], tuple(sorted(dropped)), boxes, row_lines, col_lines, alignment[order], frame)
-
-
-def intervals_to_spans(intervals: Floats, merge_share: float) -> tuple[Ints, Floats]:
-    """Lines of one axis, and the lines between which each cell lies.
-
-    Both ends of all intervals are sorted; neighbours grow together, nearest
-    first, while they are close for the size of their cells.
-
-    Args:
-        intervals: ``(N, 2)`` start and end of each cell along the axis.
-        merge_share: See ``GridSettings``.
-
-    Returns:
-        ``(N, 2)`` first and last line of each cell, and the ``(L,)`` positions of the lines.
-
-    >>> spans, lines = intervals_to_spans(np.array([[0.0, 10], [11, 20], [0, 21]]), 0.3)
-    >>> spans.tolist(), lines.tolist()
-    ([[0, 1], [1, 2], [0, 2]], [0.0, 10.5, 20.5])
-    """
-    n = len(intervals)
-    if n == 0:
-        return np.zeros((0, 2), np.int64), np.zeros(0)
-    position = intervals.T.ravel()
-    size = np.tile(intervals[:, 1] - intervals[:, 0], 2)
-    is_end = np.repeat([False, True], n)
-    order = np.lexsort([is_end, position])
-    position, size = position[order], size[order]
-    line = _grow(position, size, merge_share)
-    lines = np.bincount(line, position) / np.bincount(line)
-    of_end = np.empty(2 * n, np.int64)
-    of_end[order] = line
-    return of_end.reshape(2, n).T.copy(), lines
-
-
-def _grow(position: Floats, size: Floats, merge_share: float) -> Ints:
-    """Number of the line of each sorted edge.
-
-    A line is narrower than each of its cells (twice ``merge_share`` is below
-    1), so the two ends of one cell never meet on it.
-    """
-    gaps = np.diff(position)
-    cut = np.ones(len(gaps), bool)
-    # A run of edges is known by its two ends: first[its last edge] and last[its first edge].
-    first, last = list(range(len(position))), list(range(len(position)))
-    at, smallest = position.tolist(), size.tolist()
-    for index in np.argsort(gaps, kind="stable").tolist():
-        a, b = first[index], index + 1
-        least = min(smallest[a], smallest[b])
-        if at[b] - at[index] > merge_share * least or at[last[b]] - at[a] > 2 * merge_share * least:
-            continue
-        smallest[a] = least
-        first[last[b]] = a
-        last[a] = last[b]
-        cut[index] = False
-    return np.concatenate([[0], np.cumsum(cut)]).astype(np.int64)
+    lost = [(int(usable[i]), f"it lies on cell {usable[j]}, which has a better score") for i, j in doubles]
+    spans, excess = settle_spans(grown[single], rows.select(single), cols.select(single))
+    free, clashing = _without_overlap(spans, weights[usable[single]])
+    lost += [(int(usable[single[index]]), reason) for index, reason in clashing]
+    return usable[single[free]], spans[free], rows, cols, lost, excess
 
 
 def _usable(boxes: Floats) -> tuple[Ints, list[tuple[int, str]]]:

@@ -32,6 +32,8 @@ _LINE = 10.0
 """Price of a line, nats."""
 _TOGETHER = 0.3
 """Joints within this share of the expected spread are never parted."""
+_THINNEST = 1e-3
+"""No cell counts as thinner than this share of the median: weights must not differ by more than numbers can hold."""
 _SPREADS = (0.05, 0.2)
 """Least and largest expected distance of an edge from its line, as a share of its cell."""
 
@@ -64,15 +66,16 @@ def intervals_to_lines(intervals: Floats, neighbours: Ints | None = None) -> Lin
         intervals: ``(N, 2)`` start and end of each cell along the axis, start < end.
         neighbours: ``(P, 2)`` cells of which the second begins where the first ends.
 
-    >>> lines = intervals_to_lines(np.array([[0.0, 10], [11, 20], [0, 21]]), np.array([[0, 1]]))
+    >>> lines = intervals_to_lines(np.array([[0.0, 10], [10, 20], [0, 20]]), np.array([[0, 1]]))
     >>> lines.positions.round(1).tolist(), lines.spans.tolist()
-    ([0.0, 10.5, 20.2], [[0, 1], [1, 2], [0, 2]])
+    ([0.0, 10.0, 20.0], [[0, 1], [1, 2], [0, 2]])
     """
     n = len(intervals)
     if not n:
         return Lines(np.zeros(0), np.zeros((0, 2), np.int64), 0.0, 0.0)
     pairs = np.zeros((0, 2), np.int64) if neighbours is None else neighbours
     scales = steady_sizes(intervals)
+    scales = np.maximum(scales, _THINNEST * np.median(scales))
     spread = _expected_spread(intervals, scales, pairs)
     weight = np.tile((spread * scales) ** -2.0, 2)
     joint = _joints(intervals, weight, pairs)
@@ -84,7 +87,7 @@ def intervals_to_lines(intervals: Floats, neighbours: Ints | None = None) -> Lin
     start, end = rank[joint[:n]], rank[joint[n:]]
     # The width of a joint's edges, not of their mean, says what is too close to be told apart.
     atom = _atoms(place[order], (np.bincount(joint) / total)[order] ** 0.5, start, end)
-    moments = _Moments.of(place[order], total[order], atom)
+    moments = _Moments.of(place[order], np.asarray(total[order], np.float64), atom)
     firsts, cost = _cheapest_runs(moments, _earliest_starts(atom[start], atom[end], len(moments.count) - 1))
     line_of_atom = np.searchsorted(firsts, np.arange(len(moments.count) - 1), side="right") - 1
     positions = moments.positions(firsts)
@@ -130,7 +133,7 @@ def _joints(intervals: Floats, weight: Floats, pairs: Ints) -> Ints:
 
 def _connected(n: int, first: Ints, second: Ints) -> Ints:
     """``(n,)`` number of the connected part that each of n nodes belongs to."""
-    label = np.arange(n)
+    label: Ints = np.arange(n)
     while True:
         before = label
         least = np.minimum(label[first], label[second])
@@ -176,12 +179,12 @@ class _Moments:
     def of(place: Floats, weight: Floats, atom: Ints) -> _Moments:
         origin = float(place.mean())
         centered = place - origin
-        sums = [np.bincount(atom, values) for values in (weight, weight * centered, weight * centered**2)]
-        return _Moments(
-            np.concatenate([[0], np.cumsum(np.bincount(atom))]),
-            *(np.concatenate([[0.0], np.cumsum(values)]) for values in sums),
-            origin,
+        count = np.concatenate([[0], np.cumsum(np.bincount(atom))])
+        first, second, third = (
+            np.concatenate([[0.0], np.cumsum(np.bincount(atom, values))])
+            for values in (weight, weight * centered, weight * centered**2)
         )
+        return _Moments(count, first, second, third, origin)
 
     def positions(self, firsts: Ints) -> Floats:
         """Mean of the runs that begin at these groups."""

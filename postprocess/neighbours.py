@@ -12,7 +12,7 @@ Ints = NDArray[np.int64]
 
 _REACH = 0.3
 """Share of their sizes by which two boxes may be apart."""
-_BESIDE = 0.3
+_BESIDE = 0.45
 """Share of the narrower one over which two boxes lie side by side."""
 _LEAST_SIZE = 0.8
 """A box counts as no smaller than this share of the usual size at its place: the noise may have shrunk it."""
@@ -70,7 +70,7 @@ def steady_sizes(intervals: Floats) -> Floats:
     """``(N,)`` size of each interval, at least a share of the usual size at the same place.
 
     >>> steady_sizes(np.array([[0, 10], [0, 9], [4, 5], [0, 10], [0, 10], [0, 10.0]])).tolist()
-    [10.0, 9.0, 8.0, 10.0, 10.0, 10.0]
+    [10.0, 9.0, 7.2, 10.0, 10.0, 10.0]
     """
     size = intervals[:, 1] - intervals[:, 0]
     if not len(size):

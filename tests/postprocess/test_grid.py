@@ -8,7 +8,7 @@ from hypothesis.extra.numpy import arrays
 
 from postprocess.boxes import boxes_to_quads, quads_to_boxes, rotate_points
 from postprocess.errors import SettingsError
-from postprocess.grid import Grid, GridSettings, intervals_to_spans, quads_to_grid
+from postprocess.grid import Grid, GridSettings, quads_to_grid
 from postprocess.table import Cell, Table
 from tests.postprocess.pictures import Layout, even_layout, layouts, plain_table
 
@@ -235,23 +235,7 @@ def test_empty_cells_fill_the_holes_at_their_place() -> None:
     assert np.array([cell.quad for cell in empty]) == pytest.approx(boxes_to_quads(layout.boxes)[[4, 8]])
 
 
-@FEW
-@given(st.lists(st.tuples(st.floats(-1e3, 1e3), st.floats(0.1, 100)), max_size=15), st.floats(0.05, 0.49))
-def test_ends_of_an_interval_never_share_a_line(items: list[tuple[float, float]], merge_share: float) -> None:
-    intervals = np.array([[start, start + size] for start, size in items]).reshape(-1, 2)
-    spans, lines = intervals_to_spans(intervals, merge_share)
-    assert spans.shape == intervals.shape
-    assert (spans[:, 1] > spans[:, 0]).all()
-    assert (np.diff(lines) > 0).all()
-    if len(items):
-        distance = np.abs(lines[spans] - intervals)
-        assert (distance <= 2 * merge_share * np.diff(intervals, axis=1) + 1e-9).all()
-        assert sorted(set(spans.ravel().tolist())) == list(range(len(lines)))
-
-
-@pytest.mark.parametrize(
-    "fields", [{"merge_share": 0.5}, {"merge_share": 0}, {"overlap_share": 0}, {"overlap_share": 2}]
-)
+@pytest.mark.parametrize("fields", [{"overlap_share": 0}, {"overlap_share": 2}])
 def test_settings_out_of_range_are_refused(fields: dict[str, float]) -> None:
     with pytest.raises(SettingsError, match=next(iter(fields))):
         GridSettings(**fields)

@@ -89,7 +89,8 @@ class Disturbance:
             at most.
         degrees: Turn clockwise.
         perspective: How much smaller the right and the lower end are than the middle, as shares for a square table.
-        curl: Rise of the rows in the middle of the table, in rows of the least height; 4 % of the width at most.
+        curl: Rise of the rows in the middle of the table, in rows of the least height; 4 % of the width at most, and
+            none below three columns, where the cells do not show it.
     """
 
     jitter: float = 0.0
@@ -167,7 +168,8 @@ def make_noisy_table(seed: int, n_rows: int, n_cols: int, sizes: tuple[float, fl
     boxes = np.column_stack([cols[again, cell, 0], rows[again, cell, 0], cols[again, cell, 1], rows[again, cell, 1]])
     scores = random.uniform([0.6, 0.3], [1.0, 0.5], (len(cell), 2))[np.arange(len(cell)), again]
     order = random.permutation(len(cell))
-    quads = _warped(boxes_to_quads(boxes), noise, float(heights.sum()), float(widths.sum()), float(heights.min()))
+    rise = noise.curl * min(float(heights.min()), 0.04 * float(widths.sum())) if n_cols > 2 else 0.0
+    quads = _warped(boxes_to_quads(boxes), noise, float(heights.sum()), float(widths.sum()), rise)
     return NoisyTable(spans, boxes[order], quads[order], scores[order], cell[order])
 
 
@@ -207,14 +209,12 @@ def _disturbed_ends(
 
 
 def _warped(
-    quads: NDArray[np.float64], noise: Disturbance, height: float, width: float, row: float
+    quads: NDArray[np.float64], noise: Disturbance, height: float, width: float, rise: float
 ) -> NDArray[np.float64]:
     """Curl, then perspective, then turn."""
     reach = np.array([width, height]) / 2
     place = quads / reach - 1
-    curled = quads + np.stack(
-        [np.zeros(quads.shape[:2]), noise.curl * min(row, 0.04 * width) * np.cos(1.5 * place[..., 0])], axis=-1
-    )
+    curled = quads + np.stack([np.zeros(quads.shape[:2]), rise * np.cos(1.5 * place[..., 0])], axis=-1)
     place = curled - reach
     seen = reach + place / (1 + place / reach.max() @ np.array(noise.perspective))[..., None]
     return rotate_points(seen, noise.degrees, (0.0, 0.0))

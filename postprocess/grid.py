@@ -21,7 +21,7 @@ from postprocess.errors import SettingsError
 from postprocess.frame import Frame, quads_to_frame, straighten
 from postprocess.lines import Lines, intervals_to_lines
 from postprocess.neighbours import following_pairs, meeting_pairs, usual_gap
-from postprocess.spans import settle_spans
+from postprocess.settle import settle_edges
 from postprocess.table import Cell, Quad
 
 Ints = NDArray[np.int64]
@@ -156,7 +156,7 @@ def _place(
     spans = np.column_stack([rows.spans, cols.spans])[:, [0, 2, 1, 3]]
     single, doubles = _without_doubles(spans, np.argsort(np.argsort(-weights[usable], kind="stable")))
     lost = [(int(usable[i]), f"it lies on cell {usable[j]}, which has a better score") for i, j in doubles]
-    spans, excess = settle_spans(grown[single], rows.select(single), cols.select(single))
+    spans, excess = settle_edges(grown[single], rows.select(single), cols.select(single))
     free, clashing = _without_overlap(spans, weights[usable[single]])
     lost += [(int(usable[single[index]]), reason) for index, reason in clashing]
     return usable[single[free]], spans[free], rows, cols, lost, excess

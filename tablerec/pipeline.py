@@ -119,7 +119,7 @@ class Recognizer:
     def _find(self, picture: PageImage, found: list[Word], seconds: dict[str, float]) -> Page:
         """The tables of an upright picture."""
         with _timed(seconds, "detect"):
-            detections = self.detector.detect(picture.image, self._sure(found))
+            detections = self.detector.detect(picture.image, _with_place(self._sure(found)))
         with _timed(seconds, "grid"):
             built = [detection_to_table(detection) for detection in detections]
         tables = [table for table, _ in built]
@@ -127,7 +127,7 @@ class Recognizer:
             filled, unplaced = words_to_tables(tables, self._sure(found))
         if picture.words is None:
             with _timed(seconds, "second look"):
-                seen = self.reader.read_quads(picture.image, _empty_quads(filled, found))
+                seen = self.reader.read_quads(picture.image, _empty_quads(filled, _with_place(found)))
                 if seen:
                     found = found + seen
                     filled, unplaced = words_to_tables(tables, self._sure(found))
@@ -192,6 +192,11 @@ def detection_to_table(detection: Detection) -> tuple[Table, list[Dropped]]:
         )
     ]  # fmt: skip
     return Table([*cells, *grid.empty_cells()], grid.outline()), dropped
+
+
+def _with_place(words: Sequence[Word]) -> list[Word]:
+    """Words whose corners are numbers; the others belong to no table, and detectors compute with corners."""
+    return [word for word in words if np.isfinite(word.quad).all()]
 
 
 def _empty_quads(tables: Sequence[Table], words: Sequence[Word]) -> NDArray[np.float64]:

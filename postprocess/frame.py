@@ -31,6 +31,8 @@ _BESIDE = 0.5
 """Neighbours are side by side where they share this much of the larger one."""
 _SAMPLE = 1200
 """Cells that the frame is fitted to: more of them do not make it better."""
+LARGEST = 1e100
+"""Coordinates whose squares are numbers still."""
 _FLOOR = 0.003
 """Deviations of a row that do not matter, as a share of the median size of its cells."""
 
@@ -99,7 +101,7 @@ def quads_to_frame(quads: Floats) -> Frame:
     >>> round(frame.degrees, 6), bool(np.ptp(frame.to_upright(cells)[:2, :2, 1]) < 1e-6)
     (30.0, True)
     """
-    quads = quads[np.isfinite(quads).all(axis=(1, 2))]
+    quads = quads[(np.abs(quads) < LARGEST).all(axis=(1, 2))]
     if not len(quads):
         return UPRIGHT
     along = quads[:, 1] + quads[:, 2] - quads[:, 0] - quads[:, 3]

@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from postprocess.boxes import Floats, array_to_quad, as_boxes, as_quads, boxes_to_quads
 from postprocess.errors import SettingsError
-from postprocess.frame import Frame, quads_to_frame, straighten
+from postprocess.frame import LARGEST, Frame, quads_to_frame, straighten
 from postprocess.lines import Lines, intervals_to_lines
 from postprocess.neighbours import following_pairs, meeting_pairs, usual_gap
 from postprocess.settle import settle_edges
@@ -131,7 +131,7 @@ def quads_to_grid(quads: ArrayLike, scores: ArrayLike | None = None, settings: G
     settings = settings or GridSettings()
     corners = as_quads(quads)
     # NaN passes through the arithmetic without a warning, infinity does not.
-    corners = np.where(np.isfinite(corners).all(axis=(1, 2), keepdims=True), corners, np.nan)
+    corners = np.where((np.abs(corners) < LARGEST).all(axis=(1, 2), keepdims=True), corners, np.nan)
     weights = np.ones(len(corners)) if scores is None else np.asarray(scores, np.float64)
     frame = quads_to_frame(corners)
     boxes = straighten(corners, frame)

@@ -90,7 +90,7 @@ def intervals_to_lines(intervals: Floats, neighbours: Ints | None = None) -> Lin
     moments = _Moments.of(place[order], np.asarray(total[order], np.float64), atom)
     firsts, cost = _cheapest_runs(moments, _earliest_starts(atom[start], atom[end], len(moments.count) - 1))
     line_of_atom = np.searchsorted(firsts, np.arange(len(moments.count) - 1), side="right") - 1
-    positions = moments.positions(firsts)
+    positions = np.round(moments.positions(firsts), 9)  # sums over the whole table leave dust
     spans = line_of_atom[atom[np.column_stack([start, end])]]
     return Lines(positions, spans, spread, cost)
 

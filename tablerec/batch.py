@@ -166,12 +166,14 @@ class Batch:
         recognizer: Finds the tables.
         target: Where they go.
         console: Where messages go.
+        join_pages: Whether tables that go on over several pages are joined in the files.
     """
 
     recognizer: Recognizes
     target: Target
     console: Console
     totals: Totals = field(default_factory=Totals)
+    join_pages: bool = False
     taken: set[str] = field(default_factory=set)
     """Files that must not be overwritten: the inputs and what was written before."""
 
@@ -227,7 +229,7 @@ class Batch:
         pages = self.recognizer.pages(source)
         if not self.target.has_overlay:
             pages = map(_without_pixels, pages)
-        return Result(source_name(source), tuple(pages))
+        return Result(source_name(source), tuple(pages), self.join_pages)
 
     def _check_names(self, names: Sequence[tuple[Path, str]]) -> None:
         """Refuse what cannot be written before the work is done, not after."""

@@ -146,6 +146,7 @@ def _print_version(ctx: click.Context, param: click.Parameter, value: bool) -> N
     callback=_to_turn,
     help="Degrees clockwise by which pictures are turned first; auto: so that their text is upright.  [default: auto]",
 )
+@click.option("--join-pages", is_flag=True, help="Join tables that go on over several pages of a document.")
 @click.option("--recursive", is_flag=True, help="Also read the folders inside a folder.")
 @click.option("--quiet", is_flag=True, help="Print errors only.")
 @click.option("--timing", is_flag=True, help="Print the seconds by stage.")
@@ -188,7 +189,7 @@ def command(
     if sources:
         from tablerec.pipeline import Recognizer
 
-        Batch(Recognizer(settings), target, console, totals).run(sources)
+        Batch(Recognizer(settings), target, console, totals, join_pages=settings.join_pages).run(sources)
     if len(sources) > 1 or console.n_errors > 1:
         failed = f", {count(console.n_errors, 'error')}" if console.n_errors else ""
         console.note(f"{count(len(sources), 'input')}, {count(totals.n_tables, 'table')}{failed}")

@@ -29,6 +29,7 @@ class Settings:
         min_reader_score: Words below this score are reported as unplaced instead of
             written into cells; 0 to 1.
         pdf_dpi: Resolution at which PDF pages are drawn, dots per inch.
+        join_pages: Join a table that goes on over several pages of a document; see ``postprocess.continuation``.
         max_megapixels: Larger pictures are refused, in million pixels.
 
     Raises:
@@ -43,6 +44,7 @@ class Settings:
     turn: Literal["auto", 0, 90, 180, 270] = "auto"
     min_reader_score: float = 0.3
     pdf_dpi: int = 200
+    join_pages: bool = False
     max_megapixels: float = 100.0
 
     def __post_init__(self) -> None:

@@ -65,7 +65,7 @@ class Recognizer:
         """
         pages = tuple(self.pages(source, words))
         name = pages[0].picture.source if pages else str(source)
-        return Result(name, pages)
+        return Result(name, pages, self.settings.join_pages)
 
     def pages(self, source: Any, words: Sequence[Word] | None = None) -> Iterator[Page]:
         """Read one input page by page, so that long documents need not fit into memory."""

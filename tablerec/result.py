@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from postprocess.continuation import group_parts, join_tables
 from postprocess.table import Quad, Table
 from postprocess.words import Unplaced, Word
 
@@ -74,12 +75,21 @@ class Result:
     Args:
         source: Name of the input.
         pages: One for each picture in the input.
+        join_pages: Whether a table that goes on over several pages is one of ``tables``; ``pages`` keep its parts.
     """
 
     source: str
     pages: tuple[Page, ...]
+    join_pages: bool = False
 
     @property
     def tables(self) -> tuple[Table, ...]:
         """All tables, page by page."""
-        return tuple(table for page in self.pages for table in page.tables)
+        return tuple(join_tables(parts) for parts in self.parts)
+
+    @property
+    def parts(self) -> list[list[Table]]:
+        """For each of ``tables`` its parts on the pages; one where the table ends on its page."""
+        if self.join_pages:
+            return group_parts([page.tables for page in self.pages])
+        return [[table] for page in self.pages for table in page.tables]

@@ -23,7 +23,7 @@ from tablerec.evaluate.truth import Truth, find_truths
 
 NOISE = 3.0
 """Standard deviation of each edge, pixels."""
-SEEDS = range(3)
+SEEDS = range(10)
 
 
 def grid_table(quads: Floats) -> Table:

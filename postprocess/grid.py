@@ -26,6 +26,9 @@ from postprocess.table import Cell, Quad
 
 Ints = NDArray[np.int64]
 
+_LEAST = float(np.finfo(np.float64).tiny) ** 0.25
+"""Sides, pixels, below which squares of distances vanish."""
+
 
 @dataclass(frozen=True, slots=True)
 class GridSettings:
@@ -163,7 +166,7 @@ def _place(
 
 
 def _usable(boxes: Floats) -> tuple[Ints, list[tuple[int, str]]]:
-    good = np.isfinite(boxes).all(axis=1) & (boxes[:, 2] > boxes[:, 0]) & (boxes[:, 3] > boxes[:, 1])
+    good = np.isfinite(boxes).all(axis=1) & (boxes[:, 2:] - boxes[:, :2] > _LEAST).all(axis=1)
     return np.flatnonzero(good), [(int(i), "the cell has no area") for i in np.flatnonzero(~good)]
 
 

@@ -239,3 +239,8 @@ def test_empty_cells_fill_the_holes_at_their_place() -> None:
 def test_settings_out_of_range_are_refused(fields: dict[str, float]) -> None:
     with pytest.raises(SettingsError, match=next(iter(fields))):
         GridSettings(**fields)
+
+
+def test_cells_of_vanishing_size_have_no_area() -> None:
+    grid = quads_to_grid(boxes_to_quads([[0, 0, 3e-131, 1e-144], [0, 0, 9, 9]]))
+    assert grid.kept.tolist() == [1] and grid.dropped == ((0, "the cell has no area"),)

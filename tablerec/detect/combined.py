@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import chain, combinations
 from typing import TYPE_CHECKING
 
@@ -50,24 +51,22 @@ class CombinedDetector:
         rulings = image_to_rulings(image, quads_to_array([word.quad for word in words]))
         drawn = self.geometric.detect_along(rulings, words)
         if self.geometric.layout == "table" and drawn and all(_is_certain(each, words, rulings) for each in drawn):
-            return drawn
+            return [replace(each, rulings=rulings) for each in drawn]
         seen = self.network.detect_twice(image, words)
         finds = [drawn, *([settle_detection(each, words, rulings) for each in found] for found in seen)]
-        chosen = chain.from_iterable(_best(place, words, rulings) for place in _places(finds))
+        chosen = chain.from_iterable(
+            _with_rivals(_best(place, words, rulings), place, rulings) for place in _places(finds)
+        )
         return sorted(chosen, key=lambda detection: float(detection.quads[..., 1].min()))
 
 
 def _places(finds: Sequence[Sequence[Detection]]) -> list[list[list[Detection]]]:
     """Group what lies on the same place: for each place the finds of each detector that has some there."""
-    import shapely
-
     flat = [(who, detection) for who, found in enumerate(finds) for detection in found]
-    hulls = [shapely.convex_hull(shapely.multipoints(each.quads.reshape(-1, 2))) for _, each in flat]
     place = list(range(len(flat)))
     for b in range(len(flat)):
         for a in range(b):
-            shared = shapely.area(shapely.intersection(hulls[a], hulls[b]))
-            if place[a] != place[b] and shared > _SAME * min(shapely.area(hulls[a]), shapely.area(hulls[b])):
+            if place[a] != place[b] and _is_same_place(flat[a][1], flat[b][1]):
                 old, new = place[b], place[a]
                 place = [new if each == old else each for each in place]
     groups: dict[int, dict[int, list[Detection]]] = {}
@@ -85,6 +84,23 @@ def _best(candidates: list[list[Detection]], words: Sequence[Word], rulings: Rul
         return candidates[0]
     scores = score_candidates(candidates, words, rulings)
     return max(zip(scores, candidates, strict=True), key=lambda pair: pair[0])[1]
+
+
+def _with_rivals(chosen: list[Detection], candidates: list[list[Detection]], rulings: Rulings) -> list[Detection]:
+    """The chosen tables, each with those of the other candidates that lie on it."""
+    others = [each for found in candidates if found is not chosen for each in found]
+    return [
+        replace(mine, rivals=tuple(each for each in others if _is_same_place(mine, each)), rulings=rulings)
+        for mine in chosen
+    ]
+
+
+def _is_same_place(a: Detection, b: Detection) -> bool:
+    import shapely
+
+    hulls = [shapely.convex_hull(shapely.multipoints(each.quads.reshape(-1, 2))) for each in (a, b)]
+    shared = shapely.area(shapely.intersection(*hulls))
+    return bool(shared > _SAME * min(shapely.area(hulls)))
 
 
 def _unless_denied(

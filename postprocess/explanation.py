@@ -16,7 +16,7 @@ from postprocess.rulings import Rulings
 from postprocess.words import Word
 
 # Printed by tests/benchmarks/fit_explanation.py.
-_WEIGHTS = (0.12, 0.00, 0.02, 0.00, 0.25, 0.17, 0.14, 0.15, 0.15)
+_WEIGHTS = (0.09, 0.00, 0.02, 0.00, 0.35, 0.09, 0.11, 0.19, 0.15)
 """Sum 1; fitted so that of two grids of one table the better one has the higher score."""
 _SAME_LINE = 0.5
 """Words whose middles are closer than this, in heights of the tallest, are side by side."""

@@ -110,7 +110,7 @@ NONE = "no candidate has the spans"
         fails("four and two of six", "head", reason=NONE),
         fails("four and two of six", "none", reason=TIED),
         ("tall headers", "rows"),
-        fails("tall headers", "head", reason=NONE),
+        ("tall headers", "head"),
         fails("tall headers", "none", reason=NONE),
         ("tall labels", "rows"),
         fails("tall labels", "none", reason=TIED),
@@ -136,9 +136,7 @@ def test_kind_a_thin_rows_are_not_merged(read: Read) -> None:
     assert table_to_spans(table) == drawing.spans
 
 
-@pytest.mark.parametrize(
-    "share", [0.2, fails(0.4, reason="drawn lines that are closed elsewhere are taken without a look at the words")]
-)
+@pytest.mark.parametrize("share", [0.2, 0.4])
 def test_kind_a_broken_line_invents_no_span(read: Read, share: float) -> None:
     drawing = draw_table([[f"c{r}{c}" for c in range(4)] for r in range(4)], Look(gap=20))
     first = drawing.table[1, 1].quad

@@ -80,7 +80,6 @@ def test_kind_f_two_tables_25_pixels_apart(read: Read, rules: str) -> None:
     assert [table_to_spans(table) for table in read(image, words).tables] == [first.spans, second.spans]
 
 
-@pytest.mark.xfail(strict=True, raises=AssertionError, reason="the same first word in each row counts as a column")
 def test_kind_f_text_of_one_column_with_ragged_gaps_stays_one_column(read: Read) -> None:
     rows = [["Title", "Year"], *[[f"The {name} book of all things", str(1990 + i)] for i, name in enumerate(
         ["red", "green", "very blue", "white", "old black"])]]  # fmt: skip

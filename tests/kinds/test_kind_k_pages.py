@@ -59,6 +59,19 @@ def test_kind_k_all_pages_of_a_file_are_read(tmp_path: Path) -> None:
     assert [table.shape for table in result.tables] == [(5, 3), (4, 3), (2, 3)]
 
 
+@pytest.mark.parametrize("header", ["once", "twice"])
+@pytest.mark.parametrize("rules", ["all", "none"])
+def test_kind_k_pages_joined(header: str, rules: str) -> None:
+    look = Look(rules=rules, aligns="lrr", widths=WIDTHS)
+    again = [HEAD] if header == "twice" else []
+    parts = [draw_table([HEAD, *body(1, 7)], look), draw_table([*again, *body(7, 12)], look)]
+    recognizer = Recognizer(Settings(reader="none", layout="table"))
+    pages = [recognizer.recognize(PageImage("in.pdf", 1, part.image, tuple(part.words))).pages[0] for part in parts]
+    [table] = Result("in.pdf", tuple(pages), join_pages=True).tables
+    assert table.to_grid() == [HEAD, *body(1, 12)]
+    assert table.n_header_rows == 1
+
+
 def test_kind_k_each_page_is_a_sheet_of_one_workbook(tmp_path: Path) -> None:
     recognizer = Recognizer(Settings(reader="none", layout="table"))
     parts = [draw_table([HEAD, *body(1, 5)]), draw_table(body(5, 9))]

@@ -11,12 +11,12 @@ from numpy.typing import NDArray
 
 from postprocess.boxes import Floats, as_quads, boxes_to_quads, quads_to_boxes, quads_to_polygons
 from postprocess.evidence import cut_share, explained_share
-from postprocess.grid import Grid, bend
+from postprocess.grid import Grid
 from postprocess.rulings import Rulings
 from postprocess.words import Word
 
 # Printed by tests/benchmarks/fit_explanation.py.
-_WEIGHTS = (0.12, 0.00, 0.02, 0.00, 0.25, 0.17, 0.14, 0.15, 0.15)
+_WEIGHTS = (0.09, 0.00, 0.02, 0.00, 0.35, 0.09, 0.11, 0.19, 0.15)
 """Sum 1; fitted so that of two grids of one table the better one has the higher score."""
 _SAME_LINE = 0.5
 """Words whose middles are closer than this, in heights of the tallest, are side by side."""
@@ -158,11 +158,10 @@ def _grid_quads(grid: Grid) -> Floats:
     """``(K + holes, 4, 2)`` cells as the grid draws them, those found first."""
     rows, cols = grid.row_lines, grid.col_lines
     spans = grid.spans
-    quads = bend(
+    quads = grid.frame.to_picture(
         boxes_to_quads(np.column_stack([cols[spans[:, 1]], rows[spans[:, 0]], cols[spans[:, 3]], rows[spans[:, 2]]]))
         if len(spans)
-        else boxes_to_quads([]),
-        grid.slopes,
+        else boxes_to_quads([])
     )
     empty = as_quads([cell.quad for cell in grid.empty_cells() if cell.quad])
     return np.concatenate([quads, empty])

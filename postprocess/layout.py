@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from postprocess.boxes import Floats, as_quads, boxes_to_quads
-from postprocess.grid import Grid, bend
+from postprocess.frame import Frame
+from postprocess.grid import Grid
 
 Ints = NDArray[np.int64]
 
@@ -18,22 +19,23 @@ class Layout:
     """Lines of a grid and the cell of each slot.
 
     Args:
-        row_lines: ``(R + 1,)`` positions in the straightened frame of ``slopes``.
-        col_lines: ``(C + 1,)`` positions in the straightened frame of ``slopes``.
-        slopes: See ``Grid``.
+        row_lines: ``(R + 1,)`` positions in the straightened ``frame``.
+        col_lines: ``(C + 1,)`` positions in the straightened ``frame``.
+        frame: See ``Grid``.
         owner: ``(R, C)`` number of the cell that a slot belongs to; each cell is a rectangle of slots,
             and cells are numbered from 0 in the order in which they start.
     """
 
     row_lines: Floats
     col_lines: Floats
-    slopes: tuple[float, float]
+    frame: Frame
     owner: Ints
 
     def spans(self) -> Ints:
         """``(N, 4)`` row, column, end row, end column of each cell, in the order of the numbers.
 
-        >>> Layout(np.arange(2.0), np.arange(3.0), (0.0, 0.0), np.array([[0, 0]])).spans().tolist()
+        >>> from postprocess.frame import UPRIGHT
+        >>> Layout(np.arange(2.0), np.arange(3.0), UPRIGHT, np.array([[0, 0]])).spans().tolist()
         [[0, 0, 1, 2]]
         """
         rows, cols = np.indices(self.owner.shape).reshape(2, -1)
@@ -52,12 +54,13 @@ class Layout:
             return as_quads([])
         x, y = self.col_lines, self.row_lines
         boxes = np.column_stack([x[spans[:, 1]], y[spans[:, 0]], x[spans[:, 3]], y[spans[:, 2]]])
-        return bend(boxes_to_quads(boxes), self.slopes)
+        return self.frame.to_picture(boxes_to_quads(boxes))
 
     def joined(self, row: int, col: int, end_row: int, end_col: int) -> Layout:
         """The slots as one cell, grown until it cuts no other cell.
 
-        >>> layout = Layout(np.arange(3.0), np.arange(3.0), (0.0, 0.0), np.array([[0, 0], [1, 2]]))
+        >>> from postprocess.frame import UPRIGHT
+        >>> layout = Layout(np.arange(3.0), np.arange(3.0), UPRIGHT, np.array([[0, 0], [1, 2]]))
         >>> layout.joined(0, 0, 2, 1).owner.tolist()
         [[0, 0], [0, 0]]
         """
@@ -73,7 +76,8 @@ class Layout:
     def parted(self, cells: Ints) -> Layout:
         """The slots of some cells as cells of their own.
 
-        >>> layout = Layout(np.arange(2.0), np.arange(4.0), (0.0, 0.0), np.array([[0, 0, 1]]))
+        >>> from postprocess.frame import UPRIGHT
+        >>> layout = Layout(np.arange(2.0), np.arange(4.0), UPRIGHT, np.array([[0, 0, 1]]))
         >>> layout.parted(np.array([0])).owner.tolist()
         [[0, 1, 2]]
         """
@@ -92,7 +96,7 @@ def grid_to_layout(grid: Grid) -> Layout:
     owner = np.arange(shape[0] * shape[1]).reshape(shape)
     for row, col, end_row, end_col in grid.spans:
         owner[row:end_row, col:end_col] = owner[row, col]
-    return Layout(grid.row_lines, grid.col_lines, grid.slopes, _numbered(owner))
+    return Layout(grid.row_lines, grid.col_lines, grid.frame, _numbered(owner))
 
 
 def _numbered(owner: Ints) -> Ints:

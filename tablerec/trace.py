@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from postprocess.boxes import boxes_to_quads
-from postprocess.grid import bend
 from postprocess.table import Cell, Table
 from postprocess.trace import Candidate, TableTrace
 from postprocess.words import Word
@@ -199,7 +198,7 @@ def _quads(trace: Trace, canvas: _Canvas) -> str:
 def _boxes(trace: Trace, canvas: _Canvas) -> str:
     dropped = 0
     for table in trace.tables:
-        quads = bend(boxes_to_quads(table.grid.boxes_xyxy), table.grid.slopes)
+        quads = table.grid.frame.to_picture(boxes_to_quads(table.grid.boxes_xyxy))
         canvas.outline(quads, CELL)
         gone = np.array([index for index, _ in table.grid.dropped], np.int64)
         canvas.outline(quads[gone], DROPPED, 2)
@@ -209,12 +208,12 @@ def _boxes(trace: Trace, canvas: _Canvas) -> str:
 
 def _lines(trace: Trace, canvas: _Canvas) -> str:
     for table in trace.tables:
-        rows, cols, slopes = table.grid.row_lines, table.grid.col_lines, table.grid.slopes
+        rows, cols, frame = table.grid.row_lines, table.grid.col_lines, table.grid.frame
         if len(rows) and len(cols):
             across = np.array([[(cols[0], y), (cols[-1], y)] for y in rows])
             down = np.array([[(x, rows[0]), (x, rows[-1])] for x in cols])
-            canvas.lines(bend(across, slopes), CELL)
-            canvas.lines(bend(down, slopes), DROPPED)
+            canvas.lines(frame.to_picture(across), CELL)
+            canvas.lines(frame.to_picture(down), DROPPED)
     return ", ".join(f"{table.table.n_rows} rows x {table.table.n_cols} columns" for table in trace.tables)
 
 

@@ -1,4 +1,4 @@
-"""The weights of ``postprocess.confidence``: ``fit_confidence.py TRAIN_DIR... [--words DIR] [--test DIR]``.
+"""The weights of ``postprocess.confidence``: ``fit_confidence.py TRAIN_DIR... [--weights DIR] [--test DIR]``.
 
 A developer script, not a test. ``TRAIN_DIR`` holds labelled tables as ``tablerec eval`` reads them, for instance the
 optional folder ``../shared/train`` beside the checkout; ``--drawn`` adds so many tables of ``tablerec.synth`` with
@@ -238,9 +238,9 @@ def main() -> None:
     parser.add_argument("--drawn", type=int, default=216, help="drawn tables to fit on besides")
     parser.add_argument("--test", type=Path, help="folder of labelled tables to report on")
     parser.add_argument("--test-words", type=Path, help="folder that keeps the reader's words of these")
-    parser.add_argument("--detector", default="auto")
+    parser.add_argument("--weights", type=Path, help="CellNet that has not seen TRAIN_DIR, for the fit")
     args = parser.parse_args()
-    recognizer = Recognizer(Settings(detector=args.detector, layout="table", trace=True))
+    recognizer = Recognizer(Settings(detector_dir=args.weights, layout="table", trace=True))
     real = list(labelled(args.train_dir, args.words, recognizer))
     findings = real + list(drawn(args.drawn, recognizer))
     evidence, exact = np.array([each.evidence for each in findings]), np.array([float(each.exact) for each in findings])
@@ -254,7 +254,7 @@ def main() -> None:
     if len(findings) > len(real):
         report("drawn tables, other folds", folds[len(real) :], exact[len(real) :])
     if args.test:
-        test = list(labelled([args.test], args.test_words, recognizer))
+        test = list(labelled([args.test], args.test_words, Recognizer(Settings(layout="table", trace=True))))
         print()
         evidence, exact = np.array([each.evidence for each in test]), np.array([float(each.exact) for each in test])
         report("tables, not seen", predict(table_weights, evidence), exact)

@@ -9,15 +9,15 @@ test the weights on pages that the fit did not see. Wholly drawn cells, which th
 count like others.
 
 Printed on 2026-11-28 for ``../shared/train`` (400 tables of 274 pages) and the network that was trained on drawn
-tables alone, which has not seen them, in 12 minutes of a busy machine with 2 cores (GriTS, share of exact tables). The
-truth there never gives the head of a stub the rows of all heads, as ``postprocess.spans`` does: that costs 0.01::
+tables alone, which has not seen them, in 3 minutes on one core (GriTS, share of exact tables). The truth there never
+gives the head of a stub the rows of all heads, as ``postprocess.spans`` does: that costs 0.01::
 
-    geometric first          0.9189  0.410
-    network first            0.9460  0.527
-    other scale first        0.9452  0.542
-    fitted, other pages      0.9530  0.575
-    fitted, rounded          0.9541  0.580   0.12 0.00 0.02 0.00 0.25 0.17 0.14 0.15 0.15   the package's
-    best possible            0.9644  0.665
+    geometric first          0.9174  0.410
+    network first            0.9450  0.500
+    other scale first        0.9469  0.520
+    fitted, other pages      0.9534  0.565
+    fitted, rounded          0.9542  0.568   0.09 0.00 0.02 0.00 0.35 0.09 0.11 0.19 0.15   the package's
+    best possible            0.9642  0.642
 """
 
 from __future__ import annotations

@@ -110,9 +110,6 @@ def test_kind_k_nested_table_loses_no_word(read: Read, layout: str) -> None:
     assert sorted(texts.replace("\n", "").replace(" ", "")) == sorted("abcdfghiwxyz")
 
 
-@pytest.mark.xfail(
-    strict=True, reason="words in cells that lie in a cell of another table go now to one, now to the other"
-)
 def test_kind_k_nested_table_is_a_table_of_its_own(read: Read) -> None:
     image, words = nested()
     inner, outer = sorted(read(image, words).tables, key=len)

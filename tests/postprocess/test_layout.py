@@ -5,6 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from postprocess.boxes import boxes_to_quads
+from postprocess.frame import UPRIGHT
 from postprocess.grid import quads_to_grid
 from postprocess.layout import Layout, grid_to_layout
 from postprocess.table import Table
@@ -13,7 +14,7 @@ from tests.postprocess.strategies import tables
 
 def drawn(table: Table) -> Layout:
     rows, cols = table.owner.shape
-    return Layout(20.0 * np.arange(rows + 1), 50.0 * np.arange(cols + 1), (0.0, 0.0), np.asarray(table.owner, np.int64))
+    return Layout(20.0 * np.arange(rows + 1), 50.0 * np.arange(cols + 1), UPRIGHT, np.asarray(table.owner, np.int64))
 
 
 def test_an_empty_grid_is_an_empty_layout() -> None:

@@ -6,6 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from postprocess.boxes import as_boxes, boxes_to_quads
+from postprocess.frame import UPRIGHT
 from postprocess.layout import Layout
 from postprocess.rulings import Rulings
 from postprocess.spans import settle_quads, settle_spans
@@ -25,7 +26,7 @@ def frame(*horizontal: list[float]) -> Rulings:
 def plain(rows: int, cols: int) -> Layout:
     shape = rows, cols
     owner = np.arange(rows * cols).reshape(shape)
-    return Layout(20.0 * np.arange(rows + 1), 50.0 * np.arange(cols + 1), (0.0, 0.0), owner)
+    return Layout(20.0 * np.arange(rows + 1), 50.0 * np.arange(cols + 1), UPRIGHT, owner)
 
 
 def word(text: str, x0: float, row: int, x1: float | None = None) -> Word:
@@ -42,7 +43,7 @@ def wide(layout: Layout) -> list[tuple[int, ...]]:
 
 
 def test_nothing_to_settle() -> None:
-    empty = Layout(np.zeros(0), np.zeros(0), (0.0, 0.0), np.zeros((0, 0), np.int64))
+    empty = Layout(np.zeros(0), np.zeros(0), UPRIGHT, np.zeros((0, 0), np.int64))
     assert settle_spans(empty, [], frame()) is empty
     assert wide(settle_spans(plain(2, 2), [], frame())) == []
     quads, scores = settle_quads(boxes_to_quads([]), [], [], frame())

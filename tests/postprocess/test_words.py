@@ -12,15 +12,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from postprocess.boxes import array_to_quad, boxes_to_quads, rotate_points
+from postprocess.reading_order import words_to_lines, words_to_text
 from postprocess.table import Cell, Quad, Table
 from postprocess.words import (
     Unplaced,
     Word,
     words_to_cells,
-    words_to_lines,
     words_to_table,
     words_to_tables,
-    words_to_text,
 )
 from tests.postprocess.pictures import Layout, box_quad, even_layout, layouts, make_word, plain_table, turn_word
 
@@ -216,11 +215,11 @@ def test_tall_and_wide_cells_take_their_words() -> None:
     assert [[piece.text for piece in inside] for inside in pieces] == [["tall"], ["very wide title"], ["a"], ["b"]]
 
 
-def test_word_over_the_gap_between_two_cells_keeps_all_characters() -> None:
+def test_word_over_the_gap_between_two_cells_is_cut_at_its_blank_or_stays_whole() -> None:
     quads = [box_quad(0, 0, 90, 20), box_quad(110, 0, 200, 20)]
-    left, right = texts_of(Word("abcdef", box_quad(70, 5, 130, 15)), quads)
-    assert left.startswith("ab") and right.endswith("ef") and left + right == "abcdef"
-    assert sorted(texts_of(Word("ab", box_quad(84, 5, 104, 15)), quads)) == ["", "ab"]
+    assert texts_of(Word("abc def", box_quad(65, 5, 135, 15)), quads) == ["abc", "def"]
+    for text, x0, x1 in (("abcdef", 76, 124), ("ab", 84, 104)):
+        assert sorted(texts_of(Word(text, box_quad(x0, 5, x1, 15)), quads)) == ["", text]
 
 
 @pytest.mark.parametrize("text", ["", " ", "   "])

@@ -76,11 +76,12 @@ def _lines(placed: Sequence[Placed]) -> list[list[Placed]]:
     """
     lines: list[list[Placed]] = []
     for item in sorted(placed, key=lambda item: item.start):
-        line = max(lines, key=lambda line: _fit(line, item) - _distance(line, item), default=None)
-        if line is None or _fit(line, item) < 1:
-            lines.append([item])
+        fits = [(_fit(line, item), line) for line in lines]
+        fitting = [(fit - _distance(line, item), number) for number, (fit, line) in enumerate(fits) if fit >= 1]
+        if fitting:
+            lines[max(fitting)[1]].append(item)
         else:
-            line.append(item)
+            lines.append([item])
     slope = _slope(lines)
     return sorted(
         lines, key=lambda line: sum(item.middle - slope * (item.start + item.end) / 2 for item in line) / len(line)
@@ -119,7 +120,7 @@ def _slope(lines: Sequence[Sequence[Placed]]) -> float:
     """How much the lines fall per pixel, from words of about one height in the same line."""
     run = fall = 0.0
     for line in lines:
-        full = [item for item in line if item.height > SMALL * max(other.height for other in line)]
+        full = [item for item in line if item.height >= SMALL * max(other.height for other in line)]
         run += (full[-1].start + full[-1].end - full[0].start - full[0].end) / 2
         fall += full[-1].middle - full[0].middle
     return fall / run if run > 0 else 0.0

@@ -213,5 +213,14 @@ def test_long_lines_that_are_not_quite_parallel_are_two_lines() -> None:
     assert words_to_text([Word("second line", box_quad(0, 16, 400, 28)), first]) == "first line\nsecond line"
 
 
+def test_word_far_along_its_line_stays_on_it() -> None:
+    words = [make_word("Total", 0, 0), make_word("1,234", 600, 0), make_word("net of tax", 0, 14)]
+    assert words_to_text(words) == "Total 1,234\nnet of tax"
+
+
+def test_words_without_height_have_an_order() -> None:
+    assert words_to_text([Word("b", box_quad(20, 5, 30, 5)), Word("a", box_quad(0, 5, 10, 5))]) == "a b"
+
+
 def test_hyphens_at_the_end_of_a_line_are_kept() -> None:
     assert words_to_text([make_word("Umsatz-", 0, 0), make_word("steuer", 0, 14)]) == "Umsatz-\nsteuer"

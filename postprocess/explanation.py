@@ -11,12 +11,12 @@ from numpy.typing import NDArray
 
 from postprocess.boxes import Floats, as_quads, boxes_to_quads, quads_to_boxes, quads_to_polygons
 from postprocess.evidence import cut_share, explained_share
-from postprocess.grid import Grid, bend
+from postprocess.grid import Grid
 from postprocess.rulings import Rulings
 from postprocess.words import Word
 
 # Printed by tests/benchmarks/fit_explanation.py.
-_WEIGHTS = (0.20, 0.00, 0.04, 0.00, 0.36, 0.23, 0.17)
+_WEIGHTS = (0.09, 0.00, 0.02, 0.00, 0.35, 0.09, 0.11, 0.19, 0.15)
 """Sum 1; fitted so that of two grids of one table the better one has the higher score."""
 _SAME_LINE = 0.5
 """Words whose middles are closer than this, in heights of the tallest, are side by side."""
@@ -36,6 +36,8 @@ class Explanation:
         used: Rows and columns in which a cell of their own holds words.
         single: Cells with words that hold one line of text.
         shared: Rows with words that hold them in more than one cell.
+        rows: Agreement of the rows with those of other grids of the same words, see ``agreement``.
+        columns: The same of the columns.
     """
 
     separated: float
@@ -45,24 +47,29 @@ class Explanation:
     used: float
     single: float
     shared: float
+    rows: float = 1.0
+    columns: float = 1.0
 
     @property
     def score(self) -> float:
         """Weighted mean of the shares, 0 to 1, to compare grids of the same words by.
 
-        >>> Explanation(1, 1, 1, 1, 1, 1, 1).score
+        >>> round(Explanation(1, 1, 1, 1, 1, 1, 1).score, 9)
         1.0
         """
         return float(sum(weight * share for weight, share in zip(_WEIGHTS, astuple(self), strict=True)))
 
 
-def explain(grid: Grid, words: Sequence[Word], rulings: Rulings) -> Explanation:
+def explain(
+    grid: Grid, words: Sequence[Word], rulings: Rulings, agreed: tuple[float, float] = (1.0, 1.0)
+) -> Explanation:
     """Compare a grid with the words and rulings of its part of the picture.
 
     Args:
         grid: Rows, columns and spans.
         words: Words that a table here should hold.
         rulings: Lines of the picture, and its upright frame.
+        agreed: Shares ``rows`` and ``columns``, where there are other grids.
 
     Returns:
         All shares; 0 for an empty grid.
@@ -77,7 +84,7 @@ def explain(grid: Grid, words: Sequence[Word], rulings: Rulings) -> Explanation:
     """
     quads = _grid_quads(grid)
     if not len(quads):
-        return Explanation(*[0.0] * 7)
+        return Explanation(*[0.0] * 9)
     cells = quads_to_polygons(quads)
     holds = np.zeros(len(quads), bool)
     single = 0.0
@@ -94,18 +101,67 @@ def explain(grid: Grid, words: Sequence[Word], rulings: Rulings) -> Explanation:
         used=_used_share(grid, holds),
         single=single,
         shared=_shared_share(grid, holds),
+        rows=agreed[0],
+        columns=agreed[1],
     )
+
+
+def agreement(ours: Sequence[Grid], theirs: Sequence[Grid], words: Sequence[Word]) -> tuple[float, float]:
+    """How far the tables of two detectors have the same rows and the same columns, 0 to 1.
+
+    The mean of two shares: words that follow one another downwards (to the right) between which both begin a
+    new row (column), and the ratio of the numbers of rows (columns).
+
+    Args:
+        ours: Grids of one detector, one a table.
+        theirs: Grids of another one at the same place.
+        words: Words there.
+
+    >>> from postprocess.grid import quads_to_grid
+    >>> one, two = [[0, 0, 20, 40]], [[0, 0, 20, 20], [0, 20, 20, 40]]
+    >>> one, two = ([quads_to_grid(boxes_to_quads(boxes))] for boxes in (one, two))
+    >>> agreement(two, two, []), agreement(one, two, [])
+    ((1.0, 1.0), (0.75, 1.0))
+    """
+    middles = as_quads([word.quad for word in words]).mean(axis=1)
+    a, b = _bands(ours, middles), _bands(theirs, middles)
+    shares = []
+    for axis in (0, 1):
+        order = np.argsort(middles[:, 1 - axis], kind="stable")
+        steps = [np.diff(bands[order, axis]) != 0 for bands in (a, b)]
+        both, each = int((steps[0] & steps[1]).sum()), int(steps[0].sum() + steps[1].sum())
+        counts = [sum(_count_lines(grid, axis) for grid in grids) for grids in (ours, theirs)]
+        ratio = min(counts) / max(counts) if max(counts) else 1.0
+        shares.append(((2 * both / each if each else 1.0) + ratio) / 2)
+    return shares[0], shares[1]
+
+
+def _count_lines(grid: Grid, axis: int) -> int:
+    return max(len((grid.row_lines, grid.col_lines)[axis]) - 1, 0)
+
+
+def _bands(grids: Sequence[Grid], points: Floats) -> NDArray[np.int64]:
+    """``(P, 2)`` row and column at each of ``(P, 2)`` points, counted on over the tables, -1 outside."""
+    bands = np.full((len(points), 2), -1, np.int64)
+    before = np.zeros(2, np.int64)
+    for grid in grids:
+        holes = np.array([(cell.row, cell.col) for cell in grid.empty_cells()], np.int64).reshape(-1, 2)
+        starts = np.concatenate([grid.spans[:, :2], holes])
+        tree = shapely.STRtree(quads_to_polygons(_grid_quads(grid)))
+        point, cell = tree.query(shapely.points(points), "intersects")
+        bands[point] = starts[cell] + before
+        before += [_count_lines(grid, 0), _count_lines(grid, 1)]
+    return bands
 
 
 def _grid_quads(grid: Grid) -> Floats:
     """``(K + holes, 4, 2)`` cells as the grid draws them, those found first."""
     rows, cols = grid.row_lines, grid.col_lines
     spans = grid.spans
-    quads = bend(
+    quads = grid.frame.to_picture(
         boxes_to_quads(np.column_stack([cols[spans[:, 1]], rows[spans[:, 0]], cols[spans[:, 3]], rows[spans[:, 2]]]))
         if len(spans)
-        else boxes_to_quads([]),
-        grid.slopes,
+        else boxes_to_quads([])
     )
     empty = as_quads([cell.quad for cell in grid.empty_cells() if cell.quad])
     return np.concatenate([quads, empty])

@@ -2,10 +2,11 @@
 
 The stages, each a function::
 
-    quads -> straight boxes -> lines per axis -> spans -> spans without overlap
+    quads -> frame -> straight boxes -> lines per axis -> spans -> spans without overlap
 
-No tolerance is a pixel count: edges are one line when they are close for the
-size of the cells they belong to.
+What is sought is the grid that describes the boxes in the fewest words. ``lines`` finds the lines of each axis,
+exactly; ``spans`` settles where the noise of single edges would make cells overlap or leave holes, and says how far
+that is from each edge on its nearest line. No tolerance is a pixel count: all are shares of the cells around.
 """
 
 from __future__ import annotations
@@ -15,11 +16,18 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from postprocess.boxes import Floats, array_to_quad, as_boxes, as_quads, boxes_to_quads, quads_to_boxes
+from postprocess.boxes import Floats, array_to_quad, as_boxes, as_quads, boxes_to_quads
 from postprocess.errors import SettingsError
+from postprocess.frame import LARGEST, Frame, quads_to_frame, straighten
+from postprocess.lines import Lines, intervals_to_lines
+from postprocess.neighbours import following_pairs, meeting_pairs, usual_gap
+from postprocess.settle import settle_edges
 from postprocess.table import Cell, Quad
 
 Ints = NDArray[np.int64]
+
+_LEAST = float(np.finfo(np.float64).tiny) ** 0.25
+"""Sides, pixels, below which squares of distances vanish."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,17 +35,15 @@ class GridSettings:
     """Tolerances of the grid builder.
 
     Args:
-        merge_share: Two edges may be one line when their distance is below this
-            share of the smaller of the two cells, along the axis.
-        overlap_share: A cell is dropped when more than this share of it lies in better cells.
+        overlap_share: A cell is dropped at once when more than this share of it lies in a better cell. Cells that
+            overlap less are dropped only where no choice of lines parts them.
     """
 
-    merge_share: float = 0.45
-    overlap_share: float = 0.5
+    overlap_share: float = 0.75
 
     def __post_init__(self) -> None:
-        if not 0 < self.merge_share < 0.5 or not 0 < self.overlap_share <= 1:
-            raise SettingsError(f"{self}: merge_share lies between 0 and 0.5, overlap_share between 0 and 1")
+        if not 0 < self.overlap_share <= 1:
+            raise SettingsError(f"{self}: overlap_share lies between 0 and 1")
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +58,9 @@ class Grid:
         row_lines: ``(R + 1,)`` positions in the straightened frame.
         col_lines: ``(C + 1,)`` positions in the straightened frame.
         alignment: ``(K,)`` how well each cell agrees with its lines, 0 to 1.
-        slopes: Rise of the rows and drift of the columns, per pixel; see ``straighten``.
+        frame: Takes points of the straightened frame into the picture.
+        excess: How far the edges are from their nearest lines because cells may not overlap, in nats; the lines
+            themselves are the best there are. 0 means that no choice of spans fits the boxes better.
     """
 
     kept: Ints
@@ -62,7 +70,13 @@ class Grid:
     row_lines: Floats
     col_lines: Floats
     alignment: Floats
-    slopes: tuple[float, float]
+    frame: Frame
+    excess: float = 0.0
+
+    @property
+    def slopes(self) -> tuple[float, float]:
+        """Rise of the rows and drift of the columns, per pixel, in the middle of the table."""
+        return self.frame.slopes
 
     def empty_cells(self) -> list[Cell]:
         """A cell without text for each slot that no detected cell covers.
@@ -88,7 +102,7 @@ class Grid:
             if len(holes)
             else as_boxes([])
         )
-        quads = bend(boxes_to_quads(boxes), self.slopes)
+        quads = self.frame.to_picture(boxes_to_quads(boxes))
         return [Cell(int(r), int(c), quad=array_to_quad(quad)) for (r, c), quad in zip(holes, quads, strict=True)]
 
     def outline(self) -> Quad | None:
@@ -96,7 +110,7 @@ class Grid:
         if len(self.row_lines) < 2 or len(self.col_lines) < 2:
             return None
         box = [self.col_lines[0], self.row_lines[0], self.col_lines[-1], self.row_lines[-1]]
-        return array_to_quad(bend(boxes_to_quads([box]), self.slopes)[0])
+        return array_to_quad(self.frame.to_picture(boxes_to_quads([box]))[0])
 
 
 def quads_to_grid(quads: ArrayLike, scores: ArrayLike | None = None, settings: GridSettings | None = None) -> Grid:
@@ -120,147 +134,39 @@ def quads_to_grid(quads: ArrayLike, scores: ArrayLike | None = None, settings: G
     settings = settings or GridSettings()
     corners = as_quads(quads)
     # NaN passes through the arithmetic without a warning, infinity does not.
-    corners = np.where(np.isfinite(corners).all(axis=(1, 2), keepdims=True), corners, np.nan)
+    corners = np.where((np.abs(corners) < LARGEST).all(axis=(1, 2), keepdims=True), corners, np.nan)
     weights = np.ones(len(corners)) if scores is None else np.asarray(scores, np.float64)
-    slopes = estimate_slopes(corners)
-    boxes = straighten(corners, slopes)
+    frame = quads_to_frame(corners)
+    boxes = straighten(corners, frame)
     usable, dropped = _usable(boxes)
     usable, overlapping = _without_copies(boxes, weights, usable, settings)
     dropped += overlapping
-    cols, col_lines = intervals_to_spans(boxes[usable][:, [0, 2]], settings.merge_share)
-    rows, row_lines = intervals_to_spans(boxes[usable][:, [1, 3]], settings.merge_share)
-    spans = np.column_stack([rows[:, 0], cols[:, 0], rows[:, 1], cols[:, 1]])
-    free, clashing = _without_overlap(spans, weights[usable])
-    dropped += [(int(usable[index]), reason) for index, reason in clashing]
-    kept, spans = usable[free], spans[free]
-    spans, row_lines, col_lines = _without_unused_lines(spans, row_lines, col_lines)
+    kept, spans, rows, cols, lost, excess = _place(boxes, usable, weights)
+    spans, row_lines, col_lines = _without_unused_lines(spans, rows.positions, cols.positions)
     alignment = _alignment(boxes[kept], spans, row_lines, col_lines)
     order = np.lexsort([spans[:, 1], spans[:, 0]])
-    return Grid(
-        kept[order], spans[order], tuple(sorted(dropped)), boxes, row_lines, col_lines, alignment[order], slopes
-    )
+    lost = sorted(dropped + lost)
+    return Grid(kept[order], spans[order], tuple(lost), boxes, row_lines, col_lines, alignment[order], frame, excess)
 
 
-def estimate_slopes(quads: Floats) -> tuple[float, float]:
-    """Rise of the rows per pixel to the right, and drift of the columns per pixel down.
-
-    Boxes of a tilted table are upright themselves, so the tilt is read from
-    how neighbours are displaced against each other, not from their edges.
-    """
-    top = quads[:, 1] + quads[:, 2] - quads[:, 0] - quads[:, 3]
-    left = quads[:, 3] + quads[:, 2] - quads[:, 0] - quads[:, 1]
-    sound = (top[:, 0] > 0) & (left[:, 1] > 0)
-    if sound.any():
-        rise, drift = np.median(top[sound, 1] / top[sound, 0]), np.median(left[sound, 0] / left[sound, 1])
-        # Quads that are tilted themselves say more than their neighbours do.
-        if max(abs(rise), abs(drift)) >= 1e-3:
-            return float(rise), float(drift)
-    hull = quads_to_boxes(quads)
-    middles = quads.mean(axis=1)
-    return _slope(hull, middles), _slope(hull[:, [1, 0, 3, 2]], middles[:, ::-1])
-
-
-def straighten(quads: Floats, slopes: tuple[float, float]) -> Floats:
-    """``(N, 4)`` boxes in the frame where rows and columns are upright.
-
-    Each edge is taken at its middle, so tilted and upright quads give the same box.
-    """
-    if not len(quads):
-        return quads_to_boxes(quads)
-    rise, drift = slopes
-    sides = (quads + np.roll(quads, -1, axis=1)) / 2  # top, right, bottom, left
-    x, y = sides[..., 0] - drift * sides[..., 1], sides[..., 1] - rise * sides[..., 0]
-    return np.column_stack([x[:, 3], y[:, 0], x[:, 1], y[:, 2]])
-
-
-def bend(points: Floats, slopes: tuple[float, float]) -> Floats:
-    """Inverse of ``straighten`` for ``(..., 2)`` points."""
-    rise, drift = slopes
-    x = (points[..., 0] + drift * points[..., 1]) / (1 - rise * drift)
-    return np.stack([x, points[..., 1] + rise * x], axis=-1)
-
-
-def _slope(hull: Floats, middles: Floats) -> float:
-    """Median rise per pixel from a cell to its next neighbour of the same height on the right; 0 within its noise."""
-    order = np.argsort(hull[:, 0])
-    hull, middles = hull[order], middles[order]
-    rises = []
-    # The median of a hundred neighbours is as good as that of all.
-    for index in range(0, len(hull), max(len(hull) // 120, 1)):
-        x0, y0, x1, y1 = hull[index]
-        first = int(np.searchsorted(hull[:, 0], x1 - 0.2 * (x1 - x0)))
-        others = hull[first : first + 60]
-        shared = np.minimum(y1, others[:, 3]) - np.maximum(y0, others[:, 1])
-        alike = shared > 0.6 * np.maximum(y1 - y0, others[:, 3] - others[:, 1])
-        if alike.any():
-            step = middles[first + int(alike.argmax())] - middles[index]
-            if step[0] > 0:
-                rises.append(step[1] / step[0])
-    if len(rises) < 3:
-        return 0.0
-    slope = float(np.median(rises))
-    # Two standard errors of a median, from the median absolute deviation: less than that is jitter.
-    noise = 3.7 * float(np.median(np.abs(np.array(rises) - slope))) / len(rises) ** 0.5
-    return slope if abs(slope) > max(noise, 1e-4) else 0.0
-
-
-def intervals_to_spans(intervals: Floats, merge_share: float) -> tuple[Ints, Floats]:
-    """Lines of one axis, and the lines between which each cell lies.
-
-    Both ends of all intervals are sorted; neighbours grow together, nearest
-    first, while they are close for the size of their cells.
-
-    Args:
-        intervals: ``(N, 2)`` start and end of each cell along the axis.
-        merge_share: See ``GridSettings``.
-
-    Returns:
-        ``(N, 2)`` first and last line of each cell, and the ``(L,)`` positions of the lines.
-
-    >>> spans, lines = intervals_to_spans(np.array([[0.0, 10], [11, 20], [0, 21]]), 0.3)
-    >>> spans.tolist(), lines.tolist()
-    ([[0, 1], [1, 2], [0, 2]], [0.0, 10.5, 20.5])
-    """
-    n = len(intervals)
-    if n == 0:
-        return np.zeros((0, 2), np.int64), np.zeros(0)
-    position = intervals.T.ravel()
-    size = np.tile(intervals[:, 1] - intervals[:, 0], 2)
-    is_end = np.repeat([False, True], n)
-    order = np.lexsort([is_end, position])
-    position, size = position[order], size[order]
-    line = _grow(position, size, merge_share)
-    lines = np.bincount(line, position) / np.bincount(line)
-    of_end = np.empty(2 * n, np.int64)
-    of_end[order] = line
-    return of_end.reshape(2, n).T.copy(), lines
-
-
-def _grow(position: Floats, size: Floats, merge_share: float) -> Ints:
-    """Number of the line of each sorted edge.
-
-    A line is narrower than each of its cells (twice ``merge_share`` is below
-    1), so the two ends of one cell never meet on it.
-    """
-    gaps = np.diff(position)
-    cut = np.ones(len(gaps), bool)
-    # A run of edges is known by its two ends: first[its last edge] and last[its first edge].
-    first, last = list(range(len(position))), list(range(len(position)))
-    at, smallest = position.tolist(), size.tolist()
-    for index in np.argsort(gaps, kind="stable").tolist():
-        a, b = first[index], index + 1
-        least = min(smallest[a], smallest[b])
-        if at[b] - at[index] > merge_share * least or at[last[b]] - at[a] > 2 * merge_share * least:
-            continue
-        smallest[a] = least
-        first[last[b]] = a
-        last[a] = last[b]
-        cut[index] = False
-    return np.concatenate([[0], np.cumsum(cut)]).astype(np.int64)
+def _place(
+    boxes: Floats, usable: Ints, weights: Floats
+) -> tuple[Ints, Ints, Lines, Lines, list[tuple[int, str]], float]:
+    """The cells that are kept, their spans, the lines of both axes, the cells that are not kept, and the excess."""
+    grown = _without_gaps(boxes[usable])
+    pairs = meeting_pairs(grown)
+    cols, rows = (intervals_to_lines(grown[:, [a, a + 2]], following_pairs(grown, pairs, a)) for a in (0, 1))
+    spans = np.column_stack([rows.spans, cols.spans])[:, [0, 2, 1, 3]]
+    single, doubles = _without_doubles(spans, np.argsort(np.argsort(-weights[usable], kind="stable")))
+    lost = [(int(usable[i]), f"it lies on cell {usable[j]}, which has a better score") for i, j in doubles]
+    spans, excess = settle_edges(grown[single], rows.select(single), cols.select(single))
+    free, clashing = _without_overlap(spans, weights[usable[single]])
+    lost += [(int(usable[single[index]]), reason) for index, reason in clashing]
+    return usable[single[free]], spans[free], rows, cols, lost, excess
 
 
 def _usable(boxes: Floats) -> tuple[Ints, list[tuple[int, str]]]:
-    good = np.isfinite(boxes).all(axis=1) & (boxes[:, 2] > boxes[:, 0]) & (boxes[:, 3] > boxes[:, 1])
+    good = np.isfinite(boxes).all(axis=1) & (boxes[:, 2:] - boxes[:, :2] > _LEAST).all(axis=1)
     return np.flatnonzero(good), [(int(i), "the cell has no area") for i in np.flatnonzero(~good)]
 
 
@@ -292,6 +198,16 @@ def _without_copies(
         if int(winner) not in gone:
             gone.setdefault(int(loser), f"it lies on cell {int(winner)}, which has a better score")
     return np.array([i for i in usable if int(i) not in gone], np.int64), sorted(gone.items())
+
+
+def _without_doubles(spans: Ints, rank: Ints) -> tuple[Ints, list[tuple[int, int]]]:
+    """Cells of which no better one lies between the same lines, and the others, each with the better one."""
+    order = np.argsort(rank)
+    _, first, group = np.unique(spans[order], axis=0, return_index=True, return_inverse=True)
+    winner = np.empty(len(spans), np.int64)
+    winner[order] = order[first][group.reshape(-1)]
+    is_double = winner != np.arange(len(spans))
+    return np.flatnonzero(~is_double), [(int(i), int(winner[i])) for i in np.flatnonzero(is_double)]
 
 
 def _without_overlap(spans: Ints, weights: Floats) -> tuple[Ints, list[tuple[int, str]]]:
@@ -326,6 +242,13 @@ def _without_unused_lines(spans: Ints, row_lines: Floats, col_lines: Floats) -> 
         spans[:, axis + 2] = np.searchsorted(starts, spans[:, axis + 2])
         lines.append(positions[used])
     return spans, lines[0], lines[1]
+
+
+def _without_gaps(boxes: Floats) -> Floats:
+    """Boxes grown by half the usual gap, or shrunk by half the usual overlap."""
+    gap = np.array([usual_gap(boxes, axis) for axis in (0, 1)])
+    half = np.maximum(gap, -0.5 * (boxes[:, 2:] - boxes[:, :2])) / 2
+    return np.hstack([boxes[:, :2] - half, boxes[:, 2:] + half])
 
 
 def _alignment(boxes: Floats, spans: Ints, row_lines: Floats, col_lines: Floats) -> Floats:

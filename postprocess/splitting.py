@@ -26,10 +26,14 @@ if TYPE_CHECKING:
 
 CUT = 0.05
 """Price of a cut at a blank or a wide gap."""
+TAKEN = 2.5
+"""Price of any cut where a cell has another word on the line already, from which the reader told this one apart."""
 CHANGE = 0.5
 """Price of a cut where letters meet a number or signs."""
+WHOLE = 0.51
+"""Price of a cut inside a word or a number, as a share of it: two cells cannot share it."""
 BROKEN = 0.45
-"""Price of a cut inside a run, as a share of the run: what may hang over a border without being cut off."""
+"""The same inside any other run: what may hang over a border without being cut off."""
 LOOSE = 0.6
 """Most that a cut costs inside signs that are more than one number, and between ideographs where neither
 cell has another word on the line: text without blanks may be that of two cells."""
@@ -41,6 +45,7 @@ USUAL_OTHER = 0.85
 
 _LEADER = re.compile(r"[.·•…‥⋯_]{3,}|[…‥⋯]+")
 _SIGNED = re.compile(r"[$€£¥￥]\s(?=[\d(])|(?<=\d)\s[%‰°]")
+_ONE_NUMBER = re.compile(r"\d{1,4}|\d{1,3}(,\d{3})*(\.\d+)?%?")
 _TWO_NUMBERS = re.compile(r",\d{4}|\.\d+,\d|[%)](?=[\d($€£¥+-])")
 
 
@@ -68,7 +73,9 @@ def split_word(
         return []
     stretches = np.array([_stretch(areas[cell], left, right) for cell in cells]) * length
     is_free = ~np.array([_any_on_line(others.get(cell, ()), left, right, height) for cell in cells.tolist()], bool)
-    owner = _cheapest(_outside(spans * length, stretches), _prices(word.text, spans * length, length), is_free)
+    owner = _cheapest(
+        _outside(spans * length, stretches), _prices(word.text, spans * length, word.char_spans is not None), is_free
+    )
     starts = np.flatnonzero(np.diff(owner, prepend=-1))
     ends = np.append(starts[1:], len(owner))
     pieces = [(int(cells[owner[a]]), word.part(int(a), int(b))) for a, b in zip(starts, ends, strict=True)]
@@ -96,17 +103,20 @@ def _outside(places: Floats, stretches: Floats) -> Floats:
     inside = np.clip(np.minimum(end, high) - np.maximum(start, low), 0, None) / width
     away = np.maximum(np.maximum(low - start, end - high), 0)
     in_any = inside.sum(axis=1, keepdims=True) > 0
-    # Of cells that overlap, the larger stretch is a little cheaper.
-    return np.asarray(np.where(in_any, 1 - inside, np.minimum(away, 1.0)) * width - 1e-6 * (high - low))
+    # Of cells that overlap the smaller one is a little cheaper: it may lie in the other.
+    return np.asarray(np.where(in_any, 1 - inside, np.minimum(away, 1.0)) * width + 1e-6 * (high - low))
 
 
-def _prices(text: str, places: Floats, length: float) -> Floats:
-    """``(C, 2)`` price of a cut before each character, first in general, then between cells without other words."""
+def _prices(text: str, places: Floats, is_read: bool) -> Floats:
+    """``(C, 2)`` price of a cut before each character, first in general, then between cells without other words.
+
+    Places that are not read but assumed, all characters evenly wide, tell no gap.
+    """
     kinds = kinds_of(text)
-    prices = np.full((len(kinds), 2), CUT)
+    prices = np.tile([TAKEN, CUT], (len(kinds), 1))
     usual = np.array([USUAL.get(kind, USUAL_OTHER) for kind in kinds])
     between = np.diff(places.mean(axis=1)) - (usual[1:] + usual[:-1]) / 2
-    gaps = np.maximum(places[1:, 0] - places[:-1, 1], between)
+    gaps = np.maximum(places[1:, 0] - places[:-1, 1], between) if is_read else np.zeros(len(between))
     start = 0
     for index in range(1, len(kinds) + 1):
         gap = gaps[index - 1] if index < len(kinds) else np.inf
@@ -114,13 +124,15 @@ def _prices(text: str, places: Floats, length: float) -> Floats:
             continue
         inside = prices[start + 1 : index]
         if kinds[start] != "blank":
-            inside[:] = BROKEN * max(float(places[index - 1, 1] - places[start, 0]), 0.0)
+            is_whole = kinds[start] == "letter" or _ONE_NUMBER.fullmatch(text, start, index)
+            length = max(float(places[index - 1, 1] - places[start, 0]), 0.0)
+            inside += (WHOLE if is_whole else BROKEN) * length
         if kinds[start] == "number" and _TWO_NUMBERS.search(text[start:index]):
             inside[:] = np.minimum(inside, LOOSE)
         if kinds[start] == "ideograph":
             inside[:, 1] = np.minimum(inside[:, 1], LOOSE)
         if index < len(kinds) and gap <= GAP and "blank" not in (kinds[index], kinds[index - 1]):
-            prices[index] = min(CHANGE, BROKEN * length)
+            prices[index] = min(CHANGE, BROKEN * float(places[-1, 1] - places[0, 0]))
         start = index
     return prices
 

@@ -26,9 +26,6 @@ INNER = 0.8
 NEAR = 1.0
 """Distance from the outermost cell of its row, in heights of the word, up to which a word belongs to it."""
 
-CLEARLY = 0.25
-"""How much farther, in heights of the word, the next cell must be from a word between two rows."""
-
 
 def anchors_of_strays(
     texts: Sequence[str],
@@ -52,7 +49,7 @@ def anchors_of_strays(
     Returns:
         Stray to anchor, both by index.
     """
-    _, across = _sides(corners)
+    across = _heights(corners)
     is_sign = np.array([not any(character.isalnum() for character in text) for text in texts], bool)
     is_low = across <= SMALL * np.median(across)
     crosses = is_loose.copy()
@@ -78,11 +75,10 @@ def anchors_of_strays(
     return found
 
 
-def _sides(corners: Floats) -> tuple[Floats, Floats]:
-    """``(W,)`` lengths along and across the line."""
-    left, right = (corners[:, 0] + corners[:, 3]) / 2, (corners[:, 1] + corners[:, 2]) / 2
+def _heights(corners: Floats) -> Floats:
+    """``(W,)`` lengths across the line."""
     top, bottom = (corners[:, 0] + corners[:, 1]) / 2, (corners[:, 3] + corners[:, 2]) / 2
-    return np.linalg.norm(right - left, axis=1), np.linalg.norm(bottom - top, axis=1)
+    return np.asarray(np.linalg.norm(bottom - top, axis=1))
 
 
 def _at_home(corners: Floats, areas: NDArray[np.object_]) -> NDArray[np.bool_]:
@@ -144,7 +140,7 @@ def _place_in_table(table: Table, seen: list[int], first: int, corners: Floats, 
     boxes, words = quads_to_boxes(quads @ level), quads_to_boxes(corners @ level)
     cells = [table.cells[index] for index in seen]
     middles = (words[:, :2] + words[:, 2:]) / 2
-    _, heights = _sides(corners)
+    heights = _heights(corners)
     hull = np.concatenate([boxes[:, :2].min(axis=0), boxes[:, 2:].max(axis=0)])
     outside = np.maximum(hull[:2] - words[:, 2:], words[:, :2] - hull[2:])
     for index in np.flatnonzero((outside <= NEAR * heights[:, None]).all(axis=1)).tolist():
@@ -156,12 +152,10 @@ def _place_in_table(table: Table, seen: list[int], first: int, corners: Floats, 
 
 def _slot_of(table: Table, cells: list[Cell], boxes: Floats, word: Floats, middle: Floats, height: float) -> Slot:
     low, high = boxes[:, :2], boxes[:, 2:]
-    away = np.maximum(np.maximum(low - middle, middle - high), 0)
-    upright, level = (away == 0).T
-    gaps = np.maximum(low - word[2:], word[:2] - high)
+    level, upright = ((low <= middle) & (middle <= high)).T[::-1]
     if not level.any():
-        is_inside = (low.min(axis=0) <= middle).all() and (middle <= high.max(axis=0)).all()
-        return _nearest(table, cells, away.sum(axis=1), height) if is_inside else None
+        return None
+    gaps = np.maximum(low - word[2:], word[:2] - high)
     beside = min(np.flatnonzero(level), key=lambda index: gaps[index, 0])
     if not upright.any():
         return _index_of(table, cells[beside]) if gaps[beside, 0] <= NEAR * height else None
@@ -169,13 +163,6 @@ def _slot_of(table: Table, cells: list[Cell], boxes: Floats, word: Floats, middl
     row, col = cells[beside], cells[above]
     owners = np.unique(table.owner[row.row : row.end_row, col.col : col.end_col])
     return int(owners[0]) if len(owners) == 1 else "unclear"
-
-
-def _nearest(table: Table, cells: list[Cell], away: Floats, height: float) -> Slot:
-    """Between two rows: the nearest cell, if it is near and the next one is clearly farther."""
-    first, *others = np.argsort(away, kind="stable")[:2].tolist()
-    is_clear = all(away[other] - away[first] >= CLEARLY * height for other in others)
-    return _index_of(table, cells[first]) if is_clear and away[first] <= NEAR * height else "unclear"
 
 
 def _index_of(table: Table, cell: Cell) -> int:

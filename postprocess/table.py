@@ -36,6 +36,7 @@ class Cell:
         reader_score: Mean score of the words in the cell, 0 to 1, or None.
         alignment_score: How well the quad agrees with the lines of the grid
             and the words with the quad, 0 to 1, or None.
+        confidence: Probability that span and text are right, 0 to 1, or None.
 
     Raises:
         TableError: Negative position or a span below 1.
@@ -54,6 +55,7 @@ class Cell:
     detector_score: float | None = None
     reader_score: float | None = None
     alignment_score: float | None = None
+    confidence: float | None = None
 
     def __post_init__(self) -> None:
         if self.row < 0 or self.col < 0 or self.rowspan < 1 or self.colspan < 1:
@@ -79,12 +81,30 @@ class Cell:
 
 
 @dataclass(frozen=True, slots=True)
+class Confidence:
+    """How sure a table and its lines are; its cells say so themselves.
+
+    Args:
+        table: Probability that every cell has the right position and span, 0 to 1.
+        rows: For each row the probability that its cells have the right spans, 0 to 1.
+        cols: The same for each column.
+        weakest: The row, column or table least sure of, and why.
+    """
+
+    table: float
+    rows: tuple[float, ...]
+    cols: tuple[float, ...]
+    weakest: str
+
+
+@dataclass(frozen=True, slots=True)
 class Table:
     """A complete grid of cells: rectangular, without overlap, without holes.
 
     Args:
         cells: All cells, in any order; they are kept sorted by row and column.
         quad: Outline of the table in the picture, or None.
+        confidence: How sure the table is, or None.
 
     Raises:
         TableError: Two cells share a slot, or a slot belongs to no cell. The
@@ -104,6 +124,7 @@ class Table:
 
     cells: Sequence[Cell]
     quad: Quad | None = None
+    confidence: Confidence | None = None
     owner: NDArray[np.int32] = field(init=False, repr=False, compare=False)
     """``(n_rows, n_cols)`` index into ``cells`` of the cell that covers each slot."""
 
@@ -182,7 +203,7 @@ class Table:
         return grid
 
     def with_cells(self, cells: Iterable[Cell]) -> Table:
-        """Return the same table with other cells."""
+        """Return the same table with other cells, about which nothing is known yet."""
         return Table(tuple(cells), self.quad)
 
     @staticmethod

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from postprocess.boxes import Floats, as_boxes, as_quads, quad_angles, quads_to_boxes
-from postprocess.grid import estimate_slopes
+from postprocess.frame import quads_to_frame
 from postprocess.rulings import Rulings
 from postprocess.words import Word
 
@@ -184,5 +184,5 @@ def words_tilt(quads: Floats) -> float:
     if long.any():
         tilt = float(np.median(quad_angles(quads[long])))
     else:
-        tilt = float(np.degrees(np.arctan(estimate_slopes(quads)[0])))
+        tilt = float(np.degrees(np.arctan(quads_to_frame(quads).slopes[0])))
     return tilt if 0.2 < abs(tilt) < 45 else 0.0

@@ -153,7 +153,7 @@ def words_to_cells(words: Sequence[Word], quads: Sequence[Quad | None]) -> tuple
     words, corners = [word for word, ok in zip(words, finite, strict=True) if ok], corners[finite]
     if not placed or not words:
         return pieces, unplaced + [Unplaced(word, "no table was found") for word in words]
-    areas = quads_to_polygons(quads_to_array([quad for quad in quads if quad is not None]))
+    areas = _without_inner_cells(quads_to_polygons(quads_to_array([quad for quad in quads if quad is not None])))
     tree = shapely.STRtree(areas)
     owner, is_loose = _whole_words(tree, corners)
     for stray, anchor in anchors_of_strays([word.text for word in words], corners, areas, owner, is_loose).items():
@@ -174,6 +174,21 @@ def words_to_cells(words: Sequence[Word], quads: Sequence[Quad | None]) -> tuple
         if not found:
             unplaced.append(Unplaced(word, OUTSIDE))
     return pieces, unplaced
+
+
+def _without_inner_cells(areas: NDArray[np.object_]) -> NDArray[np.object_]:
+    """Cut out of each cell the cells that lie in it, such as those of a nested table: their words are theirs."""
+    sizes = shapely.area(areas)
+    inner, outer = shapely.STRtree(areas).query(shapely.centroid(areas), predicate="intersects")
+    is_smaller = sizes[inner] < 0.5 * sizes[outer]
+    inner, outer = inner[is_smaller], outer[is_smaller]
+    shared = shapely.area(shapely.intersection(areas[inner], areas[outer]))
+    is_within = shared >= 0.9 * sizes[inner]
+    inner, outer = inner[is_within], outer[is_within]
+    cut: NDArray[np.object_] = areas.copy()
+    for index in np.unique(outer):
+        cut[index] = shapely.difference(areas[index], shapely.union_all(areas[inner[outer == index]]))
+    return cut
 
 
 def _whole_words(tree: shapely.STRtree, corners: Floats) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import sys
 import time
@@ -23,7 +24,15 @@ from tablerec.errors import (
     TablerecError,
 )
 from tablerec.images import OVERLAY_SUFFIX, display_name, source_name
-from tablerec.output import SUFFIX_TO_FORMAT, check_folder, output_paths, path_to_format, result_to_json, save
+from tablerec.output import (
+    SUFFIX_TO_FORMAT,
+    atomic_file,
+    check_folder,
+    output_paths,
+    path_to_format,
+    result_to_json,
+    save,
+)
 from tablerec.result import Page, Result
 
 DEFAULT_FORMATS = ("html", "xlsx")
@@ -48,6 +57,8 @@ class Target:
     file: Path | None = None
     folder: Path | None = None
     overlay: bool = False
+    traces: Path | None = None
+    """Folder for a picture of every stage of each page."""
 
     @property
     def has_overlay(self) -> bool:
@@ -106,6 +117,7 @@ class Console:
     as_json: bool = False
     has_bar: bool = False
     n_errors: int = 0
+    n_doubtful: int = 0
 
     def info(self, message: str) -> None:
         """Say what was written."""
@@ -121,6 +133,11 @@ class Console:
         """Say what failed; the exit code remembers it."""
         self.n_errors += 1
         self._echo(f"Error: {message}", err=True)
+
+    def doubt(self, message: str) -> None:
+        """Say which table is doubtful; the exit code remembers it."""
+        self.n_doubtful += 1
+        self._echo(f"Doubtful: {message}", err=True)
 
     def data(self, content: bytes) -> None:
         """Write to standard output as it is."""
@@ -166,14 +183,18 @@ class Batch:
         recognizer: Finds the tables.
         target: Where they go.
         console: Where messages go.
+        min_confidence: Tables less sure than this are doubtful; None asks for no such word.
+        join_pages: Whether tables that go on over several pages are joined in the files.
     """
 
     recognizer: Recognizes
     target: Target
     console: Console
     totals: Totals = field(default_factory=Totals)
+    join_pages: bool = False
     taken: set[str] = field(default_factory=set)
     """Files that must not be overwritten: the inputs and what was written before."""
+    min_confidence: float | None = None
 
     def run(self, sources: Sequence[Input]) -> None:
         """Read all inputs; the errors of one are reported and the next goes on.
@@ -222,15 +243,20 @@ class Batch:
             self.console.info(f"{name}: no table found{nothing}")
         self._note_turns(name, result)
         self._note_leftovers(name, result)
+        self._doubt(name, result)
 
     def _recognize(self, source: Input) -> Result:
         pages = self.recognizer.pages(source)
+        if self.target.traces is not None:
+            pages = (self._save_trace(page, self.target.traces) for page in pages)
         if not self.target.has_overlay:
             pages = map(_without_pixels, pages)
-        return Result(source_name(source), tuple(pages))
+        return Result(source_name(source), tuple(pages), self.join_pages)
 
     def _check_names(self, names: Sequence[tuple[Path, str]]) -> None:
         """Refuse what cannot be written before the work is done, not after."""
+        if self.target.traces is not None:
+            check_folder(self.target.traces)
         for path, _ in names:
             check_folder(path.parent)
             if self.target.file is not None and _key(path) in self.taken:
@@ -244,6 +270,34 @@ class Batch:
                 self.console.info(f"wrote {display_name(str(saved))} ({_shapes(result)})")
                 written += 1
         return written
+
+    def _save_trace(self, page: Page, folder: Path) -> Page:
+        """Write the picture of every stage of a page and let go of it: it holds the page's pixels."""
+        if page.trace is not None:
+            stem = Path(page.picture.source).stem
+            path = next(
+                path
+                for number in itertools.count(1)
+                for path in [folder / f"{stem}_{page.picture.number}{f'_{number}' * (number > 1)}.trace.png"]
+                if _key(path) not in self.taken
+            )
+            with atomic_file(path) as file:
+                file.write(page.trace.sheet()._repr_png_())
+            self.taken.add(_key(path))
+            self.console.info(f"wrote {display_name(str(path))}")
+        return replace(page, trace=None)
+
+    def _doubt(self, name: str, result: Result) -> None:
+        """Say which tables are less sure than asked for, each with what it is least sure of."""
+        tables = [(page, number, table) for page in result.pages for number, table in enumerate(page.tables, 1)]
+        for page, number, table in tables:
+            sure = table.confidence
+            if self.min_confidence is not None and sure is not None and sure.table < self.min_confidence:
+                where = f"page {page.picture.number} " if len(result.pages) > 1 else ""
+                self.console.doubt(
+                    f"{name}: {where}table {number} has a score of {sure.table:.2f}, "
+                    f"below {self.min_confidence:g}; weakest is {sure.weakest}"
+                )
 
     def _free_names(self, source: Input, result: Result) -> list[tuple[Path, str]]:
         """Number the names until no input and no other result has them."""

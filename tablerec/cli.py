@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import sys
 import warnings
+from dataclasses import replace
 from functools import partial
 from importlib import import_module
 from pathlib import Path
@@ -28,6 +29,7 @@ VERBS = {
 
 FORMATS = ("html", "xlsx", "csv", "md", "json", "tex")
 
+_DOUBTFUL = 3
 _INTERRUPTED = 130
 
 _EPILOG = """
@@ -51,7 +53,7 @@ Shell completion, in ~/.bashrc (for zsh and fish: zsh_source, fish_source):
   eval "$(_TABLEREC_COMPLETE=bash_source tablerec)"
 
 Exit code: 0 if all inputs were read, with or without tables; 1 if some failed; 2 for
-wrong usage; 130 after Ctrl-C.
+wrong usage; 3 if --strict found doubtful tables; 130 after Ctrl-C.
 """
 
 
@@ -122,6 +124,23 @@ def _print_version(ctx: click.Context, param: click.Parameter, value: bool) -> N
     "--json", "as_json", is_flag=True, help="Print a line of JSON for each input; files only with -o, --format."
 )
 @click.option("--overlay", is_flag=True, help="Also write IMAGE.overlay.png: the cells drawn over the picture.")
+@click.option(
+    "--trace",
+    "trace_dir",
+    type=click.Path(file_okay=False, path_type=Path),
+    metavar="DIR",
+    help="Also write DIR/IMAGE_PAGE.trace.png: every stage, to see where a table went wrong.",
+)
+@click.option(
+    "--strict", is_flag=True, help="Name tables with a low score, and end with exit code 3 if there are some."
+)
+@click.option(
+    "--min-confidence",
+    type=click.FloatRange(0, 1),
+    default=0.9,
+    show_default=True,
+    help="Least score of a table for --strict.",
+)
 @click.option("--detector", metavar="NAME", help="auto, rulings, words, cellnet, or a PaddleX model.  [default: auto]")
 @click.option(
     "--detector-dir",
@@ -146,6 +165,7 @@ def _print_version(ctx: click.Context, param: click.Parameter, value: bool) -> N
     callback=_to_turn,
     help="Degrees clockwise by which pictures are turned first; auto: so that their text is upright.  [default: auto]",
 )
+@click.option("--join-pages", is_flag=True, help="Join tables that go on over several pages of a document.")
 @click.option("--recursive", is_flag=True, help="Also read the folders inside a folder.")
 @click.option("--quiet", is_flag=True, help="Print errors only.")
 @click.option("--timing", is_flag=True, help="Print the seconds by stage.")
@@ -164,6 +184,9 @@ def command(
     recursive: bool,
     quiet: bool,
     timing: bool,
+    trace_dir: Path | None,
+    strict: bool,
+    min_confidence: float,
     **options: Any,
 ) -> None:
     """Read the tables in pictures and PDFs, and write them as HTML and Excel.
@@ -178,24 +201,28 @@ def command(
     from tablerec.images import expand_inputs
 
     totals, console = Totals(), Console(quiet, as_json)
-    settings = Settings(**{name: value for name, value in options.items() if value is not None})
+    given = {name: value for name, value in options.items() if value is not None}
+    settings = Settings(**given, trace=trace_dir is not None)
     if quiet:
         logger = logging.getLogger("tablerec")
         ctx.call_on_close(partial(logger.setLevel, logger.level))
         logger.setLevel(logging.ERROR)
     sources = expand_inputs(inputs, recursive, on_error=lambda error: console.error(str(error)))
-    target = to_target(output, formats, overlay, as_json, len(sources))
+    target = replace(to_target(output, formats, overlay, as_json, len(sources)), traces=trace_dir)
     if sources:
         from tablerec.pipeline import Recognizer
 
-        Batch(Recognizer(settings), target, console, totals).run(sources)
+        least = min_confidence if strict else None
+        batch = Batch(Recognizer(settings), target, console, totals, settings.join_pages, min_confidence=least)
+        batch.run(sources)
     if len(sources) > 1 or console.n_errors > 1:
         failed = f", {count(console.n_errors, 'error')}" if console.n_errors else ""
-        console.note(f"{count(len(sources), 'input')}, {count(totals.n_tables, 'table')}{failed}")
+        doubtful = f", {console.n_doubtful} doubtful" if console.n_doubtful else ""
+        console.note(f"{count(len(sources), 'input')}, {count(totals.n_tables, 'table')}{doubtful}{failed}")
     if timing:
         click.echo(totals.timing(), err=True)
-    if console.n_errors:
-        ctx.exit(1)
+    if console.n_errors or console.n_doubtful:
+        ctx.exit(1 if console.n_errors else _DOUBTFUL)
 
 
 def main() -> None:

@@ -29,7 +29,9 @@ class Settings:
         min_reader_score: Words below this score are reported as unplaced instead of
             written into cells; 0 to 1.
         pdf_dpi: Resolution at which PDF pages are drawn, dots per inch.
+        join_pages: Join a table that goes on over several pages of a document; see ``postprocess.continuation``.
         max_megapixels: Larger pictures are refused, in million pixels.
+        trace: Keep every stage of each page as ``Page.trace``, to be looked at; it holds the picture.
 
     Raises:
         SettingsError: A value outside its range.
@@ -43,7 +45,9 @@ class Settings:
     turn: Literal["auto", 0, 90, 180, 270] = "auto"
     min_reader_score: float = 0.3
     pdf_dpi: int = 200
+    join_pages: bool = False
     max_megapixels: float = 100.0
+    trace: bool = False
 
     def __post_init__(self) -> None:
         if self.layout not in ("page", "table"):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import io
+import itertools
 import json
 import os
 import secrets
@@ -159,11 +160,10 @@ def _to_excel(result: Result) -> bytes:
 
     content = io.BytesIO()
     many = len(result.pages) > 1
-    names = [
-        f"Page {page.picture.number} Table {number}"
-        for page in result.pages
-        for number in range(1, len(page.tables) + 1)
-    ]
+    numbers = [(page.picture.number, number) for page in result.pages for number in range(1, len(page.tables) + 1)]
+    parts = result.parts
+    firsts = itertools.accumulate(map(len, parts[:-1]), initial=0) if parts else ()
+    names = ["Page {} Table {}".format(*numbers[first]) for first in firsts]
     write_excel(result.tables, content, names if many else None)
     return content.getvalue()
 
@@ -202,7 +202,21 @@ def result_to_dict(result: Result) -> dict[str, Any]:
     {'format': 'tablerec-result', 'version': 1, 'source': 'a.png', 'pages': []}
     """
     pages = [_page_to_dict(page) for page in result.pages]
-    return {"format": JSON_FORMAT, "version": JSON_VERSION, "source": result.source, "pages": pages}
+    data = {"format": JSON_FORMAT, "version": JSON_VERSION, "source": result.source, "pages": pages}
+    return data | {"joined": _joined_to_list(result)} if result.join_pages else data
+
+
+def _joined_to_list(result: Result) -> list[dict[str, Any]]:
+    """Each table that goes on over several pages: where its parts are, and all of it; its cells have no place."""
+    from postprocess.export import table_to_dict
+
+    places = iter([(page.picture.number, index) for page in result.pages for index in range(len(page.tables))])
+    joined = []
+    for table, parts in zip(result.tables, result.parts, strict=True):
+        where = [{"page": number, "table": index} for number, index in itertools.islice(places, len(parts))]
+        if len(parts) > 1:
+            joined.append({"parts": where, "table": table_to_dict(table)})
+    return joined
 
 
 def _page_to_dict(page: Page) -> dict[str, Any]:

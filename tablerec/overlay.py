@@ -28,6 +28,8 @@ _READABLE_CELL = 28
 """Height in pixels that a cell needs for its label; pictures with smaller cells are enlarged."""
 _MIN_LABEL = 4
 """Height in pixels below which a label cannot be read and is only in the way."""
+_DOUBTFUL = 0.8
+"""Cells less sure than this carry their confidence in the overlay."""
 _MAX_ENLARGE = 4
 _MAX_PIXELS = 40e6
 
@@ -36,7 +38,8 @@ def draw_overlay(page: Page) -> Image:
     """Draw what was found over the picture that was read.
 
     Cells are blue, spanning cells orange, header cells green; each carries its first
-    row and column. Words in no cell are crossed out in violet, dropped cells in red.
+    row and column, doubtful ones also their confidence. Words in no cell are crossed
+    out in violet, dropped cells in red.
 
     Args:
         page: One page of a result.
@@ -131,7 +134,7 @@ def _label(canvas: Image, cell: Cell, scale: int) -> None:
     import cv2
 
     corners = _to_corners(cell.quad, scale)
-    text, font = f"{cell.row},{cell.col}", cv2.FONT_HERSHEY_SIMPLEX
+    text, font = _name(cell), cv2.FONT_HERSHEY_SIMPLEX
     (text_width, text_height), _ = cv2.getTextSize(text, font, 1.0, 1)
     size = min(0.28 * _height(corners) / text_height, 0.8 * _width(corners) / text_width)
     if size * text_height < _MIN_LABEL:
@@ -144,6 +147,12 @@ def _label(canvas: Image, cell: Cell, scale: int) -> None:
     ink, halo = (_mix(_color(cell), WHITE), BLACK) if is_dark else (_mix(_color(cell), BLACK), WHITE)
     cv2.putText(canvas, text, place, font, size, halo, width + 2, cv2.LINE_AA)
     cv2.putText(canvas, text, place, font, size, ink, width, cv2.LINE_AA)
+
+
+def _name(cell: Cell) -> str:
+    """Row and column, and how sure the cell is where that is little."""
+    doubt = f" {cell.confidence:.2f}?" if cell.confidence is not None and cell.confidence < _DOUBTFUL else ""
+    return f"{cell.row},{cell.col}{doubt}"
 
 
 def _mix(color: Color, other: Color) -> Color:

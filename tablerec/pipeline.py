@@ -1,4 +1,4 @@
-"""Picture -> words -> cells -> grid -> words in cells -> tables."""
+"""Picture -> words -> cells -> grid -> words in cells -> tables -> how sure they are."""
 
 from __future__ import annotations
 
@@ -7,24 +7,32 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from postprocess.ambiguous import settle_strokes
 from postprocess.boxes import array_to_quad, quads_to_array, quads_to_boxes, quads_to_polygons, word_height
-from postprocess.grid import quads_to_grid
+from postprocess.confidence import rate
+from postprocess.explanation import explain
+from postprocess.grid import Grid, quads_to_grid
 from postprocess.headers import mark_headers
+from postprocess.regions import words_inside
 from postprocess.table import Cell, Table
+from postprocess.trace import Candidate, TableTrace
 from postprocess.words import Unplaced, Word, words_to_tables
 from tablerec.config import Settings
 from tablerec.detect import CellDetector, Detection, make_detector
 from tablerec.devices import parse_device, require_device
 from tablerec.errors import SettingsError
 from tablerec.ocr import TextReader, make_reader
-from tablerec.result import Dropped, Page, PageImage, Result
+from tablerec.result import Dropped, Image, Page, PageImage, Result
+from tablerec.trace import Trace
 from tablerec.turning import choose_turn, turn_page_back, turn_picture
+
+if TYPE_CHECKING:
+    from postprocess.rulings import Rulings
 
 _MOST_LINES = 4
 """Cells lower than this many text heights are looked at again when they are empty."""
@@ -65,7 +73,7 @@ class Recognizer:
         """
         pages = tuple(self.pages(source, words))
         name = pages[0].picture.source if pages else str(source)
-        return Result(name, pages)
+        return Result(name, pages, self.settings.join_pages)
 
     def pages(self, source: Any, words: Sequence[Word] | None = None) -> Iterator[Page]:
         """Read one input page by page, so that long documents need not fit into memory."""
@@ -119,28 +127,38 @@ class Recognizer:
     def _find(self, picture: PageImage, found: list[Word], seconds: dict[str, float]) -> Page:
         """The tables of an upright picture."""
         with _timed(seconds, "detect"):
-            detections = self.detector.detect(picture.image, self._sure(found))
+            words = _with_place(self._sure(found))
+            detections = self.detector.detect(picture.image, words)
         with _timed(seconds, "grid"):
-            built = [detection_to_table(detection) for detection in detections]
+            grids = [quads_to_grid(detection.quads, detection.scores) for detection in detections]
+            built = [grid_to_table(grid, detection) for grid, detection in zip(grids, detections, strict=True)]
         tables = [table for table, _ in built]
         with _timed(seconds, "place"):
             filled, unplaced = words_to_tables(tables, self._sure(found))
         if picture.words is None:
             with _timed(seconds, "second look"):
-                seen = self.reader.read_quads(picture.image, _empty_quads(filled, found))
+                seen = self.reader.read_quads(picture.image, _empty_quads(filled, _with_place(found)))
                 if seen:
                     found = found + seen
                     filled, unplaced = words_to_tables(tables, self._sure(found))
         with _timed(seconds, "headers"):
-            marked = tuple(mark_headers(settle_strokes(table)) for table in filled if len(table))
+            marked = [mark_headers(settle_strokes(table)) for table in filled]
+        with _timed(seconds, "rate"):
+            rulings = _rulings(picture.image, detections, words)
+            traces = tuple(
+                _rate(table, grid, detection, words, rulings)
+                for table, grid, detection in zip(marked, grids, detections, strict=True)
+                if len(table)
+            )
         return Page(
             picture=picture,
-            tables=marked,
+            tables=tuple(trace.table for trace in traces),
             words=tuple(found),
             unplaced=tuple(unplaced + self._doubtful(found)),
             dropped=tuple(lost for _, dropped in built for lost in dropped),
             detector="+".join(sorted({detection.detector for detection in detections})) or self.detector.name,
             seconds=seconds,
+            trace=Trace(picture.image, tuple(words), rulings, traces) if self.settings.trace else None,
         )
 
     def _sure(self, words: Sequence[Word]) -> list[Word]:
@@ -175,7 +193,11 @@ def recognize(source: Any, words: Sequence[Word] | None = None, **options: Any) 
 
 def detection_to_table(detection: Detection) -> tuple[Table, list[Dropped]]:
     """The grid of detected cells, completed with empty cells, and the cells that found no place."""
-    grid = quads_to_grid(detection.quads, detection.scores)
+    return grid_to_table(quads_to_grid(detection.quads, detection.scores), detection)
+
+
+def grid_to_table(grid: Grid, detection: Detection) -> tuple[Table, list[Dropped]]:
+    """The same where the grid of the detection is known."""
     dropped = [
         Dropped(array_to_quad(detection.quads[index]), float(detection.scores[index]), reason)
         for index, reason in grid.dropped
@@ -192,6 +214,38 @@ def detection_to_table(detection: Detection) -> tuple[Table, list[Dropped]]:
         )
     ]  # fmt: skip
     return Table([*cells, *grid.empty_cells()], grid.outline()), dropped
+
+
+def _rulings(image: Image, detections: Sequence[Detection], words: Sequence[Word]) -> Rulings | None:
+    """The rulings that the detector saw, or those of the picture; None where there is nothing to compare with them."""
+    if not detections:
+        return None
+    from postprocess.rulings import image_to_rulings
+
+    seen = next((detection.rulings for detection in detections if detection.rulings is not None), None)
+    return seen or image_to_rulings(image, quads_to_array([word.quad for word in words]))
+
+
+def _rate(table: Table, grid: Grid, detection: Detection, words: Sequence[Word], rulings: Rulings | None) -> TableTrace:
+    """The table with its confidence, and what that rests on."""
+    assert rulings is not None  # there is a detection
+    rivals = tuple(_candidate(rival, words) for rival in detection.rivals)
+    everything = np.concatenate([detection.quads, *(rival.quads for rival in rivals)])
+    shares = explain(grid, words_inside(words, everything), rulings)
+    drawn = detection.detector == "rulings"
+    rated = rate(table, [each.table for each in rivals], shares, n_dropped=len(grid.dropped), drawn=drawn)
+    chosen = Candidate(detection.detector, detection.quads, detection.scores, table)
+    return TableTrace(chosen, rivals, grid, shares, rated)
+
+
+def _candidate(detection: Detection, words: Sequence[Word]) -> Candidate:
+    [filled], _ = words_to_tables([detection_to_table(detection)[0]], words)
+    return Candidate(detection.detector, detection.quads, detection.scores, settle_strokes(filled))
+
+
+def _with_place(words: Sequence[Word]) -> list[Word]:
+    """Words whose corners are numbers; the others belong to no table, and detectors compute with corners."""
+    return [word for word in words if np.isfinite(word.quad).all()]
 
 
 def _empty_quads(tables: Sequence[Table], words: Sequence[Word]) -> NDArray[np.float64]:

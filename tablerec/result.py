@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from postprocess.continuation import group_parts, join_tables
 from postprocess.table import Quad, Table
 from postprocess.words import Unplaced, Word
+
+if TYPE_CHECKING:
+    from postprocess.trace import TableTrace
 
 Image = NDArray[np.uint8]
 """``(height, width, 3)`` uint8 in BGR order, as OpenCV and Paddle have it."""
@@ -40,6 +45,20 @@ class Dropped:
     reason: str
 
 
+class Stages(Protocol):
+    """Every stage of one picture, kept and drawable; see ``tablerec.trace.Trace``."""
+
+    @property
+    def tables(self) -> tuple[TableTrace, ...]:
+        """How each table came about."""
+
+    def show(self, stage: str) -> Any:
+        """Draw one stage."""
+
+    def sheet(self) -> Any:
+        """Draw all stages."""
+
+
 @dataclass(frozen=True, slots=True)
 class Page:
     """The tables of one picture and everything that did not become part of them.
@@ -55,6 +74,7 @@ class Page:
         turn: Degrees clockwise by which the picture was turned to be read. All corners are in pixels of
             ``picture``, which is as it was given, and in reading direction: in one that lies on its side, TL of a
             table is where its first cell is.
+        trace: Every stage, where ``Settings.trace`` asked for it, in pixels of the picture as it was read.
     """
 
     picture: PageImage
@@ -65,6 +85,7 @@ class Page:
     detector: str = ""
     seconds: dict[str, float] = field(default_factory=dict)
     turn: int = 0
+    trace: Stages | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,12 +95,21 @@ class Result:
     Args:
         source: Name of the input.
         pages: One for each picture in the input.
+        join_pages: Whether a table that goes on over several pages is one of ``tables``; ``pages`` keep its parts.
     """
 
     source: str
     pages: tuple[Page, ...]
+    join_pages: bool = False
 
     @property
     def tables(self) -> tuple[Table, ...]:
         """All tables, page by page."""
-        return tuple(table for page in self.pages for table in page.tables)
+        return tuple(join_tables(parts) for parts in self.parts)
+
+    @property
+    def parts(self) -> list[list[Table]]:
+        """For each of ``tables`` its parts on the pages; one where the table ends on its page."""
+        if self.join_pages:
+            return group_parts([page.tables for page in self.pages])
+        return [[table] for page in self.pages for table in page.tables]

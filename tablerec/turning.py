@@ -181,4 +181,4 @@ class _Turn:
 
     def table(self, table: Table) -> Table:
         cells = [replace(cell, quad=cell.quad and self.quad(cell.quad)) for cell in table.cells]
-        return Table(cells, table.quad and self.quad(table.quad))
+        return Table(cells, table.quad and self.quad(table.quad), table.confidence)

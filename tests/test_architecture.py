@@ -18,7 +18,7 @@ ROOT = Path(__file__).resolve().parent.parent
 # "command" is the command.py of any part: a verb of the command line.
 LAYERS: list[tuple[str, str]] = [
     ("peers", "errors config result"),
-    ("peers", "detect devices evaluate images models ocr output overlay paddlex_support pdf synth turning"),
+    ("peers", "detect devices evaluate images models ocr output overlay paddlex_support pdf synth trace turning"),
     ("apart", "pipeline training"),
     ("apart", "__init__"),
     ("apart", "batch command"),

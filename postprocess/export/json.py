@@ -1,7 +1,7 @@
 """Tables <-> JSON, with nothing left out: the one export that reads back exactly.
 
 A document is ``{"format": "tablerec-tables", "version": 1, "tables": [...]}``.
-A table has ``n_rows``, ``n_cols``, ``quad`` and ``cells``; a cell has the fields
+A table has ``n_rows``, ``n_cols``, ``quad``, ``confidence`` and ``cells``; a cell has the fields
 of `postprocess.table.Cell`. Quads are four ``[x, y]`` in pixels of the original
 picture. A reader ignores fields that it does not know; a change that an older
 reader would misread raises the version.
@@ -17,7 +17,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, get_args
 
 from postprocess.errors import InputError, OutputError, TableError
-from postprocess.table import Cell, HeaderKind, Quad, Table
+from postprocess.table import Cell, Confidence, HeaderKind, Quad, Table
 
 FORMAT = "tablerec-tables"
 VERSION = 1
@@ -25,7 +25,7 @@ VERSION = 1
 MAX_SLOTS = 10_000_000
 """A table read from JSON may cover this many slots."""
 
-SCORES = ("detector_score", "reader_score", "alignment_score")
+SCORES = ("detector_score", "reader_score", "alignment_score", "confidence")
 HEADERS = (None, *get_args(HeaderKind))
 
 
@@ -81,7 +81,8 @@ def table_to_dict(table: Table) -> dict[str, Any]:
     """
     n_rows, n_cols = table.shape
     cells = [_cell_to_dict(cell) for cell in table.cells]
-    return {"n_rows": n_rows, "n_cols": n_cols, "quad": _quad_to_list(table.quad), "cells": cells}
+    data = {"n_rows": n_rows, "n_cols": n_cols, "quad": _quad_to_list(table.quad)}
+    return {**data, "confidence": _confidence_to_dict(table.confidence), "cells": cells}
 
 
 def table_from_dict(data: Mapping[str, Any], *, name: str = "the table") -> Table:
@@ -109,12 +110,35 @@ def table_from_dict(data: Mapping[str, Any], *, name: str = "the table") -> Tabl
         _check(n_slots <= MAX_SLOTS, f"{name} covers more than {MAX_SLOTS:,} slots")
         parsed.append(cell)
     try:
-        table = Table(parsed, _quad_from_list(data.get("quad"), name))
+        table = Table(parsed, _quad_from_list(data.get("quad"), name), _confidence_from_dict(data, name))
     except TableError as error:
         raise InputError(f"{name}: {error}") from error
     for key, size in zip(("n_rows", "n_cols"), table.shape, strict=True):
         _check(data.get(key, size) == size, f'{name}: "{key}" is {reprlib.repr(data.get(key))}, the cells make {size}')
     return table
+
+
+def _confidence_to_dict(confidence: Confidence | None) -> dict[str, Any] | None:
+    if confidence is None:
+        return None
+    rows, cols = ([float(value) for value in values] for values in (confidence.rows, confidence.cols))
+    return {"table": float(confidence.table), "rows": rows, "cols": cols, "weakest": confidence.weakest}
+
+
+def _confidence_from_dict(table: Mapping[str, Any], name: str) -> Confidence | None:
+    data = table.get("confidence")
+    if data is None:
+        return None
+    _check(isinstance(data, Mapping), f'{name}: "confidence" is {reprlib.repr(data)}, not an object')
+    rows, cols, weakest = data.get("rows"), data.get("cols"), data.get("weakest", "")
+    _check(isinstance(rows, list) and isinstance(cols, list), f'{name}: "rows" or "cols" of "confidence" is not a list')
+    _check(isinstance(weakest, str), f'{name}: "weakest" is {reprlib.repr(weakest)}, not a text')
+    return Confidence(
+        table=_to_float(data.get("table"), "table", name),
+        rows=tuple(_to_float(value, "rows", name) for value in rows or ()),
+        cols=tuple(_to_float(value, "cols", name) for value in cols or ()),
+        weakest=weakest,
+    )
 
 
 def _cell_to_dict(cell: Cell) -> dict[str, Any]:
@@ -147,6 +171,7 @@ def _cell_from_dict(data: Any, name: str) -> Cell:
             detector_score=score("detector_score"),
             reader_score=score("reader_score"),
             alignment_score=score("alignment_score"),
+            confidence=score("confidence"),
         )
     except TableError as error:
         raise InputError(f"{name}: {error}") from error

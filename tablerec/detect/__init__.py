@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from postprocess.rulings import Rulings
     from tablerec.result import Image
 
 
@@ -34,11 +35,15 @@ class Detection:
         quads: ``(N, 4, 2)`` float64 corners TL, TR, BR, BL in pixels of the picture.
         scores: ``(N,)`` float64, how sure the detector is of each cell, 0 to 1.
         detector: Name of the detector that found them.
+        rivals: What other detectors found in the same place: the more they agree, the surer the table.
+        rulings: Lines of the picture, where the detector looked for them.
     """
 
     quads: NDArray[np.float64]
     scores: NDArray[np.float64]
     detector: str
+    rivals: tuple[Detection, ...] = ()
+    rulings: Rulings | None = None
 
 
 class CellDetector(Protocol):

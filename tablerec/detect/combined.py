@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import chain
+from dataclasses import replace
+from itertools import chain, combinations
 from typing import TYPE_CHECKING
 
 from postprocess.words import Word
 from tablerec.detect import Detection
+from tablerec.detect.geometric import is_closed, settle_detection
 
 if TYPE_CHECKING:
+    from postprocess.explanation import Explanation
     from postprocess.rulings import Rulings
     from tablerec.detect.cellnet import CellNetDetector
     from tablerec.detect.geometric import GeometricDetector
     from tablerec.result import Image
 
-_CLOSED = 0.95
-"""Drawn lines that enclose their cells this well leave no doubt, whatever the words say: cells may be empty."""
 _SAME = 0.5
 """Finds that share more than this of the smaller one are the same table."""
 
@@ -24,9 +25,10 @@ _SAME = 0.5
 class CombinedDetector:
     """``auto`` where there are weights: CellNet at two scales, and rulings, words and gaps.
 
-    Each of the three finds its tables, a grid is built of each, and where they lie on the same place the one stays
-    that ``postprocess.explanation`` gives the best score. Cells that are wholly drawn stay as they are; a table
-    that only one of them found stays too.
+    Each of the three finds its tables, words and rulings settle the spans of each, and where tables lie on the same
+    place those of one detector stay: the ones that ``postprocess.explanation`` gives the best score, for what the
+    picture shows and for how far the other detectors agree with their rows and columns. Cells that are wholly drawn
+    stay as they are, unless both looks of the network deny them; a table that only one of them found stays too.
 
     Args:
         network: Finds cells by looking.
@@ -48,24 +50,23 @@ class CombinedDetector:
             return []
         rulings = image_to_rulings(image, quads_to_array([word.quad for word in words]))
         drawn = self.geometric.detect_along(rulings, words)
-        if self.geometric.layout == "table" and drawn and all(map(_is_closed, drawn)):
-            return drawn
-        finds = [drawn, *self.network.detect_twice(image, words)]
-        chosen = chain.from_iterable(_best(place, words, rulings) for place in _places(finds))
+        if self.geometric.layout == "table" and drawn and all(_is_certain(each, words, rulings) for each in drawn):
+            return [replace(each, rulings=rulings) for each in drawn]
+        seen = self.network.detect_twice(image, words)
+        finds = [drawn, *([settle_detection(each, words, rulings) for each in found] for found in seen)]
+        chosen = chain.from_iterable(
+            _with_rivals(_best(place, words, rulings), place, rulings) for place in _places(finds)
+        )
         return sorted(chosen, key=lambda detection: float(detection.quads[..., 1].min()))
 
 
 def _places(finds: Sequence[Sequence[Detection]]) -> list[list[list[Detection]]]:
     """Group what lies on the same place: for each place the finds of each detector that has some there."""
-    import shapely
-
     flat = [(who, detection) for who, found in enumerate(finds) for detection in found]
-    hulls = [shapely.convex_hull(shapely.multipoints(each.quads.reshape(-1, 2))) for _, each in flat]
     place = list(range(len(flat)))
     for b in range(len(flat)):
         for a in range(b):
-            shared = shapely.area(shapely.intersection(hulls[a], hulls[b]))
-            if place[a] != place[b] and shared > _SAME * min(shapely.area(hulls[a]), shapely.area(hulls[b])):
+            if place[a] != place[b] and _is_same_place(flat[a][1], flat[b][1]):
                 old, new = place[b], place[a]
                 place = [new if each == old else each for each in place]
     groups: dict[int, dict[int, list[Detection]]] = {}
@@ -76,32 +77,98 @@ def _places(finds: Sequence[Sequence[Detection]]) -> list[list[list[Detection]]]
 
 def _best(candidates: list[list[Detection]], words: Sequence[Word], rulings: Rulings) -> list[Detection]:
     """The candidate whose tables explain the words of all candidates best; the first one of equals."""
-    import numpy as np
-
-    from postprocess.regions import words_inside
-
-    if len(candidates) == 1 or all(map(_is_closed, candidates[0])):
+    for number, found in enumerate(candidates):
+        if all(map(is_closed, found)):
+            return _unless_denied(found, candidates[:number] + candidates[number + 1 :], words, rulings)
+    if len(candidates) == 1:
         return candidates[0]
-    everything = np.concatenate([detection.quads for found in candidates for detection in found])
-    inside = words_inside(words, everything)
-    return max(candidates, key=lambda found: _score(found, inside, rulings))
+    scores = score_candidates(candidates, words, rulings)
+    return max(zip(scores, candidates, strict=True), key=lambda pair: pair[0])[1]
 
 
-def _is_closed(detection: Detection) -> bool:
-    return detection.detector == "rulings" and len(detection.quads) > 1 and float(detection.scores.mean()) > _CLOSED
+def _with_rivals(chosen: list[Detection], candidates: list[list[Detection]], rulings: Rulings) -> list[Detection]:
+    """The chosen tables, each with those of the other candidates that lie on it."""
+    others = [each for found in candidates if found is not chosen for each in found]
+    return [
+        replace(mine, rivals=tuple(each for each in others if _is_same_place(mine, each)), rulings=rulings)
+        for mine in chosen
+    ]
 
 
-def _score(found: Sequence[Detection], words: Sequence[Word], rulings: Rulings) -> float:
-    """Mean score of the tables, each for its own words and those that no table of the candidate has."""
+def _is_same_place(a: Detection, b: Detection) -> bool:
+    import shapely
+
+    hulls = [shapely.convex_hull(shapely.multipoints(each.quads.reshape(-1, 2))) for each in (a, b)]
+    shared = shapely.area(shapely.intersection(*hulls))
+    return bool(shared > _SAME * min(shapely.area(hulls)))
+
+
+def _unless_denied(
+    closed: list[Detection], others: list[list[Detection]], words: Sequence[Word], rulings: Rulings
+) -> list[Detection]:
+    """Wholly drawn cells, unless both looks of the network show one and the same grid that explains more."""
+    if len(others) < 2 or not _are_same(*others):
+        return closed
+    drawn, seen = score_candidates([closed, others[0]], words, rulings)
+    return others[0] if seen > drawn else closed
+
+
+def _are_same(one: list[Detection], two: list[Detection]) -> bool:
     import numpy as np
 
-    from postprocess.explanation import explain
+    from postprocess.grid import quads_to_grid
+    from postprocess.layout import grid_to_layout
+
+    first, second = ([grid_to_layout(quads_to_grid(each.quads, each.scores)).owner for each in f] for f in (one, two))
+    return len(first) == len(second) and all(map(np.array_equal, first, second))
+
+
+def _is_certain(detection: Detection, words: Sequence[Word], rulings: Rulings) -> bool:
+    """Whether cells are wholly drawn, with a place for each word and words of its own in each row and column."""
+    if not is_closed(detection):
+        return False
+    [[(explanation, _)]] = explain_candidates([[detection]], words, rulings)
+    return not words or min(explanation.separated, explanation.used) > 1 - 1e-9
+
+
+def explain_candidates(
+    candidates: Sequence[Sequence[Detection]], words: Sequence[Word], rulings: Rulings
+) -> list[list[tuple[Explanation, int]]]:
+    """For each table of each candidate its explanation and its number of words.
+
+    A table has to explain its own words and those that no table of its candidate has.
+    """
+    import numpy as np
+
+    from postprocess.explanation import agreement, explain
     from postprocess.grid import quads_to_grid
     from postprocess.regions import words_inside
 
-    own = [words_inside(words, detection.quads) for detection in found]
-    taken = {id(word) for each in own for word in each}
-    rest = [word for word in words if id(word) not in taken]
-    grids = [quads_to_grid(detection.quads, detection.scores) for detection in found]
-    scores = [explain(grid, each + rest, rulings).score for grid, each in zip(grids, own, strict=True)]
-    return float(np.average(scores, weights=[len(each) + 1 for each in own]))
+    words = words_inside(words, np.concatenate([detection.quads for found in candidates for detection in found]))
+    grids = [[quads_to_grid(detection.quads, detection.scores) for detection in found] for found in candidates]
+    agreed = {(a, b): agreement(grids[a], grids[b], words) for a, b in combinations(range(len(grids)), 2)}
+    explained = []
+    for number, (found, ours) in enumerate(zip(candidates, grids, strict=True)):
+        others = [shares for pair, shares in agreed.items() if number in pair]
+        rows, columns = np.mean(others, axis=0) if others else (1.0, 1.0)
+        own = [words_inside(words, detection.quads) for detection in found]
+        taken = {id(word) for each in own for word in each}
+        rest = [word for word in words if id(word) not in taken]
+        explained.append(
+            [
+                (explain(grid, each + rest, rulings, (float(rows), float(columns))), len(each))
+                for grid, each in zip(ours, own, strict=True)
+            ]
+        )
+    return explained
+
+
+def score_candidates(candidates: Sequence[Sequence[Detection]], words: Sequence[Word], rulings: Rulings) -> list[float]:
+    """Mean score of the tables of each candidate."""
+    import numpy as np
+
+    explained = explain_candidates(candidates, words, rulings)
+    return [
+        float(np.average([each.score for each, _ in tables], weights=[count + 1 for _, count in tables]))
+        for tables in explained
+    ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from postprocess.words import Word
@@ -15,6 +16,8 @@ if TYPE_CHECKING:
 
 _CLOSED = 0.9
 """Rulings that enclose their cells this well, on a scale from 0 to 1, leave little doubt."""
+_DRAWN_WHOLE = 0.95
+"""Rulings that enclose their cells this well leave less: their spans stay, and cells may be empty."""
 _EXPLAINED = {True: 0.65, False: 0.8}
 """Closed and open rulings that explain this share of the text are taken without looking at the gaps."""
 _CLEARLY = {True: 0.1, False: 0.0}
@@ -57,13 +60,13 @@ class GeometricDetector:
         from postprocess.lattice import rulings_to_areas
 
         if self.name == "words":
-            return self._from_words(rulings, words)
+            return [settle_detection(each, words, rulings) for each in self._from_words(rulings, words)]
         areas = rulings_to_areas(rulings, whole=self.layout == "table")
         if self.layout == "page":
             areas = _plausible(areas, words)
         if self.name == "rulings":
             return [_ruled(area) for area in areas]
-        return self._best(rulings, areas, words)
+        return [settle_detection(each, words, rulings) for each in self._best(rulings, areas, words)]
 
     def _from_words(self, rulings: Rulings, words: Sequence[Word]) -> list[Detection]:
         from postprocess.regions import words_to_regions
@@ -92,6 +95,23 @@ class GeometricDetector:
             taken = {id(word) for word in inside}
             rest = [word for word in rest if id(word) not in taken]
         return sorted(detections + self._from_words(rulings, rest), key=_top)
+
+
+def is_closed(detection: Detection) -> bool:
+    """Whether all cells of a table are drawn."""
+    return detection.detector == "rulings" and len(detection.quads) > 1 and bool(detection.scores.mean() > _DRAWN_WHOLE)
+
+
+def settle_detection(detection: Detection, words: Sequence[Word], rulings: Rulings) -> Detection:
+    """The detection with the spans that words and rulings confirm; cells that are wholly drawn stay as they are."""
+    from postprocess.regions import words_inside
+    from postprocess.spans import settle_quads
+
+    if is_closed(detection):
+        return detection
+    own = words_inside(words, detection.quads)
+    quads, scores = settle_quads(detection.quads, detection.scores, own, rulings)
+    return replace(detection, quads=quads, scores=scores)
 
 
 def _plausible(areas: list[RuledArea], words: Sequence[Word]) -> list[RuledArea]:

@@ -1,9 +1,10 @@
 """Large plain tables, complete or not: ``python tests/benchmarks/benchmark_complete.py [MODEL_DIR] [--seeds N]``.
 
 A developer script, not a test. Draws tables of 30 x 30 and 60 x 20 cells, with all rulings and with none, at a
-comfortable font and at a small one, and lets the detectors find their cells: ``auto`` from rulings and words, and with
-MODEL_DIR (the folder of an exported CellNet) ``cellnet``, and ``auto`` with the network. The words are those that were
-drawn, in boxes as readers have them, so that errors of reading do not count; ``--read`` adds RapidOCR for one seed.
+comfortable font and at a small one, and lets the detectors find their cells: ``auto`` from rulings and words alone,
+``cellnet``, and ``auto`` with the network of MODEL_DIR (an exported CellNet; by default the package's). The words are
+those that were drawn, in boxes as readers have them, so that errors of reading do not count; ``--read`` adds RapidOCR
+for one seed.
 
 A line for each kind of table and detector: in how many tables the grid has its size, in how many it is complete (every
 cell in its row and column with its text), the mean share of such cells, the mean number of detected cells per true one,
@@ -27,6 +28,7 @@ from postprocess.boxes import array_to_quad, boxes_to_quads, quads_to_boxes
 from postprocess.table import Cell, Table
 from postprocess.words import Word
 from tablerec import Recognizer, Settings, save
+from tablerec.detect import WEIGHTS
 from tablerec.detect.geometric import GeometricDetector
 from tablerec.result import Page, PageImage, Result
 from tablerec.synth.content import Writer
@@ -104,12 +106,11 @@ def _place(cell: Cell) -> tuple[int, int, int, int]:
     return cell.row, cell.col, cell.rowspan, cell.colspan
 
 
-def make_recognizers(model_dir: Path | None) -> dict[str, Recognizer]:
+def make_recognizers(model_dir: Path) -> dict[str, Recognizer]:
     """One recognizer for each detector to measure."""
     recognizers = {"auto, no network": Recognizer(Settings(detector="auto"), detector=GeometricDetector("auto"))}
-    if model_dir:
-        for name in ("cellnet", "auto"):
-            recognizers[name] = Recognizer(Settings(detector=name, detector_dir=model_dir))
+    for name in ("cellnet", "auto"):
+        recognizers[name] = Recognizer(Settings(detector=name, detector_dir=model_dir))
     return recognizers
 
 
@@ -139,7 +140,7 @@ def report(kind: str, outcomes: list[Outcome]) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("model_dir", type=Path, nargs="?", help="folder of an exported CellNet")
+    parser.add_argument("model_dir", type=Path, nargs="?", default=WEIGHTS, help="folder of an exported CellNet")
     parser.add_argument("--seeds", type=int, default=5)
     parser.add_argument("--read", action="store_true", help="also with RapidOCR, for the first seed")
     parser.add_argument("--show", type=Path, help="folder for pictures of what is not complete")

@@ -4,11 +4,11 @@ from dataclasses import astuple
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from postprocess.boxes import as_boxes, boxes_to_quads, rotate_points
-from postprocess.explanation import Explanation, explain
+from postprocess.explanation import Explanation, agreement, explain
 from postprocess.grid import Grid, quads_to_grid
 from postprocess.rulings import Rulings
 from postprocess.words import Word
@@ -30,7 +30,7 @@ RIGHT = slots([0, 100, 200], [0, 20, 40, 60])
 
 
 def test_an_empty_grid_explains_nothing() -> None:
-    assert astuple(explain(quads_to_grid([]), WORDS, FRAME)) == (0.0,) * 7
+    assert astuple(explain(quads_to_grid([]), WORDS, FRAME)) == (0.0,) * 9
     assert explain(quads_to_grid([]), [], FRAME).score == 0.0
 
 
@@ -82,3 +82,30 @@ def test_a_tilted_table_is_explained_as_an_upright_one() -> None:
     words = [Word(word.text, tuple(map(tuple, rotate_points(np.array(word.quad), 4.0)))) for word in WORDS]  # type: ignore[arg-type]
     frame = Rulings(as_boxes([]), as_boxes([]), 4.0, (0.0, 0.0), 10.0)
     assert explain(quads_to_grid(turned), words, frame).score == pytest.approx(1.0)
+
+
+def test_without_words_the_number_of_lines_agrees_or_not() -> None:
+    assert agreement([], [], []) == (1.0, 1.0)
+    assert agreement([grid(RIGHT)], [], []) == (0.5, 0.5)
+    assert agreement([grid(RIGHT)], [grid(RIGHT)], []) == (1.0, 1.0)
+
+
+def test_a_missed_column_costs_agreement_of_the_columns_alone() -> None:
+    rows, columns = agreement([grid(RIGHT)], [grid(slots([0, 200], [0, 20, 40, 60]))], WORDS)
+    assert rows == 1.0
+    assert columns == pytest.approx((0 + 1 / 2) / 2)
+
+
+def test_a_table_in_two_halves_agrees_with_the_whole() -> None:
+    halves = [grid(slots([0, 100, 200], ys)) for ys in ([0, 20, 40], [40, 60])]
+    rows, _ = agreement([grid(RIGHT)], halves, WORDS)
+    assert rows == 1.0
+
+
+@settings(max_examples=30)
+@given(*[st.lists(st.tuples(*[st.floats(-50, 300)] * 4), max_size=8)] * 2)
+def test_agreement_is_mutual_and_in_its_range(one: list[tuple[float, ...]], two: list[tuple[float, ...]]) -> None:
+    a, b = ([quads_to_grid(boxes_to_quads(as_boxes(boxes)))] for boxes in (one, two))
+    shares = agreement(a, b, WORDS)
+    assert shares == agreement(b, a, WORDS)
+    assert all(0 <= share <= 1 for share in shares)

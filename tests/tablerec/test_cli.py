@@ -7,6 +7,7 @@ import subprocess
 import sys
 import types
 import weakref
+from dataclasses import replace
 
 import click
 import numpy as np
@@ -15,7 +16,7 @@ import pytest
 from click.testing import CliRunner
 
 import tablerec.cli
-from postprocess.table import Table
+from postprocess.table import Confidence, Table
 from postprocess.words import Unplaced, Word
 from tablerec.batch import Batch, Console, Target
 from tablerec.cli import command
@@ -23,6 +24,7 @@ from tablerec.config import Settings
 from tablerec.errors import InputError, ModelNotFoundError, SettingsError, TableError
 from tablerec.images import load_pages, source_name
 from tablerec.result import Dropped, Page, PageImage
+from tablerec.trace import Trace
 
 QUAD = ((0.0, 0.0), (9.0, 0.0), (9.0, 9.0), (0.0, 9.0))
 TABLE = Table.from_texts([["a", "b", "c"], ["1", "2", "3"]])
@@ -537,7 +539,7 @@ def test_help_imports_nothing_heavy():
 
 FAKE_PIPELINE = """
 import sys, types
-from postprocess.table import Table
+from postprocess.table import Confidence, Table
 from tablerec.images import load_pages, source_name
 from tablerec.result import Page
 
@@ -623,3 +625,47 @@ def test_reader_that_goes_away(script):
             timeout=60,
         )
     assert result.returncode == 1 and result.stderr == ""
+
+
+# doubtful tables and traces
+
+
+def rated(score):
+    return (replace(TABLE, confidence=Confidence(score, (score,) * 2, (score,) * 3, f"row 1, column 2 ({score})")),)
+
+
+def test_strict_names_each_doubtful_table_and_ends_with_3(fake):
+    touch("a.png", "b.png", "c.png")
+    fake.answers.update({"a.png": rated(0.95), "b.png": rated(0.4), "c.png": rated(0.2)})
+    result = run("a.png", "b.png", "c.png", "--strict")
+    assert result.exit_code == 3
+    assert [line for line in result.stderr.splitlines() if "Doubtful" in line] == [
+        "Doubtful: b.png: table 1 has a score of 0.40, below 0.9; weakest is row 1, column 2 (0.4)",
+        "Doubtful: c.png: table 1 has a score of 0.20, below 0.9; weakest is row 1, column 2 (0.2)",
+    ]
+    assert {"a.html", "b.html", "c.html", "b.xlsx"} <= set(files())
+
+
+def test_doubt_is_no_matter_without_strict_or_above_the_threshold(fake):
+    touch("a.png")
+    fake.answers["a.png"] = rated(0.4)
+    assert run("a.png").exit_code == 0
+    assert run("a.png", "--strict", "--min-confidence", "0.3").exit_code == 0
+    assert run("a.png", "--strict", "--min-confidence", "0.5").exit_code == 3
+
+
+def test_a_failed_input_outweighs_a_doubtful_one(fake):
+    touch("a.png", "b.png")
+    fake.answers.update({"a.png": rated(0.4), "b.png": InputError("b.png: broken")})
+    result = run("a.png", "b.png", "--strict")
+    assert result.exit_code == 1 and "Doubtful: a.png" in result.stderr
+
+
+def test_trace_writes_a_picture_for_each_page(fake):
+    touch("in/a.png")
+    image = np.full((30, 40, 3), 255, np.uint8)
+    pages = [Page(PageImage("in/a.png", n, image), (TABLE,), trace=Trace(image, (), None, ())) for n in (1, 2)]
+    fake.answers["a.png"] = pages
+    result = run(os.path.join("in", "a.png"), "--trace", "traces")
+    assert result.exit_code == 0, result.output
+    assert files("traces") == ["a_1.trace.png", "a_2.trace.png"]

@@ -5,6 +5,7 @@ import errno
 import json
 import os
 import stat
+from dataclasses import replace
 
 import numpy as np
 import openpyxl
@@ -49,6 +50,28 @@ NOTHING = make_result([])
 
 def names(folder):
     return sorted(path.name for path in folder.iterdir())
+
+
+def on_pages(*rows_by_page):
+    def cell(row, col, text):
+        return Cell(row, col, text=text, quad=((9 * col, row), (9 * col + 9, row), (9 * col + 9, row), (9 * col, row)))
+
+    tables = [
+        Table([cell(r, c, text) for r, row in enumerate(rows) for c, text in enumerate(row)]) for rows in rows_by_page
+    ]
+    return replace(make_result(*[[table] for table in tables]), join_pages=True)
+
+
+def test_joined_tables_are_one_in_every_file_and_parts_stay_in_json(tmp_path):
+    result = on_pages([["a", "1"]], [["b", "2"]], [["c", "3", "x"]])
+    save(result, tmp_path / "out.xlsx")
+    assert openpyxl.load_workbook(tmp_path / "out.xlsx").sheetnames == ["Page 1 Table 1", "Page 3 Table 1"]
+    assert [path.name for path in save(result, tmp_path / "out.csv")] == ["out_1.csv", "out_2.csv"]
+    data = json.loads(result_to_json(result))
+    assert [len(page["tables"]) for page in data["pages"]] == [1, 1, 1]
+    [joined] = data["joined"]
+    assert joined["parts"] == [{"page": 1, "table": 0}, {"page": 2, "table": 0}]
+    assert table_from_dict(joined["table"]).to_grid() == [["a", "1"], ["b", "2"]]
 
 
 @pytest.mark.parametrize("format", ["html", "xlsx", "csv", "md", "tex"])

@@ -14,9 +14,10 @@ from postprocess.words import Word
 from tablerec import detect
 from tablerec.config import Settings
 from tablerec.detect import Detection, has_cellnet, make_detector
-from tablerec.detect.combined import CombinedDetector
+from tablerec.detect.combined import CombinedDetector, score_candidates
 from tablerec.detect.geometric import GeometricDetector
 from tablerec.errors import ModelNotFoundError
+from tablerec.pipeline import detection_to_table
 from tablerec.result import Image
 from tests.postprocess.pictures import make_word
 from tests.postprocess.test_explanation import RIGHT, WORDS, slots
@@ -125,10 +126,49 @@ def test_words_of_all_candidates_count() -> None:
 
 
 @pytest.mark.parametrize("layout", ["page", "table"])
-@pytest.mark.parametrize(("score", "cells"), [(0.99, 3), (0.9, 6)])
-def test_cells_that_are_wholly_drawn_stay(layout: str, score: float, cells: int) -> None:
+@pytest.mark.parametrize(
+    ("score", "second", "cells"),
+    [(0.99, [], 3), (0.99, [NO_COLUMNS], 3), (0.99, [RIGHT], 6), (0.9, [], 6)],
+    ids=["drawn", "drawn, looks differ", "drawn, both looks deny it", "not wholly drawn"],
+)
+def test_cells_that_are_wholly_drawn_stay_unless_both_looks_deny_them(
+    layout: str, score: float, second: list[list[list[float]]], cells: int
+) -> None:
     geometry = Geometry([NO_COLUMNS], "rulings", score)
     geometry.layout = layout
-    made = CombinedDetector(Network([RIGHT], []), geometry)  # type: ignore[arg-type]
+    made = CombinedDetector(Network([RIGHT], second), geometry)  # type: ignore[arg-type]
     [chosen] = made.detect(PICTURE, WORDS)
     assert len(chosen.quads) == cells
+
+
+def test_the_grid_that_the_others_agree_with_wins() -> None:
+    """A third line of words is a row or the rest of the second: the shares of one grid alone cannot tell."""
+    ys = {"three": [0, 20, 40, 60], "two": [0, 20, 60]}
+    three, two = (found(slots([0, 100, 200], ys[name]), "words") for name in ("three", "two"))
+    frame = Rulings(np.zeros((0, 4)), np.zeros((0, 4)), 0.0, (0.0, 0.0), 10.0)
+    alone, agreed = (score_candidates(each, WORDS, frame) for each in ([[three], [two]], [[three], [three], [two]]))
+    assert agreed[0] > alone[0]
+    assert agreed[0] - agreed[2] > alone[0] - alone[1]
+
+
+def test_spans_are_settled_by_words_and_rulings() -> None:
+    """Two heads over two columns each, under a rule: the detectors boxed the head over its text only."""
+    picture = PICTURE.copy()
+    picture[20:22, 100:300] = 0
+    words = [make_word("2026", 180, 5)]
+    words += [
+        make_word(text, 10 + 100 * col, 25 + 20 * row) for row in range(2) for col, text in enumerate(["a", "5", "7"])
+    ]
+    boxes = slots([0, 100, 200, 300], [0, 20, 40, 60])
+    made = CombinedDetector(Network([boxes], [boxes]), Geometry([]))  # type: ignore[arg-type]
+    [chosen] = made.detect(picture, words)
+    table, _ = detection_to_table(chosen)
+    assert [(cell.row, cell.col, cell.colspan) for cell in table.cells if cell.colspan > 1] == [(0, 1, 2)]
+    assert len(chosen.scores) == len(chosen.quads) == 8
+
+
+def test_the_network_does_not_run_where_drawn_cells_leave_no_doubt() -> None:
+    geometry = Geometry([RIGHT], "rulings", 0.99)
+    geometry.layout = "table"
+    made = CombinedDetector(None, geometry)  # type: ignore[arg-type]
+    assert len(made.detect(PICTURE, WORDS)[0].quads) == 6

@@ -36,7 +36,7 @@ class F1(NamedTuple):
     at_80: float
 
 
-LEAST = F1(0.926, 0.890)
+LEAST = F1(0.927, 0.893)
 """A hundredth below what the weights reach. New weights, and changes of ``tablerec.synth`` after which other pictures
 are drawn, need new values: those that a failure prints (raise these to 1 to see it), less a hundredth."""
 

@@ -1,0 +1,100 @@
+"""Tables over several pages."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from postprocess.continuation import JOIN_SCORE, continuation, group_parts, join_tables
+from postprocess.errors import TableError
+from postprocess.headers import mark_headers
+from postprocess.table import Cell, Table
+
+HEAD = ["Item", "Plan", "Real"]
+WIDTHS = (110, 80, 60)
+
+
+def make_rows(n_rows: int) -> list[list[str]]:
+    return [[f"Item {'abcdefghij'[row % 10]}", f"{row}1.50", f"{row}2.75"] for row in range(n_rows)]
+
+
+def place(rows: list[list[str]], widths: tuple[float, ...] = WIDTHS, left: float = 40, top: float = 30) -> Table:
+    """A table whose cells have quads and headers, as it is found on a page."""
+    cells = []
+    for r, row in enumerate(rows):
+        for c, text in enumerate(row):
+            x0, x1 = left + sum(widths[:c]), left + sum(widths[: c + 1])
+            y0, y1 = top + 20 * r, top + 20 * r + 20
+            cells.append(Cell(r, c, text=text, quad=((x0, y0), (x1, y0), (x1, y1), (x0, y1))))
+    return mark_headers(Table(cells))
+
+
+def test_no_table() -> None:
+    assert continuation(Table([]), Table([])).score == 0
+    assert group_parts([]) == [] and group_parts([[], []]) == []
+
+
+@given(
+    st.integers(4, 30),
+    st.lists(st.integers(2, 29), max_size=3, unique=True),
+    st.booleans(),
+    st.floats(-15, 15),
+)
+def test_parts_of_a_table_are_joined_wherever_it_was_split(n: int, cuts: list[int], again: bool, shift: float) -> None:
+    rows = make_rows(n)
+    ends = [0, *sorted(cut for cut in cuts if cut < n), n]
+    heads = [True, *[again] * len(ends)]
+    parts = [
+        place(([HEAD] if head else []) + rows[start:end], left=40 + shift * page)
+        for page, (head, start, end) in enumerate(zip(heads, ends, ends[1:], strict=False))
+    ]
+    [found] = group_parts([[part] for part in parts])
+    joined = join_tables(found)
+    assert joined.to_grid() == [HEAD, *rows]
+    assert joined.n_header_rows == 1
+
+
+@pytest.mark.parametrize(
+    "below",
+    [
+        place([["Name", "Age", "Sex"], ["Ann", "31.00", "f"], ["Ben", "32.00", "m"]]),
+        place(make_rows(4), widths=(60, 80, 110)),
+        place([row[:2] for row in make_rows(4)], widths=(190, 60)),
+        place([[*row, "9"] for row in make_rows(4)], widths=(*WIDTHS, 60)),
+        place([["12", "two", "three"], ["13", "four", "five"], ["14", "six", "seven"]]),
+    ],
+    ids=["another header", "other widths", "wider columns elsewhere", "one column more", "texts below numbers"],
+)
+def test_another_table_is_not_joined(below: Table) -> None:
+    above = place([HEAD, *make_rows(6)])
+    assert continuation(above, below).score < JOIN_SCORE
+    assert group_parts([[above], [below]]) == [[above], [below]]
+
+
+def test_docling_1470_a_part_without_the_last_column_is_joined() -> None:
+    above, below = place([HEAD, *make_rows(4)]), place([row[:2] for row in make_rows(3)], widths=WIDTHS[:2])
+    joined = join_tables([above, below])
+    assert joined.to_grid() == [HEAD, *make_rows(4), *[[*row[:2], ""] for row in make_rows(3)]]
+
+
+def test_only_neighbours_over_a_page_break_are_joined() -> None:
+    part = place(make_rows(3))
+    assert len(group_parts([[part, part], [], [part]])) == 3
+    assert [len(parts) for parts in group_parts([[part, part], [part, part]])] == [1, 2, 1]
+
+
+def test_cells_of_several_pictures_have_no_place_in_one() -> None:
+    part = place(make_rows(3))
+    assert join_tables([part]) is part
+    assert {cell.quad for cell in join_tables([part, part]).cells} == {None}
+
+
+def test_tables_without_places_are_not_joined() -> None:
+    part = place(make_rows(3))
+    bare = part.with_cells(replace(cell, quad=None) for cell in part.cells)
+    assert continuation(bare, part).score == continuation(part, bare).score == 0
+    with pytest.raises(TableError, match="other columns"):
+        join_tables([part, bare])

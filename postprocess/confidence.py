@@ -21,8 +21,8 @@ from postprocess.table import Cell, Confidence, Table
 Ints = NDArray[np.int64]
 
 # Printed by tests/benchmarks/fit_confidence.py on 2026-11-28.
-_TABLE_WEIGHTS = (-11.837, 0.539, 0.617, 0.007, 3.710, 0.750, 3.188, 7.996, 1.139, 1.204, 0.497)
-_CELL_WEIGHTS = (-2.215, 1.769, 3.295, 0.000, 1.892, 0.000, 0.059)
+_TABLE_WEIGHTS = (-4.727, 1.177, 0.569, 0.000, 0.000, 1.484, 0.385, 6.200, 0.473, 1.148, 0.551)
+_CELL_WEIGHTS = (-2.310, 1.650, 3.140, 0.000, 2.011, 0.000, 0.023)
 """Log odds: first a constant, then a weight for each piece of evidence."""
 
 _REASONS = {

@@ -28,6 +28,8 @@ Ints = NDArray[np.int64]
 
 _LEAST = float(np.finfo(np.float64).tiny) ** 0.25
 """Sides, pixels, below which squares of distances vanish."""
+_DUST = 1e-9
+"""Sides below this share of a coordinate are what is left of rounding."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,7 +168,8 @@ def _place(
 
 
 def _usable(boxes: Floats) -> tuple[Ints, list[tuple[int, str]]]:
-    good = np.isfinite(boxes).all(axis=1) & (boxes[:, 2:] - boxes[:, :2] > _LEAST).all(axis=1)
+    least = np.maximum(_LEAST, _DUST * np.abs(boxes).max(axis=1, initial=0))[:, None]
+    good = np.isfinite(boxes).all(axis=1) & (boxes[:, 2:] - boxes[:, :2] > least).all(axis=1)
     return np.flatnonzero(good), [(int(i), "the cell has no area") for i in np.flatnonzero(~good)]
 
 

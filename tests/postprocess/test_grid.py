@@ -244,3 +244,11 @@ def test_settings_out_of_range_are_refused(fields: dict[str, float]) -> None:
 def test_cells_of_vanishing_size_have_no_area() -> None:
     grid = quads_to_grid(boxes_to_quads([[0, 0, 3e-131, 1e-144], [0, 0, 9, 9]]))
     assert grid.kept.tolist() == [1] and grid.dropped == ((0, "the cell has no area"),)
+
+
+@pytest.mark.parametrize("corner", [(0, 0), (2, 1)])
+def test_quads_folded_to_a_line_have_no_area(corner: tuple[int, int]) -> None:
+    quad = np.zeros((1, 4, 2))
+    quad[(0, *corner)] = 1
+    grid = quads_to_grid(quad)
+    assert not len(grid.kept) and grid.dropped == ((0, "the cell has no area"),)

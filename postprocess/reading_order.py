@@ -11,8 +11,14 @@ if TYPE_CHECKING:
 
 SAME_LINE = 0.5
 """Share of the lower word's height that two words of one line have in common."""
+INDEX = 0.2
+"""The same of an index and the word it touches."""
 SMALL = 0.75
-"""Height, as a share of the highest word of its line, up to which a word may be an index, which tells no tilt."""
+"""Height, as a share of the larger word, up to which a word may be an index."""
+TOUCHING = 0.35
+"""Distance along the line, in heights of the larger word, up to which two words touch."""
+FAR = 0.1
+"""Share of the common height that each height of distance weighs up."""
 
 
 class Placed(NamedTuple):
@@ -70,24 +76,35 @@ def _lines(placed: Sequence[Placed]) -> list[list[Placed]]:
     """
     lines: list[list[Placed]] = []
     for item in sorted(placed, key=lambda item: item.start):
-        line = max(lines, key=lambda line: _shared(line, item), default=None)
-        if line is None or _shared(line, item) < SAME_LINE:
-            lines.append([item])
+        fits = [(_fit(line, item), line) for line in lines]
+        fitting = [(fit - _distance(line, item), number) for number, (fit, line) in enumerate(fits) if fit >= 1]
+        if fitting:
+            lines[max(fitting)[1]].append(item)
         else:
-            line.append(item)
+            lines.append([item])
     slope = _slope(lines)
     return sorted(
         lines, key=lambda line: sum(item.middle - slope * (item.start + item.end) / 2 for item in line) / len(line)
     )
 
 
-def _shared(line: Sequence[Placed], item: Placed) -> float:
-    """Share of the height of the lower one that a word has in common with the end of a line.
-
-    Besides the last word the highest of the last three counts: after an index, the line goes on at full height.
-    """
+def _fit(line: Sequence[Placed], item: Placed) -> float:
+    """How well a word continues a line, from 1; after an index the line goes on at full height."""
+    last = line[-1]
     high = max(line[-3:], key=lambda other: other.height)
-    return max(_overlap(line[-1], item), _overlap(high, item))
+    ends = (last, high) if last.height <= SMALL * high.height else (last,)
+    return max(_overlap(end, item) / (INDEX if _is_index(end, item) else SAME_LINE) for end in ends)
+
+
+def _distance(line: Sequence[Placed], item: Placed) -> float:
+    """Handicap of a line that ended far before a word: tilted lines reach one another's height there."""
+    return FAR * max(item.start - line[-1].end, 0.0) / max(item.height, 1e-9)
+
+
+def _is_index(a: Placed, b: Placed) -> bool:
+    """Whether the lower one of two words may be an index of the other, which it touches."""
+    low, high = sorted((a.height, b.height))
+    return low <= SMALL * high and abs(b.start - a.end) <= TOUCHING * high
 
 
 def _overlap(a: Placed, b: Placed) -> float:
@@ -103,7 +120,7 @@ def _slope(lines: Sequence[Sequence[Placed]]) -> float:
     """How much the lines fall per pixel, from words of about one height in the same line."""
     run = fall = 0.0
     for line in lines:
-        full = [item for item in line if item.height > SMALL * max(other.height for other in line)]
+        full = [item for item in line if item.height >= SMALL * max(other.height for other in line)]
         run += (full[-1].start + full[-1].end - full[0].start - full[0].end) / 2
         fall += full[-1].middle - full[0].middle
     return fall / run if run > 0 else 0.0

@@ -19,7 +19,7 @@ import numpy as np
 import shapely
 from numpy.typing import NDArray
 
-from postprocess.boxes import Floats, quads_to_array, quads_to_polygons
+from postprocess.boxes import Floats, quads_to_array
 
 if TYPE_CHECKING:
     from postprocess.words import Word
@@ -41,9 +41,10 @@ GAP = 0.25
 """Distance between characters from which it is a gap between words."""
 USUAL = {"ideograph": 0.9}
 """Widths of characters; readers that know only their middles give each the room up to its neighbours."""
-USUAL_OTHER = 0.7
+USUAL_OTHER = 0.85
 
 _LEADER = re.compile(r"[.·•…‥⋯_]{3,}|[…‥⋯]+")
+_SIGNED = re.compile(r"[$€£¥￥]\s(?=[\d(])|(?<=\d)\s[%‰°]")
 _ONE_NUMBER = re.compile(r"\d{1,4}|\d{1,3}(,\d{3})*(\.\d+)?%?")
 _TWO_NUMBERS = re.compile(r",\d{4}|\.\d+,\d|[%)](?=[\d($€£¥+-])")
 
@@ -64,25 +65,28 @@ def split_word(
     """
     spans = np.array(word.spans())
     [corners] = quads_to_array([word.quad])
-    [shape] = quads_to_polygons(corners[None])
-    cells = np.sort(tree.query(shape, predicate="intersects"))
-    if not len(spans) or not len(cells):
-        return []
     left, right = (corners[0] + corners[3]) / 2, (corners[1] + corners[2]) / 2
     height = max(float(np.linalg.norm(corners[3] - corners[0])), 1e-9)
     length = float(np.linalg.norm(right - left)) / height
-    middles = shapely.points(left + spans.mean(axis=1)[:, None] * (right - left))
-    away = np.array([shapely.distance(area, middles) for area in areas[cells]]).T / height
-    if away.min() > 0:
+    cells = np.sort(tree.query(shapely.linestrings([left, right]), predicate="intersects"))
+    if not len(spans) or not len(cells) or length < 1e-9:
         return []
-    shared = shapely.area(shapely.intersection(areas[cells], shape)) / max(shape.area, 1e-9)
-    outside = _outside(away, (spans[:, 1] - spans[:, 0]) * length) + 1e-3 * (1 - shared)
+    stretches = np.array([_stretch(areas[cell], left, right) for cell in cells]) * length
     is_free = ~np.array([_any_on_line(others.get(cell, ()), left, right, height) for cell in cells.tolist()], bool)
-    owner = _cheapest(outside, _prices(word.text, spans * length, word.char_spans is not None), is_free)
+    owner = _cheapest(
+        _outside(spans * length, stretches), _prices(word.text, spans * length, word.char_spans is not None), is_free
+    )
     starts = np.flatnonzero(np.diff(owner, prepend=-1))
     ends = np.append(starts[1:], len(owner))
     pieces = [(int(cells[owner[a]]), word.part(int(a), int(b))) for a, b in zip(starts, ends, strict=True)]
     return [(cell, part) for cell, part in pieces if part.text]
+
+
+def _stretch(area: shapely.Polygon, left: Floats, right: Floats) -> tuple[float, float]:
+    """Where a word's middle line enters and leaves a cell, as fractions of the line."""
+    points = shapely.get_coordinates(shapely.intersection(area, shapely.linestrings([left, right])))
+    along = (points - left) @ (right - left) / ((right - left) @ (right - left))
+    return float(along.min(initial=1.0)), float(along.max(initial=0.0))
 
 
 def _any_on_line(words: Sequence[Word], left: Floats, right: Floats, height: float) -> bool:
@@ -91,12 +95,16 @@ def _any_on_line(words: Sequence[Word], left: Floats, right: Floats, height: flo
     return bool((np.abs(middles[:, 1] * x - middles[:, 0] * y) <= 0.5 * height * length).any())
 
 
-def _outside(away: Floats, widths: Floats) -> Floats:
+def _outside(places: Floats, stretches: Floats) -> Floats:
     """``(C, K)`` price of each character in each cell; one that is in no cell inclines to the nearest."""
-    is_between = away.min(axis=1, keepdims=True) > 0
-    share = np.where(is_between, np.minimum(away, 1.0), away > 0)
-    # A character of no width, such as a blank, must still not be free everywhere.
-    return np.asarray(share * np.maximum(widths, 1e-3)[:, None])
+    start, end = places[:, :1], places[:, 1:]
+    low, high = stretches.T
+    width = np.maximum(end - start, 1e-3)  # a character of no width, such as a blank, must not be free everywhere
+    inside = np.clip(np.minimum(end, high) - np.maximum(start, low), 0, None) / width
+    away = np.maximum(np.maximum(low - start, end - high), 0)
+    in_any = inside.sum(axis=1, keepdims=True) > 0
+    # Of cells that overlap the smaller one is a little cheaper: it may lie in the other.
+    return np.asarray(np.where(in_any, 1 - inside, np.minimum(away, 1.0)) * width + 1e-6 * (high - low))
 
 
 def _prices(text: str, places: Floats, is_read: bool) -> Floats:
@@ -138,6 +146,8 @@ def kinds_of(text: str) -> list[str]:
     kinds = [_kind(character) for character in text]
     for leader in _LEADER.finditer(text):
         kinds[leader.start() : leader.end()] = ["dots"] * len(leader[0])
+    for signed in _SIGNED.finditer(text):
+        kinds[signed.start() : signed.end()] = ["number"] * len(signed[0])
     return kinds
 
 

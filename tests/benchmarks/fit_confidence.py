@@ -1,4 +1,4 @@
-"""The weights of ``postprocess.confidence``: ``fit_confidence.py TRAIN_DIR... [--weights DIR] [--test DIR]``.
+"""The weights of ``postprocess.confidence``: ``fit_confidence.py [TRAIN_DIR...] [--weights DIR] [--test DIR]``.
 
 A developer script, not a test. ``TRAIN_DIR`` holds labelled tables as ``tablerec eval`` reads them, for instance the
 optional folder ``../shared/train`` beside the checkout; ``--drawn`` adds so many tables of ``tablerec.synth`` with
@@ -29,7 +29,14 @@ from numpy.typing import NDArray
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from postprocess.boxes import quads_to_array, quads_to_polygons
-from postprocess.confidence import Evidence, cell_evidence, gather_evidence, to_probability
+from postprocess.confidence import (
+    _CELL_WEIGHTS,
+    _TABLE_WEIGHTS,
+    Evidence,
+    cell_evidence,
+    gather_evidence,
+    to_probability,
+)
 from postprocess.table import Table
 from postprocess.trace import TableTrace
 from postprocess.words import Word
@@ -233,13 +240,28 @@ def to_source(name: str, weights: Floats) -> str:
 def main() -> None:
     """Recognize, fit, and print."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("train_dir", type=Path, nargs="+")
+    parser.add_argument("train_dir", type=Path, nargs="*", help="none: --test is for the weights of the package")
     parser.add_argument("--words", type=Path, help="folder that keeps the reader's words")
     parser.add_argument("--drawn", type=int, default=216, help="drawn tables to fit on besides")
     parser.add_argument("--test", type=Path, help="folder of labelled tables to report on")
     parser.add_argument("--test-words", type=Path, help="folder that keeps the reader's words of these")
     parser.add_argument("--weights", type=Path, help="CellNet that has not seen TRAIN_DIR, for the fit")
     args = parser.parse_args()
+    table_weights, cell_weights = np.array(_TABLE_WEIGHTS), np.array(_CELL_WEIGHTS)
+    if args.train_dir:
+        table_weights, cell_weights = fit_weights(args)
+    if args.test:
+        test = list(labelled([args.test], args.test_words, Recognizer(Settings(layout="table", trace=True))))
+        print()
+        evidence, exact = np.array([each.evidence for each in test]), np.array([float(each.exact) for each in test])
+        report("tables, not seen", predict(table_weights, evidence), exact)
+        cells, right, _ = cells_of(test, table_weights)
+        report("spans of cells", predict(cell_weights, cells), right)
+        report_lines(test, table_weights, cell_weights)
+
+
+def fit_weights(args: argparse.Namespace) -> tuple[Floats, Floats]:
+    """Weights for tables and cells, printed with what they are worth on folds that the fit did not see."""
     recognizer = Recognizer(Settings(detector_dir=args.weights, layout="table", trace=True))
     real = list(labelled(args.train_dir, args.words, recognizer))
     findings = real + list(drawn(args.drawn, recognizer))
@@ -253,14 +275,7 @@ def main() -> None:
     report("labelled tables, other folds", folds[: len(real)], exact[: len(real)])
     if len(findings) > len(real):
         report("drawn tables, other folds", folds[len(real) :], exact[len(real) :])
-    if args.test:
-        test = list(labelled([args.test], args.test_words, Recognizer(Settings(layout="table", trace=True))))
-        print()
-        evidence, exact = np.array([each.evidence for each in test]), np.array([float(each.exact) for each in test])
-        report("tables, not seen", predict(table_weights, evidence), exact)
-        cells, right, _ = cells_of(test, table_weights)
-        report("spans of cells", predict(cell_weights, cells), right)
-        report_lines(test, table_weights, cell_weights)
+    return table_weights, cell_weights
 
 
 if __name__ == "__main__":

@@ -76,14 +76,18 @@ def _places(finds: Sequence[Sequence[Detection]]) -> list[list[list[Detection]]]
 
 
 def _best(candidates: list[list[Detection]], words: Sequence[Word], rulings: Rulings) -> list[Detection]:
-    """The candidate whose tables explain the words of all candidates best; the first one of equals."""
+    """The candidate whose tables explain the words of all candidates best; the first one of equals.
+
+    Between equal scores the words that no border cuts decide, then the cells that hold words: both weigh nothing in
+    the score, but of two grids with the same rows and columns they show which has the spans.
+    """
     for number, found in enumerate(candidates):
         if all(map(is_closed, found)):
             return _unless_denied(found, candidates[:number] + candidates[number + 1 :], words, rulings)
     if len(candidates) == 1:
         return candidates[0]
-    scores = score_candidates(candidates, words, rulings)
-    return max(zip(scores, candidates, strict=True), key=lambda pair: pair[0])[1]
+    ranks = map(_rank, explain_candidates(candidates, words, rulings))
+    return max(zip(ranks, candidates, strict=True), key=lambda pair: pair[0])[1]
 
 
 def _with_rivals(chosen: list[Detection], candidates: list[list[Detection]], rulings: Rulings) -> list[Detection]:
@@ -165,10 +169,13 @@ def explain_candidates(
 
 def score_candidates(candidates: Sequence[Sequence[Detection]], words: Sequence[Word], rulings: Rulings) -> list[float]:
     """Mean score of the tables of each candidate."""
+    return [_rank(tables)[0] for tables in explain_candidates(candidates, words, rulings)]
+
+
+def _rank(tables: Sequence[tuple[Explanation, int]]) -> tuple[float, ...]:
+    """Mean score, words uncut and cells filled, without the dust of sums, which would part equals."""
     import numpy as np
 
-    explained = explain_candidates(candidates, words, rulings)
-    return [
-        float(np.average([each.score for each, _ in tables], weights=[count + 1 for _, count in tables]))
-        for tables in explained
-    ]
+    shares = [(each.score, each.uncut, each.filled) for each, _ in tables]
+    mean = np.average(shares, axis=0, weights=[count + 1 for _, count in tables])
+    return tuple(mean.round(9).tolist())

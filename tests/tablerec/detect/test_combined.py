@@ -151,6 +151,25 @@ def test_the_grid_that_the_others_agree_with_wins() -> None:
     assert agreed[0] - agreed[2] > alone[0] - alone[1]
 
 
+@pytest.mark.parametrize("y", [5, 15], ids=["empty below", "cut"])
+@pytest.mark.parametrize("geometry_is_right", [False, True])
+def test_between_equal_scores_cut_words_and_empty_cells_decide(y: int, geometry_is_right: bool) -> None:
+    """A label beside two rows is one cell over both, wherever its word stands."""
+    apart = slots([0, 100, 200, 300], [0, 20, 40, 60])
+    spanned = [[0.0, 0.0, 100.0, 40.0], *(box for box in apart if box[0] > 0 or box[1] >= 40)]
+    words = [make_word("North", 10, y), make_word("South", 10, 45)]
+    words += [make_word(text, 10 + 100 * col, 5 + 20 * row) for row in range(3) for col, text in ((1, "a"), (2, "5"))]
+    right, wrong = found(spanned, "words"), found(apart, "words")
+    frame = Rulings(np.zeros((0, 4)), np.zeros((0, 4)), 0.0, (0.0, 0.0), 10.0)
+    candidates = [[right], [wrong]] if geometry_is_right else [[wrong], [right]]
+    one, two = score_candidates(candidates, words, frame)
+    assert one == two
+    first, second = ([spanned], [apart]) if geometry_is_right else ([apart], [spanned])
+    made = CombinedDetector(Network(second, []), Geometry(first))  # type: ignore[arg-type]
+    [chosen] = made.detect(PICTURE, words)
+    assert len(chosen.quads) == len(spanned)
+
+
 def test_spans_are_settled_by_words_and_rulings() -> None:
     """Two heads over two columns each, under a rule: the detectors boxed the head over its text only."""
     picture = PICTURE.copy()

@@ -5,7 +5,7 @@ The stages, each a function::
     quads -> frame -> straight boxes -> lines per axis -> spans -> spans without overlap
 
 What is sought is the grid that describes the boxes in the fewest words. ``lines`` finds the lines of each axis,
-exactly; ``spans`` settles where the noise of single edges would make cells overlap or leave holes, and says how far
+exactly; ``settle`` decides where the noise of single edges would make cells overlap or leave holes, and says how far
 that is from each edge on its nearest line. No tolerance is a pixel count: all are shares of the cells around.
 """
 

@@ -160,10 +160,7 @@ def _to_excel(result: Result) -> bytes:
 
     content = io.BytesIO()
     many = len(result.pages) > 1
-    numbers = [(page.picture.number, number) for page in result.pages for number in range(1, len(page.tables) + 1)]
-    parts = result.parts
-    firsts = itertools.accumulate(map(len, parts[:-1]), initial=0) if parts else ()
-    names = ["Page {} Table {}".format(*numbers[first]) for first in firsts]
+    names = [f"Page {page} Table {index + 1}" for (page, index), *_ in _places(result)]
     write_excel(result.tables, content, names if many else None)
     return content.getvalue()
 
@@ -210,13 +207,17 @@ def _joined_to_list(result: Result) -> list[dict[str, Any]]:
     """Each table that goes on over several pages: where its parts are, and all of it; its cells have no place."""
     from postprocess.export import table_to_dict
 
+    return [
+        {"parts": [{"page": page, "table": index} for page, index in places], "table": table_to_dict(table)}
+        for table, places in zip(result.tables, _places(result), strict=True)
+        if len(places) > 1
+    ]
+
+
+def _places(result: Result) -> list[list[tuple[int, int]]]:
+    """For each of ``tables`` the number of the page of each of its parts, and its place among the tables there."""
     places = iter([(page.picture.number, index) for page in result.pages for index in range(len(page.tables))])
-    joined = []
-    for table, parts in zip(result.tables, result.parts, strict=True):
-        where = [{"page": number, "table": index} for number, index in itertools.islice(places, len(parts))]
-        if len(parts) > 1:
-            joined.append({"parts": where, "table": table_to_dict(table)})
-    return joined
+    return [list(itertools.islice(places, len(parts))) for parts in result.parts]
 
 
 def _page_to_dict(page: Page) -> dict[str, Any]:

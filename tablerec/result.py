@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
@@ -48,7 +49,7 @@ class Dropped:
 class Stages(Protocol):
     """Every stage of one picture, kept and drawable; see ``tablerec.trace.Trace``."""
 
-    @property
+    @cached_property
     def tables(self) -> tuple[TableTrace, ...]:
         """How each table came about."""
 
@@ -67,7 +68,7 @@ class Page:
         picture: The picture that was read.
         tables: Tables from top to bottom.
         words: All words that the reader returned.
-        unplaced: Words outside all cells, with the reason.
+        unplaced: Words outside all cells, titles and notes, with the reason.
         dropped: Detected cells outside all grids, with the reason.
         detector: Name of the detector that found the cells.
         seconds: Time by stage.
@@ -88,9 +89,9 @@ class Page:
     trace: Stages | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Result:
-    """What was found in one input.
+    """What was found in one input. Joined tables are computed once, when they are asked for.
 
     Args:
         source: Name of the input.
@@ -102,12 +103,12 @@ class Result:
     pages: tuple[Page, ...]
     join_pages: bool = False
 
-    @property
+    @cached_property
     def tables(self) -> tuple[Table, ...]:
         """All tables, page by page."""
         return tuple(join_tables(parts) for parts in self.parts)
 
-    @property
+    @cached_property
     def parts(self) -> list[list[Table]]:
         """For each of ``tables`` its parts on the pages; one where the table ends on its page."""
         if self.join_pages:

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from postprocess.boxes import array_to_quad, quads_to_array
-from postprocess.table import Quad, Table
+from postprocess.table import Caption, Quad, Table
 from postprocess.words import Word
 from tablerec.result import Image, Page, PageImage
 
@@ -181,4 +181,13 @@ class _Turn:
 
     def table(self, table: Table) -> Table:
         cells = [replace(cell, quad=cell.quad and self.quad(cell.quad)) for cell in table.cells]
-        return Table(cells, table.quad and self.quad(table.quad), table.confidence)
+        return replace(
+            table,
+            cells=cells,
+            quad=table.quad and self.quad(table.quad),
+            title=table.title and self.caption(table.title),
+            notes=[self.caption(note) for note in table.notes],
+        )
+
+    def caption(self, caption: Caption) -> Caption:
+        return replace(caption, quad=caption.quad and self.quad(caption.quad))

@@ -38,7 +38,7 @@ _NOTE_WEIGHTS = (-2.847, 3.582, 7.881, 3.737, 0.000, 3.051, 4.394, 5.847, 0.655,
 
 _NUMBERED = re.compile(
     r"\s*(?:table|tab\.|tabelle|tableau|tabla|tabella|tabela|таблица|exhibit|schedule|附?[表錶]|[续續]表)"
-    r"\s*(?:no\.?)?\s*[.:#-]?\s*(?:\d|[ivxlc]+\b|[a-z]?[.-]?\d|[一二三四五六七八九十])",
+    r"\s*(?:no\.?)?\s*[.:#-]?\s*([a-z]{0,2}[.-]?\d+(?:[.-]\d+)*|[ivxlc]+\b|[一二三四五六七八九十]+)",
     re.IGNORECASE,
 )
 """The word for a table, and its number."""
@@ -169,7 +169,7 @@ def find_captions(
     """
     loose = [index for index, item in enumerate(unplaced) if item.reason == OUTSIDE]
     free = [unplaced[index].word for index in loose]
-    if not free or not any(table.quad for table in tables):
+    if not free or not any(table.quad and len(table) for table in tables):
         return list(tables), list(unplaced)
     claims = [
         _Claim(score, kind, number, judged)
@@ -213,8 +213,8 @@ def judge_blocks(tables: Sequence[Table], words: Sequence[Word], free: Sequence[
     found = []
     corners, all_corners = (quads_to_array([word.quad for word in each]) for each in (free, words))
     all_corners = all_corners[np.isfinite(all_corners).all(axis=(1, 2))]
-    outlines = [number for number, table in enumerate(tables) if table.quad is not None]
-    quads = quads_to_array([quad for table in tables if (quad := table.quad) is not None])
+    outlines = [number for number, table in enumerate(tables) if table.quad and len(table)]
+    quads = quads_to_array([quad for table in tables if (quad := table.quad) and len(table)])
     angles = quad_angles(corners)
     for place, number in enumerate(outlines):
         level = _level(quads[place])
@@ -246,6 +246,25 @@ def _level(quad: Floats) -> Floats:
     x, y = quad[1] + quad[2] - quad[0] - quad[3]
     length = max(float(np.hypot(x, y)), 1e-9)
     return np.array([[x, -y], [y, x]]) / length
+
+
+def table_number(text: str) -> str | None:
+    """The number that a title gives its table, or None.
+
+    >>> [table_number(text) for text in ("Table 3. Prices", "表2-1 利润表", "TABLE IV", "Prices", "tables 3")]
+    ['3', '2-1', 'iv', None, None]
+    """
+    found = _NUMBERED.match(text)
+    return found[1].lower() if found else None
+
+
+def is_note(text: str) -> bool:
+    """Whether a text begins as a note does: with a word for it and a colon, or with a mark.
+
+    >>> [is_note(text) for text in ("Source: survey", "* p < 0.05", "注：未经审计", "Notes payable")]
+    [True, True, True, False]
+    """
+    return _MARKED.match(text) is not None
 
 
 def _begins(text: str) -> bool:

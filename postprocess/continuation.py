@@ -143,7 +143,7 @@ def _has_other_number(above: Table, below: Table) -> bool:
 
 
 def _number_of(title: Caption | None) -> str | None:
-    return title and table_number(title.text)
+    return None if title is None else table_number(title.text)
 
 
 def group_parts(pages: Sequence[Sequence[Table]]) -> list[list[Table]]:

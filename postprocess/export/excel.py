@@ -125,8 +125,9 @@ def _cut(text: str, n_units: int) -> str:
 
 
 def _write_sheet(sheet: Any, table: Table, styles: _Styles, mark_below: float | None) -> None:
-    is_marked = any(is_doubtful(cell, mark_below) for cell in table.cells)
-    below = [note.text for note in table.notes] + [f"{_LEGEND} {mark_below:g}"] * is_marked
+    below = [note.text for note in table.notes]
+    if any(is_doubtful(cell, mark_below) for cell in table.cells):
+        below.append(f"Filled cells have a confidence below {mark_below:g}")
     top = 1 if table.title else 0
     if top + table.n_rows + len(below) > MAX_ROWS or table.n_cols > MAX_COLS:
         raise OutputError(
@@ -154,9 +155,6 @@ def _write_sheet(sheet: Any, table: Table, styles: _Styles, mark_below: float | 
                 end_column=cell.end_col,
             )
     _set_up_page(sheet, table, top)
-
-
-_LEGEND = "Filled cells have a confidence below"
 
 
 def _write_line(sheet: Any, row: int, text: str, styles: _Styles, *, is_title: bool) -> None:

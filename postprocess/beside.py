@@ -43,6 +43,7 @@ class Block:
         gap: Distance to the table, 0 or more.
         before: Distance to the block between it and the table, or to the table.
         behind: Distance to the text on its other side, infinite where there is none.
+        is_alone: Whether no other text over the width of the table is level with one of its lines.
     """
 
     lines: tuple[tuple[int, ...], ...]
@@ -52,6 +53,7 @@ class Block:
     gap: float
     before: float
     behind: float
+    is_alone: bool
 
     @property
     def words(self) -> tuple[int, ...]:
@@ -60,7 +62,7 @@ class Block:
 
 
 def blocks_beside(
-    table_xyxy: Floats, others_xyxy: Floats, words_xyxy: Floats, begins: Callable[[Sequence[int]], bool]
+    table_xyxy: Floats, others_xyxy: Floats, words_xyxy: Floats, begins: Callable[[Sequence[int], Sequence[int]], bool]
 ) -> list[Block]:
     """Blocks of text above and below a table, on each side from the table outwards.
 
@@ -68,10 +70,11 @@ def blocks_beside(
         table_xyxy: ``(4,)`` the table.
         others_xyxy: ``(T, 4)`` other tables: what lies behind one of them is not looked at.
         words_xyxy: ``(W, 4)`` words outside all tables.
-        begins: Whether the words of a line, given by their indices, begin a block in any case.
+        begins: Whether a line, the second one, begins a block although it is close to the line above it; lines are
+            given by the indices of their words.
 
     >>> words = as_boxes([[0, -20, 40, -10], [45, -20, 90, -10], [0, 55, 30, 65], [0, 300, 30, 310]])
-    >>> found = blocks_beside(np.array([0.0, 0.0, 100.0, 50.0]), as_boxes([]), words, lambda line: False)
+    >>> found = blocks_beside(np.array([0.0, 0.0, 100.0, 50.0]), as_boxes([]), words, lambda above, line: False)
     >>> [(block.lines, block.is_above, block.gap) for block in found]
     [(((0, 1),), True, 10.0), (((2,),), False, 5.0)]
     """
@@ -83,14 +86,16 @@ def blocks_beside(
 
 
 def _blocks_on_side(
-    table: Floats, others: Floats, words: Floats, begins: Callable[[Sequence[int]], bool], is_above: bool
+    table: Floats, others: Floats, words: Floats, begins: Callable[[Sequence[int], Sequence[int]], bool], is_above: bool
 ) -> list[Block]:
     distance = _distances(table, words, is_above).mean(axis=1)
     behind_it = _distances(table, others, is_above)[_over(others, table) > 0]
     end = float(behind_it[behind_it.mean(axis=1) > 0, 0].min(initial=np.inf))
     chosen = np.flatnonzero((distance > 0) & (distance < end))
     pieces = [(piece := chosen[each], _hull(words[piece])) for each in pieces_of_text(words[chosen])]
-    blocks = _join([(piece.tolist(), hull) for piece, hull in pieces if _over(hull[None], table)[0] >= OVER], begins)
+    near_by = [(piece.tolist(), hull) for piece, hull in pieces if _over(hull[None], table)[0] >= OVER]
+    blocks = _join(near_by, begins)
+    levels = as_boxes([hull for _, hull in near_by])
     hulls = as_boxes([hull for _, hull, _ in blocks])
     near, far = _distances(table, hulls, is_above).clip(0).T
     found: list[Block] = []
@@ -101,7 +106,9 @@ def _blocks_on_side(
         if before > REACH * height:
             break
         behind = float(np.append(near[near > near[index]], end).min()) - float(far[index])
-        found.append(Block(lines, hull, height, is_above, float(near[index]), before, max(behind, 0.0)))
+        # Its own lines are level with themselves.
+        is_alone = sum(_n_level(levels, _hull(words[list(line)])) for line in lines) == len(lines)
+        found.append(Block(lines, hull, height, is_above, float(near[index]), before, max(behind, 0.0), is_alone))
         edge = max(edge, float(far[index]))
     return found
 
@@ -141,13 +148,13 @@ def _cut_at_gaps(line: Ints, boxes: Floats) -> list[Ints]:
 
 
 def _join(
-    pieces: Sequence[tuple[list[int], Floats]], begins: Callable[[Sequence[int]], bool]
+    pieces: Sequence[tuple[list[int], Floats]], begins: Callable[[Sequence[int], Sequence[int]], bool]
 ) -> list[tuple[tuple[tuple[int, ...], ...], Floats, float]]:
     """Blocks of pieces that follow one another, given from top to bottom: their lines, hull and height."""
     blocks: list[list[tuple[list[int], Floats]]] = []
     for words, hull in pieces:
-        fitting = [] if begins(words) else [block for block in blocks if _goes_on(block[-1][1], hull)]
-        if fitting:
+        fitting = [block for block in blocks if _goes_on(block[-1][1], hull)]
+        if fitting and not begins(fitting[-1][-1][0], words):
             fitting[-1].append((words, hull))
         else:
             blocks.append([(words, hull)])
@@ -163,6 +170,13 @@ def _goes_on(line: Floats, following: Floats) -> bool:
     low, high = sorted((float(line[3] - line[1]), float(following[3] - following[1])))
     is_near = -0.5 * low < float(following[1] - line[3]) < LEADING * low
     return is_near and high <= SAME_SIZE * low and bool(_over(line[None], following)[0] >= OVER)
+
+
+def _n_level(boxes: Floats, box: Floats) -> int:
+    """Number of boxes that share half of the lower height with a box."""
+    shared = np.minimum(boxes[:, 3], box[3]) - np.maximum(boxes[:, 1], box[1])
+    least = np.minimum(boxes[:, 3] - boxes[:, 1], box[3] - box[1])
+    return int((shared >= 0.5 * least).sum())
 
 
 def _over(boxes: Floats, box: Floats) -> Floats:

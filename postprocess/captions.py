@@ -2,14 +2,17 @@
 
 Each block of text beside a table (``beside``) is judged twice, as a title and as a note, by evidence that has a
 name; the probability is a logistic function of it, the larger the better. A block belongs to one table at most.
-Where the evidence is missing the text stays outside: prose in a table is worse than a note that is missing.
+Where the evidence is missing the text stays outside: prose in a table is worse than a note that is missing. So do
+pieces of text side by side, without a mark: they are a row that the table lacks.
 """
 
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Sequence
 from dataclasses import astuple, dataclass, replace
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -28,20 +31,20 @@ from postprocess.reading_order import words_to_text
 from postprocess.table import Caption, Table
 from postprocess.words import OUTSIDE, Unplaced, Word
 
-MIN_SCORE = 0.5
+MIN_SCORE = 0.7
 """Text belongs to a table from this probability on."""
 
 # Printed by tests/benchmarks/fit_captions.py on 2026-11-28.
-_TITLE_WEIGHTS = (-10.267, 4.485, 1.491, 1.662, 1.224, 3.611, 0.000, 0.339, 0.303, 3.436, 4.279)
-_NOTE_WEIGHTS = (-2.847, 3.582, 7.881, 3.737, 0.000, 3.051, 4.394, 5.847, 0.655, 0.130, 2.000)
+_TITLE_WEIGHTS = (-11.681, 4.654, 1.465, 1.835, 1.203, 3.800, 0.000, 0.000, 0.424, 0.000, 4.158, 4.886)
+_NOTE_WEIGHTS = (-1.569, 3.359, 9.359, 4.306, 0.000, 3.152, 4.626, 6.808, 0.642, 0.114, 0.527)
 """Log odds: first a constant, then a weight for each piece of evidence."""
 
 _NUMBERED = re.compile(
-    r"\s*(?:table|tab\.|tabelle|tableau|tabla|tabella|tabela|таблица|exhibit|schedule|附?[表錶]|[续續]表)"
-    r"\s*(?:no\.?)?\s*[.:#-]?\s*([a-z]{0,2}[.-]?\d+(?:[.-]\d+)*|[ivxlc]+\b|[一二三四五六七八九十]+)",
-    re.IGNORECASE,
+    r"\s*(?i:table|tab\.|tabelle|tableau|tabla|tabella|tabela|таблица|exhibit|schedule|附?[表錶]|[续續]表)"
+    r"\s*(?i:no\.?)?\s*[.:#-]?\s*((?i:[a-z]{0,2}[.-]?\d+(?:[.-]\d+)*|[ivxlc]+\b|[一二三四五六七八九十]+))"
+    r"(?![.-]?\d|,?\s+[a-z]|\s*(?:[,，、和与中可是为列]|所示|显示|给出|反映|说明|表明))"
 )
-"""The word for a table, and its number."""
+"""The word for a table and its number; not where a sentence goes on, as in "Table 3 shows"."""
 _MARKED = re.compile(
     r"\s*(?:(?i:notes?|sources?|remarks?|legend|key|abbreviations?|n\.?\s?b|quellen?|anmerkung(?:en)?|fuentes?|notas?)"
     r"\b\s*(?:\(?\w\)?)?\s*[.:：—-]"
@@ -72,6 +75,7 @@ class TitleEvidence:
         beside: 1 where nothing but units and notes stands between it and the table, else 0.
         close: Minus the logarithm of 1 and the distance to the table in its line heights.
         brief: Minus the logarithm of its number of lines.
+        terse: Minus the logarithm of its length in 20 characters, 0 where it is shorter; wide characters count two.
         large: Logarithm of its height in text heights of the table, -0.5 to 0.7.
         aligned: 1 where its left end or its middle is that of the table, else 0.
         apart: Logarithm of the space behind it to the space before it, each with a line height more, -1.5 to 1.5.
@@ -84,6 +88,7 @@ class TitleEvidence:
     beside: float
     close: float
     brief: float
+    terse: float
     large: float
     aligned: float
     apart: float
@@ -218,15 +223,15 @@ def judge_blocks(tables: Sequence[Table], words: Sequence[Word], free: Sequence[
     angles = quad_angles(corners)
     for place, number in enumerate(outlines):
         level = _level(quads[place])
-        boxes = quads_to_boxes(quads @ level)
+        boxes, free_boxes = quads_to_boxes(quads @ level), quads_to_boxes(corners @ level)
         # Text that runs another way, as at the side of a page, has no lines here.
         across = np.abs((angles - quad_angles(quads[place : place + 1]) + 180) % 360 - 180) > _ASKEW
         along = np.flatnonzero(~across)
         blocks = blocks_beside(
             boxes[place],
             np.delete(boxes, place, axis=0),
-            quads_to_boxes(corners @ level)[along],
-            lambda line, along=along: _begins(free[along[line[0]]].text),  # type: ignore[misc]
+            free_boxes[along],
+            partial(_begins_block, [free[index].text for index in along.tolist()], free_boxes[along]),
         )
         blocks = [
             replace(block, lines=tuple(tuple(along[list(line)].tolist()) for line in block.lines)) for block in blocks
@@ -267,6 +272,18 @@ def is_note(text: str) -> bool:
     return _MARKED.match(text) is not None
 
 
+def _begins_block(texts: Sequence[str], boxes: Floats, above: Sequence[int], line: Sequence[int]) -> bool:
+    """Whether a line begins as titles, notes and units do, or the one above it ends a paragraph."""
+    last, next_last = boxes[above[-1]], boxes[line[-1]]
+    is_short = last[2] < next_last[2] - _SHORT * (last[3] - last[1])
+    is_end = is_short and texts[above[-1]].rstrip().endswith((".", "。", ";", "；"))
+    return bool(is_end or _begins(" ".join(texts[index] for index in line)))
+
+
+_SHORT = 2.0
+"""A line that ends a sentence so many heights before the next one's end ends a paragraph."""
+
+
 def _begins(text: str) -> bool:
     return any(pattern.match(text) for pattern in (_NUMBERED, _MARKED, _UNIT))
 
@@ -289,7 +306,7 @@ def _judge(blocks: Sequence[Block], free: Sequence[Word], table: Floats, text_he
             if block_between.is_above == block.is_above and block_between.gap < block.gap
         ]
         is_beside = all(_MARKED.match(other) or _UNIT.match(other) for other in between)
-        if text.strip():
+        if text.strip() and (block.is_alone or _begins(text)):
             found.append(Judged(block, text, *_evidence(block, text, table, text_height, is_beside)))
     return found
 
@@ -312,6 +329,7 @@ def _evidence(
         beside=float(is_beside),
         close=close,
         brief=brief,
+        terse=-max(float(np.log(max(_width(text), 1) / 20)), 0.0),
         large=float(np.clip(size, -0.5, 0.7)),
         aligned=float(left or middle),
         apart=apart,
@@ -331,6 +349,10 @@ def _evidence(
         worded=float(is_unit or has_words),
     )
     return title, note
+
+
+def _width(text: str) -> int:
+    return sum(1 + (unicodedata.east_asian_width(char) in "WF") for char in text)
 
 
 def _settle(claims: Sequence[_Claim]) -> list[_Claim]:

@@ -52,7 +52,7 @@ def notes(table: Table) -> list[str]:
 
 def test_nothing_anywhere() -> None:
     assert find_captions([], [], []) == ([], [])
-    assert blocks_beside(np.array([0.0, 0, 9, 9]), as_boxes([]), as_boxes([]), lambda line: False) == []
+    assert blocks_beside(np.array([0.0, 0, 9, 9]), as_boxes([]), as_boxes([]), lambda above, line: False) == []
     assert pieces_of_text(as_boxes([])) == []
     table, words = make_table()
     assert find_captions([table], words, []) == ([table], [])
@@ -86,6 +86,24 @@ def test_chinese_title_with_its_unit() -> None:
     assert (table.title.text, notes(table), left) == (title.text, [unit.text, note.text], [])
 
 
+def test_paragraph_below_a_note_is_no_part_of_it() -> None:
+    note = Word("Source: own survey.", box_quad(100, 204, 200, 214))
+    prose = [
+        Word("the results of the survey were compared", box_quad(100, 218 + 14 * n, 480, 228 + 14 * n))
+        for n in range(4)
+    ]
+    [table], left = find([make_table()], note, *prose)
+    assert (notes(table), len(left)) == ([note.text], 4)
+
+
+def test_title_of_single_words() -> None:
+    texts = ["Table", "3.", "Prices"]
+    words = [line(text, x, 80) for text, x in zip(texts, (100, 136, 155), strict=True)]
+    [table], left = find([make_table()], line("Prose that ends here and goes on for long.", 100, 65), *words)
+    assert table.title is not None and table.title.text == "Table 3. Prices"
+    assert len(left) == 1
+
+
 def test_each_mark_begins_a_note() -> None:
     texts = ["* p < 0.05, two-sided test", "** p < 0.01, two-sided test", "Source: own calculations."]
     [table], left = find([make_table()], *(line(text, 100, 204 + 14 * n, 10) for n, text in enumerate(texts)))
@@ -104,6 +122,12 @@ def test_prose_stays_outside() -> None:
 def test_page_numbers_and_running_heads_stay_outside(text: str, y: float) -> None:
     [table], left = find([make_table()], line(text, 280, y))
     assert (table.captions, left) == ((), [text])
+
+
+def test_a_row_that_the_table_lacks_is_no_note() -> None:
+    row = [line(text, x, 206) for text, x in (("Milk", 105), ("seven", 305))]
+    [table], left = find([make_table()], *row)
+    assert (table.captions, left) == ((), ["Milk", "seven"])
 
 
 def test_title_between_two_tables_goes_to_the_one_below() -> None:
@@ -188,8 +212,11 @@ def test_more_evidence_never_lowers_a_score(kind: type[TitleEvidence] | type[Not
 @pytest.mark.parametrize(
     ("text", "number"),
     [
-        ("Table 3. Prices", "3"), ("TABLE IV", "iv"), ("Tab. 2: Kosten", "2"), ("表１-2 收入", "１-2"), ("附表三", "三"),
+        ("Table 3. Prices", "3"), ("TABLE IV", "iv"), ("Tab. 2: Kosten", "2"), ("表１-2 收入", "１-2"),
+        ("附表三", "三"),
         ("Table A.1", "a.1"), ("Exhibit 99-1", "99-1"), ("Tables 3 and 4 show", None), ("Table of contents", None),
+        ("Table 3 shows the prices", None), ("Table 12 lists", None), ("表3所示", None), ("表3 价格", "3"),
+        ("Table 3", "3"),
         ("Prices", None), ("表格", None), ("", None),
     ],
 )  # fmt: skip
@@ -198,7 +225,8 @@ def test_numbers_of_tables(text: str, number: str | None) -> None:
 
 
 @pytest.mark.parametrize("text", [
-    "Note. rounded", "Notes: a", "Source: b", "Sources — c", "资料来源：年报", "数据来源: 年报", "注1：未经审计", "备注：无",
+    "Note. rounded", "Notes: a", "Source: b", "Sources — c", "资料来源：年报", "数据来源: 年报", "注1：未经审计",
+    "备注：无",
     "* p<0.05", "† late", "(a) Restated", "a) Restated", "1Includes sales", "b Includes sales", "n.a. = not available",
 ])  # fmt: skip
 def test_beginnings_of_notes(text: str) -> None:

@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import Literal
 
 from postprocess.captions import is_note
-from postprocess.headers import MAX_SECTION_CHARS
 from postprocess.table import Cell, Table
 
 Role = Literal["title", "header", "stub", "section", "total", "note", "data"]
 """A title or note here is a row of the table; text outside the grid is ``Table.title`` and ``Table.notes``."""
+
+LONG = 80
+"""Text of more characters is not the heading of a section but a note."""
 
 
 def cell_role(cell: Cell, table: Table) -> Role:
@@ -34,7 +36,7 @@ def cell_role(cell: Cell, table: Table) -> Role:
         if all(_is_wide(table[row, 0], table) for row in range(cell.row)) and _has_grid(table, cell.end_row):
             return "section" if _is_one_of_several_sections(cell, table) else "title"
         is_last = all(_is_wide(table[row, 0], table) for row in range(cell.end_row, table.n_rows))
-        if is_last and cell.row > 0 and (is_note(cell.text) or len(cell.text) > MAX_SECTION_CHARS):
+        if is_last and cell.row > 0 and (is_note(cell.text) or len(cell.text) > LONG):
             return "note"
     if getattr(cell, "is_total", False) and cell.header in (None, "row"):
         return "total"

@@ -56,10 +56,11 @@ def test_the_input_is_not_drawn_on():
 
 
 def test_title_and_notes_are_framed():
-    page = make_page()
+    page = make_page(scale=2)
     [table] = page.tables
     assert not has_color(draw_overlay(page), CAPTION)
-    for change in ({"title": Caption("a", quad(10, 2, 60, 9))}, {"notes": [Caption("b", quad(10, 140, 60, 150))]}):
+    beside = Caption("Table 1", quad(20, 280, 180, 340))
+    for change in ({"title": beside}, {"notes": [beside]}):
         assert has_color(draw_overlay(replace(page, tables=(replace(table, **change),))), CAPTION)
     draw_overlay(replace(page, tables=(replace(table, title=Caption("no place")),)))
 

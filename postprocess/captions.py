@@ -35,8 +35,8 @@ MIN_SCORE = 0.7
 """Text belongs to a table from this probability on."""
 
 # Printed by tests/benchmarks/fit_captions.py on 2026-11-28.
-_TITLE_WEIGHTS = (-11.681, 4.654, 1.465, 1.835, 1.203, 3.800, 0.000, 0.000, 0.424, 0.000, 4.158, 4.886)
-_NOTE_WEIGHTS = (-1.569, 3.359, 9.359, 4.306, 0.000, 3.152, 4.626, 6.808, 0.642, 0.114, 0.527)
+_TITLE_WEIGHTS = (-11.157, 4.428, 1.369, 1.815, 1.098, 2.680, 0.658, 0.000, 0.261, 0.000, 4.114, 4.931)
+_NOTE_WEIGHTS = (-0.911, 4.821, 8.269, 3.637, 0.000, 4.068, 3.862, 7.619, 0.162, 0.000, 1.478)
 """Log odds: first a constant, then a weight for each piece of evidence."""
 
 _NUMBERED = re.compile(

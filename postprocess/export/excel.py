@@ -5,8 +5,10 @@ section headers are bold and stay text, as spreadsheets want their labels. No te
 an error value: its cell has the type of a string, and one that starts like a
 formula is marked as quoted, so that editing it does not start the formula either.
 
-The title stands above the table and the notes below it, unmerged, so that rows can be
-sorted and filtered. A table beyond Excel's limits is refused, not cut: see `OutputError` below.
+The title stands above the table and the notes below it, with an empty row between, so that
+spreadsheets sort and filter the rows of the table alone.
+
+A table beyond Excel's limits is refused, not cut: see `OutputError` below.
 """
 
 from __future__ import annotations
@@ -128,18 +130,14 @@ def _write_sheet(sheet: Any, table: Table, styles: _Styles, mark_below: float | 
     below = [note.text for note in table.notes]
     if any(is_doubtful(cell, mark_below) for cell in table.cells):
         below.append(f"Filled cells have a confidence below {mark_below:g}")
-    top = 1 if table.title else 0
-    if top + table.n_rows + len(below) > MAX_ROWS or table.n_cols > MAX_COLS:
+    top = _GAP if table.title else 0
+    if top + table.n_rows + len(below) + 1 > MAX_ROWS or table.n_cols > MAX_COLS:
         raise OutputError(
             f"sheet {sheet.title}: a table of {table.n_rows:,} x {table.n_cols:,} does not fit into Excel's "
             f"{MAX_ROWS:,} x {MAX_COLS:,}: write it as CSV or HTML"
         )
-    if table.title:
-        _write_line(sheet, 1, table.title.text, styles, is_title=True)
     for cell in table.cells:
         _write_cell(sheet, shift(cell, top) if top else cell, styles, is_doubtful(cell, mark_below))
-    for row, text in enumerate(below, top + table.n_rows + 1):
-        _write_line(sheet, row, text, styles, is_title=False)
     widths = _column_widths(table)
     for index, width in enumerate(widths, 1):
         sheet.column_dimensions[_column_letter(index)].width = width
@@ -154,16 +152,29 @@ def _write_sheet(sheet: Any, table: Table, styles: _Styles, mark_below: float | 
                 start_column=cell.col + 1,
                 end_column=cell.end_col,
             )
+    if table.title:
+        _write_line(sheet, 1, table.title.text, styles, widths, is_title=True)
+    for row, text in enumerate(below, top + table.n_rows + _GAP):
+        _write_line(sheet, row, text, styles, widths, is_title=False)
     _set_up_page(sheet, table, top)
 
 
-def _write_line(sheet: Any, row: int, text: str, styles: _Styles, *, is_title: bool) -> None:
-    """A title or note: text that runs over the empty cells at its right."""
+_GAP = 2
+"""Rows from the title to the table, and from its last row to the first note: one of them is empty."""
+
+
+def _write_line(sheet: Any, row: int, text: str, styles: _Styles, widths: Sequence[float], *, is_title: bool) -> None:
+    """A title or note over the width of the table."""
     target = sheet.cell(row, 1)
     content = to_one_line(text)
     _check_length(sheet, content, row, 1)
     _set_text(target, content)
     styles.apply_to_line(target, is_title=is_title, is_quoted=is_formula(content))
+    n_lines = ceil(text_to_width(content) / max(sum(widths), MIN_WIDTH))
+    if n_lines > 1:
+        sheet.row_dimensions[row].height = min(n_lines * LINE_HEIGHT, MAX_HEIGHT)
+    if len(widths) > 1:
+        sheet.merge_cells(start_row=row, end_row=row, start_column=1, end_column=len(widths))
 
 
 def _check_length(sheet: Any, text: str, row: int, col: int) -> None:
@@ -213,6 +224,7 @@ class _Styles:
 
     def apply_to_line(self, target: Any, *, is_title: bool, is_quoted: bool) -> None:
         target.font = self._bold if is_title else self._note
+        target.alignment = self._body
         target.quotePrefix = is_quoted
 
     def apply(self, target: Any, cell: Cell, value: Value, is_marked: bool) -> None:

@@ -190,7 +190,7 @@ class Paragraph:
         align: Where its lines lie.
         line_height: Distance of base lines, in font sizes.
         width: It is wrapped to this width, px; 0 takes that of the page.
-        role: What it is to the table beside it: its title, its unit, a note of it, or nothing.
+        role: What it is to a table that stands right beside it: its title, its unit, a note of it, or nothing.
     """
 
     text: str

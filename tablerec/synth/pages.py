@@ -153,7 +153,7 @@ def _page_head(writer: Writer, look: Look) -> list[Placed]:
             blocks.append(Placed(Figure("rule", 40 * size, writer.real((1, 3)), (look.theme.rule,), look.style), 2))
     if writer.chance(0.6):
         title = _paragraph(writer, look, writer.label("captions"), bold=True, size=size * writer.real((1.2, 1.9)))
-        blocks.append(Placed(title, size))
+        blocks.append(Placed(replace(title, role="title"), size))
     return blocks
 
 

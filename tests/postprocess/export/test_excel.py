@@ -150,22 +150,25 @@ def test_title_is_above_and_notes_are_below() -> None:
     body = [Cell(1, 0, 2, text="Tea", header="row"), Cell(1, 1, text="1.50"), Cell(2, 1, text="2.50")]
     table = Table(head + body, title=Caption("Table 1.\nSales"), notes=[Caption("=1+1"), Caption("Source: survey")])
     sheet = reopen([table])["Table 1"]
-    assert [cell.value for cell in sheet["A"]] == ["Table 1. Sales", "Sales", "Tea", None, "=1+1", "Source: survey"]
-    assert [cell.value for cell in sheet["B"]] == [None, None, 1.5, 2.5, None, None]
-    assert (sheet.freeze_panes, sheet.print_title_rows) == ("A3", "$2:$2")
-    assert {str(area) for area in sheet.merged_cells.ranges} == {"A2:B2", "A3:A4"}
-    assert sheet["A1"].font.bold and (sheet["A5"].data_type, sheet["A5"].quotePrefix) == ("s", True)
-    assert sheet["B3"].alignment.horizontal in (None, "general"), "numbers stand right by themselves"
+    first = ["Table 1. Sales", None, "Sales", "Tea", None, None, "=1+1", "Source: survey"]
+    assert [cell.value for cell in sheet["A"]] == first
+    assert [cell.value for cell in sheet["B"]] == [None, None, None, 1.5, 2.5, None, None, None]
+    assert (sheet.freeze_panes, sheet.print_title_rows) == ("A4", "$3:$3")
+    merged = {str(area) for area in sheet.merged_cells.ranges}
+    assert merged == {"A1:B1", "A3:B3", "A4:A5", "A7:B7", "A8:B8"}
+    assert sheet["A1"].font.bold and (sheet["A7"].data_type, sheet["A7"].quotePrefix) == ("s", True)
+    assert sheet["B4"].alignment.horizontal in (None, "general"), "numbers stand right by themselves"
     assert sheet.column_dimensions["A"].width < len("Table 1. Sales"), "a title must not widen a column"
+    assert sheet.row_dimensions[8].height == 30, "a note longer than the table is wide takes two lines"
 
 
 def test_doubtful_cells_are_filled_when_asked_for() -> None:
     table = Table([Cell(0, 0, text="a", confidence=0.5), Cell(0, 1, text="b", confidence=0.95), Cell(0, 2, text="c")])
     plain, marked, sure = (tables_to_workbook([table], mark_below=below)["Table 1"] for below in (None, 0.9, 0.4))
-    assert [plain.max_row, marked.max_row, sure.max_row] == [1, 2, 1]
+    assert [plain.max_row, marked.max_row, sure.max_row] == [1, 3, 1]
     assert [cell.fill.fill_type for cell in plain[1]] == [cell.fill.fill_type for cell in sure[1]] == [None] * 3
     assert [cell.fill.fill_type for cell in marked[1]] == ["solid", None, None]
-    assert "below 0.9" in marked["A2"].value
+    assert "below 0.9" in marked["A3"].value
 
 
 def test_title_beyond_excel_is_refused() -> None:

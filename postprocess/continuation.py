@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from postprocess.boxes import Floats, quads_to_array, quads_to_boxes
-from postprocess.captions import table_number
+from postprocess.caption_evidence import table_number
 from postprocess.errors import TableError
 from postprocess.headers import EMPTY, NUMBER, mark_headers, text_to_kind
 from postprocess.table import Caption, Cell, Confidence, Table, fill_holes, shift

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from postprocess.captions import is_note
+from postprocess.caption_evidence import is_note
 from postprocess.table import Cell, Table
 
 Role = Literal["title", "header", "stub", "section", "total", "note", "data"]

@@ -1,4 +1,4 @@
-"""The weights of ``postprocess.captions``: ``fit_captions.py [--pages 400]``.
+"""The weights of ``postprocess.caption_evidence``: ``fit_captions.py [--pages 400]``.
 
 A developer script, not a test. Draws pages of ``tablerec.synth`` with text around their tables, of which the titles,
 units and notes are known, judges each block of text beside each true table, and prints weights fitted on three
@@ -18,7 +18,8 @@ from numpy.typing import NDArray
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
-from postprocess.captions import _NOTE_WEIGHTS, _TITLE_WEIGHTS, Judged, judge_blocks
+from postprocess.caption_evidence import _NOTE_WEIGHTS, _TITLE_WEIGHTS
+from postprocess.captions import Judged, judge_blocks
 from postprocess.words import Word
 from tablerec.errors import TableError
 from tablerec.synth import load_recipe

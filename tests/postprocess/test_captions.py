@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 from postprocess.beside import blocks_beside, pieces_of_text
 from postprocess.boxes import array_to_quad, as_boxes, quads_to_array, rotate_points
-from postprocess.captions import MIN_SCORE, NoteEvidence, TitleEvidence, find_captions, is_note, table_number
+from postprocess.caption_evidence import NoteEvidence, TitleEvidence, is_note, table_number
+from postprocess.captions import MIN_SCORE, find_captions
 from postprocess.table import Cell, Table
 from postprocess.words import OUTSIDE, UNCLEAR, Unplaced, Word
 from tests.postprocess.pictures import box_quad
@@ -75,6 +76,22 @@ def test_title_over_two_lines_is_one() -> None:
     [table], left = find([make_table()], line("Table 3. Prices of drinks in", 100, 66), line("the last year", 100, 81))
     assert table.title is not None and table.title.text == "Table 3. Prices of drinks in\nthe last year"
     assert left == []
+
+
+def test_numbered_title_may_be_a_paragraph() -> None:
+    texts = ["Table 1. Results of both ways to write a table, with the same network and the", "same pictures.", "end."]
+    lines = [line(text, 100, 100 - 14 * (3 - n) - 8) for n, text in enumerate(texts)]
+    [table], left = find([make_table()], *lines)
+    assert table.title is not None and table.title.text == "\n".join(texts)
+    assert left == []
+
+
+def test_heading_of_the_page_is_no_part_of_a_numbered_title() -> None:
+    heading, title = line("Results of the year", 100, 40, 20), line("Table 1. Sales", 100, 80)
+    [table], left = find([make_table()], heading, title)
+    assert table.title is not None and (table.title.text, left) == (title.text, [heading.text])
+    [alone], left = find([make_table()], line("Results of the year", 100, 70, 20))
+    assert alone.title is not None and left == []
 
 
 def test_chinese_title_with_its_unit() -> None:

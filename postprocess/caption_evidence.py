@@ -16,8 +16,8 @@ from postprocess.beside import Block
 from postprocess.boxes import Floats
 
 # Printed by tests/benchmarks/fit_captions.py on 2026-11-28.
-_TITLE_WEIGHTS = (-11.157, 4.428, 1.369, 1.815, 1.098, 2.680, 0.658, 0.000, 0.261, 0.000, 4.114, 4.931)
-_NOTE_WEIGHTS = (0.567, 4.821, 8.269, 3.637, 0.000, 4.068, 3.862, 7.619, 0.162, 0.000)
+_TITLE_WEIGHTS = (-10.612, 2.521, 1.623, 1.691, 1.361, 2.060, 1.115, 0.300, 0.288, 0.000, 4.016, 5.039)
+_NOTE_WEIGHTS = (0.304, 4.471, 8.166, 3.980, 0.000, 3.903, 4.130, 8.382, 0.117, 0.000)
 """Log odds: first a constant, then a weight for each piece of evidence."""
 
 _NUMBERED = re.compile(
@@ -43,6 +43,9 @@ _UNIT = re.compile(
     r"|(?:[A-Z]{2,3}\s?)?[$€£¥%‰][\s'’]?(?:0{3}s?|m|bn|million|billion|thousand)?\s*[)）\]]?$)"
 )
 """What the values are counted in."""
+_FIGURE = re.compile(
+    r"\s*(?i:fig(?:ure|\.)?|abb(?:ildung|\.)|chart|[图圖])\s*[.:#-]?\s*(?:\d|[IVX]+\b|[一二三四五六七八九十])"
+)
 _SENTENCE_ENDS = tuple(".。;；,，:：")
 
 
@@ -94,7 +97,7 @@ class NoteEvidence:
         beside: See ``TitleEvidence``, as are ``close`` and ``apart``.
         close: See there.
         brief: Minus the logarithm of its number of lines.
-        small: Minus the logarithm of its height in text heights of the table, -0.7 to 0.5.
+        small: Minus the logarithm of its height in text heights of the table, -0.5 to 0.2.
         aligned: 1 where its left end is that of the table, or its right end for a unit, else 0.
         apart: See there.
     """
@@ -144,20 +147,22 @@ def is_unit(text: str) -> bool:
 
 
 def begins_caption(text: str) -> bool:
-    """Whether a line begins as numbered titles, notes and units do.
+    """Whether a line begins as numbered titles, notes and units do, or as the title of a figure.
 
     >>> [begins_caption(text) for text in ("Table 3. Prices", "Note: late", "(%)", "Prices")]
     [True, True, True, False]
     """
-    return any(pattern.match(text) for pattern in (_NUMBERED, _MARKED, _UNIT))
+    return any(pattern.match(text) for pattern in (_NUMBERED, _MARKED, _UNIT, _FIGURE))
 
 
-def has_words(text: str) -> bool:
-    """Whether there is more than numbers and signs, as page numbers and specks are.
+def may_belong(text: str) -> bool:
+    """Whether a text may be a title or note: no page number, no speck, no title of a figure.
 
-    >>> [has_words(text) for text in ("Prices", "价格", "- 12 -", "(%)")]
-    [True, True, False, True]
+    >>> [may_belong(text) for text in ("Prices", "价格", "- 12 -", "(%)", "Figure 4. Rain")]
+    [True, True, False, True, False]
     """
+    if _FIGURE.match(text):
+        return False
     return _width("".join(filter(str.isalpha, text))) >= 3 or is_unit(text)
 
 
@@ -206,7 +211,7 @@ def gather_evidence(
         beside=float(is_beside),
         close=close,
         brief=brief,
-        small=float(np.clip(-size, -0.7, 0.5)),
+        small=float(np.clip(-size, -0.5, 0.2)),
         aligned=float(left or (has_unit and right)),
         apart=apart,
     )

@@ -30,15 +30,15 @@ from postprocess.caption_evidence import (
     TitleEvidence,
     begins_caption,
     gather_evidence,
-    has_words,
     is_note,
     is_unit,
+    may_belong,
 )
 from postprocess.reading_order import words_to_text
 from postprocess.table import Caption, Table
 from postprocess.words import OUTSIDE, Unplaced, Word
 
-MIN_SCORE = 0.7
+MIN_SCORE = 0.6
 """Text belongs to a table from this probability on."""
 
 
@@ -190,7 +190,7 @@ def _judge(blocks: Sequence[Block], free: Sequence[Word], table: Floats, text_he
             if block_between.is_above == block.is_above and block_between.gap < block.gap
         ]
         is_beside = all(is_note(other) or is_unit(other) for other in between)
-        if has_words(text) and (block.is_alone or begins_caption(text)):
+        if may_belong(text) and (block.is_alone or begins_caption(text)):
             found.append(Judged(block, text, *gather_evidence(block, text, table, text_height, is_beside)))
     return found
 

@@ -19,11 +19,11 @@ from numpy.typing import NDArray
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from postprocess.caption_evidence import _NOTE_WEIGHTS, _TITLE_WEIGHTS
-from postprocess.captions import Judged, judge_blocks
+from postprocess.captions import MIN_SCORE, Judged, judge_blocks
 from postprocess.words import Word
 from tablerec.errors import TableError
 from tablerec.synth import load_recipe
-from tablerec.synth.description import Page, Paragraph, TableSpec
+from tablerec.synth.description import Page, Paragraph, Placed, TableSpec
 from tablerec.synth.engine import describe
 from tablerec.synth.render import render
 from tests.benchmarks.fit_confidence import fit, predict, report, to_source
@@ -36,6 +36,40 @@ PROSE_ALONE = 0.25
 """Share of the pages from which titles, units and notes are left out, so that plain prose is beside the tables."""
 
 
+STRAYS = {
+    True: (
+        "Date: 12 March",
+        "No. 8871-03",
+        "Page 3 of 7",
+        "机器编号：499099",
+        "填表日期：5月6日",
+        "Annual report",
+        "Details",
+    ),
+    False: (
+        *(
+            "Prepared by: Anna Adler",
+            "Signature",
+            "2 Results and discussion",
+            "Figure 4. Rainfall by month",
+            "continued",
+        ),
+        *(
+            "Conclusions",
+            "Total pages: 3",
+            "收款人：王芳",
+            "复核：张强",
+            "第二节 主要业务",
+            "图3 月度产量",
+            "www.example.org",
+        ),
+    ),
+}
+"""Lines above and below tables that are neither title nor note, as on forms and before the next section."""
+STRAY = {True: 0.15, False: 0.4}
+"""Share of the tables that have one above, and below."""
+
+
 @dataclass(frozen=True)
 class Example:
     """A block beside a table, and what it is to it."""
@@ -44,6 +78,11 @@ class Example:
     is_title: bool
     is_note: bool
     page: int
+
+
+def is_between(paragraph: Paragraph) -> bool:
+    """Whether a paragraph may stand between a title and its table."""
+    return paragraph.role == "unit" or paragraph.text in STRAYS[True]
 
 
 def owners(page: Page) -> list[tuple[Paragraph, int]]:
@@ -57,7 +96,7 @@ def owners(page: Page) -> list[tuple[Paragraph, int]]:
         if not isinstance(block, Paragraph):
             continue
         n_before = sum(isinstance(other, TableSpec) for other in blocks[:index])
-        rest = [other for other in blocks[index + 1 :] if not (isinstance(other, Paragraph) and other.role == "unit")]
+        rest = [other for other in blocks[index + 1 :] if not (isinstance(other, Paragraph) and is_between(other))]
         leads = bool(rest) and isinstance(rest[0], TableSpec)
         owner = {"none": -1, "unit": n_before, "note": n_before - 1, "title": n_before if leads else n_before - 1}
         found.append((block, owner[block.role]))
@@ -73,6 +112,7 @@ def examples(count: int) -> Iterator[Example]:
         if rng.random() < PROSE_ALONE:
             kept = [each for each in page.blocks if not isinstance(each.block, Paragraph) or each.block.role == "none"]
             page = replace(page, blocks=tuple(kept))
+        page = with_strays(page, rng)
         sample = render(page)
         try:
             tables = sample.to_tables()
@@ -91,6 +131,22 @@ def examples(count: int) -> Iterator[Example]:
             is_note = all(each in (("note", table), ("unit", table)) for each in own)
             yield Example(judged, is_title, is_note, number)
         print(f"\r{number + 1} of {count} ", end="", file=sys.stderr, flush=True)
+
+
+def with_strays(page: Page, rng: np.random.Generator) -> Page:
+    """The page with such lines right above and below some of its tables."""
+    styles = [each.block.style for each in page.blocks if isinstance(each.block, Paragraph)]
+    blocks = []
+    for placed in page.blocks:
+        around: dict[bool, list[Placed]] = {True: [], False: []}
+        for is_above, texts in STRAYS.items():
+            if styles and isinstance(placed.block, TableSpec) and rng.random() < STRAY[is_above]:
+                style = replace(styles[0], size=styles[0].size * rng.uniform(0.75, 1.2))
+                align = rng.choice(["left", "left", "center", "right"])
+                paragraph = Paragraph(str(rng.choice(texts)), style, align=align)
+                around[is_above].append(Placed(paragraph, style.size * rng.uniform(0.2, 1.5)))
+        blocks += [*around[True], placed, *around[False]]
+    return replace(page, blocks=tuple(blocks))
 
 
 def roles_of(page: Page, texts: list[str]) -> list[tuple[str, int]]:
@@ -126,12 +182,12 @@ def main() -> None:
         print()
         print(to_source(f"_{kind.upper()}_WEIGHTS", weights))
         for label, scores in (("fitted", predict(weights, evidence)), ("package", predict(np.array(old), evidence))):
-            chosen = (scores >= 0.5) & ~seen
+            chosen = (scores >= MIN_SCORE) & ~seen
             hits = float(right[chosen].sum())
             precision, recall = hits / max(chosen.sum(), 1), hits / max(right[~seen].sum(), 1)
             report(f"{kind}, {label}: precision {precision:.3f}, recall {recall:.3f}", scores[~seen], right[~seen])
             if args.list and label == "fitted":
-                for index in np.flatnonzero(((scores >= 0.5) != (right > 0)) & ~seen):
+                for index in np.flatnonzero(((scores >= MIN_SCORE) != (right > 0)) & ~seen):
                     each = found[index]
                     print(f"  {scores[index]:.2f} page {each.page} {each.judged.text[:70]!r}")
 

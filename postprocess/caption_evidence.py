@@ -16,8 +16,8 @@ from postprocess.beside import Block
 from postprocess.boxes import Floats
 
 # Printed by tests/benchmarks/fit_captions.py on 2026-11-28.
-_TITLE_WEIGHTS = (-10.612, 2.521, 1.623, 1.691, 1.361, 2.060, 1.115, 0.300, 0.288, 0.000, 4.016, 5.039)
-_NOTE_WEIGHTS = (0.304, 4.471, 8.166, 3.980, 0.000, 3.903, 4.130, 8.382, 0.117, 0.000)
+_TITLE_WEIGHTS = (-9.432, 3.578, 2.311, 0.869, 1.315, 2.593, 0.633, 0.530, 0.501, 0.006, 2.797, 4.312)
+_NOTE_WEIGHTS = (-3.336, 4.347, 8.962, 3.360, 0.000, 1.039, 2.611, 4.431, 0.740, 0.000)
 """Log odds: first a constant, then a weight for each piece of evidence."""
 
 _NUMBERED = re.compile(

@@ -2,7 +2,13 @@
 
 A developer script, not a test. Draws pages of ``tablerec.synth`` with text around their tables, of which the titles,
 units and notes are known, judges each block of text beside each true table, and prints weights fitted on three
-quarters of the pages, and what they are worth on the others: precision, recall and reliability.
+quarters of the pages, and what they are worth on the others: precision and recall of what the pipeline would take,
+and reliability.
+
+Printed on 2026-11-28 for 400 pages, 100 of them not seen::
+
+    titles    precision 1.00, recall 0.69 (numbered ones and those that no prose touches)
+    notes     precision 0.96, recall 0.78 (those with a mark)
 """
 
 from __future__ import annotations
@@ -66,7 +72,7 @@ STRAYS = {
     ),
 }
 """Lines above and below tables that are neither title nor note, as on forms and before the next section."""
-STRAY = {True: 0.15, False: 0.4}
+STRAY = {True: 0.03, False: 0.4}
 """Share of the tables that have one above, and below."""
 
 

@@ -30,7 +30,7 @@ _MARKED = re.compile(
     r"\s*(?:(?i:notes?|sources?|remarks?|legend|key|abbreviations?|n\.?\s?b|quellen?|anmerkung(?:en)?|fuentes?|notas?)"
     r"\b\s*(?:\(?\w\)?)?\s*[.:：—-]"
     r"|(?:附?[注註]|备注|備註|说明|說明|填表说明|(?:资料|数据|資料|數據)?[来來]源)\s*\d*\s*[:：.、]"
-    r"|[*†‡§¶#※∗＊]|[(（]\w{1,2}[)）]|\w[)）]\s|[¹²³⁴⁵⁶⁷⁸⁹ᵃᵇᶜᵈᵉ]|[a-h]\s[A-Z]|[a-h1-9][A-Z][a-z]"
+    r"|[*†‡§¶#※∗＊]|[(（][a-z0-9]{1,2}[)）]|[a-z0-9][)）]\s|[¹²³⁴⁵⁶⁷⁸⁹ᵃᵇᶜᵈᵉ]|[a-h]\s[A-Z]|[a-h1-9][A-Z][a-z]"
     r"|[–—-]\s*=?\s*(?i:not|nil|no)\b|\S{1,5}\s*[=＝]\s*\S)"
 )
 """How a note begins: a word for it and a colon, or a mark that refers to a cell."""

@@ -1,13 +1,15 @@
 """Our pipeline beside the networks that PaddleX's runs: ``benchmark_pipelines.py [--device NAME] [--library FILE]``.
 
-A developer script, not a test; it needs Paddle and PaddleX. One drawn page with a table of 100 cells, 800 x 800 px:
+A developer script, not a test; it needs Paddle and PaddleX. One drawn page of 800 x 800 px with a table of 100 cells
+without rulings, where our network looks twice (wholly drawn tables do without it):
 
-    ours      ``Recognizer`` from the picture and its words to finished tables: CellNet twice, rulings, words, grid, words
-              to cells, confidence
-    theirs    each network of PaddleX's ``table_recognition_v2`` between picture and HTML, once for the page or the table,
-              in PaddleX's own classes (its engine ``paddle_dynamic``) with random weights, at its own input size. Its
-              work before and after the networks is not counted. SLANeXt stops after the tokens that this table has.
-    both      the networks of the reader, which both need: PP-OCRv5_server, text detection once, recognition of 100 words
+    ours      ``Recognizer`` from the picture and its words to finished tables: CellNet twice, rulings, words, grid,
+              words to cells, confidence
+    theirs    each network of PaddleX's ``table_recognition_v2`` between picture and HTML, once for the page or the
+              table, in PaddleX's own classes (its engine ``paddle_dynamic``) with random weights, at its own input
+              size. Its work before and after the networks is not counted. SLANeXt stops after the tokens that this
+              table has.
+    both      the networks of the reader, which both need: PP-OCRv5_server, text detection once, 100 words recognized
 
 A round runs each in turn, so that a busy machine slows all of them alike. ``--device`` is a name in PaddleX's syntax;
 ``--library`` is a plugin that ``tablerec device build`` made, to be loaded under that name, of which PaddleX accepts
@@ -109,7 +111,7 @@ def in_list(network: Any, shape: tuple[int, ...]) -> Run:
 
 def ours(device: str) -> tuple[Run, Callable[[], Any]]:
     """From picture and words to tables; and the last page, with the seconds of its stages."""
-    image, words = make_picture()
+    image, words = make_picture(is_ruled=False)
     recognizer = Recognizer(Settings(device=device, reader="none"))
     pages: list[Any] = []
 

@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from postprocess.headers import EMPTY, LABEL, NUMBER, YEAR, mark_headers, text_to_kind
+from postprocess.headers import mark_headers
+from postprocess.kinds import EMPTY, LABEL, NUMBER, YEAR, text_to_kind
 from postprocess.table import Cell, Table
 from tests.postprocess.strategies import PLAIN_TEXTS, TEXTS, tables
 

@@ -1,0 +1,112 @@
+"""The weights of ``postprocess.header_rows``, ``stub`` and ``sections``: ``fit_meaning.py [-n COUNT]``.
+
+A developer script, not a test. The tables are those of all recipes of ``tablerec.synth``, as data; the weights are
+printed as the modules hold them. ``benchmark_meaning.py`` measures them on tables of another seed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from dataclasses import astuple, fields
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+
+from postprocess.header_rows import HeaderEvidence, candidates, gather_header_evidence
+from postprocess.kinds import Slots, table_to_slots
+from postprocess.sections import SectionEvidence, gather_section_evidence, section_candidates
+from postprocess.stub import StubEvidence, gather_stub_evidence
+from tests.benchmarks.benchmark_meaning import Meaning, drawn_meanings
+
+Floats = NDArray[np.float64]
+Choice = tuple[Floats, int]
+"""Evidence of each candidate, and which one is right."""
+SEED = 7_100_000_001
+SHRINK = {HeaderEvidence: 2.0, StubEvidence: 2.0, SectionEvidence: 1.0}
+"""Half of it times the squared weights is added to the loss, so that no weight grows on a few tables."""
+STEPS = 30
+
+
+def header_choice(meaning: Meaning, slots: Slots) -> Choice | None:
+    """The number of header rows, where it is a candidate."""
+    depths = candidates(slots)
+    if meaning.depth not in depths:
+        return None
+    evidence = [astuple(gather_header_evidence(slots, depth)) for depth in depths]
+    return np.array(evidence, float), depths.index(meaning.depth)
+
+
+def stub_choice(meaning: Meaning, slots: Slots) -> Choice | None:
+    """The number of stub columns, with the true header rows and sections."""
+    heads = [cell.header == "section" for cell in meaning.table.cells]
+    sections = np.array(heads)[meaning.table.owner].any(axis=1)
+    evidence = [astuple(each) for each in gather_stub_evidence(meaning.table, slots, meaning.depth, sections)]
+    width = max((cell.end_col for cell in meaning.table.cells if cell.header == "row"), default=0)
+    return (np.array(evidence, float), width) if width < len(evidence) else None
+
+
+def section_choices(meaning: Meaning, slots: Slots) -> list[Choice]:
+    """For each row that can head others, whether it does."""
+    able = section_candidates(slots, meaning.depth)
+    true = {cell.row for cell in meaning.table.cells if cell.header == "section"}
+    made = []
+    for row in np.flatnonzero(able).tolist():
+        evidence = astuple(gather_section_evidence(slots, meaning.depth, able, row))
+        made.append((np.array([[0.0] * len(evidence), evidence]), int(row in true)))
+    return made
+
+
+def fit(choices: Sequence[Choice], shrink: float) -> Floats:
+    """Weights of the softmax with which the right candidates are most probable, by Newton's method."""
+    n_kinds, most = choices[0][0].shape[1], max(len(evidence) for evidence, _ in choices)
+    padded = np.zeros((len(choices), most, n_kinds))
+    absent = np.full((len(choices), most), -1e9)
+    right = np.array([index for _, index in choices])
+    for place, (evidence, _) in enumerate(choices):
+        padded[place, : len(evidence)], absent[place, : len(evidence)] = evidence, 0
+    true = padded[np.arange(len(choices)), right].sum(axis=0)
+    weights = np.zeros(n_kinds)
+    for _ in range(STEPS):
+        scores = padded @ weights + absent
+        odds = np.exp(scores - scores.max(axis=1, keepdims=True))
+        chances = odds / odds.sum(axis=1, keepdims=True)
+        means = np.einsum("nk,nkf->nf", chances, padded)
+        slope = means.sum(axis=0) - true + shrink * weights
+        curve = np.einsum("nk,nkf,nkg->fg", chances, padded, padded, optimize=True) - means.T @ means
+        weights = weights - np.linalg.solve(curve + shrink * np.eye(n_kinds), slope)
+    return weights
+
+
+def show(kind: type, choices: Sequence[Choice]) -> None:
+    """Fit and print the weights of one module."""
+    weights = fit(choices, SHRINK[kind]).round(2) + 0.0
+    exact = np.mean([int((evidence @ weights).argmax()) == right for evidence, right in choices])
+    print(f"{kind.__name__}: {len(choices)} choices, {exact:.3f} right")
+    for field, weight in zip(fields(kind), weights, strict=True):
+        print(f"    {field.name:16} {weight:6.2f}")
+    print(f"_WEIGHTS = ({', '.join(f'{weight:.2f}' for weight in weights)})")
+
+
+def main() -> None:
+    """Draw, gather the evidence, fit and print."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("-n", "--count", type=int, default=5200)
+    args = parser.parse_args()
+    heads, stubs, sections = [], [], []
+    for meaning in drawn_meanings(SEED, args.count):
+        slots = table_to_slots(meaning.table)
+        heads.append(header_choice(meaning, slots))
+        stubs.append(stub_choice(meaning, slots))
+        sections += section_choices(meaning, slots)
+    show(HeaderEvidence, [each for each in heads if each])
+    show(StubEvidence, [each for each in stubs if each])
+    show(SectionEvidence, sections)
+
+
+if __name__ == "__main__":
+    main()

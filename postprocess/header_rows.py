@@ -18,28 +18,28 @@ _MOST = 4.0
 
 # Printed by tests/benchmarks/fit_meaning.py.
 _WEIGHTS = (
-    -3.26,
-    -1.45,
-    2.78,
-    -1.33,
-    -2.95,
-    -2.60,
-    -3.73,
-    1.07,
-    -4.46,
-    2.61,
-    1.18,
-    0.63,
-    -1.94,
-    3.26,
-    -1.62,
-    -1.77,
-    1.40,
-    0.82,
-    0.88,
-    -1.62,
-    -2.98,
-    1.10,
+    -6.08,
+    -1.11,
+    3.17,
+    -1.95,
+    -2.94,
+    -3.77,
+    -4.75,
+    1.55,
+    -4.98,
+    5.05,
+    2.15,
+    0.49,
+    -3.25,
+    4.46,
+    -1.88,
+    0.65,
+    -2.90,
+    2.30,
+    0.83,
+    0.76,
+    -2.01,
+    -3.65,
 )
 
 
@@ -53,7 +53,7 @@ class HeaderEvidence:
     Args:
         any: There is a header row.
         deeper: Header rows after the first.
-        headed: Columns of numbers below a label.
+        headed: Columns of numbers below a label; a table with one number has none.
         number_rows: Header rows with a number in them.
         labels_next: Columns of numbers in which the next row has a label yet.
         open: Last row in groups that no row splits.
@@ -66,13 +66,13 @@ class HeaderEvidence:
         wide: The last row is such a cell.
         units: Last row that is units.
         units_next: Next row that is units.
+        empty: Body right of the first column that holds nothing.
         recurs: Texts of the last row that come again in the body.
         categories: Texts of columns without numbers that come again there.
         length: How far the lengths of the texts in the last row are from those below, in standard deviations.
         distinct: The last row is filled with different texts.
         long: Last row that is prose.
         announces: Texts of the first column that end in a colon, as in forms.
-        single: The body is one row.
     """
 
     any: float = 0
@@ -90,13 +90,13 @@ class HeaderEvidence:
     wide: float = 0
     units: float = 0
     units_next: float = 0
+    empty: float = 0
     recurs: float = 0
     categories: float = 0
     length: float = 0
     distinct: float = 0
     long: float = 0
     announces: float = 0
-    single: float = 0
 
 
 def header_row_scores(slots: Slots) -> Floats:
@@ -144,12 +144,15 @@ def gather_header_evidence(slots: Slots, depth: int) -> HeaderEvidence:
     >>> [(seen.headed, seen.corner, seen.labels_next) for seen in (gather_header_evidence(slots, d) for d in (0, 1))]
     [(0, 0, 1.0), (0.5, 1.0, 0.0)]
     """
-    filled, body = slots.filled, slice(depth, None)
-    numeric = mostly(slots.numbers[body], filled[body])
-    several = ~slots.lone[body]
+    filled, body = slots.filled, np.arange(len(slots.owner)) >= depth
+    plain = body & ~slots.wide
+    numeric = mostly(slots.numbers[plain], filled[plain])
+    # One number may stand anywhere, two are a column or a row of values.
+    numeric &= slots.numbers[plain][:, numeric].sum() > 1
+    several = ~slots.lone[depth:]
     below = depth + int(several.argmax())
     labels = filled & ~slots.numbers
-    has_stub = bool(2 * filled[body, 0].sum() > len(filled) - depth)
+    has_stub = bool(2 * filled[depth:, 0].sum() > len(filled) - depth)
     groups = (slots.colspans > 1) & ~slots.wide[:, None] & filled
     following = {
         "labels_next": _share(labels[below, numeric]),
@@ -174,14 +177,14 @@ def gather_header_evidence(slots: Slots, depth: int) -> HeaderEvidence:
         lone=float(slots.lone[last]),
         title=float(last > 0 and slots.wide[0]),
         wide=float(slots.wide[last]),
-        units=_share(slots.units[last, here]),
-        recurs=_share(((slots.texts[body] == slots.texts[last]) & here).any(axis=0)[here]),
+        units=_share((slots.units[last] & ~slots.wide[last])[here]),
+        empty=_share(~filled[depth:, 1:]),
+        recurs=_share(((slots.texts[depth:] == slots.texts[last]) & here).any(axis=0)[here]),
         categories=_categories(slots, depth, ~numeric),
         length=_length_contrast(slots, depth),
         distinct=float(here.all() and len(np.unique(texts)) == len(texts)),
         long=_share(slots.lengths[last, here] > _LONG),
         announces=_share(slots.announces[:, 0]),
-        single=float(depth == len(filled) - 1),
     )
 
 

@@ -54,14 +54,17 @@ def _is_year(text: str) -> bool:
 
 
 _DIGIT = re.compile(r"\d")
-_UNIT = re.compile(r"[(（\[].*[)）\]]|\w{0,3}\W?[%$€£¥]\W?\w{0,7}|.{1,3}元")
+_UNIT = re.compile(
+    r"[(（\[].*[)）\]]|\w{0,3}\W?[%$€£¥]\W?\w{0,7}|.{1,3}元|EUR|USD|GBP|CHF|JPY|CNY|RMB|HKD|"
+    r"[kmμµ]?[glm]|cm|km|mm|ha|t|m[²³]|[km]?W|[kMG]Wh|°[CF]|Hz|[km]?Pa|min|ms"
+)
 _MAX_UNIT_CHARS = 16
 
 
 def is_unit(text: str) -> bool:
     """Whether a text names a unit, or stands in brackets as units do.
 
-    >>> [is_unit(text) for text in ("(kg)", "%", "€m", "千元", "Price", "5%")]
+    >>> [is_unit(text) for text in ("(kg)", "mm", "€m", "千元", "Price", "5%")]
     [True, True, True, True, False, False]
     """
     return len(text) <= _MAX_UNIT_CHARS and text_to_kind(text) != NUMBER and bool(_UNIT.fullmatch(text.strip()))
@@ -74,6 +77,7 @@ class Slots:
     Args:
         owner: Index of the cell.
         kinds: Kind of its text.
+        blank: Whether it has no text; a dash is a text, though of the kind ``EMPTY``.
         numbers: Whether it holds an amount. A year is a label above amounts, but a value in a column of years.
         texts: A number for each text, the same where the text is the same but for case.
         lengths: Natural logarithm of 1 + number of characters.
@@ -86,6 +90,7 @@ class Slots:
 
     owner: NDArray[np.int32]
     kinds: NDArray[np.int8]
+    blank: Mask
     numbers: Mask
     texts: Ints
     lengths: Floats
@@ -109,8 +114,8 @@ class Slots:
     @property
     def lone(self) -> Mask:
         """``(R,)`` rows in which no more than one cell holds a text."""
-        last = np.where(self.filled, self.owner, -1).max(axis=1, initial=-1)
-        return np.asarray((~self.filled | (self.owner == last[:, None])).all(axis=1))
+        last = np.where(self.blank, -1, self.owner).max(axis=1)
+        return np.asarray((self.blank | (self.owner == last[:, None])).all(axis=1))
 
 
 def table_to_slots(table: Table) -> Slots:
@@ -134,6 +139,7 @@ def table_to_slots(table: Table) -> Slots:
     return Slots(
         owner=owner,
         kinds=by_slot,
+        blank=np.array([not text for text in texts], bool)[owner],
         numbers=_slots_of_numbers(by_slot),
         texts=np.array([known.setdefault(text.casefold(), len(known)) for text in texts], np.int64)[owner],
         lengths=np.log1p(np.array([len(text) for text in texts], np.float64))[owner],

@@ -17,27 +17,29 @@ _IN_ORDER = 0.6
 
 # Printed by tests/benchmarks/fit_meaning.py.
 _WEIGHTS = (
-    -1.10,
-    1.18,
-    0.72,
-    -1.62,
-    2.34,
-    -0.56,
-    -0.45,
-    1.49,
-    -0.86,
-    -0.79,
-    -1.66,
-    1.34,
-    -0.51,
-    1.24,
-    -3.99,
-    -2.74,
-    0.94,
-    3.07,
-    0.91,
-    1.84,
-    4.00,
+    -1.68,
+    1.47,
+    3.14,
+    -1.56,
+    2.65,
+    -0.85,
+    -0.69,
+    1.51,
+    -0.95,
+    -0.82,
+    -0.36,
+    1.64,
+    -0.31,
+    2.88,
+    -5.52,
+    0.70,
+    -2.18,
+    1.63,
+    3.63,
+    0.73,
+    1.76,
+    0.83,
+    5.29,
 )
 
 
@@ -63,11 +65,13 @@ class StubEvidence:
         headed: There are header rows.
         announces: First column that ends in a colon.
         second: There are two stub columns.
+        second_labels: Second column that is labels.
         second_digits: Second column with digits.
         second_filled: Second column that is filled, of all its slots.
         second_corner: The header rows leave it empty.
         second_numbers: Columns after it that hold mostly numbers.
         groups: Two stub columns, and a cell of the first one is several rows high.
+        groups_of_numbers: The same times the share of ``second_numbers``.
         gaps: Two stub columns, and so much of the first one is empty.
     """
 
@@ -86,11 +90,13 @@ class StubEvidence:
     headed: float = 0
     announces: float = 0
     second: float = 0
+    second_labels: float = 0
     second_digits: float = 0
     second_filled: float = 0
     second_corner: float = 0
     second_numbers: float = 0
     groups: float = 0
+    groups_of_numbers: float = 0
     gaps: float = 0
 
 
@@ -117,7 +123,7 @@ def stub_scores(table: Table, slots: Slots, depth: int, sections: Mask) -> Float
 
 
 def gather_stub_evidence(table: Table, slots: Slots, depth: int, sections: Mask) -> list[StubEvidence]:
-    """Gather what speaks for 0, 1, ... stub columns; at least one column is left, and without a body there are none.
+    """Gather what speaks for 0, 1, ... stub columns; at least one column is left, and two rows show no stub.
 
     Args:
         table: Any table with at least one cell.
@@ -127,7 +133,7 @@ def gather_stub_evidence(table: Table, slots: Slots, depth: int, sections: Mask)
     """
     body = np.flatnonzero(~sections & ~slots.wide & (np.arange(table.n_rows) >= depth))
     evidence = [StubEvidence()]
-    if not len(body) or table.n_cols < 2:
+    if len(body) < 2 or table.n_rows <= 2 or table.n_cols < 2:
         return evidence
     filled = slots.filled[body]
     counts = np.maximum(filled.sum(axis=0), 1)
@@ -152,13 +158,16 @@ def gather_stub_evidence(table: Table, slots: Slots, depth: int, sections: Mask)
     }
     evidence.append(StubEvidence(**one))
     if table.n_cols > MAX_COLUMNS:
+        grouped = float((np.diff(slots.owner[body, 0]) == 0).any())
         two = {
             "second": 1.0,
+            "second_labels": (slots.kinds[body, 1] == LABEL).sum() / counts[1],
             "second_digits": digits[1],
             "second_filled": filled[:, 1].mean(),
             "second_corner": float(depth > 0 and not slots.filled[:depth, 1].any()),
             "second_numbers": numeric[2:].mean(),
-            "groups": float((np.diff(slots.owner[body, 0]) == 0).any()),
+            "groups": grouped,
+            "groups_of_numbers": grouped * numeric[2:].mean(),
             "gaps": 1 - filled[:, 0].mean(),
         }
         evidence.append(StubEvidence(**one, **two))

@@ -140,8 +140,8 @@ def gather_header_evidence(slots: Slots, depth: int) -> HeaderEvidence:
 
     >>> from postprocess.kinds import table_to_slots
     >>> from postprocess.table import Table
-    >>> slots = table_to_slots(Table.from_texts([["", "Price"], ["Tea", "1.20"], ["Milk", "0.90"]]))
-    >>> [(seen.headed, seen.corner, seen.labels_next) for seen in (gather_header_evidence(slots, d) for d in (0, 1))]
+    >>> slots = table_to_slots(Table.from_texts([["Item", "Price"], ["Tea", "1.20"], ["Milk", "0.90"]]))
+    >>> [(seen.headed, seen.full, seen.labels_next) for seen in (gather_header_evidence(slots, d) for d in (0, 1))]
     [(0, 0, 1.0), (0.5, 1.0, 0.0)]
     """
     filled, body = slots.filled, np.arange(len(slots.owner)) >= depth

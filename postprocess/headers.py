@@ -2,8 +2,8 @@
 
 For header rows and stub columns every number of them is a candidate, and for section rows every row of one label.
 Evidence that can be named speaks for and against each, with weights fitted on drawn tables whose meaning is known:
-see ``HeaderEvidence``, ``StubEvidence`` and ``SectionEvidence``. What is less sure than ``SURE`` is not marked: a
-wrong header hides a row.
+see ``HeaderEvidence``, ``StubEvidence`` and ``SectionEvidence``. What is not sure enough is not marked: a wrong
+header hides a row.
 """
 
 from __future__ import annotations
@@ -18,7 +18,9 @@ from postprocess.table import Cell, HeaderKind, Table
 from postprocess.totals import find_totals
 
 SURE = 0.6
-"""Headers are marked from this probability on."""
+"""Header rows and section rows are marked from this probability on."""
+SURE_STUB = 0.7
+"""Stub columns are marked from this probability on: one that is wrong marks many cells."""
 
 
 def mark_headers(table: Table) -> Table:
@@ -44,8 +46,8 @@ def mark_headers(table: Table) -> Table:
     of_sections = section_scores(slots, depth)
     sections = of_sections >= SURE
     of_cols = stub_scores(table, slots, depth, sections)
-    stub = of_cols >= SURE
-    total_rows, total_cols = find_totals(table, slots, depth, sections)
+    stub = of_cols >= SURE_STUB
+    total_rows, total_cols = (lines.tolist() for lines in find_totals(table, slots, depth, sections))
 
     def read(cell: Cell) -> tuple[HeaderKind | None, float | None]:
         if cell.row < depth:
@@ -58,7 +60,7 @@ def mark_headers(table: Table) -> Table:
 
     def mark(cell: Cell) -> Cell:
         header, score = read(cell)
-        is_total = bool(total_rows[cell.row : cell.end_row].all() or total_cols[cell.col : cell.end_col].all())
+        is_total = all(total_rows[cell.row : cell.end_row]) or all(total_cols[cell.col : cell.end_col])
         if (header, score, is_total) == (cell.header, cell.header_score, cell.is_total):
             return cell
         return replace(cell, header=header, header_score=score, is_total=is_total)

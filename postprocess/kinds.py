@@ -114,7 +114,7 @@ class Slots:
     @property
     def lone(self) -> Mask:
         """``(R,)`` rows in which no more than one cell holds a text."""
-        last = np.where(self.blank, -1, self.owner).max(axis=1)
+        last = np.where(self.blank, -1, self.owner).max(axis=1, initial=-1)
         return np.asarray((self.blank | (self.owner == last[:, None])).all(axis=1))
 
 

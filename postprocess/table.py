@@ -178,11 +178,8 @@ class Table:
         >>> Table([Cell(0, 0, header="column"), Cell(1, 0)]).n_header_rows
         1
         """
-        count = 0
-        for row in self.rows():
-            if not row or any(cell.header != "column" for cell in row):
-                break
-            count += 1
+        is_header = np.array([cell.header == "column" for cell in self.cells], bool)
+        count = int(np.append(is_header[self.owner].all(axis=1), False).argmin())
         ends = [cell.end_row for cell in self.cells if cell.row < count]
         return count if not ends or max(ends) <= count else 0
 

@@ -7,24 +7,28 @@ rounding, and where so many digits agree that it is no chance.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 
 import numpy as np
 
-from postprocess.kinds import NUMBER, YEAR, Floats, Mask, Slots, mostly
+from postprocess.kinds import YEAR, Floats, Mask, Slots, mostly
 from postprocess.table import Table
 
 _DIGITS = 4.0
 """So many digits of sums must agree, in all columns together."""
+_ROUNDING = 0.6
+"""A sum of n rounded numbers may differ by this times the root of n, in units of the last digit."""
 _MAX_NAME_CHARS = 40
 
 _NAME = re.compile(
     r"(grand |overall |sub[- ]?|adjusted )?totals?|(total )?sum|averages?|avg|"
-    r"sous-total|total général|somme|moyenne|ensemble|(zwischen|gesamt)?summe|gesamt|insgesamt|durchschnitt|"
-    r"suma|promedio|(sub)?totale|somma|media|razem|ogółem|średnia|итого|всего|"
+    r"sous-total|total général|somme|moyenne|(zwischen|gesamt)?summe|gesamt|insgesamt|durchschnitt|"
+    r"suma|promedio|(sub)?totale|somma|razem|ogółem|średnia|итого|всего|"
     r"[总總小合共][计計]|平均[值数數]?|均值|[总總]和|[总總][数數]"
 )
-_LONG_NAME = re.compile(r"(grand |sub[- ]?|sous-)?total\b.*|.*([总總小合共][计計]|[总總][额額])")
+_LONG_NAME = re.compile(r"(grand |sub[- ]?|sous-)?total\b.*|.*[总總小合共][计計]")
+
+_SPACED = re.compile(r"(?<=[\u4e00-\u9fff])\s+(?=[\u4e00-\u9fff])")
+"""Short Chinese words are spaced out: 合  计."""
 
 
 def is_total_name(text: str, *, exactly: bool = False) -> bool:
@@ -39,10 +43,12 @@ def is_total_name(text: str, *, exactly: bool = False) -> bool:
     >>> is_total_name("Total assets", exactly=True), is_total_name("Total (kg)", exactly=True)
     (False, True)
     """
-    name = re.sub(r"[(（].*|[\s:：.*…]+$|^\W+", "", " ".join(text.casefold().split())).strip()
+    name = _SPACED.sub("", re.sub(r"[(（].*|[\s:：.*…]+$|^\W+", "", " ".join(text.casefold().split())).strip())
     if len(name) > _MAX_NAME_CHARS:
         return False
-    return bool(_NAME.fullmatch(name) or (not exactly and _LONG_NAME.fullmatch(name)))
+    # A unit behind a long name, as in "Total cholesterol (mmol/l)", tells a quantity of its own.
+    is_long = not exactly and not re.search("[(（]", text)
+    return bool(_NAME.fullmatch(name) or (is_long and _LONG_NAME.fullmatch(name)))
 
 
 def find_totals(table: Table, slots: Slots, depth: int, sections: Mask) -> tuple[Mask, Mask]:
@@ -65,6 +71,7 @@ def find_totals(table: Table, slots: Slots, depth: int, sections: Mask) -> tuple
     ([False, False, False, True], [False, False, False, True])
     """
     numeric = mostly(slots.numbers[depth:], slots.filled[depth:])
+    numeric &= ~mostly(slots.kinds[depth:] == YEAR, slots.filled[depth:])
     values, steps = _read_numbers(table, slots)
     values[:depth] = np.nan
     values[sections] = np.nan
@@ -93,20 +100,25 @@ def _named_rows(table: Table, slots: Slots) -> Mask:
 def _read_numbers(table: Table, slots: Slots) -> tuple[Floats, Floats]:
     """``(R, C)`` values, NaN where there is none, and the worth of their last digit; a spanning cell counts once."""
     values, steps = np.full(slots.owner.shape, np.nan), np.ones(slots.owner.shape)
-    numbers = slots.kinds == NUMBER
-    for cell in table.cells:
-        if numbers[cell.row, cell.col]:
-            plain = cell.text.translate(_NO_MARKS)
-            negative = plain.startswith("(") and plain.endswith(")")
-            try:
-                value = float(plain.strip("()"))
-            except ValueError:
-                continue
-            values[cell.row, cell.col] = -value if negative else value
-            steps[cell.row, cell.col] = 10.0 ** -len(plain.strip("()").partition(".")[2])
+    rows, cols = np.nonzero(slots.kinds >= YEAR)
+    owners, first = np.unique(slots.owner[rows, cols], return_index=True)
+    read = [_read_number(table.cells[index].text) for index in owners.tolist()]
+    if read:
+        values[rows[first], cols[first]], steps[rows[first], cols[first]] = np.array(read).T
     return values, steps
 
 
+def _read_number(text: str) -> tuple[float, float]:
+    plain = text.strip()
+    if not _PLAIN.fullmatch(plain):
+        plain = plain.translate(_NO_MARKS)
+        plain = f"-{plain[1:-1]}" if plain.startswith("(") and plain.endswith(")") else plain
+        if not _PLAIN.fullmatch(plain):
+            return np.nan, 1.0
+    return float(plain), 10.0 ** -len(plain.partition(".")[2])
+
+
+_PLAIN = re.compile(r"-?[0-9]{1,15}(\.[0-9]{1,15})?", re.ASCII)
 _NO_MARKS = str.maketrans("\u2212\u2013", "--", ", \u00a0\u202f'$€£¥%")
 
 
@@ -115,30 +127,32 @@ def _sums(values: Floats, steps: Floats, breaks: Mask) -> Mask:
     found = np.zeros(len(values), bool)
     known = ~np.isnan(values)
     amounts = np.where(known, values, 0.0)
+    counted = amounts != 0
+    rounding = _ROUNDING * steps
+    most = rounding * np.sqrt(len(values)) * counted
     sums, counts = np.zeros((3, values.shape[1])), np.zeros((3, values.shape[1]))
-    for row in np.flatnonzero(known.any(axis=1) | breaks):
+    for row in np.flatnonzero(known.any(axis=1) | breaks).tolist():
         if breaks[row]:
             sums[0] = counts[0] = 0
             continue
-        found[row] = any(
-            _agree(amounts[row], steps[row], total, np.where(known[row], count, 0))
-            for total, count in zip(sums, counts, strict=True)
-        )
-        into: Sequence[int] = (2,) if found[row] else (0, 1)
-        for index in into:
-            sums[index] += amounts[row]
-            counts[index] += amounts[row] != 0
-        if found[row]:
+        errors = np.abs(sums - amounts[row])
+        # Most rows end here: nothing is near.
+        if (errors < most[row]).any() and _agree(amounts[row], errors, rounding[row], counts * known[row]):
+            found[row] = True
+            sums[2] += amounts[row]
+            counts[2] += counted[row]
             sums[0] = counts[0] = 0
+        else:
+            sums[:2] += amounts[row]
+            counts[:2] += counted[row]
     return found
 
 
-def _agree(amounts: Floats, steps: Floats, sums: Floats, counts: Floats) -> bool:
+def _agree(amounts: Floats, errors: Floats, rounding: Floats, counts: Floats) -> bool:
+    """Whether an amount in each column is one of the three sums, each of ``counts`` numbers."""
     compared = counts > 1
-    if not compared.any():
-        return False
-    rounding = steps * np.sqrt(counts) * 0.6
-    same = compared & (np.abs(amounts - sums) <= rounding) & (amounts != 0)
-    if 2 * same.sum() < compared.sum():
-        return False
-    return bool(np.log10(np.maximum(np.abs(amounts[same]) / rounding[same], 1)).sum() >= _DIGITS)
+    allowed = rounding * np.sqrt(counts)
+    same = compared & (errors <= allowed) & (amounts != 0)
+    size = np.abs(np.where(same, amounts / np.maximum(allowed, 1e-300), 1))
+    digits = np.log10(np.maximum(size, 1)).sum(axis=1)
+    return bool(((2 * same.sum(axis=1) >= compared.sum(axis=1)) & (digits >= _DIGITS)).any())

@@ -89,10 +89,15 @@ def name_stub(table: Table) -> Table:
     return Table([mark(cell) for cell in table.cells])
 
 
-def kinds_of(cell: Cell) -> set[str]:
-    """What a cell with a text is, of ``KINDS``."""
-    kinds = {"total"} if cell.is_total else set()
-    return kinds | ({cell.header} if cell.header else set()) if cell.text.strip() else set()
+def kinds_of(table: Table) -> list[set[str]]:
+    """What each cell with a text is, of ``KINDS``; totals are those in rows, drawn tables do not tell of columns."""
+    in_rows = {row for row, cells in enumerate(table.rows()) if all(cell.is_total for cell in cells)}
+    return [
+        ({"total"} if cell.row in in_rows else set()) | ({cell.header} if cell.header else set())
+        if cell.text.strip()
+        else set()
+        for cell in table.cells
+    ]
 
 
 def report(name: str, meanings: list[Meaning], mark: Callable[[Table], Table]) -> None:

@@ -100,7 +100,7 @@ def gather_section_evidence(slots: Slots, depth: int, able: Mask, row: int) -> S
         row: One of these rows; it is not the last one.
     """
     column = int(slots.filled[row].argmax())
-    numbers: Mask = slots.numbers.any(axis=1)
+    numbers: Mask = np.asarray(slots.numbers.any(axis=1))
     return SectionEvidence(
         always=1,
         wide=float(slots.wide[row]),

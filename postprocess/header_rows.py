@@ -18,8 +18,8 @@ _MOST = 4.0
 
 # Printed by tests/benchmarks/fit_meaning.py.
 _WEIGHTS = (
-    -6.08, -1.11, 3.17, -1.95, -2.94, -3.77, -4.75, 1.55, -4.98, 5.05, 2.15,
-    0.49, -3.25, 4.46, -1.88, 0.65, -2.90, 2.30, 0.83, 0.76, -2.01, -3.65,
+    -6.19, -1.14, 3.75, -1.92, -2.77, -3.91, -5.13, 1.52, -5.12, 5.00, 2.19,
+    0.47, 1.20, 4.43, -1.93, 0.69, -2.97, 2.44, 0.86, 0.82, -2.00, -4.74,
 )  # fmt: skip
 
 
@@ -100,7 +100,7 @@ def header_row_scores(slots: Slots) -> Floats:
 
 
 def candidates(slots: Slots) -> list[int]:
-    """Numbers of header rows below which no cell hangs, and that leave a body; 0 is the first.
+    """Numbers of header rows below which no cell hangs, that leave a body, and are not titles alone; 0 is the first.
 
     >>> from postprocess.kinds import table_to_slots
     >>> from postprocess.table import Cell, Table
@@ -108,7 +108,8 @@ def candidates(slots: Slots) -> list[int]:
     [0, 2]
     """
     ends = np.maximum.accumulate(slots.end_rows.max(axis=1))
-    return [0, *(depth for depth in range(1, min(MAX_ROWS + 1, len(ends))) if ends[depth - 1] == depth)]
+    titles = int(np.append(slots.wide, False).argmin())
+    return [0, *(depth for depth in range(titles + 1, min(MAX_ROWS + 1, len(ends))) if ends[depth - 1] == depth)]
 
 
 def gather_header_evidence(slots: Slots, depth: int) -> HeaderEvidence:
@@ -143,13 +144,13 @@ def gather_header_evidence(slots: Slots, depth: int) -> HeaderEvidence:
     if depth == 0:
         return HeaderEvidence(**following)
     last = depth - 1
-    here = filled[last]
+    here = filled[last] & ~slots.wide[last]
     texts = slots.texts[last, here]
     return HeaderEvidence(
         **following,
         any=1,
         deeper=last,
-        headed=_share(numeric & labels[:depth].any(axis=0)),
+        headed=_share(numeric & (labels & ~slots.wide[:, None])[:depth].any(axis=0)),
         number_rows=float(slots.numbers[:depth].any(axis=1).sum()),
         open=_share(groups[last]),
         corner=float(has_stub and not filled[:depth, 0].any()),
@@ -157,7 +158,7 @@ def gather_header_evidence(slots: Slots, depth: int) -> HeaderEvidence:
         lone=float(slots.lone[last]),
         title=float(last > 0 and slots.wide[0]),
         wide=float(slots.wide[last]),
-        units=_share((slots.units[last] & ~slots.wide[last])[here]),
+        units=_share(slots.units[last, here]),
         empty=_share(~filled[depth:, 1:]),
         recurs=_share(((slots.texts[depth:] == slots.texts[last]) & here).any(axis=0)[here]),
         categories=_categories(slots, depth, ~numeric),
@@ -186,5 +187,5 @@ def _length_contrast(slots: Slots, depth: int) -> float:
     mean = (lengths * filled).sum(axis=0) / counts
     spread = np.sqrt(((lengths - mean) ** 2 * filled).sum(axis=0) / counts)
     contrast = np.minimum(np.abs(slots.lengths[depth - 1] - mean) / (spread + _SPREAD), _MOST)
-    compared = slots.filled[depth - 1] & (counts > 1)
+    compared = slots.filled[depth - 1] & ~slots.wide[depth - 1] & (counts > 1)
     return float(contrast[compared].mean()) if compared.any() else 0.0

@@ -107,9 +107,7 @@ def report(name: str, meanings: list[Meaning], mark: Callable[[Table], Table]) -
     exact = np.zeros(2)
     for meaning in meanings:
         found = mark(meaning.bare)
-        pairs = [
-            (kinds_of(ours), kinds_of(truth)) for ours, truth in zip(found.cells, meaning.table.cells, strict=True)
-        ]
+        pairs = list(zip(kinds_of(found), kinds_of(meaning.table), strict=True))
         exact += [found.n_header_rows == meaning.depth, all(("row" in a) == ("row" in b) for a, b in pairs)]
         for ours, truth in pairs:
             seen.update(f"found {kind}" for kind in ours)

@@ -19,7 +19,7 @@ from postprocess.totals import find_totals
 
 SURE = 0.6
 """Header rows and section rows are marked from this probability on."""
-SURE_STUB = 0.7
+SURE_STUB = 0.75
 """Stub columns are marked from this probability on: one that is wrong marks many cells."""
 
 

@@ -153,6 +153,6 @@ def _agree(amounts: Floats, errors: Floats, rounding: Floats, counts: Floats) ->
     compared = counts > 1
     allowed = rounding * np.sqrt(counts)
     same = compared & (errors <= allowed) & (amounts != 0)
-    size = np.abs(np.where(same, amounts / np.maximum(allowed, 1e-300), 1))
+    size = np.abs(np.where(same, amounts, 1) / np.where(same, allowed, 1))
     digits = np.log10(np.maximum(size, 1)).sum(axis=1)
     return bool(((2 * same.sum(axis=1) >= compared.sum(axis=1)) & (digits >= _DIGITS)).any())

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from postprocess.headers import SURE, SURE_STUB, mark_headers
-from postprocess.table import Cell, Table
+from postprocess.table import Cell, Table, shift
 from tests.postprocess.strategies import PLAIN_TEXTS, TEXTS, tables
 
 MARKS = {"column": "#", "row": ">", "section": "§", None: "."}
@@ -106,6 +106,16 @@ def test_section_as_wide_as_the_table() -> None:
     rows = [*head.cells, Cell(1, 0, colspan=3, text="Drinks")]
     rows += [replace(cell, row=cell.row + 2) for cell in body.cells] + [Cell(4, 0, colspan=3, text="Source: us")]
     assert marks(Table(rows)) == ["###", "§§§", ">..", ">..", "..."]
+
+
+def test_years_below_a_title_are_header_and_the_title_alone_is_not() -> None:
+    title, head, body = (
+        Cell(0, 0, colspan=3, text="Scenario"),
+        ["Servers in:", "2007", "2008"],
+        ["Rooms", "1,512", "1,586"],
+    )
+    below = Table.from_texts([head, body, ["Centres", "1,505", "1,580"], ["Closets", "911", "1,001"]])
+    assert marks(Table([title, *(shift(cell, 1) for cell in below.cells)]))[:3] == ["###", "###", ">.."]
 
 
 def test_a_form_to_fill_in_has_names_of_rows_and_no_sections() -> None:

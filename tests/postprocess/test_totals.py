@@ -86,6 +86,12 @@ def test_chance_is_no_sum(values: list[list[int]]) -> None:
     assert found([["", "a", "b"], *(["x", *map(str, row)] for row in values)]) == ([], [])
 
 
+def test_large_numbers_do_not_overflow() -> None:
+    large = str(10**14)
+    rows = [["", "a", "b"], ["x", "1000.50", ""], ["y", "2000.25", ""], ["z", "3000.25", large]]
+    assert found([*rows, ["", "6001.00", large]])[0] == [4]
+
+
 def test_a_title_named_total_is_no_total() -> None:
     table = Table([Cell(0, 0, colspan=2, text="Total"), *(Cell(1, col, text=text) for col, text in enumerate("ab"))])
     rows, cols = find_totals(table, table_to_slots(table), 1, np.zeros(2, bool))

@@ -3,6 +3,15 @@
 A developer script, not a test. The tables are those of all recipes of ``tablerec.synth``, as data: nothing is drawn.
 Printed are the share of tables with exactly the right header rows and exactly the right stub cells, precision and
 recall of the cells by kind, and how often cells are what their scores say.
+
+Printed on 2026-11-28; in brackets the hard rules that these headers replaced::
+
+    header rows exact 0.910 (0.781)  stub exact 0.692 (0.525)
+    column   precision 0.993 (0.991)  recall 0.833 (0.724)
+    row      precision 0.911 (0.908)  recall 0.904 (0.734)
+    section  precision 0.838 (0.770)  recall 0.839 (0.823)
+    total    precision 0.976          recall 0.580   balances and profits are totals there
+    score from 0.60  0.854 right, 0.70  0.835, 0.80  0.873, 0.90  0.902, 0.95  0.963, 0.99  0.994
 """
 
 from __future__ import annotations

@@ -2,6 +2,9 @@
 
 A developer script, not a test. The tables are those of all recipes of ``tablerec.synth``, as data; the weights are
 printed as the modules hold them. ``benchmark_meaning.py`` measures them on tables of another seed.
+
+Of each table a part is taken too, see ``varied``. Printed on 2026-11-28, in two minutes: of 10,291 numbers of header
+rows 0.933 are right, of 9,248 numbers of stub columns 0.863, of 4,119 rows of one label 0.799.
 """
 
 from __future__ import annotations

@@ -15,7 +15,8 @@ import numpy as np
 from postprocess.boxes import Floats, quads_to_array, quads_to_boxes
 from postprocess.caption_evidence import table_number
 from postprocess.errors import TableError
-from postprocess.headers import EMPTY, NUMBER, mark_headers, text_to_kind
+from postprocess.headers import mark_headers
+from postprocess.kinds import EMPTY, NUMBER, text_to_kind
 from postprocess.table import Caption, Cell, Confidence, Table, fill_holes, shift
 
 JOIN_SCORE = 0.6

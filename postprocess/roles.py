@@ -38,7 +38,7 @@ def cell_role(cell: Cell, table: Table) -> Role:
         is_last = all(_is_wide(table[row, 0], table) for row in range(cell.end_row, table.n_rows))
         if is_last and cell.row > 0 and (is_note(cell.text) or len(cell.text) > LONG):
             return "note"
-    if getattr(cell, "is_total", False) and cell.header in (None, "row"):
+    if cell.is_total and cell.header in (None, "row"):
         return "total"
     return _BY_HEADER[cell.header]
 

@@ -37,9 +37,14 @@ class Cell:
         alignment_score: How well the quad agrees with the lines of the grid
             and the words with the quad, 0 to 1, or None.
         confidence: Probability that span and text are right, 0 to 1, or None.
+        header_score: Probability that the cell is a header of this kind, 0 to
+            1, or None where that is not known.
+        is_total: Whether the cell is part of a row or column of totals: sums,
+            subtotals, averages, and their labels.
 
     Raises:
-        TableError: Negative position or a span below 1.
+        TableError: Negative position, a span below 1, or a ``header_score``
+            outside 0 to 1 or without a header.
 
     >>> Cell(0, 1, colspan=2, text="Total").end_col
     3
@@ -56,12 +61,19 @@ class Cell:
     reader_score: float | None = None
     alignment_score: float | None = None
     confidence: float | None = None
+    header_score: float | None = None
+    is_total: bool = False
 
     def __post_init__(self) -> None:
         if self.row < 0 or self.col < 0 or self.rowspan < 1 or self.colspan < 1:
             raise TableError(
                 f"cell at row {self.row}, column {self.col} with span {self.rowspan} x {self.colspan}: "
                 "positions start at 0 and spans at 1"
+            )
+        if self.header_score is not None and (self.header is None or not 0 <= self.header_score <= 1):
+            raise TableError(
+                f"cell at row {self.row}, column {self.col}: header_score is {self.header_score}; "
+                "it must be from 0 to 1, and None where the cell is no header"
             )
 
     @property
@@ -202,11 +214,8 @@ class Table:
         >>> Table([Cell(0, 0, header="column"), Cell(1, 0)]).n_header_rows
         1
         """
-        count = 0
-        for row in self.rows():
-            if not row or any(cell.header != "column" for cell in row):
-                break
-            count += 1
+        is_header = np.array([cell.header == "column" for cell in self.cells], bool)
+        count = int(np.append(is_header[self.owner].all(axis=1), False).argmin())
         ends = [cell.end_row for cell in self.cells if cell.row < count]
         return count if not ends or max(ends) <= count else 0
 

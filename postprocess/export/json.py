@@ -26,7 +26,7 @@ VERSION = 1
 MAX_SLOTS = 10_000_000
 """A table read from JSON may cover this many slots."""
 
-SCORES = ("detector_score", "reader_score", "alignment_score", "confidence")
+SCORES = ("detector_score", "reader_score", "alignment_score", "confidence", "header_score")
 HEADERS = (None, *get_args(HeaderKind))
 
 
@@ -177,14 +177,16 @@ def _cell_to_dict(cell: Cell) -> dict[str, Any]:
     for key in SCORES:
         score = getattr(cell, key)
         data[key] = None if score is None else float(score)
+    data["is_total"] = bool(cell.is_total)
     return data
 
 
 def _cell_from_dict(data: Any, name: str) -> Cell:
     _check(isinstance(data, Mapping), f"{name} is {reprlib.repr(data)}, not an object")
-    text, header = data.get("text", ""), data.get("header")
+    text, header, is_total = data.get("text", ""), data.get("header"), data.get("is_total", False)
     _check(isinstance(text, str), f'{name}: "text" is {reprlib.repr(text)}, not a text')
     _check(header in HEADERS, f'{name}: "header" is {reprlib.repr(header)}, not one of {HEADERS}')
+    _check(isinstance(is_total, bool), f'{name}: "is_total" is {reprlib.repr(is_total)}, not true or false')
 
     def score(key: str) -> float | None:
         return None if data.get(key) is None else _to_float(data[key], key, name)
@@ -202,6 +204,8 @@ def _cell_from_dict(data: Any, name: str) -> Cell:
             reader_score=score("reader_score"),
             alignment_score=score("alignment_score"),
             confidence=score("confidence"),
+            header_score=score("header_score"),
+            is_total=is_total,
         )
     except TableError as error:
         raise InputError(f"{name}: {error}") from error

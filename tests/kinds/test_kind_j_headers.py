@@ -33,9 +33,6 @@ DEPTHS = {
 }
 
 
-@pytest.mark.xfail(
-    strict=True, raises=AssertionError, reason="without numbers only spans show a header, not repetition"
-)
 def test_kind_j_header_over_columns_of_yes_and_no() -> None:
     rows = [["Feature", "Ours", "Theirs"], ["Fast", "yes", "no"], ["Cheap", "no", "yes"], ["Small", "yes", "yes"]]
     assert mark_headers(make_table(rows)).n_header_rows == 1

@@ -55,7 +55,7 @@ def layouts(
     """Any spans, beside one row and one column without spans, which make every line of the grid visible."""
     spans = draw(tables(max_rows=max_size, max_cols=max_size, texts=st.just("")))
     row, col = (draw(st.sampled_from([0, 1])) for _ in range(2))
-    cells = [replace(shift(cell, 1 - row, 1 - col), header=None) for cell in spans.cells]
+    cells = [replace(shift(cell, 1 - row, 1 - col), header=None, header_score=None) for cell in spans.cells]
     n_rows, n_cols = spans.n_rows + 1, (spans.n_cols if spans.n_rows else 1) + 1
     plain_row, plain_col = row * (n_rows - 1), col * (n_cols - 1)
     cells += [Cell(plain_row, c) for c in range(n_cols)]

@@ -83,7 +83,8 @@ def tables(
                 header: HeaderKind | None = "column" if row < n_header_rows else draw(_HEADERS)
                 scores = [draw(SCORES) for _ in range(3)] if with_geometry else [None] * 3
                 quad = draw(st.none() | quads()) if with_geometry else None
-                cells.append(Cell(row, col, rowspan, colspan, quad, draw(texts), header, *scores))
+                meaning = {"header_score": draw(SCORES) if header else None, "is_total": draw(st.booleans())}
+                cells.append(Cell(row, col, rowspan, colspan, quad, draw(texts), header, *scores, **meaning))
     return Table(cells, draw(st.none() | quads()) if with_geometry else None)
 
 

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from postprocess.headers import EMPTY, LABEL, NUMBER, YEAR, mark_headers, text_to_kind
-from postprocess.table import Cell, Table
+from postprocess.headers import SURE, SURE_STUB, mark_headers
+from postprocess.table import Cell, Table, shift
 from tests.postprocess.strategies import PLAIN_TEXTS, TEXTS, tables
 
 MARKS = {"column": "#", "row": ">", "section": "§", None: "."}
@@ -57,20 +57,7 @@ def test_years_above_amounts_are_headers_but_a_column_of_years_is_not() -> None:
 
 @pytest.mark.parametrize("head", ["2017", "FY2017", "2016/17", "31 Dec 2017", "2017年", "2017-12-31"])
 def test_ways_to_write_a_year(head: str) -> None:
-    assert text_to_kind(head) == YEAR
     assert marks(texts(f"|{head}|{head}", "a|5.5|6", "b|7|8"))[0] == "###"
-
-
-@pytest.mark.parametrize(
-    ("text", "kind"),
-    [
-        *[(text, EMPTY) for text in ("", " ", "-", "—", "…", "n/a", "N.A.", "*")],
-        *[(text, LABEL) for text in ("Total", "Q1", "合计", "Top 10 countries")],
-        *[(text, NUMBER) for text in ("1,234", "(5.2)", "12%", "12.5 (3.4)", "1-2", "2017.5", "2,017")],
-    ],
-)
-def test_kinds(text: str, kind: int) -> None:
-    assert text_to_kind(text) == kind
 
 
 def test_two_levels_with_groups() -> None:
@@ -121,8 +108,18 @@ def test_section_as_wide_as_the_table() -> None:
     assert marks(Table(rows)) == ["###", "§§§", ">..", ">..", "..."]
 
 
-def test_a_form_to_fill_in_has_no_sections() -> None:
-    assert marks(texts("Name||", "Street||", "Town||", "Signed|by|on")) == ["..."] * 4
+def test_years_below_a_title_are_header_and_the_title_alone_is_not() -> None:
+    title, head, body = (
+        Cell(0, 0, colspan=3, text="Scenario"),
+        ["Servers in:", "2007", "2008"],
+        ["Rooms", "1,512", "1,586"],
+    )
+    below = Table.from_texts([head, body, ["Centres", "1,505", "1,580"], ["Closets", "911", "1,001"]])
+    assert marks(Table([title, *(shift(cell, 1) for cell in below.cells)]))[:3] == ["###", "###", ">.."]
+
+
+def test_a_form_to_fill_in_has_names_of_rows_and_no_sections() -> None:
+    assert marks(texts("Name||", "Street||", "Town||", "Signed|by|on")) == [">.."] * 4
 
 
 def test_a_row_of_dashes_is_no_section() -> None:
@@ -146,31 +143,64 @@ def test_gmft_46_body_has_no_empty_header_cells() -> None:
     assert marked[2, 0].header is None
 
 
-def test_labels_grouped_by_a_tall_cell_fill_two_columns() -> None:
+@pytest.mark.parametrize(
+    ("heads", "stub"), [(["", "", "People", "Area"], ">>.."), (["Land", "Town", "P", "A"], ">...")]
+)
+def test_labels_grouped_by_a_tall_cell_fill_two_columns_where_the_corner_says_so(heads: list[str], stub: str) -> None:
     table = Table(
         [
-            *(Cell(0, col, text=text) for col, text in enumerate(["Land", "Town", "People", "Area"])),
+            *(Cell(0, col, text=text) for col, text in enumerate(heads)),
             Cell(1, 0, rowspan=2, text="Chad"),
             *(Cell(row, 1, text=text) for row, text in ((1, "Mao"), (2, "Ati"))),
             *(Cell(row, col, text="7.5") for row in (1, 2) for col in (2, 3)),
         ]
     )
-    assert marks(table) == ["####", ">>..", ">>.."]
+    assert marks(table) == ["####", stub, stub]
+
+
+def unmarked(cell: Cell) -> Cell:
+    return replace(cell, header=None, header_score=None, is_total=False)
 
 
 @given(tables(texts=PLAIN_TEXTS | TEXTS | st.sampled_from(["2017", "12.5", "Total", "合计"])))
 def test_marks_change_nothing_else_and_header_rows_are_whole(table: Table) -> None:
     marked = mark_headers(table)
-    assert [replace(cell, header=None) for cell in marked.cells] == [replace(cell, header=None) for cell in table.cells]
+    assert [unmarked(cell) for cell in marked.cells] == [unmarked(cell) for cell in table.cells]
     depth = marked.n_header_rows
     assert all((cell.header == "column") == (cell.row < depth) for cell in marked.cells)
     assert all(cell.end_row <= depth for cell in marked.cells if cell.row < depth)
     assert depth < max(table.n_rows, 1)
     assert all(cell.text.strip() for cell in marked.cells if cell.header in ("row", "section"))
     assert mark_headers(marked) == marked
+    assert all((cell.header is None) == (cell.header_score is None) for cell in marked.cells)
+    assert all(cell.header_score >= min(SURE, SURE_STUB) for cell in marked.cells if cell.header_score is not None)
 
 
 @given(st.integers(1, 5), st.integers(2, 6))
 def test_a_table_of_numbers_has_no_headers(n_rows: int, n_cols: int) -> None:
     table = Table.from_texts([[f"{row}.{col}5" for col in range(n_cols)] for row in range(n_rows)])
     assert mark_headers(table) == table
+
+
+def test_clear_headers_are_surer_than_doubtful_ones() -> None:
+    clear = mark_headers(texts("Item|Price|Count", "Tea|1.20|5", "Milk|0.90|12", "Oil|3.10|4"))
+    doubtful = mark_headers(texts("Feature|Ours|Theirs", "Fast|yes|no", "Cheap|no|yes", "Small|yes|yes"))
+    assert clear[0, 1].header_score > 0.99 > doubtful[0, 1].header_score  # type: ignore[operator]
+
+
+def test_rows_with_years_for_names() -> None:
+    assert marks(texts("Year|Sales|Costs", "2016|5.0|4.1", "2017|6.0|4.2", "2018|7.5|4.4")) == ["###"] + [">.."] * 3
+
+
+def totals(table: Table) -> list[str]:
+    return [cell.text for cell in mark_headers(table).cells if cell.is_total]
+
+
+def test_totals_of_rows_and_columns() -> None:
+    table = texts("Item|Men|Women|Total", "Tea|51|42|93", "Milk|33|20|53", "Total|84|62|146")
+    assert totals(table) == ["Total", "93", "53", "Total", "84", "62", "146"]
+
+
+def test_label_of_a_total_stays_the_name_of_its_row() -> None:
+    marked = mark_headers(texts("Item|Men|Women", "Tea|51|42", "Milk|33|20", "Total|84|62"))
+    assert (marked[3, 0].header, marked[3, 0].is_total) == ("row", True)

@@ -160,6 +160,22 @@ def test_header_rows_are_the_full_ones_at_the_top() -> None:
     assert Table([*head, *body[:2], Cell(2, 0, header="column"), Cell(2, 1, header="column")]).n_header_rows == 1
 
 
+def test_header_row_in_which_no_cell_starts_counts() -> None:
+    head = [Cell(0, col, rowspan=2, header="column") for col in range(2)]
+    assert Table([*head, Cell(2, 0), Cell(2, 1)]).n_header_rows == 2
+
+
+@pytest.mark.parametrize("score", [-0.1, 1.1, float("nan"), float("inf")])
+def test_header_score_is_a_probability(score: float) -> None:
+    with pytest.raises(TableError, match="row 1, column 2: header_score is"):
+        Cell(1, 2, header="row", header_score=score)
+
+
+def test_only_headers_have_a_header_score() -> None:
+    with pytest.raises(TableError, match="None where the cell is no header"):
+        Cell(0, 0, header_score=0.5)
+
+
 def test_header_cell_that_hangs_into_the_body_leaves_no_header_rows() -> None:
     table = Table([Cell(0, 0, rowspan=2, header="column"), Cell(0, 1, header="column"), Cell(1, 1)])
     assert table.n_header_rows == 0

@@ -133,13 +133,18 @@ def change(**fields: Any) -> Callable[[dict[str, Any]], None]:
         (change_cell(reader_score=float("inf")), "finite"),
         (change_cell(reader_score=10**400), "finite"),
         (change_cell(detector_score=True), "detector_score"),
+        (change_cell(header_score=0.5), "header_score is 0.5"),
+        (change_cell(header="row", header_score=1.5), "header_score is 1.5"),
+        (change_cell(header="row", header_score="1"), "header_score"),
+        (change_cell(is_total=1), "is_total"),
+        (change_cell(is_total=None), "is_total"),
         (change_cell(quad=[]), "quad"),
         (change_cell(quad="abcd"), "quad"),
         (change_cell(quad=[[0, 0], [1, 0], [1, 1], [0]]), "quad"),
         (change_cell(quad=[[0, 0], [1, 0], [1, 1], [0, None]]), "quad"),
         (change_cell(quad=[[0, 0], [1, 0], [1, 1], [0, float("nan")]]), "finite"),
     ],
-    ids=range(31),
+    ids=range(36),
 )
 def test_hostile_table_is_refused(damage: Callable[[dict[str, Any]], object], message: str) -> None:
     data = table_to_dict(Table.from_texts([["a", "b"]]))

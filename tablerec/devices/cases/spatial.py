@@ -47,6 +47,11 @@ def _pools() -> Iterator[Case]:
     yield Case("global average", reached, call, (n(2, 3, 60, 70),), averaged, True, 20, 2)
     call = lambda p, x: p.nn.functional.avg_pool2d(x, 3, 2, 1, exclusive=False)  # noqa: E731
     yield Case("avg_pool2d inclusive", reached, call, (x,), averaged, True, 4, 2)
+    last = n(2, 9, 8, 3)
+    call = lambda p, x: p.nn.functional.max_pool2d(x, 3, 2, 1, data_format="NHWC")  # noqa: E731
+    yield Case("max_pool2d NHWC", reached, call, (last,), FLOATS + HALVES, True, 4, 2)
+    call = lambda p, x: p.nn.functional.avg_pool2d(x, 2, 2, data_format="NHWC")  # noqa: E731
+    yield Case("avg_pool2d NHWC", reached, call, (last,), averaged, True, 4, 2)
     reached = ("max_pool2d_with_index", "max_pool2d_with_index_grad")
     for options in windows[:3]:
         # The gradient of an index means nothing: it is taken of the values alone.

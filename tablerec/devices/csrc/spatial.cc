@@ -10,7 +10,8 @@ namespace tablerec {
 // ---- pooling
 
 struct Pooling {
-  int64_t planes, height, width, out_height, out_width;
+  int64_t height, width, out_height, out_width;
+  int64_t channels;  // beside one another at each place: those of NHWC; 1 in NCHW, where planes follow each other
   int64_t kernel_y, kernel_x, stride_y, stride_x, top, left;
   bool takes_max, adaptive, without_padding;
 
@@ -32,6 +33,18 @@ struct Pooling {
   int64_t work() const {
     return adaptive ? height * width / std::max<int64_t>(1, out_height * out_width) : kernel_y * kernel_x;
   }
+  // Where an element lies, of the pictures or planes: of the input, or of the output.
+  struct Place { int64_t image, row, column, channel; };
+  HOST_DEVICE Place place(int64_t i, int64_t high, int64_t wide) const {
+    int64_t pixel = i / channels, line = pixel / wide, image = line / high;
+    return {image, line - image * high, pixel - line * wide, i - pixel * channels};
+  }
+  HOST_DEVICE Place in(int64_t i) const { return place(i, height, width); }
+  HOST_DEVICE Place out(int64_t i) const { return place(i, out_height, out_width); }
+  HOST_DEVICE int64_t first(Place at) const { return at.image * height * width * channels + at.channel; }
+  HOST_DEVICE int64_t output(Place at, int64_t row, int64_t column) const {
+    return ((at.image * out_height + row) * out_width + column) * channels + at.channel;
+  }
   // The windows that may hold a place: [from, to).
   HOST_DEVICE Window holders(int64_t place, int64_t size, int64_t out_size, int64_t kernel, int64_t stride, int64_t before) const {
     if (adaptive) return {place * out_size / size, ((place + 1) * out_size + size - 1) / size, 0};
@@ -45,10 +58,12 @@ inline Pooling pooling(const char* name, const phi::DDim& x, const phi::DDim& ou
                        const std::vector<int64_t>& strides, std::vector<int64_t> paddings, bool exclusive,
                        const std::string& layout, const std::string& type, bool global, bool adaptive,
                        const std::string& algorithm) {
-  REQUIRE(layout == "NCHW", "%s: layout %s is not supported on %s; NCHW is", name, layout, device_name());
+  bool last = layout == "NHWC";
+  REQUIRE(last || layout == "NCHW", "%s: layout %s is not supported on %s; NCHW and NHWC are", name, layout, device_name());
   if (paddings.size() == 2) paddings = {paddings[0], paddings[0], paddings[1], paddings[1]};
   Pooling p;
-  p.planes = x[0] * x[1], p.height = x[2], p.width = x[3], p.out_height = out[2], p.out_width = out[3];
+  int y = last ? 1 : 2, across = y + 1;
+  p.height = x[y], p.width = x[across], p.out_height = out[y], p.out_width = out[across], p.channels = last ? x[3] : 1;
   p.kernel_y = kernel[0], p.kernel_x = kernel[1], p.stride_y = strides[0], p.stride_x = strides[1];
   p.top = paddings[0], p.left = paddings[2];
   if (algorithm == "SAME") {
@@ -91,14 +106,14 @@ template <class C> struct LargerPeak {
 };
 template <class T> HOST_DEVICE Peak<Compute<T>> find_peak(const Pooling& p, const T* a, int64_t i, const Team& team) {
   using C = Compute<T>;
-  int64_t row = i / p.out_width, plane = row / p.out_height;
-  auto rows = p.rows(row - plane * p.out_height), columns = p.columns(i - row * p.out_width);
-  const T* values = a + plane * p.height * p.width;
+  auto here = p.out(i);
+  auto rows = p.rows(here.row), columns = p.columns(here.column);
+  const T* values = a + p.first(here);
   int64_t start = rows.from * p.width + columns.from;
   Peak<C> peak{-std::numeric_limits<C>::infinity(), -1};
   for (InWindow at(rows, columns, team); at.inside(); at.advance()) {
     int64_t place = start + at.row * p.width + at.column;
-    C v = C(values[place]);
+    C v = C(values[place * p.channels]);
     if (peak.place < 0 || v > peak.value) peak = {v, place};
   }
   return team.all(peak, LargerPeak<C>());
@@ -120,11 +135,12 @@ void Pool2d(const X& context, const Tensor& x, const phi::IntArray& kernel, cons
   }
   // A team for each output: global pooling has few outputs and long windows.
   launch_teams(context, "pool2d", out->numel(), p.work(), DEVICE(int64_t i, Team team) {
-    int64_t row = i / p.out_width, plane = row / p.out_height;
-    auto rows = p.rows(row - plane * p.out_height), columns = p.columns(i - row * p.out_width);
-    const T* from = a + (plane * p.height + rows.from) * p.width + columns.from;
+    auto here = p.out(i);
+    auto rows = p.rows(here.row), columns = p.columns(here.column);
+    const T* from = a + p.first(here) + (rows.from * p.width + columns.from) * p.channels;
     double sum = 0;
-    for (InWindow at(rows, columns, team); at.inside(); at.advance()) sum += double(Compute<T>(from[at.row * p.width + at.column]));
+    for (InWindow at(rows, columns, team); at.inside(); at.advance())
+      sum += double(Compute<T>(from[(at.row * p.width + at.column) * p.channels]));
     sum = team.sum(sum);
     if (team.rank == 0) r[i] = T(Compute<T>(sum / p.divisor(rows, columns)));
   });
@@ -134,14 +150,15 @@ void Pool2d(const X& context, const Tensor& x, const phi::IntArray& kernel, cons
 template <class T>
 void give_to_peaks(const Context& context, const char* name, const Pooling& p, const int* peaks, const T* g, T* r, int64_t count) {
   launch(context, name, count, DEVICE(int64_t i) {
-    int64_t line = i / p.width, plane = line / p.height, row = line - plane * p.height, column = i - line * p.width;
+    auto here = p.in(i);
+    int64_t row = here.row, column = here.column;
     auto high = p.holders(row, p.height, p.out_height, p.kernel_y, p.stride_y, p.top);
     auto wide = p.holders(column, p.width, p.out_width, p.kernel_x, p.stride_x, p.left);
     int place = int(row * p.width + column);
     Compute<T> sum = 0;
     for (int64_t u = high.from; u < high.to; ++u)
       for (int64_t v = wide.from; v < wide.to; ++v) {
-        int64_t o = (plane * p.out_height + u) * p.out_width + v;
+        int64_t o = p.output(here, u, v);
         if (peaks[o] == place) sum += Compute<T>(g[o]);
       }
     r[i] = T(sum);
@@ -167,7 +184,8 @@ void Pool2dGrad(const X& context, const Tensor& x, const Tensor& out, const Tens
     return;
   }
   launch(context, "pool2d_grad", x.numel(), DEVICE(int64_t i) {
-    int64_t line = i / p.width, plane = line / p.height, row = line - plane * p.height, column = i - line * p.width;
+    auto here = p.in(i);
+    int64_t row = here.row, column = here.column;
     auto high = p.holders(row, p.height, p.out_height, p.kernel_y, p.stride_y, p.top);
     auto wide = p.holders(column, p.width, p.out_width, p.kernel_x, p.stride_x, p.left);
     C sum = 0;
@@ -175,7 +193,7 @@ void Pool2dGrad(const X& context, const Tensor& x, const Tensor& out, const Tens
       for (int64_t v = wide.from; v < wide.to; ++v) {
         auto rows = p.rows(u), columns = p.columns(v);
         if (row < rows.from || row >= rows.to || column < columns.from || column >= columns.to) continue;
-        sum += C(g[(plane * p.out_height + u) * p.out_width + v]) / C(p.divisor(rows, columns));
+        sum += C(g[p.output(here, u, v)]) / C(p.divisor(rows, columns));
       }
     r[i] = T(sum);
   });

@@ -1,0 +1,1 @@
+"""What makes parts of ``tablerec`` known to other programs."""

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from postprocess.boxes import array_to_quad
 from postprocess.continuation import group_parts, join_tables
 from postprocess.table import Quad, Table
 from postprocess.words import Unplaced, Word
@@ -113,3 +115,39 @@ class Result:
         if self.join_pages:
             return group_parts([page.tables for page in self.pages])
         return [[table] for page in self.pages for table in page.tables]
+
+
+Move = Callable[[NDArray[np.float64]], NDArray[np.float64]]
+"""Takes ``(N, 2)`` points of one picture to their places in another."""
+
+
+def move_page(page: Page, picture: PageImage, move: Move) -> Page:
+    """Say of a page's tables and words where they are in another picture of it.
+
+    Args:
+        page: What was found.
+        picture: The other picture.
+        move: From pixels of the page's picture to pixels of the other.
+    """
+    return replace(
+        page,
+        picture=picture,
+        tables=tuple(_move_table(table, move) for table in page.tables),
+        words=tuple(move_word(word, move) for word in page.words),
+        unplaced=tuple(replace(item, word=move_word(item.word, move)) for item in page.unplaced),
+        dropped=tuple(replace(item, quad=_move_quad(item.quad, move)) for item in page.dropped),
+    )
+
+
+def move_word(word: Word, move: Move) -> Word:
+    """Return the word at its place in another picture."""
+    return replace(word, quad=_move_quad(word.quad, move))
+
+
+def _move_table(table: Table, move: Move) -> Table:
+    cells = [replace(cell, quad=cell.quad and _move_quad(cell.quad, move)) for cell in table.cells]
+    return Table(cells, table.quad and _move_quad(table.quad, move), table.confidence)
+
+
+def _move_quad(quad: Quad, move: Move) -> Quad:
+    return array_to_quad(move(np.asarray(quad, np.float64)))

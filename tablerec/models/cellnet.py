@@ -236,8 +236,18 @@ class CellNetWithDecoder(nn.Layer):
         return decode(self.net(x), self.threshold)
 
 
-class CellNetForPaddleX(CellNetWithDecoder):
-    """The same with the inputs and outputs of PaddleX's detectors: boxes in pixels of the picture as given."""
+class CellNetForPaddleX(nn.Layer):
+    """The same with the inputs and outputs of PaddleX's detectors: boxes in pixels of the picture as given.
+
+    Args:
+        net: The network.
+        threshold: Least score of a cell.
+    """
+
+    def __init__(self, net: CellNet, threshold: float = 0.1) -> None:
+        super().__init__()
+        self.net = net
+        self.threshold = threshold
 
     def forward(self, im_shape: Tensor, image: Tensor, scale_factor: Tensor) -> tuple[Tensor, Tensor]:
         """Find cells.

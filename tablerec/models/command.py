@@ -1,15 +1,20 @@
-"""``tablerec export``."""
+"""``tablerec export`` and ``tablerec models``."""
 
 from __future__ import annotations
 
 import importlib.util
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from tablerec.detect import WEIGHTS
 from tablerec.detect.paddlex import OFFICIAL
-from tablerec.errors import MissingDependencyError
+from tablerec.errors import MissingDependencyError, ModelNotFoundError, SettingsError, TablerecError
+from tablerec.paddlex_support import ENGINES, Runtime, fetch_model, find_model, official_model_dir
+
+if TYPE_CHECKING:
+    from tablerec.models.catalogue import Model
 
 
 @click.command("export", context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
@@ -39,3 +44,97 @@ def command(weights: tuple[Path, ...], output: Path, threshold: float, paddlex_n
     else:
         export_cellnet(net, output, threshold)
     click.echo(output)
+
+
+@click.group("models", context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+def models() -> None:
+    """Show which models there are and where they lie, download them, and check them.
+
+    Nothing but `fetch` connects to the network. A model of PaddleX may also be put into a folder of your own:
+    `--models-dir DIR` takes the models in the folders of DIR, by the name that their inference.yml has.
+    """
+
+
+_MODELS_DIR = click.option(
+    "--models-dir",
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    metavar="DIR",
+    help="Folder with PaddleX models, looked at before PaddleX's cache.",
+)
+_ENGINE = click.option("--engine", type=click.Choice(ENGINES), help="What is to run them.  [default: Paddle]")
+
+
+@models.command("list")
+@_MODELS_DIR
+@_ENGINE
+def list_models(models_dir: Path | None, engine: str | None) -> None:
+    """List the models: name, purpose, size, licence, and where they lie."""
+    from tablerec.models.catalogue import CATALOGUE, expected_place, find_place
+
+    runtime = Runtime(engine=engine, models_dir=models_dir)
+    for model in CATALOGUE:
+        try:
+            where = str(find_place(model, runtime))
+        except (ModelNotFoundError, MissingDependencyError):
+            place = expected_place(model, runtime) if model.origin == "paddlex" else f"in the package {model.origin}"
+            where = f"missing: {place}"
+        size = "?" if model.megabytes is None else f"{model.megabytes:g} MB"
+        click.echo(f"{model.name:<34} {model.purpose:<32} {size:>8}  {model.licence}  {where}")
+
+
+@models.command()
+@click.argument("names", nargs=-1, required=True, metavar="NAME...")
+@_ENGINE
+def fetch(names: tuple[str, ...], engine: str | None) -> None:
+    """Download models of PaddleX into its cache, from the hosts that PaddleX knows."""
+    from tablerec.models.catalogue import by_name
+
+    for model in map(by_name, names):
+        if model.origin != "paddlex":
+            raise SettingsError(f"{model.name} comes with {model.origin}: there is nothing to download")
+        try:
+            click.echo(f"{model.name} is there: {find_model(model.name, Runtime(engine=engine))}")
+            continue
+        except ModelNotFoundError:
+            size = "" if model.megabytes is None else f", about {model.megabytes:g} MB"
+        click.echo(
+            f"{model.name}{size}: downloading from Hugging Face, AI Studio, ModelScope or Baidu's object storage "
+            f"into {official_model_dir(model.name).parent}",
+            err=True,
+        )
+        click.echo(f"{model.name} is there: {fetch_model(model.name, engine)}")
+
+
+@models.command()
+@click.argument("names", nargs=-1, metavar="[NAME...]")
+@_MODELS_DIR
+@_ENGINE
+@click.pass_context
+def verify(ctx: click.Context, names: tuple[str, ...], models_dir: Path | None, engine: str | None) -> None:
+    """Check the models named, or all that are there: sums where they are known, and whether they run.
+
+    The exit code is 1 if one is missing or fails.
+    """
+    from tablerec.models import catalogue
+
+    runtime = Runtime(engine=engine, models_dir=models_dir)
+    failed = False
+    for model in map(catalogue.by_name, names) if names else catalogue.CATALOGUE:
+        try:
+            if not names and not _is_there(model, runtime):
+                continue
+            click.echo(f"{model.name}: {catalogue.verify(model, runtime)}")
+        except TablerecError as error:
+            failed = True
+            click.echo(f"Error: {model.name}: {error}", err=True)
+    ctx.exit(1 if failed else 0)
+
+
+def _is_there(model: Model, runtime: Runtime) -> bool:
+    from tablerec.models.catalogue import find_place
+
+    try:
+        find_place(model, runtime)
+    except (ModelNotFoundError, MissingDependencyError):
+        return model.origin != "paddlex"
+    return True

@@ -94,4 +94,4 @@ def _to_boxes(found: list[Detection]) -> list[dict[str, Any]]:
     return sorted(boxes, key=lambda box: -box["score"])
 
 
-register_predictor_binding_map(CellNetPredictor, dict.fromkeys(ENGINES, [NAME]))
+register_predictor_binding_map(CellNetPredictor, {engine: [NAME] for engine in ENGINES})

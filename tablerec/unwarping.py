@@ -44,7 +44,7 @@ class Unwarper:
         if picture.words is not None or picture.image.size == 0:
             return picture, None
         model = self._model.load()
-        network = getattr(getattr(model, "runner", None), "model", None)
+        network = getattr(getattr(model, "runner", None), "_model", None)
         if hasattr(network, "backbone"):
             flat_map = _ask_for_map(network, picture.image)
             return replace(picture, image=_remap(picture.image, flat_map)), flat_map
@@ -63,7 +63,8 @@ def _ask_for_map(network: Any, image: Image) -> Map:
     import paddle
 
     height, width = image.shape[:2]
-    pixels = paddle.to_tensor(np.ascontiguousarray(image.transpose(2, 0, 1)[None], np.float32) / 255)
+    pixels = np.ascontiguousarray(image.transpose(2, 0, 1)[None], np.float32) / 255
+    pixels = paddle.to_tensor(pixels, place=network.parameters()[0].place)
     with paddle.no_grad():
         small = paddle.nn.functional.interpolate(
             pixels, size=network.upsample_size, mode=network.upsample_mode, align_corners=True

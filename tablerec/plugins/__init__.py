@@ -1,1 +1,1 @@
-"""What makes parts of ``tablerec`` known to other programs."""
+"""What makes other systems use tablerec; nothing of tablerec imports it."""

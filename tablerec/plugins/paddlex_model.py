@@ -10,6 +10,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from tablerec.detect import Detection
 from tablerec.detect.cellnet import THRESHOLD, CellNetDetector
 from tablerec.models.folder import NAME
@@ -25,6 +27,18 @@ from paddlex.inference.common.reader import ReadImage  # noqa: E402
 from paddlex.inference.models.bindings import register_predictor_binding_map  # noqa: E402
 from paddlex.inference.models.object_detection.result import DetResult  # noqa: E402
 from paddlex.inference.models.predictors import RunnerPredictor  # noqa: E402
+
+
+class CellResult(DetResult):
+    """PaddleX's result, drawn with the corners of the cells; its own drawing asks the network for a font."""
+
+    def _to_img(self) -> dict[str, Any]:
+        import cv2
+
+        drawn = self["input_img"].copy()
+        quads = [np.array(box["quad"]).round().astype(np.int32) for box in self["boxes"]]
+        cv2.polylines(drawn, quads, True, (0, 0, 255), max(1, round(max(drawn.shape) * 0.002)))
+        return {"res": drawn[:, :, ::-1]}
 
 
 class CellNetPredictor(RunnerPredictor):
@@ -48,7 +62,7 @@ class CellNetPredictor(RunnerPredictor):
         return ImageBatchSampler()
 
     def _get_result_class(self) -> type:
-        return DetResult
+        return CellResult
 
     def process(
         self, batch_data: Any, threshold: float | dict[int, float] | None = None, **_: Any

@@ -251,10 +251,11 @@ def command(
     sources = expand_inputs(inputs, recursive, on_error=lambda error: console.error(str(error)))
     target = replace(to_target(output, formats, overlay, as_json, len(sources)), traces=trace_dir)
     if sources:
-        from tablerec.pipeline import Recognizer
+        from tablerec.pool import RecognizerPool
 
+        pool = RecognizerPool(settings)
         least = min_confidence if strict else None
-        batch = Batch(Recognizer(settings), target, console, totals, settings.join_pages, min_confidence=least)
+        batch = Batch(pool, target, console, totals, settings.join_pages, min_confidence=least, n_at_once=len(pool))
         batch.run(sources)
     if len(sources) > 1 or console.n_errors > 1:
         failed = f", {count(console.n_errors, 'error')}" if console.n_errors else ""

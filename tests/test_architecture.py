@@ -24,7 +24,7 @@ LAYERS: list[tuple[str, str]] = [
     ),
     ("apart", "pipeline training"),
     ("apart", "__init__"),
-    ("apart", "batch command"),
+    ("apart", "batch command pool"),
     ("apart", "cli plugins"),
     ("apart", "__main__"),
 ]

@@ -107,7 +107,8 @@ class Limited:
     def predict(self, image: Image, threshold: Any) -> Any:
         self.looks.append(image.shape)
         # Its upper left corner is in the colours of its first pixel.
-        x0, y0 = int(image[0, 0, 0]) * 256 + int(image[0, 0, 1]), int(image[0, 0, 2]) * 8
+        coarse_x, coarse_y, fine = map(int, image[0, 0])
+        x0, y0 = 16 * coarse_x + fine // 16, 16 * coarse_y + fine % 16
         seen = self.boxes - [x0, y0, x0, y0]
         height, width = image.shape[:2]
         whole = (seen[:, :2] >= 0).all(axis=1) & (seen[:, 2:] <= [width, height]).all(axis=1)
@@ -115,9 +116,9 @@ class Limited:
 
 
 def places(height: int, width: int) -> Image:
-    """A picture whose pixels say where they are: x in the first two channels, y in eights in the third."""
+    """A picture whose pixels say where they are."""
     x, y = np.meshgrid(np.arange(width), np.arange(height))
-    return np.stack([x // 256, x % 256, y // 8], axis=2).astype(np.uint8)
+    return np.stack([x // 16, y // 16, 16 * (x % 16) + y % 16], axis=2).astype(np.uint8)
 
 
 @pytest.mark.parametrize(("n_rows", "n_cols"), [(16, 20), (30, 30)])

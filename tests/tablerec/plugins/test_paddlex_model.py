@@ -73,6 +73,7 @@ def texts(image: np.ndarray) -> dict[str, Any]:
         "rec_polys": boxes_to_quads(boxes),
         "rec_texts": [f"r{row}c{col}" for row, col in places],
         "rec_scores": [1.0] * len(boxes),
+        "doc_preprocessor_res": {"output_img": image},
     }
 
 

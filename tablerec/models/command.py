@@ -31,11 +31,20 @@ def command(weights: tuple[Path, ...], output: Path, threshold: float, paddlex_n
     """Write the network of FILE, a safetensors file of `tablerec train`, as Paddle's static model and as ONNX.
 
     Several files, of trainings that went on from the same checkpoint, are averaged; without any it is the
-    package's network. Use it with `--detector cellnet --detector-dir FOLDER`.
+    package's network. Use it with `--detector cellnet --detector-dir FOLDER`. FILE may also be the folder of an
+    RT-DETR with model.safetensors, as PaddleX loads it: it is written as Paddle's static model.
     """
     for package in ("paddle", "onnx", "safetensors", "yaml"):
         if importlib.util.find_spec(package) is None:
             raise MissingDependencyError(f'tablerec export needs {package}: run pip install "tablerec[paddle]"')
+    if len(weights) == 1 and (weights[0] / "model.safetensors").is_file():
+        from tablerec.models.rtdetr import export_rtdetr
+
+        if paddlex_name:
+            raise SettingsError("--as is for CellNet: the inference.yml of an RT-DETR has its name")
+        export_rtdetr(weights[0], output)
+        click.echo(output)
+        return
     from tablerec.models.export import export_cellnet, export_for_paddlex, load_cellnet
 
     net = load_cellnet(*(weights or (WEIGHTS,)))

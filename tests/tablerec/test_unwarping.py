@@ -119,7 +119,7 @@ def test_a_missing_model_says_how_to_get_it(
 ) -> None:
     monkeypatch.setenv("PADDLE_PDX_CACHE_HOME", str(tmp_path))
     recognizer = Recognizer(Settings(reader="none", detector="rulings", **options))
-    with pytest.raises(ModelNotFoundError, match="tablerec models fetch (UVDoc|PP-LCNet_x1_0_doc_ori)"):
+    with pytest.raises(ModelNotFoundError, match=r"tablerec models fetch (UVDoc|PP-LCNet_x1_0_doc_ori)"):
         recognizer.recognize(np.zeros((20, 40, 3), np.uint8))
 
 

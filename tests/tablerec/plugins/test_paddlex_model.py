@@ -17,8 +17,10 @@ if any(importlib.util.find_spec(package) is None for package in ("paddle", "padd
     pytest.skip("needs the paddle extra", allow_module_level=True)
 
 import cv2
+from click.testing import CliRunner
 
 from postprocess.boxes import boxes_to_quads, quads_to_boxes
+from tablerec.cli import command
 from tablerec.detect import WEIGHTS
 from tablerec.detect.cellnet import CellNetDetector
 from tablerec.detect.paddlex import CLASSIFIER, OFFICIAL, PaddleXDetector
@@ -202,3 +204,10 @@ def test_stock_table_recognition_v2_takes_either(
     )
     html = result["table_res_list"][0]["pred_html"]
     assert re.findall(r"<td[^>]*>(.*?)</td>", html) == texts(image)["rec_texts"]
+
+
+def test_the_command_writes_it(tmp_path: Path) -> None:
+    result = CliRunner().invoke(command, ["export", "--as", OFFICIAL[1], "-o", str(tmp_path / "wireless")])
+    assert result.exit_code == 0, result.output
+    description = yaml.safe_load((tmp_path / "wireless" / "inference.yml").read_text(encoding="utf-8"))
+    assert description["Global"]["model_name"] == OFFICIAL[1]

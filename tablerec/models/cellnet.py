@@ -236,46 +236,6 @@ class CellNetWithDecoder(nn.Layer):
         return decode(self.net(x), self.threshold)
 
 
-class CellNetForPaddleX(nn.Layer):
-    """The same with the inputs and outputs of PaddleX's detectors: boxes in pixels of the picture as given.
-
-    Args:
-        net: The network.
-        threshold: Least score of a cell.
-    """
-
-    def __init__(self, net: CellNet, threshold: float = 0.1) -> None:
-        super().__init__()
-        self.net = net
-        self.threshold = threshold
-
-    def forward(self, im_shape: Tensor, image: Tensor, scale_factor: Tensor) -> tuple[Tensor, Tensor]:
-        """Find cells.
-
-        Args:
-            im_shape: ``(B, 2)`` float32, height and width of the picture in the canvas.
-            image: ``(B, 3, H, W)`` float32 as for CellNet, the picture at the upper left of a canvas.
-            scale_factor: ``(B, 2)`` float32, by how much the picture was made higher and wider.
-
-        Returns:
-            ``(N, 6)`` float32 class, score, left, top, right, bottom, picture by picture; ``(B,)`` int32 how many
-            are of each picture.
-        """
-        maps = self.net(image)
-        quads, scores, picture, _ = decode(maps, self.threshold)
-        which = picture.unsqueeze(1)
-        size, factor = (_swap(paddle.gather_nd(each, which)) for each in (im_shape, scale_factor))
-        low = paddle.clip(quads.min(1), min=0.0) / factor
-        high = paddle.minimum(quads.max(1), size) / factor
-        score = scores.unsqueeze(1)
-        return paddle.concat([0.0 * score, score, low, high], 1), count_cells(maps, self.threshold)
-
-
-def _swap(pairs: Tensor) -> Tensor:
-    """``(N, 2)`` heights and widths to widths and heights."""
-    return paddle.concat([pairs[:, 1:2], pairs[:, 0:1]], 1)
-
-
 def split_maps(maps: Tensor) -> Maps:
     """Name the parts of the output."""
     return Maps(maps[:, 0:1], maps[:, 1:9], maps[:, 9:11], maps[:, 11:13], maps[:, 13:14])
@@ -295,22 +255,14 @@ def decode(maps: Tensor, threshold: float = 0.1) -> tuple[Tensor, Tensor, Tensor
         scores, 0 to 1; ``(N,)`` int64 which picture of the batch; ``(B, h, w)`` float32 probability of a table.
     """
     heat = F.sigmoid(maps[:, 0:1])
-    at = paddle.nonzero(_peaks(heat, threshold).squeeze(1))  # (N, 3): picture, y, x
+    peaks = paddle.logical_and(heat == F.max_pool2d(heat, 3, 1, 1), heat > threshold)
+    at = paddle.nonzero(peaks.squeeze(1))  # (N, 3): picture, y, x
     fields = maps.transpose([0, 2, 3, 1])
     found = paddle.gather_nd(fields, at)  # (N, 14)
     here = (paddle.concat([at[:, 2:3], at[:, 1:2]], 1).astype("float32") + 0.5) * STRIDE
     quads = here.unsqueeze(1) + found[:, 1:9].reshape([-1, 4, 2]) * UNIT
     scores = paddle.gather_nd(heat.squeeze(1), at)
     return _to_borders(quads, at[:, 0:1], fields[:, :, :, 9:13]), scores, at[:, 0], F.sigmoid(maps[:, 13])
-
-
-def count_cells(maps: Tensor, threshold: float) -> Tensor:
-    """Count what ``decode`` finds in each picture of a batch: ``(B,)`` int32."""
-    return _peaks(F.sigmoid(maps[:, 0:1]), threshold).astype("int32").sum([1, 2, 3], dtype="int32")
-
-
-def _peaks(heat: Tensor, threshold: float) -> Tensor:
-    return paddle.logical_and(heat == F.max_pool2d(heat, 3, 1, 1), heat > threshold)
 
 
 def _to_borders(quads: Tensor, picture: Tensor, fields: Tensor) -> Tensor:

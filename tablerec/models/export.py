@@ -11,9 +11,10 @@ from typing import Any
 
 import paddle
 
-from tablerec.models.cellnet import CellNet, CellNetForPaddleX, CellNetWithDecoder
+from tablerec.models.cellnet import CellNet, CellNetWithDecoder
 from tablerec.models.folder import DESCRIPTION, INPUT, NAME, ONNX, OUTPUTS, STATIC, read_description, sha256
 from tablerec.models.onnx_graph import layer_to_onnx
+from tablerec.models.paddlex_graph import CellNetForPaddleX
 from tablerec.models.weights import arrays_to_network, load_arrays, load_notes, mean_arrays
 
 _DESCRIPTION = {
@@ -83,7 +84,7 @@ def export_cellnet(net: CellNet, folder: Path, threshold: float = 0.1) -> None:
 def export_for_paddlex(net: CellNet, folder: Path, name: str, threshold: float = 0.1) -> None:
     """Write the same files in the form of PaddleX's own detectors, for programs that know nothing of ours.
 
-    The picture is fitted into a square of ``SIDE`` px, so tables of many small cells are better left to
+    A picture larger than a square of ``SIDE`` px is fitted into it, so tables of many small cells are better left to
     ``export_cellnet`` and ``tablerec.plugins.paddlex_model``.
 
     Args:
@@ -97,7 +98,7 @@ def export_for_paddlex(net: CellNet, folder: Path, name: str, threshold: float =
     """
     inputs = {"im_shape": (-1, 2), "image": (-1, 3, SIDE, SIDE), "scale_factor": (-1, 2)}
     description = {**_DESCRIPTION_FOR_PADDLEX, "Global": {"model_name": name}, "network": net.arguments}
-    _export(net, lambda: CellNetForPaddleX(net, threshold), inputs, ("boxes", "counts"), folder, description)
+    _export(net, lambda: CellNetForPaddleX(net, SIDE, threshold), inputs, ("boxes", "counts"), folder, description)
 
 
 def _export(

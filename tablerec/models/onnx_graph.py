@@ -242,6 +242,11 @@ class _Graph:
         inputs = [self.name(op.operand_source(0))]
         self._add(result, "MaxPool", inputs, kernel_shape=kernel, strides=list(at["strides"]), pads=pads * 2)
 
+    def op_grid_sample(self, op: Any, result: Any) -> None:
+        at = op.attrs()
+        how = {"mode": at["mode"], "padding_mode": at["padding_mode"], "align_corners": int(at["align_corners"])}
+        self._add(result, "GridSample", [self.name(value) for value in op.operands_source()], **how)
+
     def op_nearest_interp(self, op: Any, result: Any) -> None:
         factors = self.initializer(np.array([1, 1, *op.attrs()["scale"]], np.float32))
         how = {"mode": "nearest", "coordinate_transformation_mode": "asymmetric", "nearest_mode": "floor"}

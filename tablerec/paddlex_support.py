@@ -211,11 +211,11 @@ def find_model(name: str, runtime: Runtime | None = None) -> Path:
     for folder in [*_folders_of(name, runtime.models_dir), *cached]:
         if _has_weights(folder, runtime.engine):
             return folder
-    looked = " or ".join(str(place) for place in (runtime.models_dir, cached[0]) if place is not None)
+    looked = " and ".join(str(place) for place in (runtime.models_dir, cached[0]) if place is not None)
     engine = f" --engine {runtime.engine}" if runtime.engine else ""
     raise ModelNotFoundError(
         f"the model {name} is not on this machine: it was looked for in {looked}. Download it with "
-        f"`tablerec models fetch {name}{engine}`, or elsewhere from {_DOWNLOADS}/{name}_infer.tar and unpack it there"
+        f"`tablerec models fetch {name}{engine}`, or take {_DOWNLOADS}/{name}_infer.tar and unpack it there"
     )
 
 

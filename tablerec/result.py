@@ -74,8 +74,8 @@ class Page:
         detector: Name of the detector that found the cells.
         seconds: Time by stage.
         turn: Degrees clockwise by which the picture was turned to be read. All corners are in pixels of
-            ``picture``, which is as it was given, and in reading direction: in one that lies on its side, TL of a
-            table is where its first cell is.
+            ``picture``, which is as it was given (or flattened, see ``Settings.unwarp``), and in reading direction:
+            in one that lies on its side, TL of a table is where its first cell is.
         trace: Every stage, where ``Settings.trace`` asked for it, in pixels of the picture as it was read.
     """
 

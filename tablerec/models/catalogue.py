@@ -8,7 +8,7 @@ from typing import Literal
 
 from tablerec.detect import WEIGHTS
 from tablerec.errors import ModelNotFoundError, TablerecError
-from tablerec.models.folder import DESCRIPTION, NAME, ONNX, STATIC, check_files
+from tablerec.models.folder import DESCRIPTION, NAME, ONNX, STATIC, check_files, read_description
 from tablerec.paddlex_support import Runtime, find_model, official_model_dir
 
 Origin = Literal["tablerec", "rapidocr", "paddlex"]
@@ -128,15 +128,18 @@ def _run_paddlex(model: Model, runtime: Runtime) -> str:
 
     from tablerec.paddlex_support import create_model
 
-    made = create_model(model.name, find_model(model.name, runtime), runtime)
+    folder = find_model(model.name, runtime)
+    sums = read_description(folder, None).get("sha256", {})
+    check_files(folder, *sums, expected=None)
+    made = create_model(model.name, folder, runtime)
     try:
         next(iter(made.predict(np.full((64, 96, 3), 255, np.uint8))))
     except Exception as error:  # what engines raise shares no other base
         raise TablerecError(
-            f"{find_model(model.name, runtime)} loads but does not run ({error!r}): delete it, and fetch it again with "
+            f"{folder} loads but does not run ({error!r}): delete it, and fetch it again with "
             f"`tablerec models fetch {model.name}`"
         ) from error
-    return "it loads and runs; PaddleX gives no sums to compare"
+    return f"{'the SHA-256 of each file is right' if sums else 'PaddleX gives no sums to compare'}, and it runs"
 
 
 def by_name(name: str) -> Model:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import shutil
 import socket
 from pathlib import Path
@@ -116,7 +117,13 @@ def test_verify_runs_models_of_paddlex(cache: Path, monkeypatch: pytest.MonkeyPa
 
     model = Model()
     monkeypatch.setattr(paddlex_support, "create_model", lambda *_: model)
-    assert "UVDoc: it loads and runs" in run("verify").output
+    assert "UVDoc: PaddleX gives no sums to compare, and it runs" in run("verify").output
+    description = cache / "UVDoc" / "inference.yml"
+    text = f"Global: {{model_name: UVDoc}}\nsha256: {{inference.pdiparams: {hashlib.sha256(b'').hexdigest()}}}"
+    description.write_text(text, encoding="utf-8")
+    assert "UVDoc: the SHA-256 of each file is right, and it runs" in run("verify").output
     model.works = False
     result = run("verify")
     assert result.exit_code == 1 and "loads but does not run" in result.output
+    (cache / "UVDoc" / "inference.pdiparams").write_bytes(b"damaged")
+    assert "inference.pdiparams is damaged" in run("verify").output

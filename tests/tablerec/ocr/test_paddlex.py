@@ -104,7 +104,7 @@ def test_nothing_is_downloaded(
     monkeypatch.setenv("PADDLE_PDX_CACHE_HOME", str(tmp_path))
     models_dir = tmp_path / "mine"
     made = make_reader(Settings(reader=reader, models_dir=models_dir))
-    with pytest.raises(ModelNotFoundError, match=f"{family}_det is not .*{models_dir} or .*models fetch {family}_det"):
+    with pytest.raises(ModelNotFoundError, match=f"{family}_det is not .*{models_dir} and .*models fetch {family}_det"):
         made.read(image)
 
 

@@ -8,13 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 
 from postprocess.boxes import Floats, quads_to_array, quads_to_boxes
+from postprocess.caption_evidence import table_number
 from postprocess.errors import TableError
 from postprocess.headers import EMPTY, NUMBER, mark_headers, text_to_kind
-from postprocess.table import Cell, Table, fill_holes, shift
+from postprocess.table import Caption, Cell, Confidence, Table, fill_holes, shift
 
 JOIN_SCORE = 0.6
 """Tables are one from this score of ``continuation`` on."""
@@ -65,7 +67,7 @@ def continuation(above: Table, below: Table) -> Continuation:
         return _NONE
     first_col, agreement = _match_lines(column_lines(above), column_lines(below))
     n_repeated = _repeated_rows(above, below)
-    if not agreement or (below.n_header_rows and not n_repeated):
+    if not agreement or (below.n_header_rows and not n_repeated) or _has_other_number(above, below):
         return _NONE
     kinds = _same_kinds(above, below, first_col, n_repeated)
     return Continuation(agreement * (kinds + (1.0 if n_repeated else _NO_HEADER)) / 2, first_col, n_repeated)
@@ -74,14 +76,15 @@ def continuation(above: Table, below: Table) -> Continuation:
 def join_tables(parts: Sequence[Table]) -> Table:
     """One table of the parts of a table on consecutive pages.
 
-    Header rows that a part repeats are kept once. The parts lie in different pictures, so the cells of the
-    result have no quads.
+    Header rows that a part repeats are kept once, and so are notes; the title is that of the first part. The parts
+    lie in different pictures, so cells, title and notes of the result have no quads.
 
     Args:
         parts: At least one table; each of the others continues the first, see ``continuation``.
 
     Returns:
-        All their rows, with headers marked anew; a single part as it is.
+        All their rows, with headers marked anew; a single part as it is. It is as sure as all its parts together,
+        where each has a confidence: the rows as they were, a column as its least sure part.
 
     Raises:
         TableError: A part does not continue the first.
@@ -89,15 +92,58 @@ def join_tables(parts: Sequence[Table]) -> Table:
     whole, *others = parts
     if not others:
         return whole
-    cells = list(whole.cells)
+    places = [_Place(whole, 0, _NONE)]
     n_rows = whole.n_rows
     for part in others:
         going_on = continuation(whole, part)
         if not going_on.score:
             raise TableError("the tables have other columns or header rows: continuation() tells which go together")
-        cells += [_moved(cell, n_rows, going_on) for cell in part.cells if cell.row >= going_on.n_repeated]
+        places.append(_Place(part, n_rows, going_on))
         n_rows += part.n_rows - going_on.n_repeated
-    return mark_headers(Table([replace(cell, quad=None) for cell in fill_holes(cells)]))
+    cells = [cell for place in places for cell in place.cells()]
+    joined = mark_headers(Table([replace(cell, quad=None) for cell in fill_holes(cells)]))
+    notes = {note.text: replace(note, quad=None) for part in parts for note in part.notes}
+    title = whole.title and replace(whole.title, quad=None)
+    return replace(joined, confidence=_joined_confidence(places), title=title, notes=tuple(notes.values()))
+
+
+class _Place(NamedTuple):
+    """Where a part begins in the whole."""
+
+    part: Table
+    n_rows: int
+    going_on: Continuation
+
+    def cells(self) -> list[Cell]:
+        down, right = self.n_rows - self.going_on.n_repeated, self.going_on.first_col
+        return [shift(cell, down, right) for cell in self.part.cells if cell.row >= self.going_on.n_repeated]
+
+
+def _joined_confidence(places: Sequence[_Place]) -> Confidence | None:
+    sure = [(place, place.part.confidence) for place in places if place.part.confidence is not None]
+    if len(sure) < len(places):
+        return None
+    cols = np.ones(places[0].part.n_cols)
+    for place, each in sure:
+        own = slice(place.going_on.first_col, place.going_on.first_col + len(each.cols))
+        cols[own] = np.minimum(cols[own], each.cols)
+    number, (_, weakest) = min(enumerate(sure, 1), key=lambda item: item[1][1].table)
+    return Confidence(
+        table=float(np.prod([each.table for _, each in sure])),
+        rows=tuple(value for place, each in sure for value in each.rows[place.going_on.n_repeated :]),
+        cols=tuple(cols.tolist()),
+        weakest=f"part {number}, {weakest.weakest}",
+    )
+
+
+def _has_other_number(above: Table, below: Table) -> bool:
+    """Whether the titles of both tables say that they are Table 1 and Table 2."""
+    ours, theirs = (_number_of(table.title) for table in (above, below))
+    return ours is not None and theirs is not None and ours != theirs
+
+
+def _number_of(title: Caption | None) -> str | None:
+    return None if title is None else table_number(title.text)
 
 
 def group_parts(pages: Sequence[Sequence[Table]]) -> list[list[Table]]:
@@ -183,8 +229,3 @@ def _number_share(table: Table, col: int, first: int) -> float | None:
     kinds = [text_to_kind(table[row, col].text) for row in range(first, table.n_rows) if table[row, col].colspan == 1]
     filled = [kind for kind in kinds if kind != EMPTY]
     return sum(kind >= NUMBER for kind in filled) / len(filled) if filled else None
-
-
-def _moved(cell: Cell, n_rows: int, going_on: Continuation) -> Cell:
-    """The cell of a part, below the rows so far and in the columns of the first part."""
-    return shift(cell, n_rows - going_on.n_repeated, going_on.first_col)

@@ -98,6 +98,28 @@ class Confidence:
 
 
 @dataclass(frozen=True, slots=True)
+class Caption:
+    """Text beside a table that belongs to it: its title or a note.
+
+    Args:
+        text: Content; lines are separated by ``"\\n"``.
+        quad: Corners TL, TR, BR, BL in pixels of the original picture, or None.
+        score: Probability that it belongs to the table, 0 to 1, or None.
+
+    Raises:
+        TableError: There is no text.
+    """
+
+    text: str
+    quad: Quad | None = None
+    score: float | None = None
+
+    def __post_init__(self) -> None:
+        if not self.text.strip():
+            raise TableError("a title or note has no text: leave it out")
+
+
+@dataclass(frozen=True, slots=True)
 class Table:
     """A complete grid of cells: rectangular, without overlap, without holes.
 
@@ -105,6 +127,8 @@ class Table:
         cells: All cells, in any order; they are kept sorted by row and column.
         quad: Outline of the table in the picture, or None.
         confidence: How sure the table is, or None.
+        title: What stands beside the table as its title, or None.
+        notes: What stands beside it as notes, sources and units, in reading order.
 
     Raises:
         TableError: Two cells share a slot, or a slot belongs to no cell. The
@@ -125,12 +149,15 @@ class Table:
     cells: Sequence[Cell]
     quad: Quad | None = None
     confidence: Confidence | None = None
+    title: Caption | None = None
+    notes: Sequence[Caption] = ()
     owner: NDArray[np.int32] = field(init=False, repr=False, compare=False)
     """``(n_rows, n_cols)`` index into ``cells`` of the cell that covers each slot."""
 
     def __post_init__(self) -> None:
         ordered = tuple(sorted(self.cells, key=lambda cell: (cell.row, cell.col)))
         object.__setattr__(self, "cells", ordered)
+        object.__setattr__(self, "notes", tuple(self.notes))
         object.__setattr__(self, "owner", _cells_to_owner(ordered))
 
     def __repr__(self) -> str:
@@ -158,6 +185,15 @@ class Table:
     def n_cols(self) -> int:
         """Number of columns."""
         return self.shape[1]
+
+    @property
+    def captions(self) -> tuple[Caption, ...]:
+        """The title, if there is one, and the notes: all text of the table that is in no cell.
+
+        >>> [each.text for each in Table([], title=Caption("Table 1"), notes=[Caption("Source: survey")]).captions]
+        ['Table 1', 'Source: survey']
+        """
+        return (*([self.title] if self.title else []), *self.notes)
 
     @property
     def n_header_rows(self) -> int:
@@ -204,7 +240,7 @@ class Table:
 
     def with_cells(self, cells: Iterable[Cell]) -> Table:
         """Return the same table with other cells, about which nothing is known yet."""
-        return Table(tuple(cells), self.quad)
+        return Table(tuple(cells), self.quad, title=self.title, notes=self.notes)
 
     @staticmethod
     def from_texts(rows: Sequence[Sequence[str]]) -> Table:

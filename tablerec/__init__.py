@@ -12,7 +12,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from postprocess.table import Cell, Table
+    from postprocess.table import Caption, Cell, Table
     from postprocess.words import Unplaced, Word
     from tablerec.config import Settings
     from tablerec.errors import TablerecError
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _HOME = {
+    "Caption": "postprocess.table",
     "Cell": "postprocess.table",
     "Table": "postprocess.table",
     "Unplaced": "postprocess.words",
@@ -38,6 +39,7 @@ _HOME = {
 }
 
 __all__ = [
+    "Caption",
     "Cell",
     "Page",
     "PageImage",

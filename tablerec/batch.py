@@ -62,6 +62,8 @@ class Target:
     file: Path | None = None
     folder: Path | None = None
     overlay: bool = False
+    mark_below: float | None = None
+    """Cells less sure than this are marked in HTML and workbooks; None marks none."""
     traces: Path | None = None
     """Folder for a picture of every stage of each page."""
 
@@ -293,7 +295,7 @@ class Batch:
     def _write(self, source: Input, result: Result) -> int:
         written = 0
         for path, format in self._free_names(source, result):
-            for saved in save(result, path, format):
+            for saved in save(result, path, format, mark_below=self.target.mark_below):
                 self.taken.add(_key(saved))
                 self.console.info(f"wrote {display_name(str(saved))} ({_shapes(result)})")
                 written += 1

@@ -61,7 +61,7 @@ wrong usage; 3 if --strict found doubtful tables; 130 after Ctrl-C.
 
 _GROUPS = {
     "How pictures are read": "detector reader layout turn join_pages recursive",
-    "What is written": "output formats as_json overlay trace_dir strict min_confidence quiet timing",
+    "What is written": "output formats as_json overlay trace_dir strict min_confidence mark_doubtful quiet timing",
     "Models": "models_dir detector_dir layout_model unwarp device engine",
 }
 """Options by heading of ``--help``; others come last."""
@@ -158,8 +158,9 @@ def _print_version(ctx: click.Context, param: click.Parameter, value: bool) -> N
     type=click.FloatRange(0, 1),
     default=0.9,
     show_default=True,
-    help="Least score of a table for --strict.",
+    help="Least score of a table for --strict, and of a cell for --mark-doubtful.",
 )
+@click.option("--mark-doubtful", is_flag=True, help="Mark the cells with a low score in HTML and XLSX.")
 @click.option(
     "--detector",
     metavar="NAME",
@@ -228,6 +229,7 @@ def command(
     trace_dir: Path | None,
     strict: bool,
     min_confidence: float,
+    mark_doubtful: bool,
     **options: Any,
 ) -> None:
     """Read the tables in pictures and PDFs, and write them as HTML and Excel.
@@ -249,7 +251,11 @@ def command(
         ctx.call_on_close(partial(logger.setLevel, logger.level))
         logger.setLevel(logging.ERROR)
     sources = expand_inputs(inputs, recursive, on_error=lambda error: console.error(str(error)))
-    target = replace(to_target(output, formats, overlay, as_json, len(sources)), traces=trace_dir)
+    target = replace(
+        to_target(output, formats, overlay, as_json, len(sources)),
+        mark_below=min_confidence if mark_doubtful else None,
+        traces=trace_dir,
+    )
     if sources:
         from tablerec.pool import RecognizerPool
 

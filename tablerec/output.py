@@ -36,7 +36,13 @@ SUFFIX_TO_FORMAT = {f".{name}": name for name in FORMATS[:-1]} | {
 Write = Callable[[BinaryIO], object]
 
 
-def save(result: Result, path: str | os.PathLike[str], format: str | None = None) -> list[Path]:
+def save(
+    result: Result,
+    path: str | os.PathLike[str],
+    format: str | None = None,
+    *,
+    mark_below: float | None = None,
+) -> list[Path]:
     """Write a result as one file, or as several where the format holds one table or page.
 
     All tables go into one file (a sheet for each in a workbook), but CSV holds a single
@@ -49,6 +55,7 @@ def save(result: Result, path: str | os.PathLike[str], format: str | None = None
         path: Where to write.
         format: ``html``, ``xlsx``, ``csv``, ``md``, ``json``, ``tex`` or ``overlay``; by
             default the suffix decides, ``.png`` and ``.jpg`` meaning the overlay.
+        mark_below: In HTML and workbooks, cells less sure than this, 0 to 1, are marked; None marks none.
 
     Returns:
         The files written; none for a result without tables, unless the format is
@@ -61,7 +68,7 @@ def save(result: Result, path: str | os.PathLike[str], format: str | None = None
     path = Path(path)
     format = format or path_to_format(path)
     paths = output_paths(result, path, format)
-    for target, write in zip(paths, _writers(result, paths, format), strict=True):
+    for target, write in zip(paths, _writers(result, paths, format, mark_below), strict=True):
         _refuse_input(target, result.source)
         with atomic_file(target) as file:
             write(file)
@@ -108,13 +115,13 @@ def _numbered(path: Path, count: int) -> list[Path]:
     return [path.with_name(f"{stem}_{number}{suffix}") for number in range(1, count + 1)]
 
 
-def _writers(result: Result, paths: list[Path], format: str) -> list[Write]:
+def _writers(result: Result, paths: list[Path], format: str, mark_below: float | None) -> list[Write]:
     # More than one writer only where output_paths gives more than one path; none where it gives none.
     if format == "overlay":
         return [_overlay_writer(page, path) for page, path in zip(result.pages, paths, strict=True)]
     if format == "csv":
         return [_csv_writer(table) for table in result.tables]
-    return [_document_writer(result, format)][: len(paths)]
+    return [_document_writer(result, format, mark_below)][: len(paths)]
 
 
 def _overlay_writer(page: Page, path: Path) -> Write:
@@ -138,10 +145,10 @@ def _csv_writer(table: Table) -> Write:
     return write
 
 
-def _document_writer(result: Result, format: str) -> Write:
-    render = {
-        "html": _to_html,
-        "xlsx": _to_excel,
+def _document_writer(result: Result, format: str, mark_below: float | None) -> Write:
+    render: Callable[[Result], bytes] = {
+        "html": lambda result: _to_html(result, mark_below),
+        "xlsx": lambda result: _to_excel(result, mark_below),
         "md": _to_markdown,
         "tex": _to_latex,
         "json": lambda result: result_to_json(result, indent=1),
@@ -149,19 +156,20 @@ def _document_writer(result: Result, format: str) -> Write:
     return lambda file: file.write(render(result))
 
 
-def _to_html(result: Result) -> bytes:
+def _to_html(result: Result, mark_below: float | None) -> bytes:
     from postprocess.export import tables_to_html
 
-    return tables_to_html(result.tables, display_name(Path(result.source).name)).encode()
+    title = display_name(Path(result.source).name)
+    return tables_to_html(result.tables, title, mark_below=mark_below).encode()
 
 
-def _to_excel(result: Result) -> bytes:
+def _to_excel(result: Result, mark_below: float | None) -> bytes:
     from postprocess.export import write_excel
 
     content = io.BytesIO()
     many = len(result.pages) > 1
     names = [f"Page {page} Table {index + 1}" for (page, index), *_ in _places(result)]
-    write_excel(result.tables, content, names if many else None)
+    write_excel(result.tables, content, names if many else None, mark_below=mark_below)
     return content.getvalue()
 
 

@@ -1,4 +1,4 @@
-"""The overlay: cells, spans, headers and leftover words drawn over the input."""
+"""The overlay: cells, spans, headers, titles, notes and leftover words drawn over the input."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ Color = tuple[int, int, int]
 CELL: Color = (235, 130, 30)
 SPANNING: Color = (0, 140, 255)
 HEADER: Color = (70, 170, 0)
+CAPTION: Color = (150, 120, 0)
 UNPLACED: Color = (200, 0, 220)
 DROPPED: Color = (60, 60, 235)
 WHITE: Color = (255, 255, 255)
@@ -38,8 +39,8 @@ def draw_overlay(page: Page) -> Image:
     """Draw what was found over the picture that was read.
 
     Cells are blue, spanning cells orange, header cells green; each carries its first
-    row and column, doubtful ones also their confidence. Words in no cell are crossed
-    out in violet, dropped cells in red.
+    row and column, doubtful ones also their confidence. Titles and notes are framed in
+    teal. Words in neither are crossed out in violet, dropped cells in red.
 
     Args:
         page: One page of a result.
@@ -63,7 +64,9 @@ def draw_overlay(page: Page) -> Image:
     cells.sort(key=lambda cell: cell.is_spanning)
     crosses = [(_to_corners(dropped.quad, scale), DROPPED) for dropped in page.dropped]
     crosses += [(_to_corners(unplaced.word.quad, scale), UNPLACED) for unplaced in page.unplaced]
-    frames = [(_to_corners(cell.quad, scale), _color(cell)) for cell in cells] + crosses
+    beside = [caption.quad for table in page.tables for caption in table.captions if caption.quad is not None]
+    frames = [(_to_corners(quad, scale), CAPTION) for quad in beside]
+    frames += [(_to_corners(cell.quad, scale), _color(cell)) for cell in cells] + crosses
     for corners, _ in frames:
         _outline(canvas, corners, WHITE, rim=2)
     for corners, color in frames:

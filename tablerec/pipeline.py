@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from postprocess.ambiguous import settle_strokes
 from postprocess.boxes import array_to_quad, quads_to_array, quads_to_boxes, quads_to_polygons, word_height
+from postprocess.captions import find_captions
 from postprocess.confidence import rate
 from postprocess.explanation import explain
 from postprocess.grid import Grid, quads_to_grid
@@ -164,6 +165,8 @@ class Recognizer:
                     filled, unplaced = words_to_tables(tables, self._sure(found))
         with _timed(seconds, "headers"):
             marked = [mark_headers(settle_strokes(table)) for table in filled]
+        with _timed(seconds, "captions"):
+            marked, unplaced = find_captions(marked, self._sure(_with_place(found)), unplaced)
         with _timed(seconds, "rate"):
             rulings = _rulings(picture.image, detections, words)
             traces = tuple(

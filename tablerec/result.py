@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
@@ -11,7 +12,7 @@ from numpy.typing import NDArray
 
 from postprocess.boxes import array_to_quad
 from postprocess.continuation import group_parts, join_tables
-from postprocess.table import Quad, Table
+from postprocess.table import Caption, Quad, Table
 from postprocess.words import Unplaced, Word
 
 if TYPE_CHECKING:
@@ -50,7 +51,7 @@ class Dropped:
 class Stages(Protocol):
     """Every stage of one picture, kept and drawable; see ``tablerec.trace.Trace``."""
 
-    @property
+    @cached_property
     def tables(self) -> tuple[TableTrace, ...]:
         """How each table came about."""
 
@@ -69,7 +70,7 @@ class Page:
         picture: The picture that was read.
         tables: Tables from top to bottom.
         words: All words that the reader returned.
-        unplaced: Words outside all cells, with the reason.
+        unplaced: Words outside all cells, titles and notes, with the reason.
         dropped: Detected cells outside all grids, with the reason.
         detector: Name of the detector that found the cells.
         seconds: Time by stage.
@@ -90,9 +91,9 @@ class Page:
     trace: Stages | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Result:
-    """What was found in one input.
+    """What was found in one input. Joined tables are computed once, when they are asked for.
 
     Args:
         source: Name of the input.
@@ -104,12 +105,12 @@ class Result:
     pages: tuple[Page, ...]
     join_pages: bool = False
 
-    @property
+    @cached_property
     def tables(self) -> tuple[Table, ...]:
         """All tables, page by page."""
         return tuple(join_tables(parts) for parts in self.parts)
 
-    @property
+    @cached_property
     def parts(self) -> list[list[Table]]:
         """For each of ``tables`` its parts on the pages; one where the table ends on its page."""
         if self.join_pages:
@@ -146,7 +147,17 @@ def move_word(word: Word, move: Move) -> Word:
 
 def _move_table(table: Table, move: Move) -> Table:
     cells = [replace(cell, quad=cell.quad and _move_quad(cell.quad, move)) for cell in table.cells]
-    return Table(cells, table.quad and _move_quad(table.quad, move), table.confidence)
+    return replace(
+        table,
+        cells=cells,
+        quad=table.quad and _move_quad(table.quad, move),
+        title=table.title and _move_caption(table.title, move),
+        notes=[_move_caption(note, move) for note in table.notes],
+    )
+
+
+def _move_caption(caption: Caption, move: Move) -> Caption:
+    return replace(caption, quad=caption.quad and _move_quad(caption.quad, move))
 
 
 def _move_quad(quad: Quad, move: Move) -> Quad:

@@ -14,7 +14,7 @@ from postprocess.table import Cell, Table
 from postprocess.trace import Candidate, TableTrace
 from postprocess.words import Word
 from tablerec.errors import SettingsError
-from tablerec.overlay import CELL, DROPPED, HEADER, SPANNING, UNPLACED, WHITE, Color
+from tablerec.overlay import CAPTION, CELL, DROPPED, HEADER, SPANNING, UNPLACED, WHITE, Color
 from tablerec.result import Image
 
 if TYPE_CHECKING:
@@ -236,14 +236,19 @@ def _texts(trace: Trace, canvas: _Canvas) -> str:
         canvas.outline(quad[None], CELL)
     tree = shapely.STRtree([shapely.Polygon(quad) for _, quad in cells])
     outside = 0
+    beside = shapely.union_all(
+        [shapely.Polygon(c.quad) for each in trace.tables for c in each.table.captions if c.quad]
+    )
     for word in trace.words:
         corners = np.array(word.quad)
-        found = tree.query(shapely.Point(*corners.mean(axis=0)), "intersects")
-        outside += not len(found)
+        middle = shapely.Point(*corners.mean(axis=0))
+        found = tree.query(middle, "intersects")
         cell = cells[int(found[0])][0] if len(found) else None
-        color = UNPLACED if cell is None else _PALETTE[(2 * cell.row + cell.col) % 3]
+        is_beside = cell is None and shapely.intersects(beside, middle)
+        outside += cell is None and not is_beside
+        color = CAPTION if is_beside else UNPLACED if cell is None else _PALETTE[(2 * cell.row + cell.col) % 3]
         canvas.fill(corners, color, 0.6)
-    return f"words of one cell in one colour, {outside} in none (violet)"
+    return f"words of one cell in one colour, title and notes teal, {outside} in none (violet)"
 
 
 def _roles(trace: Trace, canvas: _Canvas) -> str:
@@ -252,7 +257,12 @@ def _roles(trace: Trace, canvas: _Canvas) -> str:
             canvas.fill(quad, HEADER)
             canvas.label(cell.header, quad)
         canvas.outline(quad[None], CELL)
-    return "header cells (green)"
+    for caption in (caption for table in trace.tables for caption in table.table.captions):
+        if caption.quad is not None:
+            quad = np.array(caption.quad)
+            canvas.fill(quad, CAPTION)
+            canvas.label(f"{caption.score or 0:.2f}", quad)
+    return "header cells (green), title and notes (teal)"
 
 
 def _scores(trace: Trace, canvas: _Canvas) -> str:

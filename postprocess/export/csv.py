@@ -1,7 +1,7 @@
 """Table -> CSV (RFC 4180): one line a row, a span writes its text once.
 
-CSV has no types: Excel drops leading zeros when it opens one. Write ``.xlsx``
-where that matters.
+CSV holds rows only: title and notes are left out. It has no types: Excel drops
+leading zeros when it opens one. Write ``.xlsx`` where that matters.
 """
 
 from __future__ import annotations

@@ -5,6 +5,9 @@ section headers are bold and stay text, as spreadsheets want their labels. No te
 an error value: its cell has the type of a string, and one that starts like a
 formula is marked as quoted, so that editing it does not start the formula either.
 
+The title stands above the table and the notes below it, with an empty row between, so that
+spreadsheets sort and filter the rows of the table alone.
+
 A table beyond Excel's limits is refused, not cut: see `OutputError` below.
 """
 
@@ -18,8 +21,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from postprocess.errors import MissingDependencyError, OutputError, SettingsError
-from postprocess.export.text import clean_text, is_formula, text_to_width
-from postprocess.table import Cell, Table
+from postprocess.export.text import clean_text, is_doubtful, is_formula, text_to_width, to_one_line
+from postprocess.table import Cell, Table, shift
 from postprocess.values import Value, parse_value
 
 if TYPE_CHECKING:
@@ -35,13 +38,16 @@ LINE_HEIGHT, MAX_HEIGHT = 15, 409
 """Row heights in points."""
 
 
-def tables_to_workbook(tables: Sequence[Table], names: Sequence[str] | None = None) -> Workbook:
+def tables_to_workbook(
+    tables: Sequence[Table], names: Sequence[str] | None = None, *, mark_below: float | None = None
+) -> Workbook:
     """Write each table into a sheet of its own.
 
     Args:
         tables: Any number of tables; without any, one sheet says so.
         names: A name for each sheet, ``Table 1`` and so on by default. Names are
             cut, completed and counted up as far as Excel's rules need.
+        mark_below: Cells less sure than this, 0 to 1, are filled, and a line below the table says so.
 
     Returns:
         An `openpyxl.Workbook`.
@@ -67,24 +73,31 @@ def tables_to_workbook(tables: Sequence[Table], names: Sequence[str] | None = No
     workbook.properties.creator = "tablerec"
     styles = _Styles()
     for table, name in zip(tables, _sheet_names(names or [""] * len(tables)), strict=True):
-        _write_sheet(workbook.create_sheet(name), table, styles)
+        _write_sheet(workbook.create_sheet(name), table, styles, mark_below)
     if not tables:
         workbook.create_sheet("Tables")["A1"] = "No table found"
     return workbook
 
 
-def write_excel(tables: Sequence[Table], file: str | Path | BinaryIO, names: Sequence[str] | None = None) -> None:
+def write_excel(
+    tables: Sequence[Table],
+    file: str | Path | BinaryIO,
+    names: Sequence[str] | None = None,
+    *,
+    mark_below: float | None = None,
+) -> None:
     """Write the tables into an ``.xlsx`` file or a binary stream.
 
     Args:
         tables: As for `tables_to_workbook`, which may raise as well.
         file: Path or stream; a file that exists is replaced.
         names: As for `tables_to_workbook`.
+        mark_below: As for `tables_to_workbook`.
 
     Raises:
         OutputError: The file cannot be written.
     """
-    workbook = tables_to_workbook(tables, names)
+    workbook = tables_to_workbook(tables, names, mark_below=mark_below)
     try:
         workbook.save(file)
     except OSError as error:
@@ -113,44 +126,81 @@ def _cut(text: str, n_units: int) -> str:
     return text.strip(" '")
 
 
-def _write_sheet(sheet: Any, table: Table, styles: _Styles) -> None:
-    if table.n_rows > MAX_ROWS or table.n_cols > MAX_COLS:
+def _write_sheet(sheet: Any, table: Table, styles: _Styles, mark_below: float | None) -> None:
+    below = [note.text for note in table.notes]
+    if any(is_doubtful(cell, mark_below) for cell in table.cells):
+        below.append(f"Filled cells have a confidence below {mark_below:g}")
+    top = _GAP if table.title else 0
+    if top + table.n_rows + len(below) + 1 > MAX_ROWS or table.n_cols > MAX_COLS:
         raise OutputError(
             f"sheet {sheet.title}: a table of {table.n_rows:,} x {table.n_cols:,} does not fit into Excel's "
             f"{MAX_ROWS:,} x {MAX_COLS:,}: write it as CSV or HTML"
         )
     for cell in table.cells:
-        _write_cell(sheet, cell, styles)
+        _write_cell(sheet, shift(cell, top) if top else cell, styles, is_doubtful(cell, mark_below))
     widths = _column_widths(table)
     for index, width in enumerate(widths, 1):
         sheet.column_dimensions[_column_letter(index)].width = width
     for row, height in _row_heights(table, widths):
-        sheet.row_dimensions[row + 1].height = height
+        sheet.row_dimensions[top + row + 1].height = height
     # After the styles: merging spreads the border of the first cell.
     for cell in table.cells:
         if cell.is_spanning:
             sheet.merge_cells(
-                start_row=cell.row + 1, end_row=cell.end_row, start_column=cell.col + 1, end_column=cell.end_col
+                start_row=top + cell.row + 1,
+                end_row=top + cell.end_row,
+                start_column=cell.col + 1,
+                end_column=cell.end_col,
             )
-    _set_up_page(sheet, table)
+    if table.title:
+        _write_line(sheet, 1, table.title.text, styles, widths, is_title=True)
+    for row, text in enumerate(below, top + table.n_rows + _GAP):
+        _write_line(sheet, row, text, styles, widths, is_title=False)
+    _set_up_page(sheet, table, top)
 
 
-def _write_cell(sheet: Any, cell: Cell, styles: _Styles) -> None:
-    text = clean_text(cell.text)
+_GAP = 2
+"""Rows from the title to the table, and from its last row to the first note: one of them is empty."""
+
+
+def _write_line(sheet: Any, row: int, text: str, styles: _Styles, widths: Sequence[float], *, is_title: bool) -> None:
+    """A title or note over the width of the table."""
+    target = sheet.cell(row, 1)
+    content = to_one_line(text)
+    _check_length(sheet, content, row, 1)
+    _set_text(target, content)
+    styles.apply_to_line(target, is_title=is_title, is_quoted=is_formula(content))
+    n_lines = ceil(text_to_width(content) / max(sum(widths), MIN_WIDTH))
+    if n_lines > 1:
+        sheet.row_dimensions[row].height = min(n_lines * LINE_HEIGHT, MAX_HEIGHT)
+    if len(widths) > 1:
+        sheet.merge_cells(start_row=row, end_row=row, start_column=1, end_column=len(widths))
+
+
+def _check_length(sheet: Any, text: str, row: int, col: int) -> None:
     if len(text.encode("utf-16-le")) > 2 * MAX_CHARS:
         raise OutputError(
-            f"sheet {sheet.title}: the cell at row {cell.row + 1}, column {cell.col + 1} has {len(text):,} characters, "
+            f"sheet {sheet.title}: the cell at row {row}, column {col} has {len(text):,} characters, "
             f"Excel holds {MAX_CHARS:,}: write the table as CSV or HTML"
         )
+
+
+def _set_text(target: Any, text: str) -> None:
+    # Excel decodes _x0041_ to A.
+    target.value = re.sub("_(?=x[0-9A-Fa-f]{4}_)", "_x005F_", text) or None
+    target.data_type = "s" if target.value else "n"
+
+
+def _write_cell(sheet: Any, cell: Cell, styles: _Styles, is_marked: bool) -> None:
+    text = clean_text(cell.text)
+    _check_length(sheet, text, cell.row + 1, cell.col + 1)
     value = Value(text, "General") if _is_heading(cell) else parse_value(text)
     target = sheet.cell(cell.row + 1, cell.col + 1)
     if isinstance(value.value, str):
-        # Excel decodes _x0041_ to A.
-        target.value = re.sub("_(?=x[0-9A-Fa-f]{4}_)", "_x005F_", value.value) or None
-        target.data_type = "s" if target.value else "n"
+        _set_text(target, value.value)
     else:
         target.value = value.value
-    styles.apply(target, cell, value)
+    styles.apply(target, cell, value, is_marked)
 
 
 def _is_heading(cell: Cell) -> bool:
@@ -161,23 +211,32 @@ class _Styles:
     """Style of each kind of cell, made once: openpyxl compares styles field by field."""
 
     def __init__(self) -> None:
-        from openpyxl.styles import Alignment, Border, Font, Side
+        from openpyxl.styles import Alignment, Border, Font, PatternFill, Side
 
         line = Side("thin", "BFBFBF")
         self._bold = Font(name="Calibri", size=11, bold=True)
         self._border = Border(line, line, line, line)
         self._head = Alignment("center", "center", wrap_text=True)
         self._body = Alignment(vertical="center", wrap_text=True)
-        self._known: dict[tuple[str, bool, bool, bool], Any] = {}
+        self._doubtful = PatternFill("solid", fgColor="FFF4CE")
+        self._note = Font(name="Calibri", size=10, color="595959")
+        self._known: dict[tuple[str, bool, bool, bool, bool], Any] = {}
 
-    def apply(self, target: Any, cell: Cell, value: Value) -> None:
+    def apply_to_line(self, target: Any, *, is_title: bool, is_quoted: bool) -> None:
+        target.font = self._bold if is_title else self._note
+        target.alignment = self._body
+        target.quotePrefix = is_quoted
+
+    def apply(self, target: Any, cell: Cell, value: Value, is_marked: bool) -> None:
         is_quoted = isinstance(value.value, str) and is_formula(value.value)
-        key = (value.number_format, cell.header == "column", _is_heading(cell), is_quoted)
+        key = (value.number_format, cell.header == "column", _is_heading(cell), is_quoted, is_marked)
         if key not in self._known:
             target.border = self._border
             target.alignment = self._head if cell.header == "column" else self._body
             if _is_heading(cell):
                 target.font = self._bold
+            if is_marked:
+                target.fill = self._doubtful
             target.number_format = value.number_format
             target.quotePrefix = is_quoted
             self._known[key] = copy(target._style)
@@ -214,11 +273,11 @@ def _row_heights(table: Table, widths: Sequence[float]) -> Iterator[tuple[int, f
             yield row, min(count * LINE_HEIGHT, MAX_HEIGHT)
 
 
-def _set_up_page(sheet: Any, table: Table) -> None:
+def _set_up_page(sheet: Any, table: Table, top: int) -> None:
     sheet.sheet_properties.pageSetUpPr.fitToPage = True
     sheet.page_setup.fitToHeight = 0
     if sum(sheet.column_dimensions[key].width for key in sheet.column_dimensions) > 90:
         sheet.page_setup.orientation = "landscape"
     if 0 < table.n_header_rows < table.n_rows:
-        sheet.freeze_panes = sheet.cell(table.n_header_rows + 1, 1)
-        sheet.print_title_rows = f"1:{table.n_header_rows}"
+        sheet.freeze_panes = sheet.cell(top + table.n_header_rows + 1, 1)
+        sheet.print_title_rows = f"{top + 1}:{top + table.n_header_rows}"

@@ -26,7 +26,7 @@ def table_to_dataframe(table: Table, *, typed: bool = False) -> pd.DataFrame:
 
     Returns:
         Texts; the columns are a `pandas.MultiIndex` if there are several header
-        rows, and numbered if there is none.
+        rows, and numbered if there is none. ``attrs`` holds ``title`` and ``notes``, where the table has them.
 
     Raises:
         MissingDependencyError: pandas is not installed.
@@ -46,4 +46,9 @@ def table_to_dataframe(table: Table, *, typed: bool = False) -> pd.DataFrame:
         [parse_value(text).value if typed else text for text in row] for row in table.to_grid()[depth:]
     ]
     columns = pd.MultiIndex.from_arrays(names) if depth > 1 else names[0] if depth else range(table.n_cols)
-    return pd.DataFrame(rows, columns=columns)
+    frame = pd.DataFrame(rows, columns=columns)
+    if table.title:
+        frame.attrs["title"] = table.title.text
+    if table.notes:
+        frame.attrs["notes"] = [note.text for note in table.notes]
+    return frame

@@ -2,22 +2,26 @@
 
 The markup follows the HTML standard, https://html.spec.whatwg.org/multipage/tables.html:
 ``thead`` holds the header rows, each section starts a ``tbody`` of its own,
-``scope`` says what a header cell heads, and a row in which no cell starts is an
-empty ``tr``. Reading uses the standard's algorithm for forming a table.
+``colgroup`` tells the stub and the columns under one header apart, ``scope`` says
+what a header cell heads, and a row in which no cell starts is an empty ``tr``.
+The title is the ``caption``. Notes follow the table in a block of their own, to
+which ``aria-describedby`` leads: no row, so that whoever copies the table gets its
+rows alone. Reading uses the standard's algorithm for forming a table.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from html import escape
 from html.parser import HTMLParser
 from itertools import pairwise
 
 from postprocess.errors import InputError, OutputError
-from postprocess.export.text import clean_text
-from postprocess.table import Cell, HeaderKind, Table, fill_holes, shift
+from postprocess.export.text import clean_text, is_doubtful
+from postprocess.roles import stub_width
+from postprocess.table import Caption, Cell, HeaderKind, Table, fill_holes, shift
 
 MAX_COLSPAN = 1000
 MAX_ROWSPAN = 65534
@@ -37,18 +41,28 @@ thead th { background: #eef1f4; vertical-align: bottom; }
 thead th[colspan] { text-align: center; }
 th[scope=row] { font-weight: normal; }
 th[scope=rowgroup] { background: #f7f8fa; }
+.notes { margin: -1.6rem 0 2rem; font-size: .9em; }
+.notes p { margin: 0; }
+.doubtful { background: #fff4ce; outline: 1px dashed #b58900; outline-offset: -2px; }
 """.strip()
 
+_NOTES = "notes"
+"""Class of the block that holds the notes of the table before it."""
 
-def table_to_html(table: Table, *, title: str | None = None) -> str:
-    r"""Write one ``<table>`` element.
+
+def table_to_html(
+    table: Table, *, title: str | None = None, name: str = "table", mark_below: float | None = None
+) -> str:
+    r"""Write one ``<table>`` element, and its notes after it.
 
     Characters that HTML forbids are removed, all others escaped; ``"\n"``
     becomes ``<br>``.
 
     Args:
         table: Any table, also one without cells.
-        title: Caption.
+        title: Caption, in place of the table's own title.
+        name: Begins the ids in the markup; tables of one page need different ones.
+        mark_below: Cells less sure than this, 0 to 1, get the class ``doubtful`` and ``data-confidence``.
 
     Returns:
         The element, ending with a line feed.
@@ -66,25 +80,36 @@ def table_to_html(table: Table, *, title: str | None = None) -> str:
     </tbody>
     </table>
     """
-    rows = [f"<tr>{''.join(map(_cell_to_html, row))}</tr>" for row in table.rows()]
+    groups = _column_groups(table)
+    rows = [f"<tr>{''.join(_cell_to_html(cell, groups, mark_below) for cell in row)}</tr>" for row in table.rows()]
     starts = [0, *_body_starts(table), table.n_rows]
-    lines = ["<table>"]
-    if title is not None:
-        lines.append(f"<caption>{_escape(title)}</caption>")
+    described = f' aria-describedby="{escape(name)}-notes"' if table.notes else ""
+    lines = [f"<table{described}>"]
+    shown = title if title is not None else table.title.text if table.title else None
+    if shown is not None:
+        lines.append(f"<caption>{_escape(shown)}</caption>")
+    lines += [f'<colgroup span="{end - start}">' + "</colgroup>" for start, end in groups]
     for start, end in pairwise(starts):
         if start < end:
             tag = "thead" if end <= table.n_header_rows else "tbody"
             lines += [f"<{tag}>", *rows[start:end], f"</{tag}>"]
-    return "\n".join([*lines, "</table>", ""])
+    lines.append("</table>")
+    if table.notes:
+        notes = [f"<p>{_escape(note.text)}</p>" for note in table.notes]
+        lines += [f'<div class="{_NOTES}" id="{escape(name)}-notes">', *notes, "</div>"]
+    return "\n".join([*lines, ""])
 
 
-def tables_to_html(tables: Sequence[Table], title: str = "Tables", *, lang: str = "und") -> str:
+def tables_to_html(
+    tables: Sequence[Table], title: str = "Tables", *, lang: str = "und", mark_below: float | None = None
+) -> str:
     """Write a whole HTML5 page that holds all tables.
 
     Args:
         tables: Any number of tables; the page says so if there are none.
         title: Title of the page.
         lang: Language of the texts as a BCP 47 tag; ``"und"`` means undetermined.
+        mark_below: Cells less sure than this, 0 to 1, are marked, and a line says so.
 
     Returns:
         The page; write it as UTF-8.
@@ -95,12 +120,34 @@ def tables_to_html(tables: Sequence[Table], title: str = "Tables", *, lang: str 
     >>> tables_to_html([], "scan.png").splitlines()[:2]
     ['<!DOCTYPE html>', '<html lang="und">']
     """
-    body = "".join(map(table_to_html, tables)) or "<p>No table found</p>\n"
+    parts = [
+        table_to_html(table, name=f"table-{number}", mark_below=mark_below) for number, table in enumerate(tables, 1)
+    ]
+    body = "".join(parts) or "<p>No table found</p>\n"
+    if any(is_doubtful(cell, mark_below) for table in tables for cell in table.cells):
+        body = f'<p><span class="doubtful">Marked</span> cells have a confidence below {mark_below:g}.</p>\n{body}'
     return (
         f'<!DOCTYPE html>\n<html lang="{escape(lang)}">\n<head>\n<meta charset="utf-8">\n'
         f"<title>{_escape(title, ' ')}</title>\n<style>\n{_STYLE}\n</style>\n</head>\n"
         f"<body>\n{body}</body>\n</html>\n"
     )
+
+
+def _column_groups(table: Table) -> list[tuple[int, int]]:
+    """First and end column of each group: the stub, and the columns under each spanning header of the first such row.
+
+    Empty where there is neither: then all columns are one group, as without markup.
+    """
+    stub = stub_width(table)
+    wide = [
+        (cell.row, cell.col, cell.end_col)
+        for cell in table.cells
+        if cell.row < table.n_header_rows and 1 < cell.colspan < table.n_cols and cell.col >= stub
+    ]
+    spans = {col: end for row, col, end in wide if row == min(wide)[0]}
+    ends = sorted({0, stub, table.n_cols, *spans, *spans.values()})
+    groups = list(pairwise(ends))
+    return groups if len(groups) > 1 and max(end - start for start, end in groups) <= MAX_COLSPAN else []
 
 
 def html_to_table(html: str) -> Table:
@@ -139,7 +186,14 @@ def html_to_tables(html: str) -> list[Table]:
         raise InputError(f"the HTML cannot be read: {error}; look for a stray <![") from error
     if reader.rawdata:
         raise InputError(f"the HTML ends inside a tag or comment that starts with {reader.rawdata[:20]!r}")
-    return [_form_table(groups) for groups in reader.tables]
+    return [_with_captions(_form_table(read.groups), read) for read in reader.tables]
+
+
+def _with_captions(table: Table, read: _Read) -> Table:
+    """The table with its caption and the notes after it, as far as they hold text."""
+    texts = [each.text() for each in (read.title or _Text(), *read.notes)]
+    title, *notes = (Caption(text) if text.strip() else None for text in texts)
+    return replace(table, title=title, notes=[note for note in notes if note])
 
 
 def _form_table(groups: list[_Group]) -> Table:
@@ -165,7 +219,9 @@ def _place_cells(group: _Group) -> Iterator[Cell]:
             while col < len(free_from) and free_from[col] > row:
                 col += 1
             rowspan, end_col = min(markup.rowspan or rows_left, rows_left), col + markup.colspan
-            yield Cell(row, col, rowspan, markup.colspan, text=markup.text(), header=markup.header(is_head=is_head))
+            yield Cell(
+                row, col, rowspan, markup.colspan, text=markup.content.text(), header=markup.header(is_head=is_head)
+            )
             free_from += [0] * (end_col - len(free_from))
             free_from[col:end_col] = [max(free, row + rowspan) for free in free_from[col:end_col]]
             col = end_col
@@ -176,18 +232,28 @@ def _check_slots(n_slots: int) -> None:
         raise InputError(f"the HTML holds a table of more than {MAX_SLOTS:,} slots: split it, or correct its spans")
 
 
-def _cell_to_html(cell: Cell) -> str:
+def _cell_to_html(cell: Cell, groups: Sequence[tuple[int, int]], mark_below: float | None) -> str:
     if cell.colspan > MAX_COLSPAN or cell.rowspan > MAX_ROWSPAN:
         raise OutputError(
             f"the cell at row {cell.row}, column {cell.col} spans {cell.rowspan} x {cell.colspan}, HTML allows "
             f"{MAX_ROWSPAN} x {MAX_COLSPAN}: write the table as CSV or JSON"
         )
-    tag, attributes = ("th", f' scope="{SCOPES[cell.header]}"') if cell.header else ("td", "")
+    tag, attributes = ("th", f' scope="{_scope(cell.header, cell, groups)}"') if cell.header else ("td", "")
     if cell.rowspan > 1:
         attributes += f' rowspan="{cell.rowspan}"'
     if cell.colspan > 1:
         attributes += f' colspan="{cell.colspan}"'
+    if is_doubtful(cell, mark_below):
+        attributes += (
+            f' class="doubtful" data-confidence="{cell.confidence:.2f}" title="confidence {cell.confidence:.2f}"'
+        )
     return f"<{tag}{attributes}>{_escape(cell.text)}</{tag}>"
+
+
+def _scope(header: HeaderKind, cell: Cell, groups: Sequence[tuple[int, int]]) -> str:
+    """A header over several columns heads a ``colgroup`` where one has just these columns, else each of them."""
+    is_group = header == "column" and cell.colspan > 1 and (cell.col, cell.end_col) in groups
+    return "colgroup" if is_group else SCOPES[header]
 
 
 def _escape(text: str, line_end: str = "<br>") -> str:
@@ -201,6 +267,17 @@ def _body_starts(table: Table) -> list[int]:
 
 
 @dataclass(slots=True)
+class _Text:
+    """Text as read: the pieces of each line."""
+
+    lines: list[list[str]] = field(default_factory=lambda: [[]])
+
+    def text(self) -> str:
+        lines = ("".join(line) for line in self.lines)
+        return clean_text("\n".join(re.sub("[ \t\n\f\r]+", " ", line).strip(" ") for line in lines))
+
+
+@dataclass(slots=True)
 class _Markup:
     """One ``td`` or ``th`` as read, not yet placed; ``rowspan`` 0 reaches the end of the group."""
 
@@ -208,11 +285,7 @@ class _Markup:
     scope: str
     rowspan: int
     colspan: int
-    lines: list[list[str]] = field(default_factory=lambda: [[]])
-
-    def text(self) -> str:
-        lines = ("".join(line) for line in self.lines)
-        return clean_text("\n".join(re.sub("[ \t\n\f\r]+", " ", line).strip(" ") for line in lines))
+    content: _Text = field(default_factory=_Text)
 
     def header(self, *, is_head: bool) -> HeaderKind | None:
         if self.tag == "th" and self.scope in _SCOPE_TO_HEADER:
@@ -233,32 +306,48 @@ class _Group:
     rows: list[list[_Markup]] = field(default_factory=list)
 
 
+@dataclass(slots=True)
+class _Read:
+    """A table as read; ``described_by`` are the ids of what may be its notes."""
+
+    described_by: list[str]
+    groups: list[_Group] = field(default_factory=list)
+    title: _Text | None = None
+    notes: list[_Text] = field(default_factory=list)
+
+
 class _TableReader(HTMLParser):
     """Collects groups, rows and cells; end tags may be missing, as in HTML they may."""
 
     def __init__(self) -> None:
         super().__init__()
-        self.tables: list[list[_Group]] = []
-        self._groups: list[_Group] | None = None
+        self.tables: list[_Read] = []
+        self._table: _Read | None = None
         self._row: list[_Markup] | None = None
-        self._cell: _Markup | None = None
+        self._text: _Text | None = None
+        """The cell, caption or note that is open."""
+        self._notes: list[_Text] | None = None
         self._is_hidden = False
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         if tag == "table":
-            if self._groups is not None:
+            if self._table is not None:
                 raise InputError("the HTML holds a table inside a table: separate them first")
-            self._groups = []
-        elif self._groups is None:
-            return
+            self._table = _Read((dict(attrs).get("aria-describedby") or "").split())
+            self._text = self._notes = None
+        elif tag == "br" and self._text:
+            self._text.lines.append([])
+        elif self._table is None:
+            self._start_note(tag, dict(attrs))
         elif tag in ("thead", "tbody", "tfoot"):
             self._start_group(tag)
         elif tag == "tr":
             self._start_row()
         elif tag in ("td", "th"):
             self._start_cell(tag, dict(attrs))
-        elif tag == "br" and self._cell:
-            self._cell.lines.append([])
+        elif tag == "caption" and self._table.title is None:
+            self._row, self._text = None, _Text()
+            self._table.title = self._text
         elif tag in ("script", "style"):
             self._is_hidden = True
 
@@ -268,29 +357,40 @@ class _TableReader(HTMLParser):
         elif tag == "table":
             self.end_table()
         elif tag in ("thead", "tbody", "tfoot", "tr"):
-            self._row = self._cell = None
-        elif tag in ("td", "th"):
-            self._cell = None
+            self._row = self._text = None
+        elif tag in ("td", "th", "caption", "p"):
+            self._text = None if tag != "p" or self._table is None else self._text
+        elif tag == "div" and self._table is None:
+            self._text = self._notes = None
 
     def handle_data(self, data: str) -> None:
-        if self._cell and not self._is_hidden:
-            self._cell.lines[-1].append(data)
+        if self._text and not self._is_hidden:
+            self._text.lines[-1].append(data)
 
     def end_table(self) -> None:
-        if self._groups is not None:
-            self.tables.append(self._groups)
-        self._groups = self._row = self._cell = None
+        if self._table is not None:
+            self.tables.append(self._table)
+        self._table = self._row = self._text = None
+
+    def _start_note(self, tag: str, attributes: dict[str, str | None]) -> None:
+        """A paragraph of the block that the last table names as its description."""
+        if tag == "div" and self.tables and attributes.get("class") == _NOTES:
+            is_named = attributes.get("id") in self.tables[-1].described_by
+            self._notes = self.tables[-1].notes if is_named else None
+        elif tag == "p" and self._notes is not None:
+            self._text = _Text()
+            self._notes.append(self._text)
 
     def _start_group(self, tag: str) -> _Group:
-        assert self._groups is not None
-        self._row = self._cell = None
-        self._groups.append(_Group(tag))
-        return self._groups[-1]
+        assert self._table is not None
+        self._row = self._text = None
+        self._table.groups.append(_Group(tag))
+        return self._table.groups[-1]
 
     def _start_row(self) -> list[_Markup]:
-        assert self._groups is not None
-        group = self._groups[-1] if self._groups else self._start_group("tbody")
-        self._row, self._cell = [], None
+        assert self._table is not None
+        group = self._table.groups[-1] if self._table.groups else self._start_group("tbody")
+        self._row, self._text = [], None
         group.rows.append(self._row)
         return self._row
 
@@ -298,8 +398,9 @@ class _TableReader(HTMLParser):
         row = self._start_row() if self._row is None else self._row
         rowspan = min(_to_int(attributes.get("rowspan"), 1), MAX_ROWSPAN)
         colspan = min(_to_int(attributes.get("colspan"), 1) or 1, MAX_COLSPAN)
-        self._cell = _Markup(tag, (attributes.get("scope") or "").lower(), rowspan, colspan)
-        row.append(self._cell)
+        cell = _Markup(tag, (attributes.get("scope") or "").lower(), rowspan, colspan)
+        self._text = cell.content
+        row.append(cell)
 
 
 def _to_int(text: str | None, default: int) -> int:

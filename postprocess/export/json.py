@@ -1,9 +1,9 @@
 """Tables <-> JSON, with nothing left out: the one export that reads back exactly.
 
 A document is ``{"format": "tablerec-tables", "version": 1, "tables": [...]}``.
-A table has ``n_rows``, ``n_cols``, ``quad``, ``confidence`` and ``cells``; a cell has the fields
-of `postprocess.table.Cell`. Quads are four ``[x, y]`` in pixels of the original
-picture. A reader ignores fields that it does not know; a change that an older
+A table has ``n_rows``, ``n_cols``, ``quad``, ``confidence``, ``title``, ``notes`` and ``cells``; a cell has the
+fields of `postprocess.table.Cell` and its ``role``, see `postprocess.roles`. Quads are four ``[x, y]`` in pixels of
+the original picture. A reader ignores fields that it does not know; a change that an older
 reader would misread raises the version.
 """
 
@@ -17,7 +17,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any, get_args
 
 from postprocess.errors import InputError, OutputError, TableError
-from postprocess.table import Cell, Confidence, HeaderKind, Quad, Table
+from postprocess.roles import cell_role
+from postprocess.table import Caption, Cell, Confidence, HeaderKind, Quad, Table
 
 FORMAT = "tablerec-tables"
 VERSION = 1
@@ -80,9 +81,12 @@ def table_to_dict(table: Table) -> dict[str, Any]:
     0.9
     """
     n_rows, n_cols = table.shape
-    cells = [_cell_to_dict(cell) for cell in table.cells]
-    data = {"n_rows": n_rows, "n_cols": n_cols, "quad": _quad_to_list(table.quad)}
-    return {**data, "confidence": _confidence_to_dict(table.confidence), "cells": cells}
+    cells = [{**_cell_to_dict(cell), "role": cell_role(cell, table)} for cell in table.cells]
+    data: dict[str, Any] = {"n_rows": n_rows, "n_cols": n_cols, "quad": _quad_to_list(table.quad)}
+    data |= {"confidence": _confidence_to_dict(table.confidence)}
+    data |= {"title": None if table.title is None else _caption_to_dict(table.title)}
+    data |= {"notes": [_caption_to_dict(note) for note in table.notes]}
+    return {**data, "cells": cells}
 
 
 def table_from_dict(data: Mapping[str, Any], *, name: str = "the table") -> Table:
@@ -110,7 +114,13 @@ def table_from_dict(data: Mapping[str, Any], *, name: str = "the table") -> Tabl
         _check(n_slots <= MAX_SLOTS, f"{name} covers more than {MAX_SLOTS:,} slots")
         parsed.append(cell)
     try:
-        table = Table(parsed, _quad_from_list(data.get("quad"), name), _confidence_from_dict(data, name))
+        table = Table(
+            parsed,
+            _quad_from_list(data.get("quad"), name),
+            _confidence_from_dict(data, name),
+            title=None if data.get("title") is None else _caption_from_dict(data["title"], f"{name}, title"),
+            notes=_notes_from_dict(data, name),
+        )
     except TableError as error:
         raise InputError(f"{name}: {error}") from error
     for key, size in zip(("n_rows", "n_cols"), table.shape, strict=True):
@@ -138,6 +148,26 @@ def _confidence_from_dict(table: Mapping[str, Any], name: str) -> Confidence | N
         rows=tuple(_to_float(value, "rows", name) for value in rows or ()),
         cols=tuple(_to_float(value, "cols", name) for value in cols or ()),
         weakest=weakest,
+    )
+
+
+def _caption_to_dict(caption: Caption) -> dict[str, Any]:
+    score = None if caption.score is None else float(caption.score)
+    return {"text": caption.text, "quad": _quad_to_list(caption.quad), "score": score}
+
+
+def _notes_from_dict(table: Mapping[str, Any], name: str) -> list[Caption]:
+    notes = table.get("notes")
+    _check(notes is None or isinstance(notes, list), f'{name}: "notes" is not a list')
+    return [_caption_from_dict(note, f"{name}, note {number}") for number, note in enumerate(notes or (), 1)]
+
+
+def _caption_from_dict(data: Any, name: str) -> Caption:
+    _check(isinstance(data, Mapping), f"{name} is {reprlib.repr(data)}, not an object")
+    text, score = data.get("text"), data.get("score")
+    _check(isinstance(text, str), f'{name}: "text" is {reprlib.repr(text)}, not a text')
+    return Caption(
+        text, _quad_from_list(data.get("quad"), name), None if score is None else _to_float(score, "score", name)
     )
 
 

@@ -1,7 +1,8 @@
 r"""Table -> LaTeX ``tabular`` with ``\multicolumn`` and ``\multirow``.
 
-The document needs ``\usepackage{multirow}``, and an engine that has the letters:
-XeLaTeX or LuaLaTeX with a suitable font for Chinese.
+The document needs ``\usepackage{multirow}``, ``\usepackage{caption}`` where a table has a title, and an engine that
+has the letters: XeLaTeX or LuaLaTeX with a suitable font for Chinese. A title keeps the number that it was printed
+with, so LaTeX adds none.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from postprocess.export.text import clean_text
+from postprocess.export.text import clean_text, to_one_line
 from postprocess.table import Cell, Table
 
 _ESCAPES = str.maketrans(
@@ -36,7 +37,7 @@ def table_to_latex(table: Table) -> str:
         table: Any table; one without cells gives an empty text.
 
     Returns:
-        A ``tabular`` environment, ending with a line feed.
+        A ``tabular`` environment, ending with a line feed; in a ``table`` environment where there are title or notes.
 
     >>> print(table_to_latex(Table([Cell(0, 0, colspan=2, text="5 %"), Cell(1, 0, text="a"), Cell(1, 1)])), end="")
     \begin{tabular}{|l|l|}
@@ -47,6 +48,15 @@ def table_to_latex(table: Table) -> str:
     \hline
     \end{tabular}
     """
+    rows = _to_tabular(table)
+    if not table.captions:
+        return rows
+    title = [f"\\caption*{{{_escape(to_one_line(table.title.text))}}}"] if table.title else []
+    notes = [f"\n{_escape(to_one_line(note.text))}" for note in table.notes]
+    return "\n".join(["\\begin{table}", *title, rows.rstrip("\n"), *notes, "\\end{table}", ""])
+
+
+def _to_tabular(table: Table) -> str:
     if not table.cells:
         return ""
     lines = [f"\\begin{{tabular}}{{|{'l|' * table.n_cols}}}", "\\hline"]

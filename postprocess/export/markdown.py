@@ -2,7 +2,7 @@
 
 Markdown knows one header row and no spans. So several header rows are joined,
 a table without header rows gets an empty one, and a span writes its text once;
-HTML keeps what is lost here.
+HTML keeps what is lost here. Title and notes are paragraphs above and below.
 """
 
 from __future__ import annotations
@@ -31,6 +31,13 @@ def table_to_markdown(table: Table) -> str:
     | --- | --- |
     | a\|b | x<br>y |
     """
+    above = [f"{_escape_paragraph(table.title.text)}\n"] if table.title else []
+    below = [f"{_escape_paragraph(note.text)}\n" for note in table.notes]
+    rows = _rows_to_markdown(table)
+    return "\n".join([*above, *([rows] if rows else []), *below])
+
+
+def _rows_to_markdown(table: Table) -> str:
     grid = [[_escape(text) for text in row] for row in table.to_grid()]
     if not grid:
         return ""
@@ -47,3 +54,8 @@ def tables_to_markdown(tables: Sequence[Table]) -> str:
 
 def _escape(text: str) -> str:
     return _SPECIAL.sub(r"\\\g<0>", clean_text(text).strip().replace("\t", " ")).replace("\n", "<br>")
+
+
+def _escape_paragraph(text: str) -> str:
+    """A paragraph, also where it begins like a list, a heading or a rule."""
+    return re.sub(r"^(\d+(?=[.)])|(?=[#+=-]))", r"\1\\", _escape(text))

@@ -1,9 +1,11 @@
-"""What every export asks of a text: allowed characters, formulas, width."""
+"""What every export asks of a text: allowed characters, formulas, width; and of a cell, whether it is doubtful."""
 
 from __future__ import annotations
 
 import re
 import unicodedata
+
+from postprocess.table import Cell
 
 _LINE_ENDS = re.compile("\r\n|[\r\x0b\x0c\x85\u2028\u2029]")
 _FORBIDDEN = re.compile(
@@ -23,6 +25,29 @@ def clean_text(text: str) -> str:
     'ab\nc'
     """
     return _FORBIDDEN.sub("", _LINE_ENDS.sub("\n", text))
+
+
+def to_one_line(text: str) -> str:
+    r"""Join the lines of a text: with a blank, but none between Chinese, Japanese or Korean characters.
+
+    >>> to_one_line("two\nlines"), to_one_line("两\n行")
+    ('two lines', '两行')
+    """
+    lines = [line.strip() for line in clean_text(text).split("\n")]
+    joined = ""
+    for line in filter(None, lines):
+        is_tight = not joined or {unicodedata.east_asian_width(char) for char in (joined[-1], line[0])} <= {"W", "F"}
+        joined += line if is_tight else f" {line}"
+    return joined
+
+
+def is_doubtful(cell: Cell, below: float | None) -> bool:
+    """Whether a cell is known to be less sure than a limit; never where there is no limit.
+
+    >>> is_doubtful(Cell(0, 0, confidence=0.5), 0.9), is_doubtful(Cell(0, 0), 0.9), is_doubtful(Cell(0, 0), None)
+    (True, False, False)
+    """
+    return below is not None and cell.confidence is not None and cell.confidence < below
 
 
 def is_formula(text: str) -> bool:

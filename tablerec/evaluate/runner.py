@@ -133,6 +133,7 @@ def _predict_or_reuse(truth: Truth, recognizer: RecognizesTables, storage: Stora
 
 def _page_to_prediction(name: str, page: Page, total_seconds: float, *, words_were_kept: bool) -> Prediction:
     written = [cell.text for table in page.tables for cell in table.cells]
+    written += [caption.text for table in page.tables for caption in table.captions]
     written += [item.word.text for item in page.unplaced]
     return Prediction(
         id=name,

@@ -190,6 +190,7 @@ class Paragraph:
         align: Where its lines lie.
         line_height: Distance of base lines, in font sizes.
         width: It is wrapped to this width, px; 0 takes that of the page.
+        role: What it is to a table that stands right beside it: its title, its unit, a note of it, or nothing.
     """
 
     text: str
@@ -197,6 +198,7 @@ class Paragraph:
     align: Align = "left"
     line_height: float = 1.25
     width: float = 0
+    role: Literal["title", "unit", "note", "none"] = "none"
 
 
 @dataclass(frozen=True, slots=True)

@@ -117,6 +117,7 @@ class Draft:
             cell.row += 1
         self.rows.insert(0, "header")
         self.cells.insert(0, DraftCell(0, 0, text, colspan=len(self.columns), kind="column", align="center"))
+        self._take_slots()
         self.groups = [(row + 1, first, end) for row, first, end in self.groups]
         self.gaps = {row + 1 for row in self.gaps}
         self.heights = {row + 1: height for row, height in self.heights.items()}
@@ -132,6 +133,7 @@ class Draft:
             if cell.rowspan:
                 kept.append(cell)
         self.cells = kept
+        self._take_slots()
         del self.rows[row]
         self.groups = [(at - (at > row), first, end) for at, first, end in self.groups if at != row]
         self.gaps = {at - (at > row) for at in self.gaps}
@@ -156,6 +158,10 @@ class Draft:
         if row_kind == "total":
             return "total"
         return "row" if self.columns[col] == "label" else "body"
+
+    def _take_slots(self) -> None:
+        """Take the slots of all cells, after rows have moved."""
+        self._taken = {slot for cell in self.cells for slot in _slots(cell)}
 
     def _is_free(self, cell: DraftCell) -> bool:
         return self._taken.isdisjoint(_slots(cell))

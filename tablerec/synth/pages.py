@@ -119,7 +119,7 @@ def _above(writer: Writer, look: Look, *, is_page: bool, is_first: bool) -> list
         if writer.chance(0.25):
             unit = _paragraph(writer, look, writer.label("units"), italic=writer.chance(0.4), size=size * 0.9)
             align: Align = "right" if writer.chance(0.6) else "left"
-            blocks.append(Placed(replace(unit, align=align)))
+            blocks.append(Placed(replace(unit, align=align, role="unit")))
     return blocks
 
 
@@ -128,7 +128,7 @@ def _below(writer: Writer, look: Look, *, is_page: bool, is_last: bool) -> list[
     blocks = []
     for _ in range(writer.whole((0, 2))):
         note = _paragraph(writer, look, writer.label("notes"), size=size * writer.real((0.75, 1)))
-        blocks.append(Placed(note, size * writer.real((0.1, 0.6))))
+        blocks.append(Placed(replace(note, role="note"), size * writer.real((0.1, 0.6))))
     if writer.chance(0.15):
         blocks.append(Placed(_caption(writer, look), size * writer.real((0.4, 1.2))))
     if writer.chance(0.6 if is_page else 0.4):
@@ -153,7 +153,7 @@ def _page_head(writer: Writer, look: Look) -> list[Placed]:
             blocks.append(Placed(Figure("rule", 40 * size, writer.real((1, 3)), (look.theme.rule,), look.style), 2))
     if writer.chance(0.6):
         title = _paragraph(writer, look, writer.label("captions"), bold=True, size=size * writer.real((1.2, 1.9)))
-        blocks.append(Placed(title, size))
+        blocks.append(Placed(replace(title, role="title"), size))
     return blocks
 
 
@@ -172,7 +172,7 @@ def _caption(writer: Writer, look: Look) -> Paragraph:
     color: Color = look.theme.accent if writer.chance(0.2) else look.style.color
     size = look.style.size * writer.real((0.9, 1.25))
     caption = _paragraph(writer, look, text, bold=writer.chance(0.5), italic=writer.chance(0.1), color=color, size=size)
-    return replace(caption, align="center" if writer.chance(0.35) else "left")
+    return replace(caption, align="center" if writer.chance(0.35) else "left", role="title")
 
 
 def _prose(writer: Writer, look: Look, count: int) -> list[Placed]:

@@ -62,9 +62,9 @@ for _ in sys.stdin:
 """Answers each line with the seconds of a run and the number of cells."""
 
 
-def make_picture() -> tuple[Image, list[Word]]:
-    """One ruled table of 20 x 5 cells on white ground, with the words of a reader."""
-    sample = draw_table(20, 5, is_ruled=True, font_size=15, seed=1)
+def make_picture(is_ruled: bool = True) -> tuple[Image, list[Word]]:
+    """One table of 20 x 5 cells on white ground, with the words of a reader."""
+    sample = draw_table(20, 5, is_ruled=is_ruled, font_size=15, seed=1)
     height, width = sample.image.shape[:2]
     factor = PICTURE / max(height, width)
     size_wh = round(width * factor), round(height * factor)

@@ -2,7 +2,7 @@
 
 A developer script, not a test. Reads each picture of the folders and all below them, writes a page and a workbook
 into OUT, and counts: crashes, pages that a strict HTML5 parser refuses, workbooks that openpyxl or LibreOffice
-refuses, and characters that the reader returned and that are neither in a cell nor unplaced.
+refuses, and characters that the reader returned and that are in no cell, title or note and not unplaced.
 ``--words`` keeps the reader's words, as ``tablerec eval --words`` does, and takes them from there.
 """
 
@@ -46,6 +46,7 @@ def check(recognizer: Recognizer, path: Path, out: Path, words_folder: Path | No
         openpyxl.load_workbook(workbook)
     read = [word.text for page in result.pages for word in page.words]
     written = [cell.text for table in result.tables for cell in table.cells]
+    written += [caption.text for table in result.tables for caption in table.captions]
     written += [item.word.text for page in result.pages for item in page.unplaced]
     return characters_kept(read, written)
 

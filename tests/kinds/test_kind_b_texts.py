@@ -35,6 +35,7 @@ def characters(texts: Sequence[str]) -> Counter[str]:
 
 def check_kept(page: Page, words: Sequence[Word]) -> None:
     found = [cell.text for table in page.tables for cell in table.cells]
+    found += [caption.text for table in page.tables for caption in table.captions]
     found += [item.word.text for item in page.unplaced]
     assert characters(found) == characters([word.text for word in words])
 

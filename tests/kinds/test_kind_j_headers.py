@@ -117,12 +117,13 @@ def test_kind_j_header_row_gets_no_empty_cells(read: Read) -> None:
 
 
 @pytest.mark.parametrize("rules", ["all", "head"])
-def test_kind_j_caption_is_not_pulled_into_the_table(read: Read, rules: str) -> None:
+def test_kind_j_caption_is_the_title_and_no_row_of_the_table(read: Read, rules: str) -> None:
     drawing = draw_table([["Item", "Plan", "Real"], *BODY], Look(rules=rules, aligns="lrr", gap=20, margin=60))
     caption = Word("Table 3. Prices of drinks", box_quad(62, 30, 220, 44))
     page = read(drawing.image, [caption, *drawing.words])
     assert [table_to_spans(table) for table in page.tables] == [drawing.spans]
-    assert [item.word for item in page.unplaced] == [caption]
+    assert page.tables[0].title.text == caption.text
+    assert page.unplaced == ()
 
 
 def test_kind_j_header_cells_are_th_with_a_scope(read: Read) -> None:

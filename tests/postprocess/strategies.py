@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from postprocess.boxes import boxes_to_quads, rotate_points
-from postprocess.table import Cell, HeaderKind, Quad, Table
+from postprocess.table import Caption, Cell, HeaderKind, Quad, Table
 
 VALUES = st.sampled_from(
     [
@@ -36,6 +36,29 @@ COORDINATES = st.floats(-1e4, 1e4)
 def quads(draw: st.DrawFn) -> Quad:
     x0, y0, x1, y1, x2, y2, x3, y3 = (draw(COORDINATES) for _ in range(8))
     return ((x0, y0), (x1, y1), (x2, y2), (x3, y3))
+
+
+def captions(texts: st.SearchStrategy[str] = TEXTS, *, with_geometry: bool = False) -> st.SearchStrategy[Caption]:
+    """Titles and notes that hold some text."""
+    return st.builds(
+        Caption,
+        texts.filter(str.strip),
+        st.none() | quads() if with_geometry else st.none(),
+        SCORES if with_geometry else st.none(),
+    )
+
+
+def captioned(
+    plain: st.SearchStrategy[Table], texts: st.SearchStrategy[str] = TEXTS, *, with_geometry: bool = False
+) -> st.SearchStrategy[Table]:
+    """The same tables with any title and notes."""
+    each = captions(texts, with_geometry=with_geometry)
+    return st.builds(
+        lambda table, title, notes: replace(table, title=title, notes=notes),
+        plain,
+        st.none() | each,
+        st.lists(each, max_size=2),
+    )
 
 
 @st.composite

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from postprocess.continuation import JOIN_SCORE, continuation, group_parts, join_tables
 from postprocess.errors import TableError
 from postprocess.headers import mark_headers
-from postprocess.table import Cell, Table
+from postprocess.table import Caption, Cell, Confidence, Table
 
 HEAD = ["Item", "Plan", "Real"]
 WIDTHS = (110, 80, 60)
@@ -98,3 +98,53 @@ def test_tables_without_places_are_not_joined() -> None:
     assert continuation(bare, part).score == continuation(part, bare).score == 0
     with pytest.raises(TableError, match="other columns"):
         join_tables([part, bare])
+
+
+def rated(table: Table, score: float) -> Table:
+    """The table with a confidence whose rows and columns are told apart."""
+    rows = tuple(score + row / 1000 for row in range(table.n_rows))
+    cols = tuple(score - col / 1000 for col in range(table.n_cols))
+    cells = [replace(cell, confidence=score) for cell in table.cells]
+    return replace(table, cells=cells, confidence=Confidence(score, rows, cols, "row 0, column 0"))
+
+
+def test_joined_tables_are_as_sure_as_their_parts_together() -> None:
+    parts = [rated(place([HEAD, *make_rows(3)]), 0.9), rated(place([HEAD, *make_rows(2)]), 0.8)]
+    joined = join_tables(parts)
+    sure = joined.confidence
+    assert sure is not None
+    assert sure.table == pytest.approx(0.9 * 0.8)
+    assert len(sure.rows) == joined.n_rows and len(sure.cols) == joined.n_cols
+    assert sure.rows == pytest.approx([0.9, 0.901, 0.902, 0.903, 0.801, 0.802])
+    assert sure.cols == pytest.approx([0.8, 0.799, 0.798])
+    assert sure.weakest == "part 2, row 0, column 0"
+    assert joined[4, 0].confidence == 0.8
+
+
+def test_columns_that_a_part_lacks_are_as_sure_as_in_the_others() -> None:
+    above = rated(place([HEAD, *make_rows(4)]), 0.9)
+    below = rated(place([row[:2] for row in make_rows(3)], widths=WIDTHS[:2]), 0.5)
+    sure = join_tables([above, below]).confidence
+    assert sure is not None and sure.cols == pytest.approx([0.5, 0.499, 0.898])
+
+
+def test_one_unrated_part_leaves_the_whole_unrated() -> None:
+    assert join_tables([rated(place([HEAD, *make_rows(3)]), 0.9), place(make_rows(3))]).confidence is None
+
+
+def test_joined_tables_keep_the_first_title_and_each_note_once() -> None:
+    quad = ((0.0, 0.0), (9.0, 0.0), (9.0, 9.0), (0.0, 9.0))
+    notes = [Caption("* late", quad, 0.9), Caption("Source: a")]
+    above = replace(place([HEAD, *make_rows(4)]), title=Caption("Table 1. Sales", quad), notes=notes[:1])
+    below = replace(place(make_rows(4)), title=Caption("Table 1 (continued)"), notes=notes)
+    joined = join_tables([above, below])
+    assert joined.title == Caption("Table 1. Sales")
+    assert joined.notes == (Caption("* late", None, 0.9), Caption("Source: a"))
+
+
+def test_tables_of_other_numbers_are_not_joined() -> None:
+    above = replace(place([HEAD, *make_rows(4)]), title=Caption("Table 1. Sales"))
+    below = place([HEAD, *make_rows(4)])
+    assert continuation(above, below).score >= JOIN_SCORE
+    assert continuation(above, replace(below, title=Caption("Sales"))).score >= JOIN_SCORE
+    assert continuation(above, replace(below, title=Caption("Table 2. Costs"))).score == 0

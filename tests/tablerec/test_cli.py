@@ -654,6 +654,17 @@ def test_doubt_is_no_matter_without_strict_or_above_the_threshold(fake):
     assert run("a.png", "--strict", "--min-confidence", "0.5").exit_code == 3
 
 
+def test_doubtful_cells_are_marked_when_asked_for(fake):
+    touch("a.png")
+    fake.answers["a.png"] = (replace(TABLE, cells=[replace(cell, confidence=0.6) for cell in TABLE.cells]),)
+    marked = []
+    for options in ([], ["--mark-doubtful"], ["--mark-doubtful", "--min-confidence", "0.5"]):
+        assert run("a.png", *options).exit_code == 0
+        with open("a.html", encoding="utf-8") as file:
+            marked.append("data-confidence" in file.read())
+    assert marked == [False, True, False]
+
+
 def test_a_failed_input_outweighs_a_doubtful_one(fake):
     touch("a.png", "b.png")
     fake.answers.update({"a.png": rated(0.4), "b.png": InputError("b.png: broken")})

@@ -13,7 +13,7 @@ import PIL.Image
 import pytest
 
 from postprocess.export import table_from_dict
-from postprocess.table import Cell, Table
+from postprocess.table import Caption, Cell, Table
 from postprocess.words import Unplaced, Word
 from tablerec.errors import OutputError
 from tablerec.output import (
@@ -291,3 +291,30 @@ def test_check_folder(tmp_path, monkeypatch):
     monkeypatch.setattr(os, "access", lambda path, mode: False)
     with pytest.raises(OutputError, match="no permission to write in this folder; choose another with -o"):
         check_folder(tmp_path)
+
+
+def test_joined_tables_are_computed_once():
+    result = Result("in.pdf", (make_page(1, [TABLE]), make_page(2, [TABLE])), join_pages=True)
+    assert result.tables is result.tables and result.parts is result.parts
+    assert result == Result("in.pdf", result.pages, join_pages=True)
+    assert replace(result, join_pages=False).tables == (TABLE, TABLE)
+
+
+def test_doubtful_cells_are_marked_when_asked_for(tmp_path):
+    cells = [replace(cell, confidence=0.5) for cell in TABLE.cells]
+    result = make_result([replace(TABLE, cells=cells)])
+    for name, options, n_marked in (("a", {}, 0), ("b", {"mark_below": 0.9}, 3)):
+        save(result, tmp_path / f"{name}.html", **options)
+        save(result, tmp_path / f"{name}.xlsx", **options)
+        assert (tmp_path / f"{name}.html").read_text(encoding="utf-8").count("data-confidence") == n_marked
+        sheet = openpyxl.load_workbook(tmp_path / f"{name}.xlsx").active
+        assert sum(cell.fill.fill_type == "solid" for row in sheet["A1:B2"] for cell in row) >= n_marked
+        assert (sheet["A2"].fill.fill_type == "solid") == bool(n_marked)
+
+
+def test_title_and_notes_are_in_every_document(tmp_path):
+    table = replace(TABLE, title=Caption("Table 7"), notes=[Caption("Source: survey")])
+    for format in ("html", "md", "tex", "json"):
+        [path] = save(make_result([table]), tmp_path / f"out.{format}")
+        text = path.read_text(encoding="utf-8")
+        assert "Table 7" in text and "Source: survey" in text

@@ -1,11 +1,13 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
-from postprocess.table import Cell, Table
+from postprocess.table import Caption, Cell, Table
 from postprocess.words import Unplaced, Word
-from tablerec.overlay import CELL, DROPPED, HEADER, SPANNING, UNPLACED, draw_overlay
+from tablerec.overlay import CAPTION, CELL, DROPPED, HEADER, SPANNING, UNPLACED, draw_overlay
 from tablerec.result import Dropped, Page, PageImage
 
 
@@ -51,6 +53,16 @@ def test_the_input_is_not_drawn_on():
     page.picture.image.flags.writeable = False
     draw_overlay(page)
     assert (page.picture.image == 255).all()
+
+
+def test_title_and_notes_are_framed():
+    page = make_page(scale=2)
+    [table] = page.tables
+    assert not has_color(draw_overlay(page), CAPTION)
+    beside = Caption("Table 1", quad(20, 280, 180, 340))
+    for change in ({"title": beside}, {"notes": [beside]}):
+        assert has_color(draw_overlay(replace(page, tables=(replace(table, **change),))), CAPTION)
+    draw_overlay(replace(page, tables=(replace(table, title=Caption("no place")),)))
 
 
 @pytest.mark.parametrize("ground", [0, 128, 255])

@@ -79,6 +79,7 @@ def characters(texts: Sequence[str]) -> Counter[str]:
 
 def check_nothing_lost(page: Page, *detections: Detection) -> None:
     texts = [cell.text for table in page.tables for cell in table.cells]
+    texts += [caption.text for table in page.tables for caption in table.captions]
     found = characters([*texts, *(item.word.text for item in page.unplaced)])
     assert found == characters([word.text for word in page.words])
     assert all(item.reason for item in page.unplaced)

@@ -63,6 +63,20 @@ def test_the_trace_is_of_the_upright_picture(page_image):
     assert page.trace.image.shape == (240, 120, 3)
 
 
+def test_title_and_notes_are_drawn(page_image):
+    image = np.full((160, 240, 3), 255, np.uint8)
+    image[20:140] = page_image.image
+    words = [Word(word.text, tuple((x, y + 20) for x, y in word.quad)) for word in page_image.words]
+    title = Word("Table 1. Sales", box(10, 4, 90, 14))
+    trace = recognize(PageImage("drawn", 1, image, (*words, title)), trace=True).trace
+    assert trace.tables[0].table.title.text == title.text
+    drawn = [trace.show(stage).image for stage in ("roles", "texts")]
+    plain = recognize(PageImage("drawn", 1, image, tuple(words)), trace=True).trace
+    assert all(
+        not np.array_equal(a, plain.show(stage).image) for a, stage in zip(drawn, ("roles", "texts"), strict=True)
+    )
+
+
 def test_a_stage_that_is_none_is_named(page_image):
     with pytest.raises(SettingsError, match="candidates"):
         recognize(page_image, trace=True).trace.show("grid")

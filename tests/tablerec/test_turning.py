@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from postprocess.boxes import boxes_to_quads, quads_to_array
-from postprocess.table import Quad
+from postprocess.table import Caption, Cell, Quad, Table
 from postprocess.words import Unplaced, Word
 from tablerec import Page, PageImage, Recognizer, Settings
 from tablerec.detect import Detection
@@ -176,6 +176,17 @@ def test_a_picture_and_its_words_come_back(turn: int, words: tuple[Word, ...] | 
     width, height = (300, 120) if turn in (0, 180) else (120, 300)
     expected = turn_points(np.array(box_quad(0, 0, 5, 9), np.float64), -turn, (width, height))
     assert np.array_equal(quads_to_array([back.dropped[0].quad])[0], expected)
+
+
+def test_title_and_notes_come_back() -> None:
+    picture = PageImage("a.png", 1, WHITE)
+    upright = turn_picture(picture, 90)
+    table = Table([Cell(0, 0, text="a")], title=Caption("b", box_quad(0, 0, 5, 9)), notes=[Caption("c")])
+    [back] = turn_page_back(Page(upright, (table,)), picture, 90).tables
+    expected = turn_points(np.array(box_quad(0, 0, 5, 9), np.float64), -90, (120, 300))
+    assert back.title is not None and back.title.quad is not None
+    assert np.array_equal(quads_to_array([back.title.quad])[0], expected)
+    assert back.notes == (Caption("c"),)
 
 
 # the pipeline

@@ -4,6 +4,7 @@ import csv
 import io
 import subprocess
 import sys
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -16,7 +17,7 @@ from hypothesis import strategies as st
 from postprocess.errors import MissingDependencyError, OutputError, SettingsError
 from postprocess.export import tables_to_workbook, write_excel
 from postprocess.export.text import clean_text, text_to_width
-from postprocess.table import Cell, Table
+from postprocess.table import Caption, Cell, Table
 from postprocess.values import parse_value
 from tests.postprocess.strategies import tables
 
@@ -142,6 +143,37 @@ def test_header_rows_are_bold_frozen_and_text() -> None:
     assert (sheet.freeze_panes, sheet.print_title_rows) == ("A2", "$1:$1")
     assert [sheet[place].value for place in ("A1", "A2", "B2")] == ["2017", 2017, 2017]
     assert [sheet[place].font.bold for place in ("A1", "A2", "B2")] == [True, False, False]
+
+
+def test_title_is_above_and_notes_are_below() -> None:
+    head = [Cell(0, 0, colspan=2, text="Sales", header="column")]
+    body = [Cell(1, 0, 2, text="Tea", header="row"), Cell(1, 1, text="1.50"), Cell(2, 1, text="2.50")]
+    table = Table(head + body, title=Caption("Table 1.\nSales"), notes=[Caption("=1+1"), Caption("Source: survey")])
+    sheet = reopen([table])["Table 1"]
+    first = ["Table 1. Sales", None, "Sales", "Tea", None, None, "=1+1", "Source: survey"]
+    assert [cell.value for cell in sheet["A"]] == first
+    assert [cell.value for cell in sheet["B"]] == [None, None, None, 1.5, 2.5, None, None, None]
+    assert (sheet.freeze_panes, sheet.print_title_rows) == ("A4", "$3:$3")
+    merged = {str(area) for area in sheet.merged_cells.ranges}
+    assert merged == {"A1:B1", "A3:B3", "A4:A5", "A7:B7", "A8:B8"}
+    assert sheet["A1"].font.bold and (sheet["A7"].data_type, sheet["A7"].quotePrefix) == ("s", True)
+    assert sheet["B4"].alignment.horizontal in (None, "general"), "numbers stand right by themselves"
+    assert sheet.column_dimensions["A"].width < len("Table 1. Sales"), "a title must not widen a column"
+    assert sheet.row_dimensions[8].height == 30, "a note longer than the table is wide takes two lines"
+
+
+def test_doubtful_cells_are_filled_when_asked_for() -> None:
+    table = Table([Cell(0, 0, text="a", confidence=0.5), Cell(0, 1, text="b", confidence=0.95), Cell(0, 2, text="c")])
+    plain, marked, sure = (tables_to_workbook([table], mark_below=below)["Table 1"] for below in (None, 0.9, 0.4))
+    assert [plain.max_row, marked.max_row, sure.max_row] == [1, 3, 1]
+    assert [cell.fill.fill_type for cell in plain[1]] == [cell.fill.fill_type for cell in sure[1]] == [None] * 3
+    assert [cell.fill.fill_type for cell in marked[1]] == ["solid", None, None]
+    assert "below 0.9" in marked["A3"].value
+
+
+def test_title_beyond_excel_is_refused() -> None:
+    with pytest.raises(OutputError, match="row 1, column 1 has 32,768 characters"):
+        tables_to_workbook([replace(Table.from_texts([["a"]]), title=Caption("x" * 32_768))])
 
 
 def test_a_table_of_headers_only_is_not_frozen() -> None:

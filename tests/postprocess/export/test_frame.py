@@ -8,7 +8,7 @@ from hypothesis import given, settings
 
 from postprocess.errors import MissingDependencyError
 from postprocess.export import table_to_dataframe
-from postprocess.table import Cell, Table
+from postprocess.table import Caption, Cell, Table
 from tests.postprocess.strategies import tables
 
 pd = pytest.importorskip("pandas")
@@ -16,6 +16,12 @@ pd = pytest.importorskip("pandas")
 
 def test_no_cells() -> None:
     assert table_to_dataframe(Table([])).shape == (0, 0)
+
+
+def test_title_and_notes_are_attributes() -> None:
+    table = Table([Cell(0, 0, text="a")], title=Caption("Table 1"), notes=[Caption("Source: b")])
+    assert table_to_dataframe(table).attrs == {"title": "Table 1", "notes": ["Source: b"]}
+    assert table_to_dataframe(Table([])).attrs == {}
 
 
 @settings(max_examples=50)

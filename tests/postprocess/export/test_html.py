@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import re
 import time
 import warnings
 from dataclasses import replace
@@ -13,8 +14,9 @@ from hypothesis import strategies as st
 from postprocess.errors import InputError, OutputError, TableError, TablerecError
 from postprocess.export import html_to_table, html_to_tables, table_to_html, tables_to_html
 from postprocess.export.text import clean_text
-from postprocess.table import Cell, Table
-from tests.postprocess.strategies import tables
+from postprocess.roles import stub_width
+from postprocess.table import Caption, Cell, Table
+from tests.postprocess.strategies import captioned, tables
 
 
 def parse_strictly(html: str) -> Any:
@@ -31,15 +33,18 @@ def as_read(table: Table) -> Table:
     def collapse(line: str) -> str:
         return " ".join(filter(None, line.replace("\t", " ").split(" ")))
 
+    def plain(text: str) -> str:
+        return "\n".join(map(collapse, clean_text(text).split("\n")))
+
+    notes = [plain(note.text) for note in table.notes]
+    title = plain(table.title.text) if table.title else ""
     return Table(
         [
-            Cell(
-                *(cell.row, cell.col, cell.rowspan, cell.colspan),
-                text="\n".join(map(collapse, clean_text(cell.text).split("\n"))),
-                header=cell.header,
-            )
+            Cell(cell.row, cell.col, cell.rowspan, cell.colspan, text=plain(cell.text), header=cell.header)
             for cell in table.cells
-        ]
+        ],
+        title=Caption(title) if title.strip() else None,
+        notes=[Caption(note) for note in notes if note.strip()],
     )
 
 
@@ -53,12 +58,12 @@ def test_no_tables_says_so() -> None:
     parse_strictly(tables_to_html([]))
 
 
-@given(tables())
+@given(captioned(tables()))
 def test_round_trip(table: Table) -> None:
     assert html_to_table(table_to_html(table)) == as_read(table)
 
 
-@given(st.lists(tables(), max_size=3), st.text(max_size=9))
+@given(st.lists(captioned(tables(max_rows=3)), max_size=3), st.text(max_size=9))
 def test_page_is_valid_html5_and_holds_every_table(many: list[Table], title: str) -> None:
     page = tables_to_html(many, title)
     page.encode("utf-8")
@@ -78,11 +83,12 @@ def test_an_html5_parser_sees_the_same_grid(table: Table) -> None:
         (cell.tag, cell.get("scope"), int(cell.get("rowspan", 1)), int(cell.get("colspan", 1)))
         for cell in (node for node in tree.iter() if node.tag in ("td", "th"))
     ]
-    scopes = {"column": "col", "row": "row", "section": "rowgroup", None: None}
-    assert found == [
-        ("th" if cell.header else "td", scopes[cell.header], cell.rowspan, cell.colspan) for cell in table.cells
+    scopes = {"column": ("col", "colgroup"), "row": ("row",), "section": ("rowgroup",), None: (None,)}
+    assert [(tag, *spans) for tag, _, *spans in found] == [
+        ("th" if cell.header else "td", cell.rowspan, cell.colspan) for cell in table.cells
     ]
-    for group in tree:
+    assert all(scope in scopes[cell.header] for (_, scope, *_), cell in zip(found, table.cells, strict=True))
+    for group in (group for group in tree if group.tag != "colgroup"):
         rows = list(group)
         for row, element in enumerate(rows):
             assert all(row + int(cell.get("rowspan", 1)) <= len(rows) for cell in element)
@@ -93,6 +99,63 @@ def test_each_section_starts_a_body() -> None:
     html = table_to_html(Table([Cell(row, 0, text="x", header=mark) for row, mark in enumerate(marks)]))  # type: ignore[arg-type]
     assert html.count("<tbody>") == 3
     assert '<tbody>\n<tr><th scope="rowgroup">x</th></tr>' in html
+
+
+@given(tables(max_rows=8))
+def test_scopes_follow_the_standard(table: Table) -> None:
+    """A column group header is anchored in a group of just its columns, a row group header in a tbody."""
+    tree = parse_strictly(tables_to_html([table])).find(".//table")
+    spans = [int(group.get("span")) for group in tree.findall("colgroup")]
+    assert not spans or sum(spans) == table.n_cols
+    starts = [sum(spans[:index]) for index in range(len(spans))]
+    marked = [node.get("scope") for node in tree.iter() if node.tag in ("td", "th")]
+    for scope, cell in zip(marked, table.cells, strict=True):
+        if scope == "colgroup":
+            assert (cell.col, cell.colspan) in zip(starts, spans, strict=True)
+        elif cell.header == "column" and cell.colspan > 1:
+            assert (cell.col, cell.colspan) not in zip(starts, spans, strict=True)
+    assert tree.findall("thead//th[@scope='rowgroup']") == []
+
+
+def test_headers_over_several_columns_head_column_groups() -> None:
+    head = [Cell(0, 0, rowspan=2, text="Item"), Cell(0, 1, colspan=2, text="2024"), Cell(0, 3, colspan=2, text="2025")]
+    head += [Cell(1, col, text=text) for col, text in enumerate(("Plan", "Real", "Plan", "Real"), 1)]
+    body = [Cell(2, 0, text="Tea", header="row"), *(Cell(2, col, text="7") for col in range(1, 5))]
+    table = Table([*(replace(cell, header="column") for cell in head), *body])
+    html = table_to_html(table)
+    assert stub_width(table) == 1
+    assert re.findall(r'<colgroup span="(\d)">', html) == ["1", "2", "2"]
+    assert re.findall(r'scope="(\w+)"', html) == ["col", "colgroup", "colgroup", "col", "col", "col", "col", "row"]
+
+
+def test_title_and_notes_are_outside_the_rows() -> None:
+    table = replace(
+        Table.from_texts([["7"]]), title=Caption("Table 1\nSales"), notes=[Caption("* p<0.05"), Caption("b")]
+    )
+    page = tables_to_html([table, table])
+    tree = parse_strictly(page)
+    assert ["".join(each.itertext()) for each in tree.findall(".//caption")] == ["Table 1Sales"] * 2
+    blocks = tree.findall(".//div[@class='notes']")
+    assert [[note.text for note in block] for block in blocks] == [["* p<0.05", "b"]] * 2
+    names = [each.get("aria-describedby") for each in tree.findall(".//table")]
+    assert names == [block.get("id") for block in blocks] and len(set(names)) == 2
+    assert table_to_html(table, title="Other").count("Table 1") == 0
+
+
+def test_notes_of_others_are_not_ours() -> None:
+    html = "<table><tr><td>a</table><div class=notes id=n><p>x</div><div class=notes><p>y</div><p>z"
+    assert html_to_table(html).notes == ()
+    assert [note.text for note in html_to_table(html.replace("<table", "<table aria-describedby=n")).notes] == ["x"]
+
+
+def test_doubtful_cells_are_marked_when_asked_for() -> None:
+    table = Table([Cell(0, 0, text="a", confidence=0.5), Cell(0, 1, text="b", confidence=0.95), Cell(0, 2, text="c")])
+    assert "doubtful" not in table_to_html(table) and "confidence" not in tables_to_html([table])
+    tree = parse_strictly(tables_to_html([table], mark_below=0.9))
+    assert [cell.get("data-confidence") for cell in tree.findall(".//td")] == ["0.50", None, None]
+    assert "below 0.9" in "".join(tree.find("body/p").itertext())
+    assert tree.find("body/p/span").get("class") == tree.find(".//td").get("class") == "doubtful"
+    assert tables_to_html([table], mark_below=0.4) == tables_to_html([table])
 
 
 def test_caption_and_title_are_escaped() -> None:

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from postprocess.errors import InputError, OutputError
 from postprocess.export import table_from_dict, table_to_dict, tables_from_json, tables_to_json
-from postprocess.table import Cell, Table
-from tests.postprocess.strategies import tables
+from postprocess.table import Caption, Cell, Table
+from tests.postprocess.strategies import captioned, tables
 
 
 def test_no_tables_and_no_cells() -> None:
@@ -20,7 +20,7 @@ def test_no_tables_and_no_cells() -> None:
 
 
 @settings(max_examples=30)
-@given(st.lists(tables(with_geometry=True), max_size=2), st.sampled_from([None, 2]))
+@given(st.lists(captioned(tables(with_geometry=True), with_geometry=True), max_size=2), st.sampled_from([None, 2]))
 def test_round_trip_is_exact(many: list[Table], indent: int | None) -> None:
     text = tables_to_json(many, indent=indent)
     assert tables_from_json(text) == tables_from_json(text.encode("utf-8")) == many
@@ -30,7 +30,30 @@ def test_document_says_what_it_is() -> None:
     document = json.loads(tables_to_json([Table([Cell(0, 0, text="表")])]))
     assert (document["format"], document["version"]) == ("tablerec-tables", 1)
     assert document["tables"][0]["n_rows"] == 1
-    assert set(document["tables"][0]["cells"][0]) == set(Cell.__dataclass_fields__)
+    assert set(document["tables"][0]["cells"][0]) == {*Cell.__dataclass_fields__, "role"}
+
+
+def test_title_notes_and_roles_are_there() -> None:
+    table = Table([Cell(0, 0, text="a", header="row")], title=Caption("Table 1", score=0.9), notes=[Caption("n")])
+    data = table_to_dict(table)
+    assert data["title"] == {"text": "Table 1", "quad": None, "score": 0.9}
+    assert [note["text"] for note in data["notes"]] == ["n"]
+    assert data["cells"][0]["role"] == "stub"
+
+
+@pytest.mark.parametrize(
+    ("field", "message"),
+    [
+        ({"title": 1}, "title is 1"),
+        ({"title": {"text": None}}, '"text" is None'),
+        ({"title": {"text": " "}}, "no text"),
+        ({"notes": {}}, '"notes" is not a list'),
+        ({"notes": [{"text": "a", "score": "x"}]}, "note 1: .*score"),
+    ],
+)
+def test_title_and_notes_are_not_trusted(field: dict[str, Any], message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        table_from_dict({"cells": [], **field})
 
 
 def test_text_is_readable() -> None:

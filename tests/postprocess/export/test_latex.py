@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 
 from postprocess.export import table_to_latex, tables_to_latex
-from postprocess.table import Cell, Table
-from tests.postprocess.strategies import PLAIN_TEXTS, tables
+from postprocess.table import Caption, Cell, Table
+from tests.postprocess.strategies import PLAIN_TEXTS, captioned, tables
 
 
 def row_to_width(row: str) -> int:
@@ -23,7 +23,7 @@ def test_no_cells() -> None:
     assert table_to_latex(Table([])) == tables_to_latex([]) == ""
 
 
-@given(tables())
+@given(captioned(tables()))
 def test_braces_are_balanced_and_specials_escaped(table: Table) -> None:
     latex = table_to_latex(table)
     depth = 0
@@ -42,6 +42,22 @@ def test_every_row_fills_every_column(table: Table) -> None:
     assert [row_to_width(row) for row in rows] == [table.n_cols] * table.n_rows
     n_tall = sum(cell.rowspan > 1 for cell in table.cells)
     assert sum(row.count("\\multirow{") for row in rows) == n_tall
+
+
+def test_title_and_notes_are_around_the_tabular() -> None:
+    table = Table([Cell(0, 0, text="a")], title=Caption("Table 1:\n5 %"), notes=[Caption("Source: b & c")])
+    assert table_to_latex(table).splitlines() == [
+        r"\begin{table}",
+        r"\caption*{Table 1: 5 \%}",
+        r"\begin{tabular}{|l|}",
+        r"\hline",
+        r"a \\",
+        r"\hline",
+        r"\end{tabular}",
+        "",
+        r"Source: b \& c",
+        r"\end{table}",
+    ]
 
 
 def test_spans_and_partial_rules() -> None:

@@ -7,7 +7,7 @@ from hypothesis import given
 
 from postprocess.export import table_to_markdown, tables_to_markdown
 from postprocess.export.text import clean_text
-from postprocess.table import Cell, Table
+from postprocess.table import Caption, Cell, Table
 from tests.postprocess.strategies import tables
 
 
@@ -67,3 +67,9 @@ def test_markup_is_escaped(text: str, escaped: str) -> None:
 def test_several_tables_are_parted_by_an_empty_line() -> None:
     table = Table.from_texts([["a"]])
     assert tables_to_markdown([table, table]) == f"{table_to_markdown(table)}\n{table_to_markdown(table)}"
+
+
+def test_title_and_notes_are_paragraphs() -> None:
+    table = Table([Cell(0, 0, text="a")], title=Caption("Table 1. *Sales*"), notes=[Caption("1. late"), Caption("# x")])
+    assert table_to_markdown(table) == ("Table 1. \\*Sales\\*\n\n|  |\n| --- |\n| a |\n\n1\\. late\n\n\\# x\n")
+    assert table_to_markdown(Table([], title=Caption("- a"))) == "\\- a\n"

@@ -6,10 +6,12 @@ import itertools
 import os
 import sys
 import time
-from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections import Counter, deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import BinaryIO, Protocol
 
@@ -40,6 +42,9 @@ ALIKE = (BrokenPipeError, MissingDependencyError, ModelNotFoundError, SettingsEr
 """Errors that every other input would meet as well, so that they end the batch."""
 
 Input = str | BinaryIO
+
+
+GetPages = Callable[[], Iterable[Page]]
 
 
 class Recognizes(Protocol):
@@ -187,6 +192,7 @@ class Batch:
         console: Where messages go.
         min_confidence: Tables less sure than this are doubtful; None asks for no such word.
         join_pages: Whether tables that go on over several pages are joined in the files.
+        n_at_once: How many inputs are recognized at the same time; their files are written in order all the same.
     """
 
     recognizer: Recognizes
@@ -197,6 +203,7 @@ class Batch:
     taken: set[str] = field(default_factory=set)
     """Files that must not be overwritten: the inputs and what was written before."""
     min_confidence: float | None = None
+    n_at_once: int = 1
 
     def run(self, sources: Sequence[Input]) -> None:
         """Read all inputs; the errors of one are reported and the next goes on.
@@ -208,14 +215,27 @@ class Batch:
         self.console.has_bar = len(sources) > 1 and not self.console.quiet and sys.stderr.isatty()
         bar = click.progressbar(sources, label="Reading", file=sys.stderr) if self.console.has_bar else None
         with bar or nullcontext(sources) as items:
-            for source in items:
-                self._guarded(source)
+            for source, pages in self._ahead(items):
+                self._guarded(source, pages)
         self.console.has_bar = False
 
-    def _guarded(self, source: Input) -> None:
+    def _ahead(self, sources: Iterable[Input]) -> Iterator[tuple[Input, GetPages]]:
+        """Yield the inputs in order with what gives their pages, while the next ones are recognized."""
+        if self.n_at_once == 1:
+            yield from ((source, partial(self._pages, source)) for source in sources)
+            return
+        with ThreadPoolExecutor(self.n_at_once) as pool:
+            waiting: deque[tuple[Input, GetPages]] = deque()
+            for source in sources:
+                waiting.append((source, pool.submit(self._all_pages, source).result))
+                if len(waiting) > self.n_at_once:
+                    yield waiting.popleft()
+            yield from waiting
+
+    def _guarded(self, source: Input, pages: GetPages) -> None:
         name = display_name(source_name(source))
         try:
-            self.read(source)
+            self.read(source, pages)
         except ALIKE:
             raise
         except TablerecError as error:
@@ -227,14 +247,18 @@ class Batch:
             cause = display_name(f"{type(error).__name__}: {error}")
             self.console.error(f"{name}: a fault of tablerec ({cause}); report it, TABLEREC_DEBUG=1 shows the place")
 
-    def read(self, source: Input) -> None:
+    def read(self, source: Input, pages: GetPages | None = None) -> None:
         """Recognize one input, write its files and say so.
+
+        Args:
+            source: The input.
+            pages: Gives its pages, where they are recognized by others.
 
         Raises:
             TablerecError: It cannot be read or written.
         """
         self._check_names(self.target.names(source))
-        result = self._recognize(source)
+        result = self._to_result(source, (pages or partial(self._pages, source))())
         self.totals.add(result)
         if self.console.as_json:
             self.console.data(result_to_json(result))
@@ -247,12 +271,16 @@ class Batch:
         self._note_leftovers(name, result)
         self._doubt(name, result)
 
-    def _recognize(self, source: Input) -> Result:
+    def _pages(self, source: Input) -> Iterator[Page]:
         pages = self.recognizer.pages(source)
+        return pages if self.target.has_overlay else map(_without_pixels, pages)
+
+    def _all_pages(self, source: Input) -> list[Page]:
+        return list(self._pages(source))
+
+    def _to_result(self, source: Input, pages: Iterable[Page]) -> Result:
         if self.target.traces is not None:
             pages = (self._save_trace(page, self.target.traces) for page in pages)
-        if not self.target.has_overlay:
-            pages = map(_without_pixels, pages)
         return Result(source_name(source), tuple(pages), self.join_pages)
 
     def _check_names(self, names: Sequence[tuple[Path, str]]) -> None:

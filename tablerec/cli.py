@@ -22,6 +22,7 @@ VERBS = {
     "device": "tablerec.devices.command:command",
     "eval": "tablerec.evaluate.command:command",
     "export": "tablerec.models.command:command",
+    "models": "tablerec.models.command:models",
     "synth": "tablerec.synth.command:command",
     "train": "tablerec.training.command:command",
 }
@@ -47,6 +48,7 @@ Verbs:
   tablerec synth RECIPE  draw tables with exact truth, for training and tests
   tablerec train CONFIG  train a cell detector, or go on with it
   tablerec export FILE   make a trained cell detector ready for recognition
+  tablerec models list   models for recognition: list, fetch (the one verb that downloads), verify
 
 \b
 Shell completion, in ~/.bashrc (for zsh and fish: zsh_source, fish_source):
@@ -57,8 +59,25 @@ wrong usage; 3 if --strict found doubtful tables; 130 after Ctrl-C.
 """
 
 
+_GROUPS = {
+    "How pictures are read": "detector reader layout turn join_pages recursive",
+    "What is written": "output formats as_json overlay trace_dir strict min_confidence mark_doubtful quiet timing",
+    "Models": "models_dir detector_dir layout_model unwarp device engine",
+}
+"""Options by heading of ``--help``; others come last."""
+
+
 class _Main(click.Command):
     """The default command, which hands over to a verb where the first argument is one."""
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        records = {
+            param.name: param.get_help_record(ctx) for param in self.get_params(ctx) if isinstance(param, click.Option)
+        }
+        groups = {heading: [records.pop(name) for name in names.split()] for heading, names in _GROUPS.items()}
+        for heading, group in [*groups.items(), ("Others", list(records.values()))]:
+            with formatter.section(heading):
+                formatter.write_dl([record for record in group if record])
 
     def make_context(
         self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: Any
@@ -142,7 +161,11 @@ def _print_version(ctx: click.Context, param: click.Parameter, value: bool) -> N
     help="Least score of a table for --strict, and of a cell for --mark-doubtful.",
 )
 @click.option("--mark-doubtful", is_flag=True, help="Mark the cells with a low score in HTML and XLSX.")
-@click.option("--detector", metavar="NAME", help="auto, rulings, words, cellnet, or a PaddleX model.  [default: auto]")
+@click.option(
+    "--detector",
+    metavar="NAME",
+    help="auto, rulings, words, cellnet, paddlex, or the name of a PaddleX model.  [default: auto]",
+)
 @click.option(
     "--detector-dir",
     type=click.Path(exists=True, file_okay=False, path_type=Path),
@@ -154,18 +177,36 @@ def _print_version(ctx: click.Context, param: click.Parameter, value: bool) -> N
     metavar="NAME",
     help="Text reader: rapidocr, none, paddlex, or paddlex:FAMILY as in paddlex:PP-OCRv5_mobile.  [default: rapidocr]",
 )
-@click.option("--device", metavar="NAME", help="Where models run: cpu, gpu:0, npu:1, ...  [default: cpu]")
+@click.option(
+    "--models-dir",
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    help="Folder with PaddleX models, each in a folder of its own; else they lie in PaddleX's cache.",
+)
+@click.option(
+    "--device", metavar="NAME", help="Where models run: cpu, gpu:0, npu:1; gpu:0,1 shares the inputs.  [default: cpu]"
+)
+@click.option(
+    "--engine",
+    metavar="NAME",
+    help="What runs PaddleX models: paddle_static, paddle_dynamic, transformers, onnxruntime or hpi.",
+)
 @click.option(
     "--layout",
     type=click.Choice(["page", "table"]),
     help="page: look for tables; table: the whole picture is one table.  [default: page]",
 )
 @click.option(
-    "--turn",
-    type=click.Choice(["auto", "0", "90", "180", "270"]),
-    callback=_to_turn,
-    help="Degrees clockwise by which pictures are turned first; auto: so that their text is upright.  [default: auto]",
+    "--layout-model", metavar="NAME", help="PaddleX model that says where the tables are, such as PP-DocLayout-S."
 )
+@click.option(
+    "--turn",
+    metavar="DEGREES",
+    type=click.Choice(["auto", "0", "90", "180", "270", "PP-LCNet_x1_0_doc_ori"]),
+    callback=_to_turn,
+    help="0, 90, 180 or 270 degrees clockwise by which pictures are turned first; auto: so that their text is upright; "
+    "PP-LCNet_x1_0_doc_ori: as that PaddleX model says.  [default: auto]",
+)
+@click.option("--unwarp", is_flag=True, help="Flatten photographed pages with PaddleX's UVDoc first.")
 @click.option("--join-pages", is_flag=True, help="Join tables that go on over several pages of a document.")
 @click.option("--recursive", is_flag=True, help="Also read the folders inside a folder.")
 @click.option("--quiet", is_flag=True, help="Print errors only.")
@@ -216,10 +257,11 @@ def command(
         traces=trace_dir,
     )
     if sources:
-        from tablerec.pipeline import Recognizer
+        from tablerec.pool import RecognizerPool
 
+        pool = RecognizerPool(settings)
         least = min_confidence if strict else None
-        batch = Batch(Recognizer(settings), target, console, totals, settings.join_pages, min_confidence=least)
+        batch = Batch(pool, target, console, totals, settings.join_pages, min_confidence=least, n_at_once=len(pool))
         batch.run(sources)
     if len(sources) > 1 or console.n_errors > 1:
         failed = f", {count(console.n_errors, 'error')}" if console.n_errors else ""

@@ -14,24 +14,34 @@ class Settings:
     """How a picture becomes tables.
 
     Args:
-        detector: ``auto``, ``rulings``, ``words``, ``cellnet``, or the name of a PaddleX cell
+        detector: ``auto``, ``rulings``, ``words``, ``cellnet``, ``paddlex``, or the name of a PaddleX cell
             detector such as ``RT-DETR-L_wired_table_cell_det``. ``auto`` compares what rulings and
-            words give with what CellNet finds, where its weights are in the package or in ``detector_dir``.
+            words give with what CellNet finds, where its weights are in the package or in ``detector_dir``;
+            ``paddlex`` the same with PaddleX's two detectors, ``PP-LCNet_x1_0_table_cls`` has PaddleX's
+            classifier of tables choose one of the two.
         detector_dir: Folder of a CellNet to use in place of the package's weights, or of a PaddleX model to
             use in place of the official ones.
-        reader: ``rapidocr``, ``none``, ``paddlex`` for PaddleX models on this machine, or
-            ``paddlex:FAMILY`` such as ``paddlex:PP-OCRv5_mobile``, which may be downloaded.
-        device: Where the models run, in PaddleX's syntax: ``cpu``, ``gpu:0``, ``npu:1``.
+        reader: ``rapidocr``, ``none``, ``paddlex``, or ``paddlex:FAMILY`` such as ``paddlex:PP-OCRv5_mobile``.
+        device: Where the models run, in PaddleX's syntax: ``cpu``, ``gpu:0``, ``npu:1``; several, as in
+            ``gpu:0,1``, share the inputs of the command line.
         layout: ``page`` looks for any number of tables in the picture;
             ``table`` takes the whole picture as one table, as a user would crop it.
         turn: Degrees clockwise by which pictures are turned before they are read: 0, 90, 180 or 270.
-            ``auto`` stands those upright whose text runs upwards, downwards or upside down.
+            ``auto`` stands those upright whose text runs upwards, downwards or upside down;
+            ``PP-LCNet_x1_0_doc_ori`` asks PaddleX's classifier of orientations.
         min_reader_score: Words below this score are reported as unplaced instead of
             written into cells; 0 to 1.
         pdf_dpi: Resolution at which PDF pages are drawn, dots per inch.
         join_pages: Join a table that goes on over several pages of a document; see ``postprocess.continuation``.
         max_megapixels: Larger pictures are refused, in million pixels.
         trace: Keep every stage of each page as ``Page.trace``, to be looked at; it holds the picture.
+        engine: What runs PaddleX's models: ``paddle_static``, ``paddle_dynamic``, ``transformers``,
+            ``onnxruntime`` or ``hpi``; None has PaddleX choose one of Paddle's by the files of the model.
+        models_dir: Folder with PaddleX models, each in a folder of its own, looked at before PaddleX's cache.
+        layout_model: A PaddleX layout model such as ``PP-DocLayout-S``, which says where the tables of a page are;
+            each is then read as ``table``.
+        unwarp: Flatten photographed pages with PaddleX's ``UVDoc`` first. Corners are in pixels of the picture as
+            given where the model tells its map (engine ``paddle_dynamic``), else of the flattened picture.
 
     Raises:
         SettingsError: A value outside its range.
@@ -42,18 +52,22 @@ class Settings:
     reader: str = "rapidocr"
     device: str = "cpu"
     layout: Literal["page", "table"] = "page"
-    turn: Literal["auto", 0, 90, 180, 270] = "auto"
+    turn: Literal["auto", "PP-LCNet_x1_0_doc_ori", 0, 90, 180, 270] = "auto"
     min_reader_score: float = 0.3
     pdf_dpi: int = 200
     join_pages: bool = False
     max_megapixels: float = 100.0
     trace: bool = False
+    engine: str | None = None
+    models_dir: Path | None = None
+    layout_model: str | None = None
+    unwarp: bool = False
 
     def __post_init__(self) -> None:
         if self.layout not in ("page", "table"):
             raise SettingsError(f"layout {self.layout!r} is unknown: choose page or table")
-        if self.turn not in ("auto", 0, 90, 180, 270):
-            raise SettingsError(f"turn is {self.turn!r}: choose 'auto', 0, 90, 180 or 270")
+        if self.turn not in ("auto", "PP-LCNet_x1_0_doc_ori", 0, 90, 180, 270):
+            raise SettingsError(f"turn is {self.turn!r}: choose 'auto', 'PP-LCNet_x1_0_doc_ori', 0, 90, 180 or 270")
         if not 0 <= self.min_reader_score <= 1:
             raise SettingsError(f"min_reader_score is {self.min_reader_score}: give a value from 0 to 1")
         if not 36 <= self.pdf_dpi <= 1200:

@@ -1,5 +1,8 @@
 """The one door to PaddleX: imported late, offline unless asked, content with any OpenCV.
 
+Models lie in folders: those that the user names, and PaddleX's own cache. ``find_model`` looks for them there, and only
+``fetch_model`` connects to a host.
+
 PaddleX looks for a distribution named ``opencv-contrib-python`` and skips ``import cv2`` without it,
 though it uses nothing of contrib. A second distribution that provides ``cv2`` would overwrite files of
 the first, so ``tablerec`` installs one, ``opencv-python-headless``, and answers PaddleX's question here.
@@ -11,18 +14,47 @@ import importlib.metadata
 import importlib.util
 import logging
 import os
+import re
 import sys
-from collections.abc import Iterator
+import threading
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from tablerec.config import Settings
 from tablerec.devices import parse_device, require_device
 from tablerec.errors import MissingDependencyError, ModelNotFoundError, SettingsError
 
 INSTALL_COMMAND = 'pip install "tablerec[paddle]"'
 _OPENCV = "opencv-contrib-python"
+ENGINES = ("paddle_static", "paddle_dynamic", "transformers", "onnxruntime", "hpi")
+"""What may run a model of PaddleX; ``hpi`` is its high-performance inference."""
+
+_DYNAMIC = ("model.safetensors", "model_state.pdparams", "inference.pdparams")
+_WEIGHTS: dict[str | None, tuple[str, ...]] = {
+    None: ("inference.pdiparams", *_DYNAMIC),
+    "paddle_static": ("inference.pdiparams",),
+    "paddle_dynamic": _DYNAMIC,
+    "transformers": ("model.safetensors",),
+    "onnxruntime": ("inference.onnx",),
+    "hpi": ("inference.pdiparams", "inference.onnx", "inference.om"),
+}
+"""Files by engine, of which one must be there."""
+_SUFFIXES = {
+    "onnxruntime": ("_onnx", ""),
+    "paddle_dynamic": ("_safetensors", ""),
+    "transformers": ("_safetensors", ""),
+}
+"""What PaddleX's cache has behind a model's name, for engines that want other files than Paddle's."""
+_FORMATS = {"onnxruntime": ("onnx",), "paddle_dynamic": ("safetensors", "paddle_dyn"), "transformers": ("safetensors",)}
+_ENGINE_HELP = {
+    "transformers": "run pip install transformers torch",
+    "onnxruntime": "run pip install onnxruntime",
+    "hpi": "run `paddlex --install hpi-cpu` or `paddlex --install hpi-gpu`, which PaddleX offers for Linux",
+}
 _DOWNLOADS = "https://paddle-model-ecology.bj.bcebos.com/paddlex/official_inference_model/paddle3.0.0"
 
 
@@ -67,42 +99,162 @@ def import_paddlex(*, network: bool = False) -> ModuleType:
     return paddlex
 
 
-def create_model(name: str, model_dir: Path | None = None, device: str = "cpu", **options: Any) -> Any:
-    """Load a PaddleX model from a folder, or an official one by name.
+@dataclass(frozen=True, slots=True)
+class Runtime:
+    """How PaddleX's models run, and where they lie.
 
-    An official model is looked for in ``official_model_dir(name)`` and downloaded when it is not
-    there: naming it is the permission. With ``model_dir`` nothing is ever downloaded.
+    Args:
+        device: In PaddleX's syntax; a model runs on the first of several numbers.
+        engine: One of ``ENGINES``; None has PaddleX choose Paddle's static or dynamic engine by the files.
+        models_dir: Folder with models, each in a folder of its own, looked at before PaddleX's cache.
+
+    Raises:
+        SettingsError: There is no such engine.
+
+    >>> Runtime("gpu:0", "onnxruntime").models_dir
+    """
+
+    device: str = "cpu"
+    engine: str | None = None
+    models_dir: Path | None = None
+
+    def __post_init__(self) -> None:
+        if self.engine is not None and self.engine not in ENGINES:
+            *others, last = ENGINES
+            raise SettingsError(f"engine {self.engine!r} is unknown: choose {', '.join(others)} or {last}")
+
+
+def make_runtime(settings: Settings) -> Runtime:
+    """Take from the settings what concerns PaddleX's models."""
+    return Runtime(settings.device, settings.engine, settings.models_dir)
+
+
+def create_model(name: str, model_dir: Path | None = None, runtime: Runtime | None = None, **options: Any) -> Any:
+    """Load a PaddleX model from a folder; nothing is ever downloaded.
 
     Args:
         name: PaddleX's name of the model.
-        model_dir: Folder with ``inference.yml`` and the weights; None for the official ones.
-        device: In PaddleX's syntax.
+        model_dir: Folder with ``inference.yml`` and the weights; None for where ``find_model`` finds it.
+        runtime: Device and engine; the CPU and Paddle where None.
         options: Passed on to ``paddlex.create_model``.
 
     Returns:
         PaddleX's model; ``predict`` takes pictures in BGR order.
 
     Raises:
-        MissingDependencyError: PaddleX, or Paddle's build for the device, is not installed.
-        ModelNotFoundError: The model is neither on this machine nor to be downloaded.
+        MissingDependencyError: PaddleX, its engine, or Paddle's build for the device, is not installed.
+        ModelNotFoundError: The model is not on this machine.
         SettingsError: There is no such device, PaddleX knows no model of this name, or it cannot load it.
     """
-    if model_dir is not None and not (model_dir / "inference.yml").is_file():
-        raise ModelNotFoundError(f"{model_dir} holds no inference.yml: name the folder of an exported PaddleX model")
+    runtime = runtime or Runtime()
+    folder = find_model(name, runtime) if model_dir is None else model_dir
+    if not (folder / "inference.yml").is_file():
+        raise ModelNotFoundError(f"{folder} holds no inference.yml: name the folder of an exported PaddleX model")
+    if not _has_weights(folder, runtime.engine):
+        wanted = " or ".join(_WEIGHTS[runtime.engine])
+        raise ModelNotFoundError(f"{folder} holds no {wanted}, which {runtime.engine or 'Paddle'} runs")
     # PaddleX itself would fall back to the CPU with no more than a warning.
-    require_device(parse_device(device))
-    is_local = model_dir is not None or official_model_dir(name).is_dir()
-    paddlex = import_paddlex(network=not is_local)
+    require_device(parse_device(runtime.device))
+    paddlex = import_paddlex()
+    engine = {} if runtime.engine is None else {"engine": runtime.engine}
     try:
-        return paddlex.create_model(name, None if model_dir is None else str(model_dir), device=device, **options)
+        return paddlex.create_model(name, str(folder), device=runtime.device, **engine, **options)
+    except Exception as error:  # what engines raise shares no other base
+        if "is not installed" in str(error) and runtime.engine in _ENGINE_HELP:
+            raise MissingDependencyError(
+                f"the engine {runtime.engine} is not installed: {_ENGINE_HELP[runtime.engine]}"
+            ) from error
+        how = f"on {runtime.device}" + (f" with {runtime.engine}" if runtime.engine else "")
+        raise SettingsError(f"PaddleX cannot load {name} from {folder} {how}: {error!r}") from error
+
+
+class LazyModel:
+    """A model of PaddleX that is loaded at its first picture, and asked by one thread at a time.
+
+    Args:
+        name: PaddleX's name.
+        model_dir: Its folder; None for where the runtime has it.
+        runtime: How it runs.
+    """
+
+    def __init__(self, name: str, model_dir: Path | None = None, runtime: Runtime | None = None) -> None:
+        self._create: Callable[[], Any] = lambda: create_model(name, model_dir, runtime)
+        self._model: Any = None
+        self._lock = threading.Lock()
+
+    def load(self) -> Any:
+        """Return PaddleX's model."""
+        with self._lock:
+            if self._model is None:
+                self._model = self._create()
+            return self._model
+
+    def predict(self, image: Any, **options: Any) -> Any:
+        """Return PaddleX's result for one picture."""
+        model = self.load()
+        with self._lock:
+            return next(iter(model.predict(image, **options)))
+
+
+def find_model(name: str, runtime: Runtime | None = None) -> Path:
+    """Find the folder of a model: in ``models_dir`` by the name in ``inference.yml``, then in PaddleX's cache.
+
+    Args:
+        name: PaddleX's name of the model.
+        runtime: Where to look, and which engine's files are wanted.
+
+    Raises:
+        ModelNotFoundError: It is in neither place; the message says how to get it.
+    """
+    runtime = runtime or Runtime()
+    cached = [official_model_dir(name + suffix) for suffix in _SUFFIXES.get(runtime.engine or "", ("",))]
+    for folder in [*_folders_of(name, runtime.models_dir), *cached]:
+        if _has_weights(folder, runtime.engine):
+            return folder
+    looked = " and ".join(str(place) for place in (runtime.models_dir, cached[0]) if place is not None)
+    engine = f" --engine {runtime.engine}" if runtime.engine else ""
+    raise ModelNotFoundError(
+        f"the model {name} is not on this machine: it was looked for in {looked}. Download it with "
+        f"`tablerec models fetch {name}{engine}`, or take {_DOWNLOADS}/{name}_infer.tar and unpack it there"
+    )
+
+
+def fetch_model(name: str, engine: str | None = None) -> Path:
+    """Download an official model into PaddleX's cache, from the hosts that PaddleX knows.
+
+    Args:
+        name: PaddleX's name of the model.
+        engine: The engine that is to run it; None for Paddle.
+
+    Returns:
+        The folder where it lies, also if it was there before.
+
+    Raises:
+        MissingDependencyError: PaddleX is not installed.
+        ModelNotFoundError: No host can be reached, or none has the model.
+        SettingsError: PaddleX has no model of this name in this form.
+    """
+    runtime = Runtime(engine=engine)
+    try:
+        return find_model(name, runtime)
+    except ModelNotFoundError:
+        import_paddlex(network=True)
+    from paddlex.inference.utils.official_models import official_models
+
+    if name not in official_models:
+        raise SettingsError(f"PaddleX has no official model {name!r}: `tablerec models list` shows what is of use")
+    try:
+        folder = official_models.get_model_path(name, model_formats=_FORMATS.get(engine or ""))
+    except ValueError as error:
+        raise SettingsError(f"{name} is not offered for the engine {engine}: {error}") from error
     except Exception as error:  # PaddleX raises bare Exception for a failed download
-        if is_local or isinstance(error, (ValueError, AssertionError)):
-            source = model_dir or name
-            raise SettingsError(f"PaddleX cannot load {name} from {source} on {device}: {error!r}") from error
         raise ModelNotFoundError(
-            f"{name} is not on this machine and cannot be downloaded ({error}). Fetch {_DOWNLOADS}/{name}_infer.tar "
+            f"{name} cannot be downloaded ({error}). Fetch {_DOWNLOADS}/{name}_infer.tar elsewhere "
             f"and unpack it so that {official_model_dir(name)} holds its inference.yml"
         ) from error
+    finally:
+        import_paddlex()
+    return Path(folder)
 
 
 def official_model_dir(name: str) -> Path:
@@ -113,6 +265,29 @@ def official_model_dir(name: str) -> Path:
     """
     cache = os.environ.get("PADDLE_PDX_CACHE_HOME") or str(Path.home() / ".paddlex")
     return Path(cache) / "official_models" / name
+
+
+def name_in_folder(folder: Path) -> str | None:
+    """Read from ``inference.yml`` the name under which PaddleX knows a model; None where there is none.
+
+    The text is searched rather than parsed: a text recogniser lists its characters in the file, which takes a second.
+    """
+    try:
+        text = (folder / "inference.yml").read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError):
+        return None
+    found = re.search(r"""\bmodel_name:\s*["']?([\w.+-]+)""", text)
+    return found[1] if found else None
+
+
+def _folders_of(name: str, models_dir: Path | None) -> list[Path]:
+    if models_dir is None:
+        return []
+    return [path.parent for path in sorted(models_dir.glob("*/inference.yml")) if name_in_folder(path.parent) == name]
+
+
+def _has_weights(folder: Path, engine: str | None) -> bool:
+    return any((folder / file).is_file() for file in _WEIGHTS[engine])
 
 
 @contextmanager

@@ -28,9 +28,11 @@ from tablerec.detect import CellDetector, Detection, make_detector
 from tablerec.devices import parse_device, require_device
 from tablerec.errors import SettingsError
 from tablerec.ocr import TextReader, make_reader
+from tablerec.paddlex_support import LazyModel, make_runtime
 from tablerec.result import Dropped, Image, Page, PageImage, Result
 from tablerec.trace import Trace
-from tablerec.turning import choose_turn, turn_page_back, turn_picture
+from tablerec.turning import ORIENTATION, ask_for_turn, choose_turn, turn_page_back, turn_picture
+from tablerec.unwarping import Map, Unwarper, unflatten_page
 
 if TYPE_CHECKING:
     from postprocess.rulings import Rulings
@@ -61,6 +63,9 @@ class Recognizer:
         require_device(parse_device(self.settings.device))
         self.detector = detector or make_detector(self.settings)
         self.reader = reader or make_reader(self.settings)
+        runtime = make_runtime(self.settings)
+        self._orientation = LazyModel(ORIENTATION, None, runtime) if self.settings.turn == ORIENTATION else None
+        self._unwarper = Unwarper(runtime) if self.settings.unwarp else None
 
     def recognize(self, source: Any, words: Sequence[Word] | None = None) -> Result:
         """Read all pages of one input.
@@ -93,22 +98,38 @@ class Recognizer:
 
     def _page(self, picture: PageImage, load_seconds: float) -> Page:
         seconds = {"load": load_seconds}
-        with _timed(seconds, "read"):
-            upright, found, turn = self._read_upright(picture)
-        page = self._find(upright, found, seconds)
+        with _timed(seconds, "straighten"):
+            turn = self._known_turn(picture)
+            upright = turn_picture(picture, turn)
+            flat, flat_map = self._flatten(upright)
+        page = self._flat_page(flat, seconds)
+        if flat_map is not None:
+            page = unflatten_page(page, upright, flat_map)
+        elif flat is not upright:
+            # Nothing says where its points lie in the picture as given: the flat one takes its place.
+            picture = turn_picture(flat, -turn % 360)
         return turn_page_back(page, picture, turn) if turn else page
 
-    def _read_upright(self, picture: PageImage) -> tuple[PageImage, list[Word], int]:
-        """The picture turned so that its text is upright, its words, and the turn in degrees clockwise."""
+    def _known_turn(self, picture: PageImage) -> int:
+        """Degrees clockwise that are known before the text is read."""
         if self.settings.turn == "auto":
-            words = self._words(picture)
-            turn = self._choose_turn(picture, words)
-            if not turn:
-                return picture, words, 0
-        else:
-            turn = self.settings.turn
-        upright = turn_picture(picture, turn)
-        return upright, self._words(upright), turn
+            return 0
+        if self._orientation is not None:
+            return ask_for_turn(picture.image, self._orientation)
+        return int(self.settings.turn)
+
+    def _flatten(self, picture: PageImage) -> tuple[PageImage, Map | None]:
+        return (picture, None) if self._unwarper is None else self._unwarper.flatten(picture)
+
+    def _flat_page(self, picture: PageImage, seconds: dict[str, float]) -> Page:
+        """The page of a picture that is as straight as is known before its text is read."""
+        with _timed(seconds, "read"):
+            found = self._words(picture)
+            turn = self._choose_turn(picture, found) if self.settings.turn == "auto" else 0
+            turned = turn_picture(picture, turn)
+            found = self._words(turned) if turn else found
+        page = self._find(turned, found, seconds)
+        return turn_page_back(page, picture, turn) if turn else page
 
     def _choose_turn(self, picture: PageImage, words: Sequence[Word]) -> int:
         from tablerec.images import display_name

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from postprocess.boxes import array_to_quad
 from postprocess.continuation import group_parts, join_tables
-from postprocess.table import Quad, Table
+from postprocess.table import Caption, Quad, Table
 from postprocess.words import Unplaced, Word
 
 if TYPE_CHECKING:
@@ -73,8 +75,8 @@ class Page:
         detector: Name of the detector that found the cells.
         seconds: Time by stage.
         turn: Degrees clockwise by which the picture was turned to be read. All corners are in pixels of
-            ``picture``, which is as it was given, and in reading direction: in one that lies on its side, TL of a
-            table is where its first cell is.
+            ``picture``, which is as it was given (or flattened, see ``Settings.unwarp``), and in reading direction:
+            in one that lies on its side, TL of a table is where its first cell is.
         trace: Every stage, where ``Settings.trace`` asked for it, in pixels of the picture as it was read.
     """
 
@@ -114,3 +116,49 @@ class Result:
         if self.join_pages:
             return group_parts([page.tables for page in self.pages])
         return [[table] for page in self.pages for table in page.tables]
+
+
+Move = Callable[[NDArray[np.float64]], NDArray[np.float64]]
+"""Takes ``(N, 2)`` points of one picture to their places in another."""
+
+
+def move_page(page: Page, picture: PageImage, move: Move) -> Page:
+    """Say of a page's tables and words where they are in another picture of it.
+
+    Args:
+        page: What was found.
+        picture: The other picture.
+        move: From pixels of the page's picture to pixels of the other.
+    """
+    return replace(
+        page,
+        picture=picture,
+        tables=tuple(_move_table(table, move) for table in page.tables),
+        words=tuple(move_word(word, move) for word in page.words),
+        unplaced=tuple(replace(item, word=move_word(item.word, move)) for item in page.unplaced),
+        dropped=tuple(replace(item, quad=_move_quad(item.quad, move)) for item in page.dropped),
+    )
+
+
+def move_word(word: Word, move: Move) -> Word:
+    """Return the word at its place in another picture."""
+    return replace(word, quad=_move_quad(word.quad, move))
+
+
+def _move_table(table: Table, move: Move) -> Table:
+    cells = [replace(cell, quad=cell.quad and _move_quad(cell.quad, move)) for cell in table.cells]
+    return replace(
+        table,
+        cells=cells,
+        quad=table.quad and _move_quad(table.quad, move),
+        title=table.title and _move_caption(table.title, move),
+        notes=[_move_caption(note, move) for note in table.notes],
+    )
+
+
+def _move_caption(caption: Caption, move: Move) -> Caption:
+    return replace(caption, quad=caption.quad and _move_quad(caption.quad, move))
+
+
+def _move_quad(quad: Quad, move: Move) -> Quad:
+    return array_to_quad(move(np.asarray(quad, np.float64)))

@@ -7,19 +7,22 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from postprocess.boxes import array_to_quad, quads_to_array
-from postprocess.table import Caption, Quad, Table
+from postprocess.boxes import quads_to_array
 from postprocess.words import Word
-from tablerec.result import Image, Page, PageImage
+from tablerec.result import Image, Move, Page, PageImage, move_page, move_word
 
 if TYPE_CHECKING:
     from tablerec.ocr import TextReader
+    from tablerec.paddlex_support import LazyModel
 
+ORIENTATION = "PP-LCNet_x1_0_doc_ori"
+"""PaddleX's classifier of orientations."""
 TURNS = (0, 90, 180, 270)
 """What stands text upright that runs to the right, upwards, to the left (upside down) and downwards."""
 
@@ -76,6 +79,16 @@ def choose_turn(image: Image, words: Sequence[Word], reader: TextReader | None) 
     if not prevailing and reader is not None and _reads_better_upside_down(image, lines, reader):
         return 180
     return TURNS[-prevailing % 4]
+
+
+def ask_for_turn(image: Image, classifier: LazyModel) -> int:
+    """Ask PaddleX's classifier of orientations how a picture has to be turned, degrees clockwise.
+
+    Args:
+        image: ``(height, width, 3)`` uint8, BGR.
+        classifier: The model ``ORIENTATION``, whose labels are degrees counterclockwise.
+    """
+    return -int(classifier.predict(image)["label_names"][0]) % 360 if image.size else 0
 
 
 def _long_lines(words: Sequence[Word]) -> list[Word]:
@@ -137,8 +150,8 @@ def turn_picture(picture: PageImage, turn: int) -> PageImage:
     """Turn a picture, with the words that are known of it, so many degrees clockwise."""
     if not turn:
         return picture
-    height, width = picture.image.shape[:2]
-    words = picture.words and tuple(_Turn(turn, (width, height)).word(word) for word in picture.words)
+    move = _turning(turn, picture)
+    words = picture.words and tuple(move_word(word, move) for word in picture.words)
     return replace(picture, image=turn_image(picture.image, turn), words=words)
 
 
@@ -154,40 +167,9 @@ def turn_page_back(page: Page, picture: PageImage, turn: int) -> Page:
         The page with all corners in pixels of the picture as given, still in reading direction: TL of a table
         that lies on its side is where its first cell is.
     """
-    height, width = page.picture.image.shape[:2]
-    back = _Turn(-turn, (width, height))
-    return replace(
-        page,
-        picture=picture,
-        tables=tuple(back.table(table) for table in page.tables),
-        words=tuple(back.word(word) for word in page.words),
-        unplaced=tuple(replace(item, word=back.word(item.word)) for item in page.unplaced),
-        dropped=tuple(replace(item, quad=back.quad(item.quad)) for item in page.dropped),
-        turn=turn,
-    )
+    return replace(move_page(page, picture, _turning(-turn, page.picture)), turn=turn)
 
 
-class _Turn:
-    """A turn of a picture of one size."""
-
-    def __init__(self, turn: int, size_wh: tuple[int, int]) -> None:
-        self._turn, self._size_wh = turn, size_wh
-
-    def quad(self, quad: Quad) -> Quad:
-        return array_to_quad(turn_points(np.asarray(quad, np.float64), self._turn, self._size_wh))
-
-    def word(self, word: Word) -> Word:
-        return replace(word, quad=self.quad(word.quad))
-
-    def table(self, table: Table) -> Table:
-        cells = [replace(cell, quad=cell.quad and self.quad(cell.quad)) for cell in table.cells]
-        return replace(
-            table,
-            cells=cells,
-            quad=table.quad and self.quad(table.quad),
-            title=table.title and self.caption(table.title),
-            notes=[self.caption(note) for note in table.notes],
-        )
-
-    def caption(self, caption: Caption) -> Caption:
-        return replace(caption, quad=caption.quad and self.quad(caption.quad))
+def _turning(turn: int, picture: PageImage) -> Move:
+    height, width = picture.image.shape[:2]
+    return partial(turn_points, turn=turn, size_wh=(width, height))

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
@@ -71,6 +71,12 @@ def make_detector(settings: Settings) -> CellDetector:
         SettingsError: The name is unknown.
         MissingDependencyError, ModelNotFoundError: From CellNet and the PaddleX backends.
     """
+    if settings.layout_model is not None:
+        from tablerec.detect.regions import RegionDetector
+        from tablerec.paddlex_support import make_runtime
+
+        inner = make_detector(replace(settings, layout_model=None, layout="table"))
+        return RegionDetector(settings.layout_model, inner, make_runtime(settings))
     if settings.detector == "auto" and (folder := _find_cellnet(settings.detector_dir)):
         from tablerec.detect.cellnet import CellNetDetector
         from tablerec.detect.combined import CombinedDetector
@@ -87,9 +93,22 @@ def make_detector(settings: Settings) -> CellDetector:
         from tablerec.detect.cellnet import CellNetDetector
 
         return CellNetDetector(settings.detector_dir or WEIGHTS, settings.device, settings.layout)
-    from tablerec.detect.paddlex import PaddleXDetector
+    return _make_paddlex(settings)
 
-    return PaddleXDetector(settings.detector, settings.detector_dir, settings.device)
+
+def _make_paddlex(settings: Settings) -> CellDetector:
+    from tablerec.detect.paddlex import BOTH, CLASSIFIER, ClassifiedDetector, PaddleXDetector, PaddleXPair
+    from tablerec.paddlex_support import make_runtime
+
+    runtime = make_runtime(settings)
+    if settings.detector_dir is None and settings.detector == BOTH:
+        from tablerec.detect.combined import CombinedDetector
+        from tablerec.detect.geometric import GeometricDetector
+
+        return CombinedDetector(PaddleXPair(runtime), GeometricDetector("auto", settings.layout), BOTH)
+    if settings.detector_dir is None and settings.detector == CLASSIFIER:
+        return ClassifiedDetector(runtime)
+    return PaddleXDetector(settings.detector, settings.detector_dir, runtime)
 
 
 def _find_cellnet(folder: Path | None) -> Path | None:

@@ -53,7 +53,8 @@ class CellNetDetector:
     """Finds the cells of all tables in a picture with CellNet.
 
     Args:
-        model_dir: Folder with ``inference.onnx``, or ``inference.json`` and ``inference.pdiparams`` for Paddle.
+        model: Folder with ``inference.onnx``, or ``inference.json`` and ``inference.pdiparams`` for Paddle; or a
+            network that others have opened.
         device: ``cpu`` runs the ONNX model; other devices, and the CPU where there is no ONNX model, run Paddle's.
         layout: ``page`` or ``table``, see ``Settings``.
         threshold: Least score of a cell, 0 to 1.
@@ -67,7 +68,7 @@ class CellNetDetector:
 
     def __init__(
         self,
-        model_dir: Path,
+        model: Path | Network,
         device: str = "cpu",
         layout: Literal["page", "table"] = "page",
         threshold: float = THRESHOLD,
@@ -76,7 +77,7 @@ class CellNetDetector:
             raise SettingsError(f"threshold is {threshold}: give a value from 0 to 1")
         self.layout = layout
         self.threshold = threshold
-        self._open = _choose_network(model_dir, device)
+        self._open = _choose_network(model, device) if isinstance(model, Path) else lambda: model
         self._network: Network | None = None
         self._lock = threading.Lock()
 

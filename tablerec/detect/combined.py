@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import chain, combinations
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from postprocess.words import Word
 from tablerec.detect import Detection
@@ -14,12 +14,19 @@ from tablerec.detect.geometric import is_closed, settle_detection
 if TYPE_CHECKING:
     from postprocess.explanation import Explanation
     from postprocess.rulings import Rulings
-    from tablerec.detect.cellnet import CellNetDetector
     from tablerec.detect.geometric import GeometricDetector
     from tablerec.result import Image
 
 _SAME = 0.5
 """Finds that share more than this of the smaller one are the same table."""
+
+
+class LooksTwice(Protocol):
+    """A network, or two, with two views of a picture: CellNet at two scales, PaddleX's two detectors."""
+
+    def detect_twice(self, image: Image, words: Sequence[Word]) -> list[list[Detection]]:
+        """Return the tables of either view."""
+        ...
 
 
 class CombinedDetector:
@@ -31,15 +38,15 @@ class CombinedDetector:
     stay as they are, unless both looks of the network deny them; a table that only one of them found stays too.
 
     Args:
-        network: Finds cells by looking.
+        network: Finds cells by looking, in two ways.
         geometric: Finds cells from rulings and words.
+        name: Under which name they are chosen.
     """
 
-    name = "auto"
-
-    def __init__(self, network: CellNetDetector, geometric: GeometricDetector) -> None:
+    def __init__(self, network: LooksTwice, geometric: GeometricDetector, name: str = "auto") -> None:
         self.network = network
         self.geometric = geometric
+        self.name = name
 
     def detect(self, image: Image, words: Sequence[Word]) -> list[Detection]:
         """See ``CellDetector``."""

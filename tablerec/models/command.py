@@ -1,29 +1,149 @@
-"""``tablerec export``."""
+"""``tablerec export`` and ``tablerec models``."""
 
 from __future__ import annotations
 
 import importlib.util
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
-from tablerec.errors import MissingDependencyError
+from tablerec.detect import WEIGHTS
+from tablerec.detect.paddlex import OFFICIAL
+from tablerec.errors import MissingDependencyError, ModelNotFoundError, SettingsError, TablerecError
+from tablerec.paddlex_support import ENGINES, Runtime, fetch_model, find_model, official_model_dir
+
+if TYPE_CHECKING:
+    from tablerec.models.catalogue import Model
 
 
 @click.command("export", context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
-@click.argument("weights", type=click.Path(path_type=Path), metavar="FILE...", nargs=-1, required=True)
+@click.argument("weights", type=click.Path(path_type=Path), metavar="[FILE...]", nargs=-1)
 @click.option("-o", "--output", type=click.Path(path_type=Path), required=True, help="Folder to write to.")
 @click.option("--threshold", default=0.1, show_default=True, help="Least score of a cell that the model returns.")
-def command(weights: tuple[Path, ...], output: Path, threshold: float) -> None:
+@click.option(
+    "--as",
+    "paddlex_name",
+    type=click.Choice(OFFICIAL),
+    help="Write it in the form of PaddleX's detector of this name, whose place it takes in PaddleX's own pipelines.",
+)
+def command(weights: tuple[Path, ...], output: Path, threshold: float, paddlex_name: str | None) -> None:
     """Write the network of FILE, a safetensors file of `tablerec train`, as Paddle's static model and as ONNX.
 
-    Several files, of trainings that went on from the same checkpoint, are averaged.
-    Use it with `--detector cellnet --detector-dir FOLDER`.
+    Several files, of trainings that went on from the same checkpoint, are averaged; without any it is the
+    package's network. Use it with `--detector cellnet --detector-dir FOLDER`. FILE may also be the folder of an
+    RT-DETR with model.safetensors, as PaddleX loads it: it is written as Paddle's static model.
     """
     for package in ("paddle", "onnx", "safetensors", "yaml"):
         if importlib.util.find_spec(package) is None:
             raise MissingDependencyError(f'tablerec export needs {package}: run pip install "tablerec[paddle]"')
-    from tablerec.models.export import export_cellnet, load_cellnet
+    if len(weights) == 1 and (weights[0] / "model.safetensors").is_file():
+        from tablerec.models.rtdetr import export_rtdetr
 
-    export_cellnet(load_cellnet(*weights), output, threshold)
+        if paddlex_name:
+            raise SettingsError("--as is for CellNet: the inference.yml of an RT-DETR has its name")
+        export_rtdetr(weights[0], output)
+        click.echo(output)
+        return
+    from tablerec.models.export import export_cellnet, export_for_paddlex, load_cellnet
+
+    net = load_cellnet(*(weights or (WEIGHTS,)))
+    if paddlex_name:
+        export_for_paddlex(net, output, paddlex_name, threshold)
+    else:
+        export_cellnet(net, output, threshold)
     click.echo(output)
+
+
+@click.group("models", context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+def models() -> None:
+    """Show which models there are and where they lie, download them, and check them.
+
+    Nothing but `fetch` connects to the network. A model of PaddleX may also be put into a folder of your own:
+    `--models-dir DIR` takes the models in the folders of DIR, by the name that their inference.yml has.
+    """
+
+
+_MODELS_DIR = click.option(
+    "--models-dir",
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    metavar="DIR",
+    help="Folder with PaddleX models, looked at before PaddleX's cache.",
+)
+_ENGINE = click.option("--engine", type=click.Choice(ENGINES), help="What is to run them.  [default: Paddle]")
+
+
+@models.command("list")
+@_MODELS_DIR
+@_ENGINE
+def list_models(models_dir: Path | None, engine: str | None) -> None:
+    """List the models: name, purpose, size, licence, and where they lie."""
+    from tablerec.models.catalogue import CATALOGUE, expected_place, find_place
+
+    runtime = Runtime(engine=engine, models_dir=models_dir)
+    for model in CATALOGUE:
+        try:
+            where = str(find_place(model, runtime))
+        except (ModelNotFoundError, MissingDependencyError):
+            place = expected_place(model, runtime) if model.origin == "paddlex" else f"in the package {model.origin}"
+            where = f"missing: {place}"
+        size = "?" if model.megabytes is None else f"{model.megabytes:g} MB"
+        click.echo(f"{model.name:<34} {model.purpose:<32} {size:>8}  {model.licence}  {where}")
+
+
+@models.command()
+@click.argument("names", nargs=-1, required=True, metavar="NAME...")
+@_ENGINE
+def fetch(names: tuple[str, ...], engine: str | None) -> None:
+    """Download models of PaddleX into its cache, from the hosts that PaddleX knows."""
+    from tablerec.models.catalogue import by_name
+
+    for model in map(by_name, names):
+        if model.origin != "paddlex":
+            raise SettingsError(f"{model.name} comes with {model.origin}: there is nothing to download")
+        try:
+            click.echo(f"{model.name} is there: {find_model(model.name, Runtime(engine=engine))}")
+            continue
+        except ModelNotFoundError:
+            size = "" if model.megabytes is None else f", about {model.megabytes:g} MB"
+        click.echo(
+            f"{model.name}{size}: downloading from Hugging Face, AI Studio, ModelScope or Baidu's object storage "
+            f"into {official_model_dir(model.name).parent}",
+            err=True,
+        )
+        click.echo(f"{model.name} is there: {fetch_model(model.name, engine)}")
+
+
+@models.command()
+@click.argument("names", nargs=-1, metavar="[NAME...]")
+@_MODELS_DIR
+@_ENGINE
+@click.pass_context
+def verify(ctx: click.Context, names: tuple[str, ...], models_dir: Path | None, engine: str | None) -> None:
+    """Check the models named, or all that are there: sums where they are known, and whether they run.
+
+    The exit code is 1 if one is missing or fails.
+    """
+    from tablerec.models import catalogue
+
+    runtime = Runtime(engine=engine, models_dir=models_dir)
+    failed = False
+    for model in map(catalogue.by_name, names) if names else catalogue.CATALOGUE:
+        try:
+            if not names and not _is_there(model, runtime):
+                continue
+            click.echo(f"{model.name}: {catalogue.verify(model, runtime)}")
+        except TablerecError as error:
+            failed = True
+            click.echo(f"Error: {model.name}: {error}", err=True)
+    ctx.exit(1 if failed else 0)
+
+
+def _is_there(model: Model, runtime: Runtime) -> bool:
+    from tablerec.models.catalogue import find_place
+
+    try:
+        find_place(model, runtime)
+    except (ModelNotFoundError, MissingDependencyError):
+        return model.origin != "paddlex"
+    return True

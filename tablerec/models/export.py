@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -14,6 +14,7 @@ import paddle
 from tablerec.models.cellnet import CellNet, CellNetWithDecoder
 from tablerec.models.folder import DESCRIPTION, INPUT, NAME, ONNX, OUTPUTS, STATIC, read_description, sha256
 from tablerec.models.onnx_graph import layer_to_onnx
+from tablerec.models.paddlex_graph import CellNetForPaddleX
 from tablerec.models.weights import arrays_to_network, load_arrays, load_notes, mean_arrays
 
 _DESCRIPTION = {
@@ -21,6 +22,20 @@ _DESCRIPTION = {
     "mode": "paddle",
     "arch": NAME,
     "Preprocess": [{"type": "Pad", "multiple": 32, "fill": 127}, {"type": "RGB"}, {"type": "Permute"}],
+    "label_list": ["cell"],
+}
+SIDE = 960
+"""Side of the picture in pixels where PaddleX prepares it: the canvas of the training."""
+_DESCRIPTION_FOR_PADDLEX = {
+    "Global": {},
+    "mode": "paddle",
+    "arch": NAME,
+    "draw_threshold": 0.4,
+    "Preprocess": [
+        {"type": "Resize", "target_size": [SIDE, SIDE], "keep_ratio": True, "interp": 3},
+        {"type": "Pad", "size": [SIDE, SIDE], "fill_value": [127.0, 127.0, 127.0]},
+        {"type": "Permute"},
+    ],
     "label_list": ["cell"],
 }
 
@@ -62,24 +77,58 @@ def export_cellnet(net: CellNet, folder: Path, threshold: float = 0.1) -> None:
     Raises:
         MissingDependencyError: The package onnx is not installed.
     """
+    description = {**_DESCRIPTION, "network": net.arguments}
+    _export(net, lambda: CellNetWithDecoder(net, threshold), {INPUT: (-1, 3, -1, -1)}, OUTPUTS, folder, description)
+
+
+def export_for_paddlex(net: CellNet, folder: Path, name: str, threshold: float = 0.1) -> None:
+    """Write the same files in the form of PaddleX's own detectors, for programs that know nothing of ours.
+
+    A picture larger than a square of ``SIDE`` px is fitted into it, so tables of many small cells are better left to
+    ``export_cellnet`` and ``tablerec.plugins.paddlex_model``.
+
+    Args:
+        net: The network.
+        folder: Where to; it is made if need be.
+        name: PaddleX's name of the model whose place it takes, such as ``RT-DETR-L_wired_table_cell_det``.
+        threshold: Least score of a cell that the model returns.
+
+    Raises:
+        MissingDependencyError: The package onnx is not installed.
+    """
+    inputs = {"im_shape": (-1, 2), "image": (-1, 3, SIDE, SIDE), "scale_factor": (-1, 2)}
+    description = {**_DESCRIPTION_FOR_PADDLEX, "Global": {"model_name": name}, "network": net.arguments}
+    _export(net, lambda: CellNetForPaddleX(net, SIDE, threshold), inputs, ("boxes", "counts"), folder, description)
+
+
+def _export(
+    net: CellNet,
+    make_whole: Callable[[], paddle.nn.Layer],
+    inputs: Mapping[str, Sequence[int]],
+    outputs: Sequence[str],
+    folder: Path,
+    description: Mapping[str, Any],
+) -> None:
+    """Write a layer around a network in both formats; the layer is made twice, since one has one static form."""
     import yaml
 
-    whole = CellNetWithDecoder(net, threshold)
-    whole.eval()
     folder.mkdir(parents=True, exist_ok=True)
-    shape = (-1, 3, -1, -1)
-    model = layer_to_onnx(whole, INPUT, shape, OUTPUTS)
-    whole = CellNetWithDecoder(net, threshold)  # a layer has one static form
-    whole.eval()
-    spec = [paddle.static.InputSpec(list(shape), "float32", INPUT)]
+    model = layer_to_onnx(_evaluating(make_whole()), inputs, outputs)
+    spec = [paddle.static.InputSpec(list(shape), "float32", name) for name, shape in inputs.items()]
     with _for_static_model(net):
-        paddle.jit.save(paddle.jit.to_static(whole, input_spec=spec, full_graph=True), str(folder / "inference"))
+        static = paddle.jit.to_static(_evaluating(make_whole()), input_spec=spec, full_graph=True)
+        paddle.jit.save(static, str(folder / "inference"))
     unfinished = folder / f"{ONNX}.unfinished"
     unfinished.write_bytes(model.SerializeToString())
     os.replace(unfinished, folder / ONNX)
     sums = {name: sha256(folder / name) for name in (ONNX, *STATIC)}
-    text = yaml.safe_dump({**_DESCRIPTION, "network": net.arguments, "sha256": sums}, sort_keys=False)
+    text = yaml.safe_dump({**description, "sha256": sums}, sort_keys=False)
     (folder / DESCRIPTION).write_text(text, encoding="utf-8")
+
+
+def _evaluating(layer: paddle.nn.Layer) -> paddle.nn.Layer:
+    layer.eval()
+    return layer
 
 
 @contextmanager

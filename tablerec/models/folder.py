@@ -18,8 +18,12 @@ OUTPUTS = ("quads", "scores", "picture", "table")
 """See ``tablerec.models.cellnet.decode``."""
 
 
-def read_description(folder: Path) -> Mapping[str, Any]:
+def read_description(folder: Path, expected: str | None = NAME) -> Mapping[str, Any]:
     """Read ``inference.yml``; empty where there is none, since the other files do without it.
+
+    Args:
+        folder: The folder.
+        expected: Name of the model; None for any.
 
     Raises:
         ModelNotFoundError: It is broken or describes another model.
@@ -32,27 +36,29 @@ def read_description(folder: Path) -> Mapping[str, Any]:
     try:
         read = yaml.safe_load(path.read_text(encoding="utf-8"))
         name = read["Global"]["model_name"]
-        if not isinstance(read.get("sha256", {}), dict):
+        sums = read.get("sha256", {})
+        if not isinstance(sums, dict) or not all(isinstance(key, str) and Path(key).name == key for key in sums):
             raise TypeError("sha256 holds no file names")
     except (OSError, UnicodeDecodeError, yaml.YAMLError, KeyError, TypeError, AttributeError) as error:
         cause = f"{type(error).__name__}: {' '.join(str(error).split())}"
         raise ModelNotFoundError(f"{path} is damaged ({cause}): {_REPAIR}") from error
-    if name != NAME:
+    if expected is not None and name != expected:
         raise ModelNotFoundError(f"{path} describes the model {name}: name the folder of an exported {NAME}")
     return dict(read)
 
 
-def check_files(folder: Path, *names: str) -> None:
+def check_files(folder: Path, *names: str, expected: str | None = NAME) -> None:
     """Compare files with the sums in ``inference.yml``, so that a damaged one is not taken for a bad model.
 
     Args:
         folder: The folder.
         *names: Names of files in it.
+        expected: Name of the model; None for any.
 
     Raises:
         ModelNotFoundError: A file is missing, cannot be read, or has another sum; or ``inference.yml`` is broken.
     """
-    sums = read_description(folder).get("sha256", {})
+    sums = read_description(folder, expected).get("sha256", {})
     for name in names:
         try:
             found = sha256(folder / name)

@@ -7,7 +7,7 @@ normalizations that follow a convolution become part of its weights.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -25,13 +25,12 @@ _SAME = {
 }  # fmt: skip
 
 
-def layer_to_onnx(layer: Any, input_name: str, input_shape: Sequence[int], output_names: Sequence[str]) -> Any:
+def layer_to_onnx(layer: Any, inputs: Mapping[str, Sequence[int]], output_names: Sequence[str]) -> Any:
     """Convert a layer in evaluation.
 
     Args:
-        layer: A ``paddle.nn.Layer`` with one float32 input.
-        input_name: Name of the input.
-        input_shape: Its shape; -1 where it is not fixed.
+        layer: A ``paddle.nn.Layer`` with float32 inputs.
+        inputs: Shapes of its inputs by name, in their order; -1 where a size is not fixed.
         output_names: Names of the outputs.
 
     Returns:
@@ -49,27 +48,28 @@ def layer_to_onnx(layer: Any, input_name: str, input_shape: Sequence[int], outpu
         ) from error
     import paddle
 
-    spec = [paddle.static.InputSpec(list(input_shape), "float32", input_name)]
+    spec = [paddle.static.InputSpec(list(shape), "float32", name) for name, shape in inputs.items()]
     program = paddle.jit.to_static(layer, input_spec=spec, full_graph=True).forward.concrete_program
     graph = _Graph(onnx, {tensor.name: tensor.numpy() for tensor in layer.state_dict().values()})
     graph.convert(program.main_program.global_block().ops)
-    dims = ["N" if size < 0 else size for size in input_shape]
-    float32 = onnx.TensorProto.FLOAT
-    inputs = [onnx.helper.make_tensor_value_info(input_name, float32, _named(dims))]
     outputs = []
     for value, name in zip(program.outputs, output_names, strict=True):
         graph.node("Identity", [graph.names[value.id]], name)
-        kind = float32 if "float" in str(value.dtype).lower() else onnx.TensorProto.INT64
+        kind = onnx.helper.np_dtype_to_tensor_dtype(np.dtype(_type_name(value.dtype)))
         outputs.append(onnx.helper.make_tensor_value_info(name, kind, [None] * len(value.shape)))
-    made = onnx.helper.make_graph(graph.nodes, "tablerec", inputs, outputs, graph.used_initializers())
+    given = [
+        onnx.helper.make_tensor_value_info(name, onnx.TensorProto.FLOAT, _named(shape))
+        for name, shape in inputs.items()
+    ]
+    made = onnx.helper.make_graph(graph.nodes, "tablerec", given, outputs, graph.used_initializers())
     opset = [onnx.helper.make_opsetid("", OPSET)]
     model = onnx.helper.make_model(made, opset_imports=opset, producer_name="tablerec", ir_version=8)
     onnx.checker.check_model(model)
     return model
 
 
-def _named(dims: list[Any]) -> list[Any]:
-    return [f"{dim}{axis}" if dim == "N" else dim for axis, dim in enumerate(dims)]
+def _named(shape: Sequence[int]) -> list[int | str]:
+    return [f"N{axis}" if size < 0 else size for axis, size in enumerate(shape)]
 
 
 class _Graph:
@@ -191,6 +191,14 @@ class _Graph:
     def op_max(self, op: Any, result: Any) -> None:
         self.op_mean(op, result, "ReduceMax")
 
+    def op_min(self, op: Any, result: Any) -> None:
+        self.op_mean(op, result, "ReduceMin")
+
+    def op_sum(self, op: Any, result: Any) -> None:
+        # Of all reductions, this one alone takes its axes as an input in OPSET.
+        inputs = [self.name(op.operand_source(0)), self.name(op.operand_source(1))]
+        self._add(result, "ReduceSum", inputs, keepdims=int(op.attrs()["keepdim"]))
+
     def op_reshape(self, op: Any, result: Any) -> None:
         source, shape = op.operand_source(0), self._constant(op.operand_source(1))
         if source.id in self.constants:
@@ -233,6 +241,11 @@ class _Graph:
         kernel, pads = self._constant(op.operand_source(1)), list(at["paddings"])
         inputs = [self.name(op.operand_source(0))]
         self._add(result, "MaxPool", inputs, kernel_shape=kernel, strides=list(at["strides"]), pads=pads * 2)
+
+    def op_grid_sample(self, op: Any, result: Any) -> None:
+        at = op.attrs()
+        how = {"mode": at["mode"], "padding_mode": at["padding_mode"], "align_corners": int(at["align_corners"])}
+        self._add(result, "GridSample", [self.name(value) for value in op.operands_source()], **how)
 
     def op_nearest_interp(self, op: Any, result: Any) -> None:
         factors = self.initializer(np.array([1, 1, *op.attrs()["scale"]], np.float32))

@@ -70,9 +70,8 @@ def make_reader(settings: Settings) -> TextReader:
     """Create the reader that the settings name; its models are loaded at the first picture.
 
     Args:
-        settings: ``reader`` is ``rapidocr``, ``none``, ``paddlex`` for the models that are on this
-            machine, or ``paddlex:FAMILY`` for those of a family such as ``PP-OCRv5_mobile``, which
-            PaddleX downloads when they are missing.
+        settings: ``reader`` is ``rapidocr``, ``none``, ``paddlex`` for the models of PaddleX, or
+            ``paddlex:FAMILY`` for those of a family such as ``PP-OCRv5_mobile``.
 
     Raises:
         SettingsError: There is no such reader.
@@ -83,8 +82,9 @@ def make_reader(settings: Settings) -> TextReader:
     backend, _, family = settings.reader.partition(":")
     if backend == "paddlex":
         from tablerec.ocr.paddlex import PaddleXReader
+        from tablerec.paddlex_support import make_runtime
 
-        return PaddleXReader.of_family(family, settings.device)
+        return PaddleXReader.of_family(family, make_runtime(settings))
     if settings.reader == "rapidocr":
         from tablerec.ocr.rapidocr import RapidOcrReader
 

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from postprocess.words import CharSpans
-from tablerec.errors import ModelNotFoundError
+from tablerec import paddlex_support
 from tablerec.ocr.lines import STRIDE, Line, LineReader, centers_to_spans
+from tablerec.paddlex_support import Runtime
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -30,10 +31,9 @@ class PaddleXReader(LineReader):
     Args:
         detection: PaddleX's name of the detector.
         recognition: PaddleX's name of the recogniser.
-        device: In PaddleX's syntax.
-        detection_dir: Folder of the detector; None for the official one, which is downloaded when it is missing.
+        runtime: How they run, and where they lie.
+        detection_dir: Folder of the detector; None for where the runtime has it.
         recognition_dir: The same for the recogniser.
-        may_download: False keeps official models that are not on this machine an error.
     """
 
     name = "paddlex"
@@ -42,28 +42,26 @@ class PaddleXReader(LineReader):
         self,
         detection: str,
         recognition: str,
-        device: str = "cpu",
+        runtime: Runtime | None = None,
         *,
         detection_dir: Path | None = None,
         recognition_dir: Path | None = None,
-        may_download: bool = True,
     ) -> None:
         self.detection = detection
         self.recognition = recognition
-        self.device = device
+        self.runtime = runtime or Runtime()
         self._folders = {detection: detection_dir, recognition: recognition_dir}
-        self._may_download = may_download
         self._models: tuple[Any, Any] | None = None
         self._lock = threading.Lock()
 
     @classmethod
-    def of_family(cls, family: str = "", device: str = "cpu") -> PaddleXReader:
+    def of_family(cls, family: str = "", runtime: Runtime | None = None) -> PaddleXReader:
         """Create a reader from the detector and recogniser of a family.
 
         Args:
             family: Such as ``PP-OCRv6_small``, or ``cyrillic_PP-OCRv5_mobile`` for a recogniser of other letters.
-                Empty takes ``DEFAULT_FAMILY`` and downloads nothing, because nobody named it.
-            device: In PaddleX's syntax.
+                Empty takes ``DEFAULT_FAMILY``.
+            runtime: How its models run, and where they lie.
 
         >>> reader = PaddleXReader.of_family("cyrillic_PP-OCRv5_mobile")
         >>> reader.detection, reader.recognition
@@ -72,7 +70,7 @@ class PaddleXReader(LineReader):
         chosen = family or DEFAULT_FAMILY
         letters, mark, rest = chosen.partition("PP-OCR")
         detection = f"{mark}{rest}_det" if mark else f"{letters}_det"
-        return cls(detection, f"{chosen}_rec", device, may_download=bool(family))
+        return cls(detection, f"{chosen}_rec", runtime)
 
     def detect(self, image: Image) -> NDArray[np.float32]:
         """See ``LineReader``."""
@@ -101,15 +99,7 @@ class PaddleXReader(LineReader):
         return self._models
 
     def _create(self, name: str, **options: Any) -> Any:
-        from tablerec.paddlex_support import create_model, official_model_dir
-
-        folder = self._folders[name]
-        if folder is None and not self._may_download and not official_model_dir(name).is_dir():
-            raise ModelNotFoundError(
-                f"the reader paddlex needs {name}, which is not in {official_model_dir(name)}: name its family, as in "
-                f"paddlex:{DEFAULT_FAMILY}, to have PaddleX download it, or put it there"
-            )
-        return create_model(name, folder, self.device, **options)
+        return paddlex_support.create_model(name, self._folders[name], self.runtime, **options)
 
 
 def _result_to_line(found: Any, score: float) -> Line:

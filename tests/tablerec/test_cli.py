@@ -680,3 +680,41 @@ def test_trace_writes_a_picture_for_each_page(fake):
     result = run(os.path.join("in", "a.png"), "--trace", "traces")
     assert result.exit_code == 0, result.output
     assert files("traces") == ["a_1.trace.png", "a_2.trace.png"]
+
+
+def test_several_devices_share_the_inputs_and_write_in_order(fake, monkeypatch):
+    import threading
+
+    names = [f"{letter}.png" for letter in "abcdefg"]
+    touch(*names)
+    met, both, devices = threading.Barrier(2, timeout=20), set(), []
+
+    class OnDevice(FakeRecognizer):
+        def __init__(self, settings):
+            super().__init__(settings)
+            self.device = settings.device
+            devices.append(self.device)
+
+        def pages(self, source):
+            # Nobody passes the first time before both devices have work.
+            if self.device not in both:
+                both.add(self.device)
+                met.wait()
+            if source_name(source) == "c.png":
+                raise InputError("c.png: is broken")
+            return super().pages(source)
+
+    monkeypatch.setattr(sys.modules["tablerec.pipeline"], "Recognizer", OnDevice)
+    result = run(*names, "--device", "gpu:0,3", "--format", "html")
+    assert devices == ["gpu:0", "gpu:3"] and both == set(devices)
+    assert result.exit_code == 1 and "c.png: is broken" in result.stderr
+    written = [line.split()[1] for line in result.stdout.splitlines() if line.startswith("wrote")]
+    assert written == [f"{letter}.html" for letter in "abdefg"]
+
+
+def test_help_groups_every_option_once():
+    result = run("--help")
+    headings = [line for line in result.output.splitlines() if line.endswith(":") and not line.startswith(" ")]
+    assert headings == ["How pictures are read:", "What is written:", "Models:", "Others:"]
+    for option in ("--detector NAME", "--output", "--models-dir", "--engine", "--unwarp", "--version", "--help"):
+        assert result.output.count(option) == 1

@@ -15,7 +15,8 @@ from typing import Any
 import pytest
 
 from tablerec import paddlex_support
-from tablerec.errors import MissingDependencyError, ModelNotFoundError
+from tablerec.errors import MissingDependencyError, ModelNotFoundError, SettingsError
+from tablerec.paddlex_support import Runtime, find_model
 
 ROOT = Path(__file__).resolve().parents[2]
 HAS_PADDLEX = importlib.util.find_spec("paddlex") is not None and importlib.util.find_spec("paddle") is not None
@@ -27,11 +28,8 @@ FAKE_PADDLEX = {
         if is_dep_available("opencv-contrib-python"):
             import cv2
         def create_model(name, model_dir=None, device=None):
-            from paddlex.inference.utils.official_models import official_models
             if name == "Nonsense":
                 raise ValueError("unknown model")
-            if model_dir is None and official_models._hosters is None:
-                raise Exception("no network")
             return name, model_dir, device
     """,
     "paddlex/utils/__init__.py": "",
@@ -47,7 +45,17 @@ FAKE_PADDLEX = {
     "paddlex/inference/__init__.py": "",
     "paddlex/inference/utils/__init__.py": "",
     "paddlex/inference/utils/official_models.py": """
-        class Official: _hosters = None
+        class Official:
+            _hosters = None
+            def __contains__(self, name):
+                return name != "Nonsense"
+            def get_model_path(self, name, model_formats=None):
+                self.asked = [name, model_formats, self._hosters]
+                if name == "OnlyPaddle":
+                    raise ValueError("no package")
+                if name.startswith("RT-DETR"):
+                    raise Exception("no network")
+                return "got " + name
         official_models = Official()
     """,
 }
@@ -73,7 +81,8 @@ def run(code: str, tmp_path: Path, *folders: Path) -> Any:
             raise OSError("no network in tests")
         socket.socket.connect = socket.getaddrinfo = socket.create_connection = refuse
         from tablerec import errors
-        from tablerec.paddlex_support import create_model, import_paddlex
+        from pathlib import Path
+        from tablerec.paddlex_support import Runtime, create_model, fetch_model, import_paddlex
     """
     # A file, not -c: Paddle reads the source of a network to make it static.
     script = tmp_path / "script.py"
@@ -158,7 +167,8 @@ def test_hosts_are_only_looked_for_when_asked(fake: Path, tmp_path: Path) -> Non
 def test_model_folder_is_used_without_network(fake: Path, tmp_path: Path) -> None:
     folder = tmp_path / "model"
     folder.mkdir()
-    (folder / "inference.yml").touch()
+    for name in ("inference.yml", "inference.pdiparams"):
+        (folder / name).touch()
     code = f"""
         from pathlib import Path
         out = create_model("Mine", Path({str(folder)!r}))
@@ -172,8 +182,94 @@ def test_folder_without_a_model_is_refused(tmp_path: Path) -> None:
         paddlex_support.create_model("Mine", tmp_path)
 
 
+def test_folder_without_weights_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "inference.yml").touch()
+    with pytest.raises(ModelNotFoundError, match=r"holds no inference\.pdiparams or .*which Paddle runs"):
+        paddlex_support.create_model("Mine", tmp_path)
+
+
+def make_model(folder: Path, text: str, *files: str) -> Path:
+    folder.mkdir(parents=True)
+    (folder / "inference.yml").write_text(text, encoding="utf-8")
+    for file in files:
+        (folder / file).touch()
+    return folder
+
+
+@pytest.mark.parametrize(
+    "text", ["Global: {model_name: Mine}", "Global:\n  model_name: Mine\n", 'Global:\n  model_name: "Mine"\nx: 1']
+)
+def test_models_are_found_by_the_name_in_their_folder(text: str, tmp_path: Path) -> None:
+    make_model(tmp_path / "a", "Global: {model_name: Mine2}", "inference.pdiparams")
+    make_model(tmp_path / "b", text, "inference.onnx")
+    found = make_model(tmp_path / "c", text, "inference.pdiparams")
+    (tmp_path / "d").mkdir()
+    (tmp_path / "d" / "inference.yml").write_bytes(b"\xff\xfe")
+    assert find_model("Mine", Runtime(models_dir=tmp_path)) == found
+    assert find_model("Mine", Runtime(engine="onnxruntime", models_dir=tmp_path)) == tmp_path / "b"
+
+
+@pytest.mark.parametrize(
+    ("engine", "folder", "file"),
+    [
+        (None, "Mine", "inference.pdiparams"),
+        ("onnxruntime", "Mine_onnx", "inference.onnx"),
+        ("onnxruntime", "Mine", "inference.onnx"),
+        ("transformers", "Mine_safetensors", "model.safetensors"),
+        ("paddle_dynamic", "Mine", "model_state.pdparams"),
+        ("hpi", "Mine", "inference.pdiparams"),
+    ],
+)
+def test_models_are_found_in_the_cache_of_paddlex(
+    engine: str | None, folder: str, file: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PADDLE_PDX_CACHE_HOME", str(tmp_path))
+    with pytest.raises(ModelNotFoundError, match="models fetch Mine"):
+        find_model("Mine", Runtime(engine=engine))
+    found = make_model(tmp_path / "official_models" / folder, "", file)
+    assert find_model("Mine", Runtime(engine=engine)) == found
+    # What the user names comes first.
+    own = make_model(tmp_path / "own" / "x", "model_name: Mine", file)
+    assert find_model("Mine", Runtime(engine=engine, models_dir=tmp_path / "own")) == own
+
+
+def test_unknown_engines_are_refused() -> None:
+    with pytest.raises(SettingsError, match="paddle_dynamic, transformers, onnxruntime or hpi"):
+        Runtime(engine="tensorrt")
+
+
+def test_missing_models_say_what_to_fetch_and_where_to_put_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PADDLE_PDX_CACHE_HOME", str(tmp_path))
+    with pytest.raises(ModelNotFoundError) as caught:
+        paddlex_support.create_model("UVDoc", None, Runtime(models_dir=tmp_path / "mine"))
+    message = str(caught.value)
+    assert "`tablerec models fetch UVDoc`" in message
+    assert "/UVDoc_infer.tar" in message
+    assert str(tmp_path / "mine") in message
+    assert str(tmp_path / "official_models" / "UVDoc") in message
+
+
+def test_what_is_there_is_not_fetched(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PADDLE_PDX_CACHE_HOME", str(tmp_path))
+    monkeypatch.setattr(paddlex_support, "import_paddlex", None)
+    there = make_model(tmp_path / "official_models" / "UVDoc", "", "inference.pdiparams")
+    assert paddlex_support.fetch_model("UVDoc") == there
+
+
+def test_fetching_allows_the_network_and_forbids_it_again(fake: Path, tmp_path: Path) -> None:
+    code = """
+        from tablerec.paddlex_support import fetch_model
+        out = [str(fetch_model("UVDoc", "onnxruntime"))]
+        from paddlex.inference.utils.official_models import official_models
+        out += official_models.asked + [official_models._hosters]
+    """
+    assert run(code, tmp_path, fake) == ["got UVDoc", "UVDoc", ["onnx"], None, []]
+    assert error_of("fetch_model('Nonsense')", tmp_path, fake)[0] == "SettingsError"
+    assert "not offered" in error_of("fetch_model('OnlyPaddle', 'transformers')", tmp_path, fake)[1]
+
+
 def test_failed_download_says_what_to_fetch_and_where_to_put_it(fake: Path, tmp_path: Path) -> None:
-    kind, message = error_of("create_model('RT-DETR-L_wired_table_cell_det')", tmp_path, fake)
+    kind, message = error_of("fetch_model('RT-DETR-L_wired_table_cell_det')", tmp_path, fake)
     assert kind == "ModelNotFoundError"
     assert "/RT-DETR-L_wired_table_cell_det_infer.tar" in message
     assert str(tmp_path / "cache" / "official_models" / "RT-DETR-L_wired_table_cell_det") in message
@@ -183,13 +279,15 @@ def test_device_is_checked_before_paddlex_falls_back_to_the_cpu(fake: Path, tmp_
     (fake / "paddle" / "__init__.py").write_text(
         "__version__ = '3.3.1'\ndef is_compiled_with_cuda(): return False", encoding="utf-8"
     )
-    kind, message = error_of("create_model('RT-DETR-L_wired_table_cell_det', device='gpu:0')", tmp_path, fake)
+    folder = make_model(tmp_path / "model", "", "inference.pdiparams")
+    kind, message = error_of(f"create_model('Any', Path({str(folder)!r}), Runtime('gpu:0'))", tmp_path, fake)
     assert kind == "MissingDependencyError"
     assert "paddlepaddle-gpu" in message
 
 
 def test_unknown_model_is_a_wrong_setting(fake: Path, tmp_path: Path) -> None:
-    kind, message = error_of("create_model('Nonsense')", tmp_path, fake)
+    folder = make_model(tmp_path / "model", "", "inference.pdiparams")
+    kind, message = error_of(f"create_model('Nonsense', Path({str(folder)!r}))", tmp_path, fake)
     assert kind == "SettingsError"
     assert "Nonsense" in message
 
@@ -262,12 +360,13 @@ class TestInstalledPaddleX:
         """
         assert run(code, tmp_path) == [[[10, 20, 110, 60], [110, 20, 210, 60]], []]
 
-    def test_official_model_without_network(self, tmp_path: Path) -> None:
-        kind, message = error_of("create_model('RT-DETR-L_wired_table_cell_det')", tmp_path)
+    @pytest.mark.parametrize("call", ["create_model", "fetch_model"])
+    def test_official_model_without_network(self, call: str, tmp_path: Path) -> None:
+        kind, message = error_of(f"{call}('RT-DETR-L_wired_table_cell_det')", tmp_path)
         assert kind == "ModelNotFoundError"
         assert "_infer.tar" in message
 
     def test_unknown_official_name(self, tmp_path: Path) -> None:
-        kind, message = error_of("create_model('no_such_model')", tmp_path)
+        kind, message = error_of("fetch_model('no_such_model')", tmp_path)
         assert kind == "SettingsError"
         assert "no_such_model" in message

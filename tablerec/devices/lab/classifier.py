@@ -61,10 +61,10 @@ def try_classifier(plugin: Plugin, folder: str | Path) -> list[str]:
     import numpy as np
     import paddle
 
-    from tablerec.paddlex_support import create_model
+    from tablerec.paddlex_support import Runtime, create_model
 
     paddle.set_device("cpu")
-    model = create_model("ResNet18", save_classifier(folder), f"{plugin.device}:0")
+    model = create_model("ResNet18", save_classifier(folder), Runtime(f"{plugin.device}:0"))
     picture = np.random.default_rng(0).integers(0, 255, (80, 90, 3)).astype("uint8")
     plugin.reset()
     labels: list[str] = next(iter(model.predict(picture))).json["res"]["label_names"]

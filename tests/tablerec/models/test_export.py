@@ -151,4 +151,4 @@ def test_an_unknown_operator_is_named() -> None:
             return paddle.erfinv(x)
 
     with pytest.raises(SettingsError, match="no operator erfinv"):
-        layer_to_onnx(Odd(), "x", (1, 3), ["y"])
+        layer_to_onnx(Odd(), {"x": (1, 3)}, ["y"])

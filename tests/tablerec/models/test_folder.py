@@ -38,7 +38,18 @@ def test_a_changed_file_is_noticed(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["", "[1, 2]", "Global: 3", "Global: {}", "a: [", "Global: {model_name: CellNet}\nsha256: [1]"]
+    "text",
+    [
+        "",
+        "[1, 2]",
+        "Global: 3",
+        "Global: {}",
+        "a: [",
+        *(
+            f"Global: {{model_name: CellNet}}\nsha256: {sums}"
+            for sums in ("[1]", "{1: a}", "{/dev/zero: a}", "{../a: a}")
+        ),
+    ],
 )
 def test_a_broken_description_is_refused(text: str, tmp_path: Path) -> None:
     describe(tmp_path, text)
@@ -50,3 +61,4 @@ def test_another_model_is_named(tmp_path: Path) -> None:
     describe(tmp_path, "Global: {model_name: RT-DETR-L}")
     with pytest.raises(ModelNotFoundError, match="describes the model RT-DETR-L"):
         check_files(tmp_path)
+    check_files(tmp_path, expected=None)

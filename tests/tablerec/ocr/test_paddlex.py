@@ -10,8 +10,11 @@ import numpy as np
 import pytest
 
 from tablerec import paddlex_support
+from tablerec.config import Settings
 from tablerec.errors import ModelNotFoundError
+from tablerec.ocr import make_reader
 from tablerec.ocr.paddlex import DEFAULT_FAMILY, PaddleXReader
+from tablerec.paddlex_support import Runtime
 
 HAS_PADDLEX = importlib.util.find_spec("paddlex") is not None and importlib.util.find_spec("paddle") is not None
 
@@ -24,8 +27,8 @@ class FakeModels:
         self.polygons = [[[26, 26], [86, 26], [86, 66], [26, 66]]] if polygons is None else polygons
         self.created: list[tuple[Any, ...]] = []
 
-    def __call__(self, name: str, folder: Path | None = None, device: str = "cpu", **options: Any) -> Any:
-        self.created.append((name, folder, device, options))
+    def __call__(self, name: str, folder: Path | None = None, runtime: Any = None, **options: Any) -> Any:
+        self.created.append((name, folder, runtime, options))
         model = type("Model", (), {"post_op": type("PostOp", (), {"max_candidates": 1000})()})()
         if name.endswith("det"):
             model.predict = lambda image: iter([{"dt_polys": self.polygons, "dt_scores": [0.9] * len(self.polygons)}])
@@ -55,10 +58,13 @@ def test_nothing_found(models: FakeModels, image: np.ndarray) -> None:
 
 
 def test_lines_become_words(models: FakeModels, image: np.ndarray) -> None:
-    (word,) = PaddleXReader("a_det", "a_rec", "gpu:0").read(image)
+    (word,) = PaddleXReader("a_det", "a_rec", Runtime("gpu:0")).read(image)
     assert (word.text, word.score, word.char_spans) == ("text", 0.8, None)
     assert word.quad == ((10, 10), (70, 10), (70, 50), (10, 50))
-    assert [(name, device) for name, _, device, _ in models.created] == [("a_det", "gpu:0"), ("a_rec", "gpu:0")]
+    assert [(name, runtime.device) for name, _, runtime, _ in models.created] == [
+        ("a_det", "gpu:0"),
+        ("a_rec", "gpu:0"),
+    ]
 
 
 def test_characters_are_placed_with_spaces(models: FakeModels, image: np.ndarray) -> None:
@@ -89,18 +95,17 @@ def test_models_are_loaded_once(models: FakeModels, image: np.ndarray) -> None:
     assert len(models.created) == 2
 
 
-def test_nothing_is_downloaded_unless_a_family_was_named(
-    models: FakeModels, image: np.ndarray, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+@pytest.mark.parametrize(
+    ("reader", "family"), [("paddlex", DEFAULT_FAMILY), ("paddlex:PP-OCRv5_mobile", "PP-OCRv5_mobile")]
+)
+def test_nothing_is_downloaded(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, image: np.ndarray, reader: str, family: str
 ) -> None:
     monkeypatch.setenv("PADDLE_PDX_CACHE_HOME", str(tmp_path))
-    with pytest.raises(ModelNotFoundError, match=f"{DEFAULT_FAMILY}_det.*paddlex:{DEFAULT_FAMILY}"):
-        PaddleXReader.of_family().read(image)
-    assert models.created == []
-    for part in ("det", "rec"):
-        (tmp_path / "official_models" / f"{DEFAULT_FAMILY}_{part}").mkdir(parents=True)
-    assert len(PaddleXReader.of_family().read(image)) == 1
-    assert PaddleXReader.of_family("PP-OCRv5_server").read(image)
-    assert models.created[-1][0] == "PP-OCRv5_server_rec"
+    models_dir = tmp_path / "mine"
+    made = make_reader(Settings(reader=reader, models_dir=models_dir))
+    with pytest.raises(ModelNotFoundError, match=f"{family}_det is not .*{models_dir} and .*models fetch {family}_det"):
+        made.read(image)
 
 
 @pytest.mark.skipif(not HAS_PADDLEX, reason="needs the paddle extra")

@@ -1,0 +1,105 @@
+"""RT-DETR of PaddleX, from the weights that its dynamic networks have to the static model that most engines want."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import paddle
+from paddle import Tensor, nn
+
+from tablerec.devices.networks import prepare_rtdetr
+from tablerec.errors import InputError
+from tablerec.models.cellnet import Double
+from tablerec.models.folder import DESCRIPTION
+from tablerec.paddlex_support import import_paddlex
+
+WEIGHTS = "model.safetensors"
+SIDE = 640
+"""Side of the pictures that PaddleX's RT-DETR takes."""
+
+
+class RTDETRWithBoxes(nn.Layer):
+    """PaddleX's network with its choice of boxes as one graph; what it returns is what PaddleX's static model returns.
+
+    Args:
+        network: PaddleX's ``RTDETR``.
+    """
+
+    def __init__(self, network: Any) -> None:
+        super().__init__()
+        self.model = network.model
+        self.n_queries = network.config.num_queries
+        self.n_classes = network.config.num_labels
+
+    def forward(self, im_shape: Tensor, image: Tensor, scale_factor: Tensor) -> tuple[Tensor, Tensor]:
+        """Find cells.
+
+        Args:
+            im_shape: ``(B, 2)`` float32, height and width of the picture as the network sees it.
+            image: ``(B, 3, S, S)`` float32.
+            scale_factor: ``(B, 2)`` float32, by how much it was made higher and wider.
+
+        Returns:
+            ``(B Q, 6)`` float32 class, score, left, top, right, bottom in pixels of the picture as given, best first;
+            ``(B,)`` int32, always Q.
+        """
+        found = self.model(image)
+        logits, boxes = found["intermediate_logits"][:, -1], found["intermediate_reference_points"][:, -1]
+        scores, index = paddle.topk(nn.functional.sigmoid(logits).flatten(1), self.n_queries, axis=-1)
+        chosen = paddle.take_along_axis(boxes, (index // self.n_classes).unsqueeze(-1), 1)
+        size = paddle.floor(im_shape / scale_factor + 0.5)
+        width_height = paddle.concat([size[:, 1:2], size[:, 0:1]], 1).unsqueeze(1)
+        middle, half = chosen[:, :, :2] * width_height, 0.5 * chosen[:, :, 2:] * width_height
+        label = (index % self.n_classes).astype("float32")
+        rows = paddle.concat([label.unsqueeze(-1), scores.unsqueeze(-1), middle - half, middle + half], -1)
+        counts = (0 * im_shape[:, 0] + self.n_queries).astype("int32")
+        return rows.reshape([-1, 6]), counts
+
+
+def export_rtdetr(source: Path, folder: Path) -> None:
+    """Write ``inference.json`` and ``inference.pdiparams``, with PaddleX's ``inference.yml`` beside them.
+
+    Args:
+        source: Folder of an RT-DETR as PaddleX's engine ``paddle_dynamic`` loads it: ``model.safetensors``,
+            ``config.json`` and ``inference.yml``.
+        folder: Where to; it is made if need be.
+
+    Raises:
+        InputError: The folder holds no such model.
+        MissingDependencyError: PaddleX is not installed.
+    """
+    import_paddlex()
+    from paddlex.inference.models.object_detection.modeling.rt_detr import RTDETR
+
+    if not (source / DESCRIPTION).is_file():
+        raise InputError(f"{source} holds no {DESCRIPTION}: name the folder of an RT-DETR that PaddleX can load")
+    try:
+        network = RTDETR.from_pretrained(source, use_safetensors=True, convert_from_hf=True, dtype="float32")
+    except Exception as error:  # PaddleX's loader raises all kinds
+        raise InputError(f"{source} holds no RT-DETR that PaddleX can load ({error!r}): name another folder") from error
+    whole = RTDETRWithBoxes(network)
+    whole.eval()
+    prepare_rtdetr(whole, SIDE)
+    shapes = {"im_shape": [None, 2], "image": [None, 3, SIDE, SIDE], "scale_factor": [None, 2]}
+    spec = [paddle.static.InputSpec(shape, "float32", name) for name, shape in shapes.items()]
+    folder.mkdir(parents=True, exist_ok=True)
+    with _doubling_by_copies():
+        paddle.jit.save(paddle.jit.to_static(whole, input_spec=spec, full_graph=True), str(folder / "inference"))
+    shutil.copyfile(source / DESCRIPTION, folder / DESCRIPTION)
+
+
+@contextmanager
+def _doubling_by_copies() -> Iterator[None]:
+    """OneDNN refuses the factors of an interpolation."""
+    double = Double()
+    double.by_copies = True
+    functional, before = nn.functional, nn.functional.interpolate
+    functional.interpolate = lambda x, **_: double(x)
+    try:
+        yield
+    finally:
+        functional.interpolate = before

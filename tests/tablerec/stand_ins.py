@@ -1,0 +1,155 @@
+"""Folders of models in PaddleX's formats, from seeds and fixed answers, in the place of the official ones."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+DETECTOR = """
+Global: {{model_name: {name}}}
+mode: paddle
+draw_threshold: 0.5
+arch: DETR
+label_list: {labels}
+Preprocess:
+- {{type: Resize, interp: 2, keep_ratio: false, target_size: [{side}, {side}]}}
+- {{type: NormalizeImage, mean: [0, 0, 0], std: [1, 1, 1], norm_type: none}}
+- {{type: Permute}}
+"""
+CLASSIFIER = """
+Global: {{model_name: {name}}}
+PreProcess:
+  transform_ops:
+  - ResizeImage: {{size: [32, 32]}}
+  - NormalizeImage: {{mean: [0, 0, 0], std: [1, 1, 1], scale: 0.00392, order: '', channel_num: 3}}
+  - ToCHWImage: null
+PostProcess:
+  Topk: {{topk: 1, label_list: {labels}}}
+"""
+STRUCTURE = """
+Global: {{model_name: {name}}}
+PreProcess:
+  transform_ops:
+  - DecodeImage: {{channel_first: false, img_mode: BGR}}
+  - TableLabelEncode: {{merge_no_span_structure: true}}
+  - ResizeTableImage: {{max_len: 32}}
+  - NormalizeImage: {{mean: [0, 0, 0], std: [1, 1, 1], scale: 0.00392, order: hwc}}
+  - PaddingTableImage: {{size: [32, 32]}}
+  - ToCHWImage: null
+PostProcess: {{character_dict: ["<td>", "</td>"]}}
+"""
+PLAIN = """
+Global: {{model_name: {name}}}
+PreProcess: {{transform_ops: []}}
+"""
+
+
+def save_detector(folder: Path, name: str, boxes: Sequence[Sequence[float]], labels: str = "[cell]") -> Path:
+    """Write a detector for Paddle that sees the same ``class, score, left, top, right, bottom`` everywhere."""
+    import paddle
+
+    class Fixed(paddle.nn.Layer):
+        def __init__(self) -> None:
+            super().__init__()
+            self.factor = self.create_parameter([1], default_initializer=paddle.nn.initializer.Constant(1.0))
+
+        def forward(self, im_shape: Any, image: Any, scale_factor: Any) -> Any:
+            zero = 0 * (image.mean() + im_shape.sum() + scale_factor.sum())
+            return self.factor * paddle.to_tensor(boxes) + zero, paddle.to_tensor([len(boxes)], dtype="int32")
+
+    inputs = {"im_shape": [None, 2], "image": [None, 3, 64, 64], "scale_factor": [None, 2]}
+    return _save_static(Fixed(), inputs, folder / name, DETECTOR.format(name=name, labels=labels, side=64))
+
+
+def save_classifier(folder: Path, name: str, labels: Sequence[str], answer: int) -> Path:
+    """Write a classifier for Paddle that always gives the same label."""
+    import paddle
+
+    class Fixed(paddle.nn.Layer):
+        def __init__(self) -> None:
+            super().__init__()
+            self.factor = self.create_parameter([1], default_initializer=paddle.nn.initializer.Constant(1.0))
+
+        def forward(self, x: Any) -> Any:
+            scores = np.eye(len(labels), dtype=np.float32)[answer]
+            return self.factor * paddle.to_tensor(scores).unsqueeze(0) + 0 * x.mean([1, 2, 3]).unsqueeze(1)
+
+    listed = "[" + ", ".join(f"'{label}'" for label in labels) + "]"
+    return _save_static(Fixed(), {"x": [None, 3, 32, 32]}, folder / name, CLASSIFIER.format(name=name, labels=listed))
+
+
+def save_dynamic(network: Any, folder: Path, description: str) -> Path:
+    """Write one of PaddleX's own networks as it loads them for ``paddle_dynamic`` and ``transformers``."""
+    from safetensors.numpy import save_file
+
+    try:
+        turned = set(network.get_transpose_weight_keys() or ())
+    except NotImplementedError:
+        turned = set()
+    arrays = {
+        name: np.ascontiguousarray(tensor.numpy().T if name in turned and tensor.ndim == 2 else tensor.numpy())
+        for name, tensor in network.get_hf_state_dict().items()
+    }
+    folder.mkdir(parents=True)
+    save_file(arrays, folder / "model.safetensors", {"format": "pt"})
+    (folder / "config.json").write_text(json.dumps(network.config.to_dict(), default=str), encoding="utf-8")
+    (folder / "inference.yml").write_text(description, encoding="utf-8")
+    return folder
+
+
+def save_rtdetr(folder: Path, name: str) -> Path:
+    """Write RT-DETR with few and narrow layers and random weights, with its own pre- and postprocessing."""
+    import paddle
+    from paddlex.inference.models.object_detection.modeling._config_rt_detr import RTDETRConfig
+    from paddlex.inference.models.object_detection.modeling.rt_detr import RTDETR
+
+    from tablerec.devices.networks import _REDUCED
+
+    paddle.seed(0)
+    network = RTDETR(RTDETRConfig(**_REDUCED | {"num_labels": 1}))
+    network.eval()
+    return save_dynamic(network, folder / name, DETECTOR.format(name=name, labels="[cell]", side=640))
+
+
+def save_uvdoc(folder: Path) -> Path:
+    """Write UVDoc with random weights whose map stays inside the picture."""
+    import paddle
+    from paddlex.inference.models.image_unwarping.modeling._config import UVDocConfig
+    from paddlex.inference.models.image_unwarping.modeling.uvdoc import UVDocNet
+
+    paddle.seed(0)
+    network = UVDocNet(UVDocConfig())
+    network.eval()
+    with paddle.no_grad():
+        last = [layer for layer in network.head.sublayers() if isinstance(layer, paddle.nn.Conv2D)][-1]
+        last.weight.set_value(last.weight * 1e-6)
+        last.bias.set_value(last.bias * 0)
+    return save_dynamic(network, folder / "UVDoc", PLAIN.format(name="UVDoc"))
+
+
+def _save_static(network: Any, inputs: dict[str, list[int | None]], folder: Path, description: str) -> Path:
+    import paddle
+
+    specs = [paddle.static.InputSpec(shape, "float32", name) for name, shape in inputs.items()]
+    paddle.jit.save(paddle.jit.to_static(network, input_spec=specs, full_graph=True), str(folder / "inference"))
+    (folder / "inference.yml").write_text(description, encoding="utf-8")
+    return folder
+
+
+def save_structure(folder: Path, name: str) -> Path:
+    """Write a model of table structure that loads and is never asked."""
+    import paddle
+
+    class Never(paddle.nn.Layer):
+        def __init__(self) -> None:
+            super().__init__()
+            self.factor = self.create_parameter([1])
+
+        def forward(self, x: Any) -> Any:
+            return self.factor * x
+
+    return _save_static(Never(), {"x": [None, 3, 32, 32]}, folder / name, STRUCTURE.format(name=name))

@@ -34,6 +34,7 @@ class PaddleXDetector:
         model_dir: Folder of an exported model.
         device: In PaddleX's syntax.
         threshold: Least score of a cell, 0 to 1.
+        model: The model, where it is loaded already; names are not checked then.
 
     Raises:
         SettingsError: PaddleX offers no cell detector of this name.
@@ -41,9 +42,15 @@ class PaddleXDetector:
     """
 
     def __init__(
-        self, model_name: str, model_dir: Path | None = None, device: str = "cpu", threshold: float = THRESHOLD
+        self,
+        model_name: str,
+        model_dir: Path | None = None,
+        device: str = "cpu",
+        threshold: float = THRESHOLD,
+        *,
+        model: Any = None,
     ) -> None:
-        if model_dir is None and model_name not in OFFICIAL:
+        if model is None and model_dir is None and model_name not in OFFICIAL:
             raise SettingsError(
                 f"detector {model_name!r} is unknown: choose auto, rulings, words, cellnet, {' or '.join(OFFICIAL)}, "
                 "or give the folder of a PaddleX model"
@@ -54,7 +61,7 @@ class PaddleXDetector:
         self.model_dir = model_dir
         self.device = device
         self.threshold = threshold
-        self._model: Any = None
+        self._model = model
         self._lock = threading.Lock()
 
     def detect(self, image: Image, words: Sequence[Word]) -> list[Detection]:

@@ -1,0 +1,1 @@
+"""What makes other systems use tablerec; nothing of tablerec imports it."""

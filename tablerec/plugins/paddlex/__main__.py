@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import os
 
 from tablerec.errors import TablerecError
 
@@ -21,9 +20,6 @@ class OneLine(logging.Filter):
 
 def main() -> None:
     """Register the pipeline and hand over."""
-    from tablerec.plugins.paddlex.serving import MOST_PIXELS
-
-    os.environ.setdefault("OPENCV_IO_MAX_IMAGE_PIXELS", str(MOST_PIXELS))
     from paddlex.__main__ import console_entry
 
     logging.getLogger("paddlex").addFilter(OneLine())

@@ -38,8 +38,8 @@ def read_inputs(inputs: Any) -> Iterator[InputPage]:
     """Read what PaddleX's pipelines take.
 
     Args:
-        inputs: A path; an ``http`` address, which PaddleX downloads; a folder; a ``(H, W, 3)`` BGR array; an
-            ``InputPage``; or a list of these.
+        inputs: A path; an ``http`` address, which PaddleX downloads; a folder; a ``(H, W, 3)`` BGR array; a
+            ``PageImage`` or an ``InputPage``; or a list of these.
 
     Raises:
         InputError: One of them cannot be read.
@@ -53,7 +53,7 @@ def read_inputs(inputs: Any) -> Iterator[InputPage]:
         elif isinstance(item, (str, os.PathLike)):
             for path in _files(os.fspath(item)):
                 yield from _pages(path)
-        elif isinstance(item, np.ndarray):
+        elif isinstance(item, (np.ndarray, PageImage)):
             yield from (InputPage(None, None, picture) for picture in load_pages(item))
         else:
             raise InputError(f"a {type(item).__name__} is no input: give a path, a folder, an address or an array")

@@ -14,6 +14,7 @@ from tablerec.config import Settings
 from tablerec.detect import make_detector
 from tablerec.detect.paddlex import MOST_CELLS, OFFICIAL, PaddleXDetector
 from tablerec.errors import ModelNotFoundError, SettingsError
+from tests.tablerec.paddlex_models import make_boxes_model
 
 HAS_PADDLEX = importlib.util.find_spec("paddlex") is not None and importlib.util.find_spec("paddle") is not None
 IMAGE = np.full((100, 300, 3), 255, np.uint8)
@@ -136,24 +137,9 @@ def test_folder_without_a_usable_inference_yml(tmp_path: Path, content: bytes | 
 @pytest.mark.skipif(not HAS_PADDLEX, reason="needs the paddle extra")
 @pytest.mark.filterwarnings("ignore")
 def test_paddlex_runs_a_model_from_a_folder(tmp_path: Path) -> None:
-    import paddle
-
     paddlex_support.import_paddlex()
-
-    class TwoCells(paddle.nn.Layer):
-        def __init__(self) -> None:
-            super().__init__()
-            self.factor = self.create_parameter([1], default_initializer=paddle.nn.initializer.Constant(1.0))
-
-        def forward(self, im_shape: Any, image: Any, scale_factor: Any) -> Any:
-            zero = 0 * (image.mean() + im_shape.sum() + scale_factor.sum())
-            cells = [[0, 0.9, 10, 20, 110, 60], [0, 0.4, 110, 20, 210, 60], [0, 0.2, 0, 0, 5, 5]]
-            return self.factor * paddle.to_tensor(cells) + zero, paddle.to_tensor([3], dtype="int32")
-
-    shapes = {"im_shape": [None, 2], "image": [None, 3, 640, 640], "scale_factor": [None, 2]}
-    specs = [paddle.static.InputSpec(shape, "float32", name) for name, shape in shapes.items()]
-    paddle.jit.save(paddle.jit.to_static(TwoCells(), input_spec=specs, full_graph=True), str(tmp_path / "inference"))
-    (tmp_path / "inference.yml").write_text(INFERENCE_YML, encoding="utf-8")
+    cells = [[10, 20, 110, 60], [110, 20, 210, 60], [0, 0, 5, 5]]
+    make_boxes_model(tmp_path, cells, scores=[0.9, 0.4, 0.2])
     (found,) = PaddleXDetector("mine", tmp_path).detect(IMAGE, [])
     assert np.allclose(found.quads[:, 0], [[10, 20], [110, 20]])
     assert np.allclose(found.scores, [0.9, 0.4])

@@ -56,7 +56,8 @@ def import_paddlex(*, network: bool = False) -> ModuleType:
             if not is_dep_available(_OPENCV):
                 raise SettingsError(
                     f"paddlex was imported before tablerec, without {_OPENCV}: "
-                    "call tablerec.paddlex_support.import_paddlex() in place of `import paddlex`"
+                    "import tablerec.plugins.paddlex first, or call tablerec.paddlex_support.import_paddlex() in place "
+                    "of `import paddlex`"
                 )
     except ImportError as error:
         raise MissingDependencyError(f"paddlex cannot be imported ({error}): run {INSTALL_COMMAND}") from error

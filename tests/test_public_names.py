@@ -60,8 +60,9 @@ def modules() -> Iterator[ModuleType]:
     for package in (postprocess, tablerec):
         yield package
         for info in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
-            # Networks and training need Paddle; __main__ would run the command.
-            if not info.name.startswith(("tablerec.models", "tablerec.training", "tablerec.__main__")):
+            # Networks and training need Paddle, the plugin PaddleX; __main__ would run the command.
+            others = ("tablerec.models", "tablerec.training", "tablerec.plugins.", "tablerec.__main__")
+            if not info.name.startswith(others):
                 yield importlib.import_module(info.name)
 
 

@@ -51,6 +51,17 @@ class Parts(BasePipeline):
         self.cells_of_table, self.cells_of_page = self._cells()
         self.preprocessor = self._pipeline("DocPreprocessor") if self.uses("doc_preprocessor") else None
         self.ocr, self.reader = self._reading()
+        theirs = (self.layout, self.orientation, self.preprocessor, self.ocr)
+        if (self.engine or self.use_hpip) and not (self.has_paddlex_cells or any(part is not None for part in theirs)):
+            raise SettingsError(
+                f"engine and use_hpip are for models of PaddleX, and {NAME} as it stands has none: leave them out, or "
+                "name a model in the pipeline's file"
+            )
+
+    @property
+    def has_paddlex_cells(self) -> bool:
+        """Whether a model of PaddleX finds the cells."""
+        return isinstance(self.cells_of_table, PaddleXDetector)
 
     def uses(self, part: str) -> bool:
         """Whether the file switches ``doc_preprocessor``, ``layout_detection`` or ``ocr_model`` on."""

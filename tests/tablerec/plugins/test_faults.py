@@ -170,8 +170,8 @@ def test_scores_and_corners_are_in_the_json(run: Run) -> None:
 
 def test_a_text_over_two_rows_is_split_between_them(run: Run) -> None:
     upwards = [[5, 110], [5, 10], [15, 10], [15, 110]]
-    read = {"rec_texts": ["abcdef"], "rec_scores": [0.9], "rec_polys": [upwards]}
-    assert grid(run([[0, 0, 20, 60], [0, 60, 20, 120]], overall_ocr_res=read)) == [["def"], ["abc"]]
+    read = {"rec_texts": ["iron 7.87"], "rec_scores": [0.9], "rec_polys": [upwards]}
+    assert grid(run([[0, 0, 20, 60], [0, 60, 20, 120]], overall_ocr_res=read)) == [["7.87"], ["iron"]]
 
 
 def test_no_list_of_models_by_device_is_asked(plugin: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -78,6 +78,12 @@ def test_our_detectors_take_no_engine(plugin: ModuleType, config: Config) -> Non
         plugin.create_pipeline(config=config(TableCellsDetection=part), device="cpu")
 
 
+def test_an_engine_for_nothing_is_refused(plugin: ModuleType, config: Config) -> None:
+    for options in ({"engine": "paddle_static"}, {"use_hpip": True}):
+        with pytest.raises(SettingsError, match="engine and use_hpip are for models of PaddleX"):
+            plugin.create_pipeline(config=config(), device="cpu", **options)
+
+
 def test_several_devices_share_the_pages(
     plugin: ModuleType, config: Config, image: np.ndarray, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

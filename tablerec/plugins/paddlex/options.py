@@ -73,6 +73,11 @@ class Request:
             if getattr(self, given) is not None and getattr(self, switch):
                 raise SettingsError(f"{given} was given and {switch} is True: set {switch}=False, or leave {given} out")
 
+    @property
+    def given(self) -> list[str]:
+        """Options that hold results of one page."""
+        return [name for name in ("overall_ocr_res", "layout_det_res") if getattr(self, name) is not None]
+
 
 def to_request(options: Mapping[str, Any]) -> Request:
     """Read the keyword options of ``predict``.

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from paddlex.inference.pipelines._parallel import AutoParallelImageSimpleInferencePipeline
+from paddlex.utils.device import SUPPORTED_DEVICE_TYPE
 
 from postprocess.boxes import as_boxes, boxes_to_quads, quads_to_array, quads_to_boxes
 from postprocess.table import Table
@@ -43,12 +44,22 @@ class TableRecognitionCellsPipeline(AutoParallelImageSimpleInferencePipeline):
     entities = NAME
 
     def __init__(self, config: Any, *, device: str | None = None, **options: Any) -> None:
-        if device is not None:
-            # PaddleX's own check is an assertion without a word.
-            parsed = parse_device(device)
-            require_device(parsed)
-            device = str(parsed)
-        super().__init__(config, device=device, **options)
+        super().__init__(config, device=None if device is None else _check_device(device), **options)
+
+    def predict(self, input: Any, **options: Any) -> Iterator[TablesResult]:
+        """Read pages.
+
+        Args:
+            input: A path, an ``http`` address, a folder, a ``(H, W, 3)`` BGR array, or a list of these.
+            options: Fields of ``options.Request`` and ``options.DETECTION_OPTIONS``.
+
+        Raises:
+            InputError: An input cannot be read.
+            SettingsError: An option is unknown, or asks for a part that the pipeline has not.
+        """
+        if self.multi_device_inference and (given := to_request(options).given):
+            raise SettingsError(f"{' and '.join(given)} belong to one page: use one device")
+        yield from super().predict(input, **options)
 
     @property
     def _pipeline_cls(self) -> type[OneDevicePipeline]:
@@ -68,10 +79,9 @@ class OneDevicePipeline(Parts):
         """See ``TableRecognitionCellsPipeline``."""
         request = to_request(options)
         self._check(request)
-        given = [name for name in ("overall_ocr_res", "layout_det_res") if getattr(request, name) is not None]
         for number, page in enumerate(read_inputs(input)):
-            if number and given:
-                raise SettingsError(f"{' and '.join(given)} belong to one page: call predict for each page")
+            if number and request.given:
+                raise SettingsError(f"{' and '.join(request.given)} belong to one page: call predict for each page")
             yield self._read(page, request)
 
     def _check(self, request: Request) -> None:
@@ -164,7 +174,7 @@ class OneDevicePipeline(Parts):
     def _regions(self, image: Image, looks_for_tables: bool, request: Request) -> RegionsResult | None:
         """Regions that were given, or that a model of PaddleX finds; None without either."""
         if request.layout_det_res is not None:
-            return _to_regions(image, list(request.layout_det_res["boxes"]))
+            return _to_regions(image, _known_boxes(request.layout_det_res))
         if not looks_for_tables or self.layout is None:
             return None
         with self.lock:
@@ -195,6 +205,26 @@ class OneDevicePipeline(Parts):
                 # The label says how far PaddleX turns the picture counter-clockwise.
                 shares[-int(label) % 360] += crop.size
         return max(shares, key=lambda turn: shares[turn])
+
+
+def _check_device(text: str) -> str:
+    """The name in PaddleX's syntax; PaddleX's own check is an assertion without a word."""
+    device = parse_device(text)
+    if device.kind not in SUPPORTED_DEVICE_TYPE:
+        raise SettingsError(f"device {text!r} is unknown to PaddleX: choose from {', '.join(SUPPORTED_DEVICE_TYPE)}")
+    require_device(device)
+    return str(device)
+
+
+def _known_boxes(given: Mapping[str, Any]) -> list[dict[str, Any]]:
+    try:
+        boxes = [{"score": 1.0, "cls_id": 0, **box} for box in given["boxes"]]
+        as_boxes([box["coordinate"][:4] for box in boxes if box["label"].lower() == "table"])
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise SettingsError(
+            f"layout_det_res cannot be used ({error!r}): give a DetResult of PaddleX, with label and coordinate"
+        ) from error
+    return boxes
 
 
 def _turn_boxes(boxes: Boxes, turn: int, image: Image) -> Boxes:

@@ -5,6 +5,7 @@ They draw and write without a font or anything else that would have to be downlo
 
 from __future__ import annotations
 
+import io
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -18,12 +19,12 @@ from paddlex.inference.pipelines.ocr.result import OCRResult
 from paddlex.inference.pipelines.table_recognition.result import SingleTableRecognitionResult, TableRecognitionResult
 
 from postprocess.boxes import as_quads, quads_to_boxes
-from postprocess.export import table_to_html, tables_to_html
+from postprocess.export import table_from_dict, table_to_dict, table_to_html, tables_to_html, write_excel
 from postprocess.reading_order import words_to_text
 from postprocess.regions import words_inside
 from postprocess.table import Table
 from postprocess.words import Word
-from tablerec.output import page_to_dict, save
+from tablerec.output import atomic_file, page_to_dict, save
 from tablerec.overlay import draw_overlay
 from tablerec.result import Image, Page, Result
 
@@ -33,6 +34,16 @@ _BESIDE = 1.5
 
 class TableResult(SingleTableRecognitionResult):
     """One table: PaddleX's keys, and ``table`` with every cell as tablerec's JSON has it."""
+
+    def save_to_xlsx(self, save_path: str, *args: Any, **kwargs: Any) -> None:
+        """Write a workbook: a file, or ``NAME_table_1.xlsx`` and so on in a folder."""
+        path = Path(save_path)
+        if path.suffix.lower() != ".xlsx":
+            path = path / f"{Path(self._get_input_fn()).stem}_table_{self['table_region_id']}.xlsx"
+        content = io.BytesIO()
+        write_excel([table_from_dict(self["table"])], content)
+        with atomic_file(path) as file:
+            file.write(content.getvalue())
 
     def _to_json(self, *args: Any, **kwargs: Any) -> dict[str, Any]:
         data = super()._to_json(*args, **kwargs)
@@ -168,8 +179,6 @@ def words_to_lists(words: Sequence[Word]) -> dict[str, Any]:
 
 
 def _table_entry(table: Table, number: int, words: Sequence[Word]) -> dict[str, Any]:
-    from postprocess.export import table_to_dict
-
     quads = as_quads([cell.quad for cell in table.cells if cell.quad is not None])
     inside = words_inside(words, quads)
     return {

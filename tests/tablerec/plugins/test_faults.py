@@ -144,7 +144,7 @@ def test_fault_12_control_characters(run: Run, tmp_path: Path) -> None:
     assert openpyxl.load_workbook(workbook).active["A1"].value == "ab"
 
 
-@pytest.mark.parametrize("device", ["mps", "", "gpu:x", "cpu:1"])
+@pytest.mark.parametrize("device", ["mps", "", "gpu:x", "cpu:1", "toaster:0"])
 def test_fault_13_devices_that_are_none_say_what_to_write(plugin: ModuleType, device: str) -> None:
     with pytest.raises(SettingsError, match="cpu"):
         plugin.create_pipeline("table_recognition_cells", device=device)

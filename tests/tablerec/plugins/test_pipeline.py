@@ -101,6 +101,8 @@ def test_several_devices_share_the_pages(
     several = plugin.create_pipeline(config=config(), device="gpu:0,1")
     assert created == ["gpu:0", "gpu:1"] == [device.constr_device("gpu", [number]) for number in (0, 1)]
     Image.fromarray(image).save(tmp_path / "a.png")
+    with pytest.raises(SettingsError, match="use one device"):
+        list(several.predict(image, overall_ocr_res={}))
     results = list(several.predict([image, str(tmp_path / "a.png"), image[:, :130]]))
     assert [len(result["table_res_list"][0]["cell_box_list"]) for result in results] == [4, 4, 2]
     assert [result["input_path"] for result in results] == [None, str(tmp_path / "a.png"), None]
@@ -157,6 +159,8 @@ def test_what_is_no_input(pipeline: Any, value: Any, word: str) -> None:
         ({"overall_ocr_res": {}, "use_ocr_model": True}, "leave overall_ocr_res out"),
         ({"layout_det_res": {}, "use_layout_detection": True}, "leave layout_det_res out"),
         ({"overall_ocr_res": {"rec_texts": ["a"]}}, "overall_ocr_res cannot be used"),
+        ({"layout_det_res": {}}, "layout_det_res cannot be used"),
+        ({"layout_det_res": {"boxes": [{"label": "table", "coordinate": [1, 2]}]}}, "layout_det_res cannot be used"),
     ],
 )
 def test_options_count_or_are_refused(pipeline: Any, image: np.ndarray, options: dict[str, Any], message: str) -> None:
@@ -190,6 +194,23 @@ def test_regions_that_were_found_before(pipeline: Any, image: np.ndarray) -> Non
     assert np.allclose(table["cell_box_list"], np.add(CELLS, [300, 150, 300, 150]), atol=2)
     assert result["model_settings"]["use_layout_detection"] is False
     assert list(result["layout_det_res"].img) == ["res"]
+
+
+@pytest.mark.parametrize("turn", [0, 90, 270])
+def test_known_text_and_regions_of_a_page_on_its_side(
+    pipeline: Any, image: np.ndarray, read: dict[str, Any], turn: int
+) -> None:
+    from tablerec.turning import turn_image, turn_points
+
+    lying = turn_image(image, -turn)
+    read["rec_polys"] = [turn_points(polygon.astype(float), -turn, (240, 120)) for polygon in read["rec_polys"]]
+    height, width = lying.shape[:2]
+    regions = {"boxes": [{"label": "table", "coordinate": [0, 0, width, height]}]}
+    (result,) = pipeline.predict(lying, overall_ocr_res=read, layout_det_res=regions)
+    assert result.page.turn == turn
+    assert grids(result) == [[TEXTS[:2], TEXTS[2:]]]
+    boxes = np.array(result["table_res_list"][0]["cell_box_list"])
+    assert boxes[:, 2].max() <= width and boxes[:, 3].max() <= height
 
 
 def test_the_whole_picture_is_one_table(pipeline: Any, image: np.ndarray) -> None:
@@ -231,6 +252,8 @@ def test_files(pipeline: Any, image: np.ndarray, read: dict[str, Any], tmp_path:
 def test_one_table_of_a_result_can_be_saved(pipeline: Any, image: np.ndarray, tmp_path: Path) -> None:
     (result,) = pipeline.predict(image)
     table = result["table_res_list"][0]
+    table.save_to_xlsx(str(tmp_path / "one.xlsx"))
+    assert openpyxl.load_workbook(tmp_path / "one.xlsx").active.dimensions == "A1:B2"
     table.save_to_html(str(tmp_path / "one.html"))
     assert "<table>" in (tmp_path / "one.html").read_text(encoding="utf-8")
     assert table.json["res"]["table"]["n_rows"] == 2

@@ -47,7 +47,7 @@ class Request:
         use_doc_orientation_classify: Turn the page upright with PaddleX's model, before all else.
         use_doc_unwarping: Flatten the page with PaddleX's model.
         use_layout_detection: Look for tables on the page; False takes the picture as one table.
-        use_ocr_model: Read the text.
+        use_ocr_model: Read the text; a page of a PDF that holds its text is not read.
         overall_ocr_res: Text that was read before, as PaddleX's ``OCRResult``.
         layout_det_res: Regions that were found before, as PaddleX's ``DetResult``; those labelled ``table`` count.
         use_table_orientation_classify: Stand tables upright that lie on their side or upside down; None is True.

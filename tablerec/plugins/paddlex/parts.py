@@ -12,7 +12,7 @@ from paddlex.inference.pipelines.base import BasePipeline
 from paddlex.utils.device import get_default_device
 
 from tablerec.config import Settings
-from tablerec.detect import CellDetector, make_detector
+from tablerec.detect import CellDetector, has_cellnet, make_detector
 from tablerec.detect.paddlex import PaddleXDetector
 from tablerec.errors import SettingsError
 from tablerec.ocr import TextReader, make_reader
@@ -23,6 +23,8 @@ from tablerec.plugins.paddlex.regions import RegionDetector, detections_to_boxes
 OUR_READER = "rapidocr"
 OUR_DETECTORS = ("auto", "cellnet", "rulings", "words")
 """Not case-sensitive, so that ``CellNet`` may be written as PaddleX writes names of models."""
+OUR_NETWORKS = ("auto", "cellnet")
+"""Those that take weights from a folder."""
 
 _ENGINE = ("engine", "engine_config", "use_hpip", "hpi_config", "genai_config", "batch_size")
 _LAYOUT = ("threshold", "layout_nms", "layout_unclip_ratio", "layout_merge_bboxes_mode")
@@ -107,6 +109,11 @@ class Parts(BasePipeline):
         if given := [key for key in _ENGINE if part.get(key)]:
             raise SettingsError(f"TableCellsDetection: {name} is not run by PaddleX and takes no {', '.join(given)}")
         folder = Path(part["model_dir"]) if part.get("model_dir") else None
+        if folder and not (name.lower() in OUR_NETWORKS and has_cellnet(folder)):
+            raise SettingsError(
+                f"TableCellsDetection: {name} cannot take its model from {folder}: with model_name CellNet or auto it "
+                "must hold an exported CellNet; for a model of PaddleX give the model_name that its inference.yml has"
+            )
         settings = replace(self.settings, detector=name.lower(), detector_dir=folder)
         return make_detector(replace(settings, layout="table")), make_detector(settings)
 

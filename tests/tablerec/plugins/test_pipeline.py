@@ -15,6 +15,7 @@ import yaml
 from PIL import Image
 
 from postprocess.export import html_to_tables, table_to_dict
+from tablerec.detect import WEIGHTS
 from tablerec.errors import InputError, SettingsError
 from tablerec.pipeline import Recognizer
 from tests.tablerec.paddlex_models import (
@@ -70,6 +71,20 @@ def test_a_model_that_is_not_there(plugin: ModuleType, config: Config, tmp_path:
     part = {"model_name": CELL_MODEL, "model_dir": str(tmp_path / "none")}
     with pytest.raises(SettingsError, match=f"TableCellsDetection: PaddleX cannot load {CELL_MODEL} from .*none"):
         plugin.create_pipeline(config=config(TableCellsDetection=part), device="cpu")
+
+
+def test_weights_of_cellnet_come_from_a_folder(
+    plugin: ModuleType, config: Config, image: np.ndarray, tmp_path: Path
+) -> None:
+    for name in ("CellNet", "auto"):
+        part = {"model_name": name, "model_dir": str(WEIGHTS)}
+        (result,) = plugin.create_pipeline(config=config(TableCellsDetection=part), device="cpu").predict(image)
+        assert len(result["table_res_list"][0]["cell_box_list"]) == 4
+    make_boxes_model(tmp_path, CELLS)
+    for name, folder in [("auto", tmp_path), ("CellNet", tmp_path), ("rulings", WEIGHTS)]:
+        part = {"model_name": name, "model_dir": str(folder)}
+        with pytest.raises(SettingsError, match=f"{name} cannot take its model from {folder}"):
+            plugin.create_pipeline(config=config(TableCellsDetection=part), device="cpu")
 
 
 def test_our_detectors_take_no_engine(plugin: ModuleType, config: Config) -> None:

@@ -19,6 +19,15 @@ _KEYS = {
     "SubPipelines": {"DocPreprocessor", "GeneralOCR"},
 }
 
+ENGINE_KEYS = ("engine", "engine_config", "use_hpip", "hpi_config", "genai_config", "batch_size")
+"""How PaddleX runs a model."""
+MODEL_OPTIONS = {
+    "LayoutDetection": ("threshold", "layout_nms", "layout_unclip_ratio", "layout_merge_bboxes_mode"),
+    "TableCellsDetection": ("threshold",),
+}
+"""What else the file may say of a model."""
+_MODEL_KEYS = {"module_name", "model_name", "model_dir", *ENGINE_KEYS}
+
 DETECTION_OPTIONS = (
     "text_det_limit_side_len",
     "text_det_limit_type",
@@ -116,6 +125,8 @@ parts are LayoutDetection, TableCellsDetection, TableOrientationClassify
         if not isinstance(part, Mapping):
             raise SettingsError(f"{place} of {NAME} is {part!r}: write a name and its settings for each part")
         _refuse_unknown(f"{place} of {NAME}" if place else NAME, part, known)
+    for name, part in (config.get("SubModules") or {}).items():
+        _refuse_unknown(name, part or {}, _MODEL_KEYS | set(MODEL_OPTIONS.get(name, ())))
 
 
 def _refuse_unknown(place: str, names: Iterable[str], known: set[str]) -> None:

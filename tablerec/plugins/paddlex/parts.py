@@ -13,10 +13,10 @@ from paddlex.utils.device import get_default_device
 
 from tablerec.config import Settings
 from tablerec.detect import CellDetector, has_cellnet, make_detector
-from tablerec.detect.paddlex import PaddleXDetector
+from tablerec.detect.paddlex import THRESHOLD, PaddleXDetector
 from tablerec.errors import SettingsError
 from tablerec.ocr import TextReader, make_reader
-from tablerec.plugins.paddlex.options import NAME, check_config
+from tablerec.plugins.paddlex.options import ENGINE_KEYS, MODEL_OPTIONS, NAME, check_config
 from tablerec.plugins.paddlex.reading import OcrPipelineReader
 from tablerec.plugins.paddlex.regions import RegionDetector, detections_to_boxes
 
@@ -25,9 +25,6 @@ OUR_DETECTORS = ("auto", "cellnet", "rulings", "words")
 """Not case-sensitive, so that ``CellNet`` may be written as PaddleX writes names of models."""
 OUR_NETWORKS = ("auto", "cellnet")
 """Those that take weights from a folder."""
-
-_ENGINE = ("engine", "engine_config", "use_hpip", "hpi_config", "genai_config", "batch_size")
-_LAYOUT = ("threshold", "layout_nms", "layout_unclip_ratio", "layout_merge_bboxes_mode")
 
 
 class Parts(BasePipeline):
@@ -78,7 +75,7 @@ class Parts(BasePipeline):
         part = self.part(name)
         if not part.get("model_name"):
             return None
-        options = {key: part[key] for key in _LAYOUT if part.get(key) is not None}
+        options = {key: part[key] for key in MODEL_OPTIONS.get(name, ()) if part.get(key) is not None}
         try:
             return self.create_model(dict(part), **options)
         except Exception as error:  # PaddleX raises bare Exception for a failed download
@@ -104,9 +101,10 @@ class Parts(BasePipeline):
         name = part.get("model_name") or "auto"
         if name.lower() not in OUR_DETECTORS:
             tables = make_detector(self.settings)
-            cells = PaddleXDetector(name, model=self._model("TableCellsDetection"))
+            model = self._model("TableCellsDetection")
+            cells = PaddleXDetector(name, threshold=part.get("threshold", THRESHOLD), model=model)
             return cells, RegionDetector(cells, lambda image, words: detections_to_boxes(tables.detect(image, words)))
-        if given := [key for key in _ENGINE if part.get(key)]:
+        if given := [key for key in (*ENGINE_KEYS, "threshold") if part.get(key)]:
             raise SettingsError(f"TableCellsDetection: {name} is not run by PaddleX and takes no {', '.join(given)}")
         folder = Path(part["model_dir"]) if part.get("model_dir") else None
         if folder and not (name.lower() in OUR_NETWORKS and has_cellnet(folder)):

@@ -67,6 +67,19 @@ def test_parts_that_it_has_not_are_refused(plugin: ModuleType, config: Config, p
         plugin.create_pipeline(config=made, device="cpu")
 
 
+def test_what_is_said_of_a_model_counts_or_is_refused(
+    plugin: ModuleType, config: Config, image: np.ndarray, tmp_path: Path
+) -> None:
+    part = make_boxes_model(tmp_path, CELLS, scores=[0.9, 0.9, 0.9, 0.35])
+    for threshold, n_found in [(0.3, 4), (0.4, 3)]:
+        made = config(TableCellsDetection={**part, "threshold": threshold})
+        (result,) = plugin.create_pipeline(config=made, device="cpu").predict(image, use_layout_detection=False)
+        cells = result["table_res_list"][0]["table"]["cells"]
+        assert sum(cell["detector_score"] is not None for cell in cells) == n_found
+    with pytest.raises(SettingsError, match="TableCellsDetection: modle_dir is not a part of it"):
+        plugin.create_pipeline(config=config(TableCellsDetection={"modle_dir": "x"}), device="cpu")
+
+
 def test_a_model_that_is_not_there(plugin: ModuleType, config: Config, tmp_path: Path) -> None:
     part = {"model_name": CELL_MODEL, "model_dir": str(tmp_path / "none")}
     with pytest.raises(SettingsError, match=f"TableCellsDetection: PaddleX cannot load {CELL_MODEL} from .*none"):

@@ -206,7 +206,7 @@ def result_to_dict(result: Result) -> dict[str, Any]:
     >>> result_to_dict(Result("a.png", ()))
     {'format': 'tablerec-result', 'version': 1, 'source': 'a.png', 'pages': []}
     """
-    pages = [_page_to_dict(page) for page in result.pages]
+    pages = [page_to_dict(page) for page in result.pages]
     data = {"format": JSON_FORMAT, "version": JSON_VERSION, "source": result.source, "pages": pages}
     return data | {"joined": _joined_to_list(result)} if result.join_pages else data
 
@@ -228,7 +228,8 @@ def _places(result: Result) -> list[list[tuple[int, int]]]:
     return [list(itertools.islice(places, len(parts))) for parts in result.parts]
 
 
-def _page_to_dict(page: Page) -> dict[str, Any]:
+def page_to_dict(page: Page) -> dict[str, Any]:
+    """Return everything of a page but its picture, as JSON has it."""
     from postprocess.export import table_to_dict
 
     height, width = page.picture.image.shape[:2]

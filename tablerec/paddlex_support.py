@@ -88,7 +88,8 @@ def import_paddlex(*, network: bool = False) -> ModuleType:
             if not is_dep_available(_OPENCV):
                 raise SettingsError(
                     f"paddlex was imported before tablerec, without {_OPENCV}: "
-                    "call tablerec.paddlex_support.import_paddlex() in place of `import paddlex`"
+                    "import tablerec.plugins.paddlex first, or call tablerec.paddlex_support.import_paddlex() in place "
+                    "of `import paddlex`"
                 )
     except ImportError as error:
         raise MissingDependencyError(f"paddlex cannot be imported ({error}): run {INSTALL_COMMAND}") from error
@@ -175,11 +176,14 @@ class LazyModel:
         name: PaddleX's name.
         model_dir: Its folder; None for where the runtime has it.
         runtime: How it runs.
+        model: PaddleX's model, where it is loaded already.
     """
 
-    def __init__(self, name: str, model_dir: Path | None = None, runtime: Runtime | None = None) -> None:
+    def __init__(
+        self, name: str, model_dir: Path | None = None, runtime: Runtime | None = None, model: Any = None
+    ) -> None:
         self._create: Callable[[], Any] = lambda: create_model(name, model_dir, runtime)
-        self._model: Any = None
+        self._model = model
         self._lock = threading.Lock()
 
     def load(self) -> Any:

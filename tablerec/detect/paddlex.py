@@ -51,6 +51,7 @@ class PaddleXDetector:
         model_dir: Folder of an exported model; None for where the runtime has it.
         runtime: How it runs.
         threshold: Least score of a cell, 0 to 1.
+        model: The model, where it is loaded already; names are not checked then.
 
     Raises:
         SettingsError: PaddleX offers no cell detector of this name.
@@ -63,8 +64,10 @@ class PaddleXDetector:
         model_dir: Path | None = None,
         runtime: Runtime | None = None,
         threshold: float = THRESHOLD,
+        *,
+        model: Any = None,
     ) -> None:
-        if model_dir is None and model_name not in OFFICIAL:
+        if model is None and model_dir is None and model_name not in OFFICIAL:
             raise SettingsError(
                 f"detector {model_name!r} is unknown: choose auto, rulings, words, cellnet, {BOTH}, "
                 f"{' or '.join(OFFICIAL)}, {CLASSIFIER}, or give the folder of a PaddleX model"
@@ -73,7 +76,7 @@ class PaddleXDetector:
             raise SettingsError(f"threshold is {threshold}: give a value from 0 to 1")
         self.name = model_name if model_dir is None else _name_in_folder(model_dir)
         self.threshold = threshold
-        self._model = LazyModel(self.name, model_dir, runtime)
+        self._model = LazyModel(self.name, model_dir, runtime, model)
 
     def detect(self, image: Image, words: Sequence[Word]) -> list[Detection]:
         """See ``CellDetector``."""

@@ -52,21 +52,12 @@ class Line:
     char_spans: CharSpans | None = None
 
 
-class LineReader(ABC):
-    """A reader made of a detector of lines and a recogniser of one line."""
-
-    @abstractmethod
-    def detect(self, image: Image) -> Quads:
-        """Find lines: ``(N, 4, 2)`` float32 corners TL, TR, BR, BL in pixels of ``image``, which is not resized."""
+class CropReader(ABC):
+    """A reader of single lines, which takes second looks."""
 
     @abstractmethod
     def recognize(self, crops: Sequence[Image]) -> list[Line]:
         """Read each crop, which shows one line from left to right."""
-
-    def read(self, image: Image) -> list[Word]:
-        """See ``TextReader``."""
-        quads = find_lines(self, image)
-        return read_crops(self, [quad_to_crop(image, quad) for quad in quads], quads)
 
     def read_quads(self, image: Image, quads: NDArray[np.floating]) -> list[Word]:
         """See ``TextReader``."""
@@ -78,6 +69,19 @@ class LineReader(ABC):
                 crops.append(ink.crop)
                 places.append(inner_quad(quad, ink.box_xyxy, (crop.shape[1], crop.shape[0])))
         return read_crops(self, crops, np.array(places, np.float32).reshape(-1, 4, 2))
+
+
+class LineReader(CropReader):
+    """A reader made of a detector of lines and a recogniser of one line."""
+
+    @abstractmethod
+    def detect(self, image: Image) -> Quads:
+        """Find lines: ``(N, 4, 2)`` float32 corners TL, TR, BR, BL in pixels of ``image``, which is not resized."""
+
+    def read(self, image: Image) -> list[Word]:
+        """See ``TextReader``."""
+        quads = find_lines(self, image)
+        return read_crops(self, [quad_to_crop(image, quad) for quad in quads], quads)
 
 
 def find_lines(reader: LineReader, image: Image) -> Quads:
@@ -106,7 +110,7 @@ def find_lines(reader: LineReader, image: Image) -> Quads:
     return quads[_sides(quads).min(axis=1) >= 1]
 
 
-def read_crops(reader: LineReader, crops: Sequence[Image], quads: Quads) -> list[Word]:
+def read_crops(reader: CropReader, crops: Sequence[Image], quads: Quads) -> list[Word]:
     """Read crops; a tall one in the three directions its text may run, of which the best counts.
 
     A tall box may hold a line that runs upwards or downwards, or a single narrow character: a ``1``

@@ -84,7 +84,7 @@ class PaddleXReader(LineReader):
         _, recognizer = self._load()
         with self._lock:
             found = list(recognizer.predict(list(crops), return_word_box=True))
-        return [_result_to_line(result["rec_text"], float(result["rec_score"])) for result in found]
+        return [result_to_line(result["rec_text"], float(result["rec_score"])) for result in found]
 
     def _load(self) -> tuple[Any, Any]:
         with self._lock:
@@ -102,7 +102,7 @@ class PaddleXReader(LineReader):
         return paddlex_support.create_model(name, self._folders[name], self.runtime, **options)
 
 
-def _result_to_line(found: Any, score: float) -> Line:
+def result_to_line(found: Any, score: float) -> Line:
     """Read PaddleX's answer: the text, or the text with the columns in which its characters were seen."""
     if isinstance(found, str):
         return Line(found, score)

@@ -15,6 +15,7 @@ from tablerec.errors import ModelNotFoundError
 from tablerec.ocr import make_reader
 from tablerec.ocr.paddlex import DEFAULT_FAMILY, PaddleXReader
 from tablerec.paddlex_support import Runtime
+from tests.tablerec.paddlex_models import make_text_models
 
 HAS_PADDLEX = importlib.util.find_spec("paddlex") is not None and importlib.util.find_spec("paddle") is not None
 
@@ -116,47 +117,15 @@ class TestInstalledPaddleX:
     @pytest.fixture(scope="class")
     def reader(self, tmp_path_factory: pytest.TempPathFactory) -> PaddleXReader:
         """Return a reader whose detector sees dark pixels and whose recogniser sees an a and a b."""
-        import paddle
-
         paddlex_support.import_paddlex()
-
-        class Dark(paddle.nn.Layer):
-            def __init__(self) -> None:
-                super().__init__()
-                self.factor = self.create_parameter([1], default_initializer=paddle.nn.initializer.Constant(1.0))
-
-            def forward(self, x: Any) -> Any:
-                return self.factor * (1 - x.mean(1, keepdim=True))
-
-        class LeftA(paddle.nn.Layer):
-            def __init__(self) -> None:
-                super().__init__()
-                self.factor = self.create_parameter([1], default_initializer=paddle.nn.initializer.Constant(1.0))
-
-            def forward(self, x: Any) -> Any:
-                columns = self.factor * x[:, 0, 0, ::8]
-                zeros = paddle.zeros_like(columns)
-                # Dark columns are an a, bright ones a b; the padding, 0, is blank.
-                return paddle.stack([zeros + 0.1, -columns, columns], axis=2)
-
         folder = tmp_path_factory.mktemp("models")
-        self._save(Dark(), [None, 3, None, None], folder / "det", DETECTION)
-        self._save(LeftA(), [None, 3, 48, None], folder / "rec", RECOGNITION)
+        make_text_models(folder)
         return PaddleXReader(
             "PP-OCRv5_mobile_det",
             "PP-OCRv5_mobile_rec",
             detection_dir=folder / "det",
             recognition_dir=folder / "rec",
         )
-
-    @staticmethod
-    def _save(network: Any, shape: list[int | None], folder: Path, config: str) -> None:
-        import paddle
-
-        network.eval()
-        spec = [paddle.static.InputSpec(shape, "float32", "x")]
-        paddle.jit.save(paddle.jit.to_static(network, input_spec=spec, full_graph=True), str(folder / "inference"))
-        (folder / "inference.yml").write_text(config, encoding="utf-8")
 
     def test_finds_and_reads(self, reader: PaddleXReader) -> None:
         image = np.full((200, 300, 3), 255, np.uint8)
@@ -182,23 +151,3 @@ class TestInstalledPaddleX:
 
     def test_nothing_dark(self, reader: PaddleXReader) -> None:
         assert reader.read(np.full((100, 100, 3), 255, np.uint8)) == []
-
-
-DETECTION = """
-Global: {model_name: PP-OCRv5_mobile_det}
-PreProcess:
-  transform_ops:
-  - DecodeImage: {channel_first: false, img_mode: BGR}
-  - DetResizeForTest: {resize_long: 960}
-  - NormalizeImage: {mean: [0, 0, 0], std: [1, 1, 1], scale: 1./255., order: hwc}
-  - ToCHWImage: null
-PostProcess: {name: DBPostProcess, thresh: 0.3, box_thresh: 0.6, max_candidates: 1000, unclip_ratio: 1.5}
-"""
-RECOGNITION = """
-Global: {model_name: PP-OCRv5_mobile_rec}
-PreProcess:
-  transform_ops:
-  - DecodeImage: {channel_first: false, img_mode: BGR}
-  - RecResizeImg: {image_shape: [3, 48, 320]}
-PostProcess: {name: CTCLabelDecode, character_dict: [a, b]}
-"""

@@ -1,0 +1,186 @@
+"""The pipeline behind PaddleX's own server: the requests and answers of ``table_recognition_v2``.
+
+Inputs are read by tablerec, which looks at their size before it decodes them. Errors become JSON with a status
+that says whose fault it is, and no request can fill the memory.
+"""
+
+# No postponed annotations: FastAPI reads those of the endpoint, whose types are imported late.
+
+import itertools
+from collections.abc import Awaitable, Callable, MutableMapping
+from typing import Any
+
+from tablerec.errors import InputError, SettingsError, TablerecError
+from tablerec.images import load_pages
+from tablerec.result import PageImage
+
+MOST_MEGABYTES = 128
+"""Size of a request; ``max_request_megabytes`` under ``Serving: extra:`` in the pipeline's file is another."""
+
+Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
+Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
+
+_OPTIONS = {
+    "useDocOrientationClassify": "use_doc_orientation_classify",
+    "useDocUnwarping": "use_doc_unwarping",
+    "useLayoutDetection": "use_layout_detection",
+    "useOcrModel": "use_ocr_model",
+    "textDetLimitSideLen": "text_det_limit_side_len",
+    "textDetLimitType": "text_det_limit_type",
+    "textDetThresh": "text_det_thresh",
+    "textDetBoxThresh": "text_det_box_thresh",
+    "textDetUnclipRatio": "text_det_unclip_ratio",
+    "textRecScoreThresh": "text_rec_score_thresh",
+    "useE2eWiredTableRecModel": "use_e2e_wired_table_rec_model",
+    "useE2eWirelessTableRecModel": "use_e2e_wireless_table_rec_model",
+    "useWiredTableCellsTransToHtml": "use_wired_table_cells_trans_to_html",
+    "useWirelessTableCellsTransToHtml": "use_wireless_table_cells_trans_to_html",
+    "useTableOrientationClassify": "use_table_orientation_classify",
+    "useOcrResultsWithTableCells": "use_ocr_results_with_table_cells",
+}
+"""Fields of a request, and the options of ``predict`` that they are."""
+
+
+def create_pipeline_app(pipeline: Any, app_config: Any) -> Any:
+    """Make the server's application; PaddleX calls this for ``--serve``.
+
+    Args:
+        pipeline: A ``TableRecognitionCellsPipeline``.
+        app_config: PaddleX's settings of the server.
+
+    Returns:
+        A FastAPI application with ``POST /table-recognition`` and ``GET /health``.
+    """
+    from paddlex.inference.serving.basic_serving._app import create_app, primary_operation
+    from paddlex.inference.serving.basic_serving._pipeline_apps._common import ocr
+    from paddlex.inference.serving.infra.models import AIStudioResultResponse
+    from paddlex.inference.serving.infra.utils import call_async, generate_log_id
+    from paddlex.inference.serving.schemas.table_recognition_v2 import INFER_ENDPOINT, InferRequest, InferResult
+
+    app, context = create_app(pipeline=pipeline, app_config=app_config, app_aiohttp_session=True)
+    ocr.update_app_context(context)
+    app.add_middleware(BodyLimit, most_megabytes=(app_config.extra or {}).get("max_request_megabytes", MOST_MEGABYTES))
+    app.add_exception_handler(TablerecError, _answer_error)
+
+    @primary_operation(app, INFER_ENDPOINT, "infer")
+    async def infer(request: InferRequest) -> AIStudioResultResponse[InferResult]:
+        log_id = generate_log_id()
+        content = await _file_to_bytes(request.file, context.aiohttp_session)
+        pages = await call_async(_bytes_to_pages, content, context.extra["max_num_input_imgs"])
+        options = {option: getattr(request, field) for field, option in _OPTIONS.items()}
+        results = await context.pipeline.infer(list(pages), **options)
+        visualize = context.config.visualize if request.visualize is None else request.visualize
+        answers = [
+            await call_async(_to_entry, number, page, result, log_id if visualize else None, context.extra)
+            for number, (page, result) in enumerate(zip(pages, results, strict=True))
+        ]
+        info = _to_info(content, pages)
+        return AIStudioResultResponse[InferResult](
+            logId=log_id, result=InferResult(tableRecResults=answers, dataInfo=info)
+        )
+
+    return app
+
+
+async def _file_to_bytes(file: str, session: Any) -> bytes:
+    """Decode a file in base64, or have PaddleX fetch it from the address that it is."""
+    from paddlex.inference.serving.infra.utils import get_raw_bytes_async
+
+    try:
+        return bytes(await get_raw_bytes_async(file, session))
+    except Exception as error:  # of the network, or of the decoder
+        raise InputError(
+            f"file: neither base64 nor an address that can be read ({error}); encode the picture"
+        ) from error
+
+
+def _bytes_to_pages(content: bytes, most: int | None) -> list[PageImage]:
+    pages = list(itertools.islice(load_pages(content), None if most is None else most + 1))
+    if most is not None and len(pages) > most:
+        raise InputError(
+            f"file: more than {most} pages; send them in parts, or have the server's max_num_input_imgs raised"
+        )
+    return pages
+
+
+def _to_entry(number: int, page: PageImage, result: Any, log_id: str | None, extra: dict[str, Any]) -> dict[str, Any]:
+    """What an answer says of one page; its pictures are named for the request, without one there are none."""
+    from paddlex.inference.serving.basic_serving._pipeline_apps._common import common
+
+    entry: dict[str, Any] = {"prunedResult": common.prune_result(result.json["res"])}
+    if log_id is not None:
+        pictures = common.postprocess_images(
+            {"input_img": page.image, **result.img},
+            log_id,
+            filename_template=f"{{key}}_{number}.jpg",
+            file_storage=extra["file_storage"],
+            return_urls=extra["return_urls"],
+            url_expires_in=extra["url_expires_in"],
+            max_img_size=extra["max_output_img_size"],
+        )
+        entry |= {"inputImage": pictures.pop("input_img"), "outputImages": pictures}
+    return entry
+
+
+def _to_info(content: bytes, pages: list[PageImage]) -> Any:
+    from paddlex.inference.serving.infra.models import ImageInfo, PDFInfo, PDFPageInfo, TIFFInfo
+    from paddlex.inference.serving.infra.utils import is_tiff_bytes
+
+    sizes = [page.image.shape[1::-1] for page in pages]
+    if not (is_tiff_bytes(content) or b"%PDF-" in content[:1024]):
+        return ImageInfo(width=sizes[0][0], height=sizes[0][1])
+    infos = [PDFPageInfo(width=width, height=height) for width, height in sizes]
+    return (TIFFInfo if is_tiff_bytes(content) else PDFInfo)(numPages=len(pages), pages=infos)
+
+
+class BodyLimit:
+    """Refuses requests that are too large without keeping them.
+
+    They are read to their end: a client that is still sending would not see the answer.
+
+    Args:
+        app: The application.
+        most_megabytes: Size of a request's body, in units of 1,000,000 bytes.
+    """
+
+    def __init__(self, app: Any, most_megabytes: float) -> None:
+        self.app = app
+        self.most_megabytes = most_megabytes
+
+    async def __call__(self, scope: MutableMapping[str, Any], receive: Receive, send: Send) -> None:
+        """Handle one request, as ASGI has it."""
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+        messages, size, more = [], 0, True
+        while more:
+            message = await receive()
+            size, more = size + len(message.get("body", b"")), message.get("more_body", False)
+            if size <= self.most_megabytes * 1e6:
+                messages.append(message)
+            else:
+                messages.clear()
+        if not messages:
+            reason = f"the request is larger than {self.most_megabytes:g} MB: send a smaller picture, or fewer pages"
+            await _to_answer(413, reason)(scope, receive, send)
+            return
+        again = iter(messages)
+
+        async def receive_again() -> MutableMapping[str, Any]:
+            return next(again, None) or await receive()
+
+        await self.app(scope, receive_again, send)
+
+
+async def _answer_error(request: Any, error: Exception) -> Any:
+    return _to_answer(422 if isinstance(error, (InputError, SettingsError)) else 500, str(error))
+
+
+def _to_answer(status: int, reason: str) -> Any:
+    """An error in the form of PaddleX's server."""
+    from fastapi.responses import JSONResponse
+    from paddlex.inference.serving.infra.models import AIStudioNoResultResponse
+    from paddlex.inference.serving.infra.utils import generate_log_id
+
+    content = AIStudioNoResultResponse(logId=generate_log_id(), errorCode=status, errorMsg=reason)
+    return JSONResponse(content.model_dump(), status_code=status)

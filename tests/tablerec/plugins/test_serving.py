@@ -1,0 +1,176 @@
+"""The pipeline behind PaddleX's own server, in a process of its own, asked over HTTP."""
+
+from __future__ import annotations
+
+import base64
+import http.client
+import importlib.util
+import io
+import json
+import os
+import socket
+import struct
+import subprocess
+import sys
+import time
+import zlib
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import yaml
+from PIL import Image
+
+from tests.tablerec.plugins.conftest import HAS_PADDLEX
+
+ROOT = Path(__file__).resolve().parents[3]
+HAS_SERVER = all(importlib.util.find_spec(name) for name in ("fastapi", "uvicorn", "aiohttp", "filetype"))
+pytestmark = pytest.mark.skipif(not (HAS_PADDLEX and HAS_SERVER), reason="needs the serving extra")
+
+Ask = Callable[..., tuple[int, dict[str, Any]]]
+MOST = 2
+"""Megabytes of a request."""
+
+
+@pytest.fixture(scope="module")
+def ask(config: Callable[..., dict[str, Any]], tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ask]:
+    """Return a client of a server that finds ruled tables and reads nothing."""
+    folder = tmp_path_factory.mktemp("server")
+    made = config(switches={"Serving": {"extra": {"max_request_megabytes": MOST, "max_num_input_imgs": 2}}})
+    (folder / "pipeline.yaml").write_text(yaml.safe_dump(made), encoding="utf-8")
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    arguments = ["--serve", "--pipeline", str(folder / "pipeline.yaml"), "--host", "127.0.0.1", "--port", str(port)]
+    command = [sys.executable, "-m", "tablerec.plugins.paddlex", *arguments, "--device", "cpu"]
+    with (folder / "log").open("w+b") as log:
+        server = subprocess.Popen(command, cwd=ROOT, stdout=log, stderr=log, env=os.environ | {"PYTHONPATH": str(ROOT)})
+        try:
+            wait_for(port, server, folder / "log")
+            yield lambda body=None, **fields: send(port, json.dumps(fields).encode() if body is None else body)
+            assert server.poll() is None, "the server ended"
+        finally:
+            server.terminate()
+            server.wait(60)
+
+
+def wait_for(port: int, server: subprocess.Popen[bytes], log: Path) -> None:
+    deadline = time.monotonic() + 300
+    while True:
+        try:
+            return send(port, None, "/health")
+        except OSError:
+            assert server.poll() is None and time.monotonic() < deadline, log.read_text(errors="replace")
+            time.sleep(0.1)
+
+
+def send(port: int, body: bytes | None, path: str = "/table-recognition") -> Any:
+    # The names of hosts are not looked up in tests.
+    connection = http.client.HTTPConnection("127.0.0.1", port)
+    connection.sock = socket.socket()
+    connection.sock.settimeout(300)
+    connection.sock.connect(("127.0.0.1", port))
+    with connection.sock:
+        connection.request("GET" if body is None else "POST", path, body, {"Content-Type": "application/json"})
+        answer = connection.getresponse()
+        return answer.status, json.load(answer)
+
+
+def encode(image: np.ndarray, format: str = "PNG", **options: Any) -> str:
+    buffer = io.BytesIO()
+    Image.fromarray(image).save(buffer, format, **options)
+    return base64.b64encode(buffer.getvalue()).decode()
+
+
+def bomb(width: int, height: int) -> str:
+    """A PNG of a few kilobytes with many pixels."""
+    pack = zlib.compressobj(9)
+    rows = b"".join(pack.compress(bytes(1 + width // 8)) for _ in range(height)) + pack.flush()
+    chunks = [(b"IHDR", struct.pack(">IIBBBBB", width, height, 1, 0, 0, 0, 0)), (b"IDAT", rows), (b"IEND", b"")]
+    parts = [
+        struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data)) for kind, data in chunks
+    ]
+    return base64.b64encode(b"\x89PNG\r\n\x1a\n" + b"".join(parts)).decode()
+
+
+def test_an_answer_has_the_fields_of_table_recognition_v2(ask: Ask, image: np.ndarray) -> None:
+    from paddlex.inference.serving.schemas.table_recognition_v2 import InferResult
+
+    status, answer = ask(file=encode(image), fileType=1)
+    assert (status, answer["errorCode"], answer["errorMsg"]) == (200, 0, "Success")
+    InferResult.model_validate(answer["result"])
+    (found,) = answer["result"]["tableRecResults"]
+    assert answer["result"]["dataInfo"] == {"type": "image", "width": 240, "height": 120}
+    (table,) = found["prunedResult"]["table_res_list"]
+    assert len(table["cell_box_list"]) == 4
+    assert "<table>" in table["pred_html"]
+    assert base64.b64decode(found["outputImages"]["table_cell_img"])[:2] == b"\xff\xd8"
+    status, answer = ask(file=encode(image), visualize=False)
+    assert status == 200
+    assert "outputImages" not in answer["result"]["tableRecResults"][0]
+
+
+@pytest.mark.parametrize("format", ["PDF", "TIFF"])
+def test_documents_have_pages(ask: Ask, image: np.ndarray, format: str) -> None:
+    page = Image.fromarray(image)
+    for more, expected in [(1, 200), (2, 422)]:
+        status, answer = ask(file=encode(image, format, save_all=True, append_images=[page] * more), fileType=0)
+        assert status == expected, answer
+        if status == 200:
+            assert answer["result"]["dataInfo"]["numPages"] == len(answer["result"]["tableRecResults"]) == 2
+        else:
+            assert "more than 2 pages" in answer["errorMsg"]
+
+
+@pytest.mark.parametrize(
+    ("request_", "status", "message"),
+    [
+        ({"file": ""}, 422, "empty"),
+        ({"file": "%%%"}, 422, ""),
+        ({"file": "abc"}, 422, "base64"),
+        ({"file": base64.b64encode(b"no picture").decode()}, 422, "not a picture"),
+        ({"file": base64.b64encode(b"\x89PNG\r\n\x1a\n").decode()}, 422, "broken or incomplete"),
+        ({"file": base64.b64encode(b"%PDF-1.4").decode(), "fileType": 0}, 422, "PDF"),
+        ({"file": 5}, 422, "file"),
+        ({}, 422, "file"),
+        ({"file": "", "textDetThresh": 0.5}, 422, ""),
+        ({"file": bomb(12_000, 12_000)}, 422, "max_megapixels"),
+        ({"file": bomb(40_000, 40_000)}, 422, "pixels"),
+        ({"file": "A" * (MOST * 1_000_000 + 1)}, 413, f"larger than {MOST} MB"),
+    ],
+    ids=range(12),
+)
+def test_bad_requests_are_told_why(ask: Ask, request_: dict[str, Any], status: int, message: str) -> None:
+    found, answer = ask(**request_)
+    assert (found, answer["errorCode"]) == (status, status)
+    assert message in answer["errorMsg"]
+    assert answer["logId"]
+
+
+@pytest.mark.parametrize("body", [b"", b"{", b"[]", b"\xff\xfe", b"x" * (3_000_000)])
+def test_bodies_that_are_no_request(ask: Ask, body: bytes) -> None:
+    status, answer = ask(body)
+    assert status == answer["errorCode"] == (413 if len(body) > 2_000_000 else 422)
+
+
+def test_options_of_parts_that_are_not_there(ask: Ask, image: np.ndarray) -> None:
+    for option in ({"textDetThresh": 0.5}, {"useE2eWiredTableRecModel": True}, {"useDocUnwarping": True}):
+        status, answer = ask(file=encode(image), **option)
+        assert status == 422 and "Internal" not in answer["errorMsg"], answer
+
+
+def test_fifty_at_once(ask: Ask, image: np.ndarray) -> None:
+    pictures = [image[:, : 130 if number % 2 else 240] for number in range(50)]
+    with ThreadPoolExecutor(50) as pool:
+        broken = pool.submit(ask, file=bomb(12_000, 12_000))
+        answers = list(pool.map(lambda picture: ask(file=encode(picture), visualize=False), pictures))
+    assert broken.result()[0] == 422
+    assert {status for status, _ in answers} == {200}
+    cells = [
+        len(answer["result"]["tableRecResults"][0]["prunedResult"]["table_res_list"][0]["cell_box_list"])
+        for _, answer in answers
+    ]
+    assert cells == [2 if number % 2 else 4 for number in range(50)]

@@ -5,6 +5,7 @@ without rulings, where our network looks twice (wholly drawn tables do without i
 
     ours      ``Recognizer`` from the picture and its words to finished tables: CellNet twice, rulings, words, grid,
               words to cells, confidence
+    plugin    the same page by ``paddlex.create_pipeline("table_recognition_cells")``, without words
     theirs    each network of PaddleX's ``table_recognition_v2`` between picture and HTML, once for the page or the
               table, in PaddleX's own classes (its engine ``paddle_dynamic``) with random weights, at its own input
               size. Its work before and after the networks is not counted. SLANeXt stops after the tokens that this
@@ -121,6 +122,15 @@ def ours(device: str) -> tuple[Run, Callable[[], Any]]:
     return run, lambda: pages[0]
 
 
+def in_paddlex(device: str) -> Run:
+    """The same page through PaddleX's ``create_pipeline``, its words not given and not read."""
+    from tablerec.plugins.paddlex import create_pipeline
+
+    image, _ = make_picture(is_ruled=False)
+    pipeline = create_pipeline("table_recognition_cells", device=device)
+    return lambda: list(pipeline.predict(image, use_ocr_model=False))
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--device", default="cpu")
@@ -141,7 +151,12 @@ def main() -> None:
 
     paddle.set_device(args.device)
     run, last_page = ours(args.device)
-    groups = {"ours": {"picture and words to tables": run}, "theirs": their_networks(), "both": reader_networks()}
+    groups = {
+        "ours": {"picture and words to tables": run},
+        "plugin": {"table_recognition_cells, without words": in_paddlex(args.device)},
+        "theirs": their_networks(),
+        "both": reader_networks(),
+    }
     runs = {(group, name): each for group, named in groups.items() for name, each in named.items()}
     seconds: dict[tuple[str, str], list[float]] = defaultdict(list)
     stages: dict[str, list[float]] = defaultdict(list)

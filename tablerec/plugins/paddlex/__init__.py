@@ -27,16 +27,24 @@ from paddlex.inference import pipelines  # noqa: E402
 from paddlex.utils import interactive_get_pipeline  # noqa: E402
 from paddlex.utils.pipeline_arguments import PIPELINE_ARGUMENTS  # noqa: E402
 
-import tablerec.plugins.paddlex_model  # noqa: E402  its name becomes known
 from tablerec.plugins.paddlex import serving  # noqa: E402
 from tablerec.plugins.paddlex.options import NAME, command_line_arguments  # noqa: E402
 from tablerec.plugins.paddlex.pipeline import TableRecognitionCellsPipeline  # noqa: E402
 from tablerec.plugins.paddlex.result import TableResult, TablesResult  # noqa: E402
+from tablerec.plugins.paddlex_model import CellNetPredictor  # noqa: E402
 
 # Naming a model in a pipeline's file asks for it, as everywhere in PaddleX; our own file names none.
 create_pipeline = import_paddlex(network=True).create_pipeline
 
-__all__ = ["NAME", "PIPELINE_FILE", "TableRecognitionCellsPipeline", "TableResult", "TablesResult", "create_pipeline"]
+__all__ = [
+    "NAME",
+    "PIPELINE_FILE",
+    "CellNetPredictor",
+    "TableRecognitionCellsPipeline",
+    "TableResult",
+    "TablesResult",
+    "create_pipeline",
+]
 
 PIPELINE_FILE = Path(__file__).parent / f"{NAME}.yaml"
 """The pipeline as it stands: a pattern for files of one's own."""

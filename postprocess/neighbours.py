@@ -132,9 +132,9 @@ def edge_scales(intervals: Floats) -> Floats:
         half = 2 ** (level - 1)
         least[level - 1] = np.minimum(least[level - 1], least[level])
         least[level - 1, half:] = np.minimum(least[level - 1, half:], least[level, :-half])
-    scales = np.empty(len(edges))
+    scales: Floats = np.empty(len(edges))
     scales[order] = least[0]
-    return scales.reshape(2, -1).T
+    return np.asarray(scales.reshape(2, -1).T)
 
 
 def following_pairs(boxes_xyxy: Floats, pairs: Ints, axis: int) -> Ints:

@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from postprocess.boxes import Floats
-from postprocess.neighbours import edge_scales
+from postprocess.neighbours import steady_sizes
 
 Ints = NDArray[np.int64]
 
@@ -74,10 +74,10 @@ def intervals_to_lines(intervals: Floats, neighbours: Ints | None = None) -> Lin
     if not n:
         return Lines(np.zeros(0), np.zeros((0, 2), np.int64), 0.0, 0.0)
     pairs = np.zeros((0, 2), np.int64) if neighbours is None else neighbours
-    scales = edge_scales(intervals)
+    scales = steady_sizes(intervals)
     scales = np.maximum(scales, _THINNEST * np.median(scales))
     spread = _expected_spread(intervals, scales, pairs)
-    weight = (spread * scales.T.ravel()) ** -2.0
+    weight = np.tile((spread * scales) ** -2.0, 2)
     joint = _joints(intervals, weight, pairs)
     total = np.bincount(joint, weight)
     place = np.bincount(joint, weight * intervals.T.ravel()) / total
@@ -99,7 +99,7 @@ def _expected_spread(intervals: Floats, scales: Floats, pairs: Ints) -> float:
     """How far the gaps between neighbours differ from the usual gap: the noise of two edges."""
     if not len(pairs):
         return sum(_SPREADS) / 2
-    sizes = np.minimum(scales[pairs[:, 0], 1], scales[pairs[:, 1], 0])
+    sizes = np.minimum(scales[pairs[:, 0]], scales[pairs[:, 1]])
     gaps = (intervals[pairs[:, 1], 0] - intervals[pairs[:, 0], 1]) / sizes
     # 1.48 median absolute deviations are a standard deviation.
     return float(np.clip(1.48 * np.median(np.abs(gaps - np.median(gaps))) / 2**0.5, *_SPREADS))

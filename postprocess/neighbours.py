@@ -16,8 +16,6 @@ _BESIDE = 0.45
 """Share of the narrower one over which two boxes lie side by side."""
 _LEAST_SIZE = 0.8
 """A box counts as no smaller than this share of the usual size at its place: the noise may have shrunk it."""
-_SAME_PLACE = 0.4
-"""Share of their size by which the middles of boxes that lie in one row may be apart."""
 _AT = 0.5
 """Share of its size by which an edge may be off another one at the same line."""
 _ERRORS = 3.0
@@ -100,12 +98,9 @@ def steady_sizes(intervals: Floats) -> Floats:
     size = intervals[:, 1] - intervals[:, 0]
     if not len(size):
         return size
-    middle = intervals.mean(axis=1)
-    order = np.argsort(middle, kind="stable")
-    around = np.lib.stride_tricks.sliding_window_view(np.pad(order, 2, mode="reflect" if len(size) > 2 else "edge"), 5)
-    others = size[around]
-    same_place = np.abs(middle[around] - middle[order, None]) < _SAME_PLACE * others
-    usual = np.median(np.where(same_place, others, size[order, None]), axis=1)
+    order = np.argsort(intervals.sum(axis=1), kind="stable")
+    padded = np.pad(size[order], 2, mode="reflect" if len(size) > 2 else "edge")
+    usual = np.median(np.lib.stride_tricks.sliding_window_view(padded, 5), axis=1)
     sizes = np.empty(len(size))
     sizes[order] = np.maximum(size[order], _LEAST_SIZE * usual)
     return sizes

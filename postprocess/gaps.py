@@ -71,7 +71,9 @@ def _drawn_columns(columns: Ints, separators: Floats, rules: Floats, height: flo
     """Columns without text that lines or fills show: both sides are drawn, and there is room for text."""
     is_drawn, width = np.isin(separators, rules), np.diff(separators)
     is_column = is_drawn[:-1] & is_drawn[1:] & (width > _ROOM * height)
-    return [col for col in (np.flatnonzero(is_column) + 1).tolist() if not (columns == [col, col + 1]).all(axis=1).any()]
+    return [
+        col for col in (np.flatnonzero(is_column) + 1).tolist() if not (columns == [col, col + 1]).all(axis=1).any()
+    ]
 
 
 def _grid_boxes(

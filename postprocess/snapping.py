@@ -16,10 +16,12 @@ from postprocess.boxes import Floats, array_to_quad, quads_to_array
 from postprocess.rulings import Rulings
 from postprocess.table import Table
 
-_REACH = (0.25, 0.35)
-"""Distance from a line up to which an edge belongs on it, as a share of the cell and of the text height."""
-_DRAWN = 0.5
+_REACH = 0.2
+"""Distance from a line up to which an edge belongs on it, as a share of the cell."""
+_DRAWN = 0.85
 """Share of an edge that must be drawn."""
+_LONG = 4.0
+"""Shortest line, in text heights: a stroke of a letter is as long as a low cell is high."""
 _STRAIGHT = 0.35
 """Thickest box of a line that does not bend, as a share of the text height: of others the middle says little."""
 
@@ -50,19 +52,18 @@ def snap_quads(quads: Floats, rulings: Rulings) -> Floats:
     [[0.0, 10.0, 30.0, 30.0], [30.0, 30.0, 60.0, 50.0]]
     """
     upright = rulings.to_upright(quads)
-    thickest = _STRAIGHT * rulings.text_height
+    thickest, shortest = _STRAIGHT * rulings.text_height, _LONG * rulings.text_height
     moved = upright.copy()
     # Lines that run along one axis hold what lies across them; the upper edge has the corners 0 and 1, the left 0 and 3.
     for axis, segments, edges in (
         (0, rulings.horizontal, ((0, 1), (3, 2))),
         (1, rulings.vertical[:, [1, 0, 3, 2]], ((0, 3), (1, 2))),
     ):
-        straight = segments[segments[:, 3] - segments[:, 1] <= thickest]
+        lines = segments[(segments[:, 3] - segments[:, 1] <= thickest) & (segments[:, 2] - segments[:, 0] >= shortest)]
         corners = upright[..., [axis, 1 - axis]]
         size = np.abs(corners[:, edges[1], 1].mean(axis=1) - corners[:, edges[0], 1].mean(axis=1))
-        reach = np.minimum(_REACH[0] * size, _REACH[1] * rulings.text_height)
         for edge in edges:
-            shift = _way_to_line(corners[:, edge], reach, straight)
+            shift = _way_to_line(corners[:, edge], _REACH * size, lines)
             moved[:, edge, 1 - axis] += shift[:, None]
     is_moved = (moved != upright).any(axis=(1, 2))
     snapped = quads.copy()

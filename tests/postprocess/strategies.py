@@ -124,15 +124,24 @@ class NoisyTable:
         """Whether what is found still says how the grid must be.
 
         It does where each row and each column has a cell that spans nothing else, which parts its two lines (without
-        one it may as well be a part of the next row), and no edge is further from its line than a quarter of the way
-        to the next, the lines being where the edges that were found are on average.
+        one it may as well be a part of the next row), on each inner line two cells meet (where all cells lie askew, one
+        may end on another line than that on which the next begins), and no edge is further from its line than a quarter
+        of the way to the next, the lines being where the edges that were found are on average.
         """
         return all(self._axis_is_determined(axis) for axis in (0, 1))
 
     def _axis_is_determined(self, axis: int) -> bool:
         spans = self.spans[self.cell]
         first, end = spans[:, axis], spans[:, axis + 2]
-        if set(first[end - first == 1].tolist()) != set(range(int(self.spans[:, axis + 2].max()))):
+        n = int(self.spans[:, axis + 2].max())
+        if set(first[end - first == 1].tolist()) != set(range(n)):
+            return False
+        low, high = (
+            np.maximum.outer(spans[:, 1 - axis], spans[:, 1 - axis]),
+            np.minimum.outer(spans[:, 3 - axis], spans[:, 3 - axis]),
+        )
+        meets = (end[:, None] == first) & (low < high)
+        if set(end[meets.any(axis=1)].tolist()) != set(range(1, n)):
             return False
         line, edge = np.concatenate([first, end]), np.concatenate([self.boxes[:, 1 - axis], self.boxes[:, 3 - axis]])
         middle = np.bincount(line, edge) / np.bincount(line)

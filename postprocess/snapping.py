@@ -54,7 +54,7 @@ def snap_quads(quads: Floats, rulings: Rulings) -> Floats:
     upright = rulings.to_upright(quads)
     thickest, shortest = _STRAIGHT * rulings.text_height, _LONG * rulings.text_height
     moved = upright.copy()
-    # Lines that run along one axis hold what lies across them; the upper edge has the corners 0 and 1, the left 0 and 3.
+    # The upper edge has the corners 0 and 1, the left one 0 and 3.
     for axis, segments, edges in (
         (0, rulings.horizontal, ((0, 1), (3, 2))),
         (1, rulings.vertical[:, [1, 0, 3, 2]], ((0, 3), (1, 2))),

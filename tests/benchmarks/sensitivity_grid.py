@@ -31,9 +31,8 @@ from postprocess.words import Word
 from tablerec.detect import WEIGHTS
 from tablerec.detect.cellnet import CellNetDetector
 from tablerec.synth import draw, load_recipe
-from tests.benchmarks.check_noisy_grids import SIZES, random_noise
 from tests.benchmarks.make_validation import members
-from tests.postprocess.strategies import make_noisy_table
+from tests.postprocess.strategies import random_noisy_table
 from tests.postprocess.test_noisy_grids import is_exact
 
 Floats = NDArray[np.float64]
@@ -122,9 +121,7 @@ def with_noise(case: Case, deviation: float, seed: int) -> Case:
 def random_cases(count: int) -> Iterator[Case]:
     """Random tables of ``check_noisy_grids.py`` with the most noise that are determined."""
     for seed in range(1_000_000, 1_000_000 + count):
-        random = np.random.default_rng(seed)
-        noise = random_noise(random)
-        table = make_noisy_table(seed, *random.integers(1, 10, 2).tolist(), SIZES[seed % 3], noise)
+        table, noise = random_noisy_table(seed)
         if noise.jitter and table.is_determined:
             yield Case(table.spans, table.quads, table.scores, table.cell)
 

@@ -182,6 +182,25 @@ def make_noisy_table(seed: int, n_rows: int, n_cols: int, sizes: tuple[float, fl
     return NoisyTable(spans, boxes[order], quads[order], scores[order], cell[order])
 
 
+NOISY_SIZES = [(20.0, 20.0), (15.0, 60.0), (6.0, 200.0)]
+"""Least and largest height of a row, pixels."""
+
+
+def random_noisy_table(seed: int) -> tuple[NoisyTable, Disturbance]:
+    """A table of up to 9 x 9 with each kind of noise in half of the cases, or two thirds."""
+    random = np.random.default_rng(seed)
+    bent = random.random(3) < 0.5
+    noise = Disturbance(
+        jitter=random.choice([0.0, 0.1, 0.25]),
+        dropped=random.choice([0.0, 0.1]),
+        doubled=random.choice([0.0, 0.1]),
+        degrees=bent[0] * random.uniform(-180, 180),
+        perspective=tuple(bent[1] * random.uniform(-0.1, 0.1, 2)),
+        curl=bent[2] * random.uniform(-1, 1),
+    )
+    return make_noisy_table(seed, *random.integers(1, 10, 2).tolist(), NOISY_SIZES[seed % 3], noise), noise
+
+
 def _random_spans(random: np.random.Generator, n_rows: int, n_cols: int) -> NDArray[np.int64]:
     """Single slots, of which some rectangles are merged, and some rows into one cell or into two."""
     owner = np.arange(n_rows * n_cols).reshape(n_rows, n_cols)
@@ -243,6 +262,6 @@ NOISY_TABLES = st.builds(
     seed=st.integers(0, 2**32 - 1),
     n_rows=st.integers(1, 9),
     n_cols=st.integers(1, 9),
-    sizes=st.sampled_from([(20.0, 20.0), (15.0, 60.0), (6.0, 200.0)]),
+    sizes=st.sampled_from(NOISY_SIZES),
     noise=DISTURBANCES,
 )

@@ -16,7 +16,7 @@ _BESIDE = 0.45
 """Share of the narrower one over which two boxes lie side by side."""
 _LEAST_SIZE = 0.8
 """A box counts as no smaller than this share of the usual size at its place: the noise may have shrunk it."""
-_AT = 0.5
+_AT = 0.3
 """Share of its size by which an edge may be off another one at the same line."""
 _ERRORS = 3.0
 """A usual gap of less than this many standard errors is noise."""
@@ -67,12 +67,17 @@ def usual_gap(boxes_xyxy: Floats, axis: int) -> float:
             scales.append(min(size, sizes[first + follows.argmax()]))
     if not gaps:
         return 0.0
-    # The noise is a share of the size, so the gaps of small boxes say more.
-    weights = 1 / np.array(scales)
-    gap = weighted_median(np.array(gaps), weights)
-    deviation = 1.48 * weighted_median(np.abs(np.array(gaps) - gap), weights)
+    # The noise is a share of the size: small boxes tell the gap best, but a few of them may have none beside them.
+    found = [_clear_median(np.array(gaps), weights) for weights in (np.ones(len(gaps)), 1 / np.array(scales))]
+    return min(found, key=abs) if min(found) * max(found) > 0 else 0.0
+
+
+def _clear_median(values: Floats, weights: Floats) -> float:
+    """The median, 0 where it may be noise."""
+    median = weighted_median(values, weights)
+    deviation = 1.48 * weighted_median(np.abs(values - median), weights)
     error = 1.25 * deviation * float((weights**2).sum() ** 0.5 / weights.sum())
-    return gap if abs(gap) > _ERRORS * error else 0.0
+    return median if abs(median) > _ERRORS * error else 0.0
 
 
 def weighted_median(values: Floats, weights: Floats) -> float:
@@ -111,8 +116,8 @@ def edge_scales(intervals: Floats) -> Floats:
 
     The noise of an edge is a share of the smaller slot beside it, and that of a wide interval may be a narrow one's.
 
-    >>> edge_scales(np.array([[0, 100], [103, 110], [110, 200.0]])).tolist()
-    [[100.0, 7.0], [7.0, 7.0], [7.0, 90.0]]
+    >>> edge_scales(np.array([[0, 100], [102, 109], [109, 200.0]])).tolist()
+    [[100.0, 7.0], [7.0, 7.0], [7.0, 91.0]]
     """
     edges, sizes = intervals.T.ravel(), np.tile(steady_sizes(intervals), 2)
     order = np.argsort(edges, kind="stable")

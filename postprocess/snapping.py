@@ -68,7 +68,7 @@ def snap_quads(quads: Floats, rulings: Rulings) -> Floats:
     is_moved = (moved != upright).any(axis=(1, 2))
     snapped = quads.copy()
     snapped[is_moved] = rulings.to_picture(moved[is_moved])
-    return snapped
+    return np.asarray(snapped)
 
 
 def _way_to_line(edges: Floats, reach: Floats, segments: Floats) -> Floats:

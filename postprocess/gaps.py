@@ -23,6 +23,9 @@ from postprocess.rulings import Rulings
 from postprocess.tokens import GapSettings, Ints, Tokens, words_tilt, words_to_tokens
 from postprocess.words import Word
 
+_ROOM = 1.5
+"""Least width of a column without text, in text heights: between two strokes of one line there is no column."""
+
 
 def words_to_quads(
     words: Sequence[Word], rulings: Rulings | None = None, settings: GapSettings | None = None
@@ -55,15 +58,28 @@ def words_to_quads(
     if not len(tokens.line):
         return as_quads([])
     height = word_height(quads)
-    separators = tokens_to_separators(tokens, height, settings, dividing_rules(frame.vertical, tokens, height))
+    rules = dividing_rules(frame.vertical, tokens, height)
+    separators = tokens_to_separators(tokens, height, settings, rules)
     columns = tokens_to_columns(tokens, separators)
     columns = spans_from_rules(tokens, columns, frame.horizontal, height)
     rows = lines_to_rows(tokens, columns, frame.horizontal, settings)
-    return frame.to_picture(boxes_to_quads(_grid_boxes(tokens, columns, rows, separators, height)))
+    drawn = _drawn_columns(columns, separators, rules, height)
+    return frame.to_picture(boxes_to_quads(_grid_boxes(tokens, columns, rows, separators, height, drawn)))
 
 
-def _grid_boxes(tokens: Tokens, columns: Ints, rows: Ints, separators: Floats, height: float) -> Floats:
-    """``(N, 4)`` boxes of the slots and spans that hold tokens, borders in the middle of the gaps."""
+def _drawn_columns(columns: Ints, separators: Floats, rules: Floats, height: float) -> list[int]:
+    """Columns without text that lines or fills show: both sides are drawn, and there is room for text."""
+    is_drawn, width = np.isin(separators, rules), np.diff(separators)
+    is_column = is_drawn[:-1] & is_drawn[1:] & (width > _ROOM * height)
+    return [
+        col for col in (np.flatnonzero(is_column) + 1).tolist() if not (columns == [col, col + 1]).all(axis=1).any()
+    ]
+
+
+def _grid_boxes(
+    tokens: Tokens, columns: Ints, rows: Ints, separators: Floats, height: float, drawn: Sequence[int]
+) -> Floats:
+    """``(N, 4)`` boxes of the slots and spans that hold tokens, and of drawn columns; borders in the middle of gaps."""
     boxes = tokens.boxes_xyxy
     row_of = rows[tokens.line]
     line_top, line_bottom = tokens.line_extents()
@@ -73,6 +89,9 @@ def _grid_boxes(tokens: Tokens, columns: Ints, rows: Ints, separators: Floats, h
     ys = np.concatenate([[top[0] - margin], (bottom[:-1] + top[1:]) / 2, [bottom[-1] + margin]])
     xs = np.concatenate([[boxes[:, 0].min() - margin], separators, [boxes[:, 2].max() + margin]])
     cells = _merge_spans(row_of, columns)
+    for row, col in ((row, col) for row in range(len(top)) for col in drawn):
+        if not any(r == row and first <= col < end for r, first, end in cells):
+            cells.append((row, col, col + 1))
     return as_boxes([[xs[c0], ys[r], xs[c1], ys[r + 1]] for r, c0, c1 in cells])
 
 

@@ -28,6 +28,8 @@ Ints = NDArray[np.int64]
 
 _LEAST = float(np.finfo(np.float64).tiny) ** 0.25
 """Sides, pixels, below which squares of distances vanish."""
+_FILLED = 0.4
+"""Better cells that cover this share of a cell take its place; fewer are a find inside it."""
 _DUST = 1e-9
 """Sides below this share of a coordinate are what is left of rounding."""
 
@@ -176,31 +178,38 @@ def _usable(boxes: Floats) -> tuple[Ints, list[tuple[int, str]]]:
 def _without_copies(
     boxes: Floats, weights: Floats, usable: Ints, settings: GridSettings
 ) -> tuple[Ints, list[tuple[int, str]]]:
-    """Drop cells that lie mostly inside better ones."""
+    """Drop cells that lie mostly inside better ones, and cells that better ones fill."""
     from shapely import STRtree, box
 
-    shapes = box(*boxes[usable].T) if len(usable) else np.zeros(0, object)
     if not len(usable):
         return usable, []
-    first, second = STRtree(shapes).query(shapes, predicate="intersects")
-    pairs = first < second
-    first, second = usable[first[pairs]], usable[second[pairs]]
+    shapes = box(*boxes[usable].T)
+    first, second = usable[STRtree(shapes).query(shapes, predicate="intersects")]
+    areas = (boxes[:, 2:] - boxes[:, :2]).prod(axis=1)
+    rank = np.empty(len(boxes), np.int64)
+    rank[np.lexsort([-areas, -weights])] = np.arange(len(boxes))
+    better = rank[first] < rank[second]
+    first, second = first[better], second[better]
     a, b = boxes[first], boxes[second]
     shared = np.clip(np.minimum(a[:, 2:], b[:, 2:]) - np.maximum(a[:, :2], b[:, :2]), 0, None).prod(axis=1)
-    areas = (boxes[:, 2:] - boxes[:, :2]).prod(axis=1)
-    clash = shared > settings.overlap_share * np.minimum(areas[first], areas[second])
+    clash = np.flatnonzero(shared > settings.overlap_share * np.minimum(areas[first], areas[second]))
     gone: dict[int, str] = {}
-    rank = np.lexsort([-areas, -weights])
-    place = np.empty(len(rank), np.int64)
-    place[rank] = np.arange(len(rank))
-    worst = np.where(place[first] > place[second], first, second)
-    for one, two, loser in sorted(
-        zip(first[clash], second[clash], worst[clash], strict=True), key=lambda t: place[t[2]]
-    ):
-        winner = two if loser == one else one
-        if int(winner) not in gone:
-            gone.setdefault(int(loser), f"it lies on cell {int(winner)}, which has a better score")
+    for pairs in _by_loser(clash[np.argsort(rank[second[clash]], kind="stable")], second):
+        loser = int(second[pairs[0]])
+        pairs = pairs[[int(first[pair]) not in gone for pair in pairs]]
+        covering = pairs[shared[pairs] > settings.overlap_share * areas[loser]]
+        if len(covering):
+            gone[loser] = f"it lies on cell {int(first[covering[0]])}, which has a better score"
+        elif shared[pairs].sum() > _FILLED * areas[loser]:
+            gone[loser] = f"cell {int(first[pairs[0]])} and others that lie on it have a better score"
+        else:
+            gone.update((int(first[pair]), f"it lies in cell {loser}, of which it is a small part") for pair in pairs)
     return np.array([i for i in usable if int(i) not in gone], np.int64), sorted(gone.items())
+
+
+def _by_loser(pairs: Ints, loser: Ints) -> list[Ints]:
+    """The pairs, sorted by their worse cell, in groups of the same."""
+    return np.split(pairs, np.flatnonzero(np.diff(loser[pairs])) + 1) if len(pairs) else []
 
 
 def _without_doubles(spans: Ints, rank: Ints) -> tuple[Ints, list[tuple[int, int]]]:

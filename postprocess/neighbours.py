@@ -16,6 +16,10 @@ _BESIDE = 0.45
 """Share of the narrower one over which two boxes lie side by side."""
 _LEAST_SIZE = 0.8
 """A box counts as no smaller than this share of the usual size at its place: the noise may have shrunk it."""
+_AT = 0.3
+"""Share of its size by which an edge may be off another one at the same line."""
+_ERRORS = 3.0
+"""A usual gap of less than this many standard errors is noise."""
 _NEAR, _FAR = 0.1, 6.0
 """Neighbours may be this share of a box apart, and this many times the usual distance more."""
 _SAMPLE = 120
@@ -46,10 +50,12 @@ def usual_gap(boxes_xyxy: Floats, axis: int) -> float:
     across = 1 - axis
     order = np.argsort(boxes_xyxy[:, axis], kind="stable")
     sorted_boxes = boxes_xyxy[order]
+    sizes = sorted_boxes[:, axis + 2] - sorted_boxes[:, axis]
     middles = (sorted_boxes[:, axis] + sorted_boxes[:, axis + 2]) / 2
-    gaps = []
+    gaps, scales = [], []
     # The median of a hundred neighbours is as good as that of all.
-    for box in sorted_boxes[:: max(len(boxes_xyxy) // _SAMPLE, 1)]:
+    step = max(len(boxes_xyxy) // _SAMPLE, 1)
+    for box, size in zip(sorted_boxes[::step], sizes[::step], strict=True):
         first = int(np.searchsorted(sorted_boxes[:, axis], (box[axis] + box[axis + 2]) / 2))
         later = slice(first, first + _SAMPLE)
         others = sorted_boxes[later]
@@ -58,12 +64,34 @@ def usual_gap(boxes_xyxy: Floats, axis: int) -> float:
         follows = (shared > _BESIDE * width) & (middles[later] > box[axis + 2])
         if follows.any():
             gaps.append(others[follows.argmax(), axis] - box[axis + 2])
+            scales.append(min(size, sizes[first + follows.argmax()]))
     if not gaps:
         return 0.0
-    gap = float(np.median(gaps))
-    # Two standard errors of a median, from the median absolute deviation: less than that is noise.
-    noise = 3.7 * float(np.median(np.abs(np.array(gaps) - gap))) / len(gaps) ** 0.5
-    return gap if abs(gap) > noise else 0.0
+    # The noise is a share of the size: small boxes tell the gap best, but a few of them may have none beside them.
+    found = [_clear_median(np.array(gaps), weights) for weights in (np.ones(len(gaps)), 1 / np.array(scales))]
+    return min(found, key=abs) if min(found) * max(found) > 0 else 0.0
+
+
+def _clear_median(values: Floats, weights: Floats) -> float:
+    """The median, 0 where it may be noise."""
+    median = weighted_median(values, weights)
+    deviation = 1.48 * weighted_median(np.abs(values - median), weights)
+    error = 1.25 * deviation * float((weights**2).sum() ** 0.5 / weights.sum())
+    return median if abs(median) > _ERRORS * error else 0.0
+
+
+def weighted_median(values: Floats, weights: Floats) -> float:
+    """The value with half of the weight below it; the mean of two where both halves are even.
+
+    >>> weighted_median(np.array([1.0, 9.0, 3.0]), np.array([1.0, 1.0, 5.0]))
+    3.0
+    >>> weighted_median(np.array([1.0, 9.0]), np.ones(2))
+    5.0
+    """
+    order = np.argsort(values)
+    below = np.cumsum(weights[order]) / weights.sum()
+    low, high = np.searchsorted(below, [0.5 - 1e-9, 0.5 + 1e-9])
+    return float(values[order[[low, high]]].mean())
 
 
 def steady_sizes(intervals: Floats) -> Floats:
@@ -81,6 +109,32 @@ def steady_sizes(intervals: Floats) -> Floats:
     sizes = np.empty(len(size))
     sizes[order] = np.maximum(size[order], _LEAST_SIZE * usual)
     return sizes
+
+
+def edge_scales(intervals: Floats) -> Floats:
+    """``(N, 2)`` least size of the intervals that start or end where an interval starts and where it ends.
+
+    The noise of an edge is a share of the smaller slot beside it, and that of a wide interval may be a narrow one's.
+
+    >>> edge_scales(np.array([[0, 100], [102, 109], [109, 200.0]])).tolist()
+    [[100.0, 7.0], [7.0, 7.0], [7.0, 91.0]]
+    """
+    edges, sizes = intervals.T.ravel(), np.tile(steady_sizes(intervals), 2)
+    order = np.argsort(edges, kind="stable")
+    first = np.searchsorted(edges[order], edges - _AT * sizes, side="left")
+    count = np.searchsorted(edges[order], edges + _AT * sizes, side="right") - first
+    # A range is two that overlap, as long as a power of two; what holds for the longer ones holds for their halves.
+    power = np.frexp(count)[1] - 1
+    least = np.full((int(power.max(initial=0)) + 1, len(edges)), np.inf)
+    for start in (first, first + count - 2**power):
+        np.minimum.at(least, (power, start), sizes)
+    for level in range(len(least) - 1, 0, -1):
+        half = 2 ** (level - 1)
+        least[level - 1] = np.minimum(least[level - 1], least[level])
+        least[level - 1, half:] = np.minimum(least[level - 1, half:], least[level, :-half])
+    scales: Floats = np.empty(len(edges))
+    scales[order] = least[0]
+    return np.asarray(scales.reshape(2, -1).T)
 
 
 def following_pairs(boxes_xyxy: Floats, pairs: Ints, axis: int) -> Ints:
@@ -103,7 +157,8 @@ def following_pairs(boxes_xyxy: Floats, pairs: Ints, axis: int) -> Ints:
     shared = np.minimum(a[:, across + 2], b[:, across + 2]) - np.maximum(a[:, across], b[:, across])
     width = np.minimum(a[:, across + 2] - a[:, across], b[:, across + 2] - b[:, across])
     gap = b[:, axis] - a[:, axis + 2]
-    size = steady_sizes(boxes_xyxy[:, [axis, axis + 2]])[ordered].min(axis=1)
+    scales = edge_scales(boxes_xyxy[:, [axis, axis + 2]])
+    size = np.minimum(scales[ordered[:, 0], 1], scales[ordered[:, 1], 0])
     in_order = (a[:, axis] < b[:, axis]) & (a[:, axis + 2] < b[:, axis + 2])
     follows = in_order & (shared > _BESIDE * width) & (np.abs(gap) < 2 * _REACH * size)
     ordered, gap = ordered[follows], (gap / size)[follows]

@@ -12,7 +12,8 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -49,50 +50,76 @@ _ONE_NUMBER = re.compile(r"\d{1,4}|\d{1,3}(,\d{3})*(\.\d+)?%?")
 _TWO_NUMBERS = re.compile(r",\d{4}|\.\d+,\d|[%)](?=[\d($€£¥+-])")
 
 
-def split_word(
-    word: Word, areas: NDArray[np.object_], tree: shapely.STRtree, others: Mapping[int, Sequence[Word]]
-) -> list[tuple[int, Word]]:
-    """Pieces of a word and the cell of each, from its first to its last character.
+def split_words(
+    words: Sequence[Word], areas: NDArray[np.object_], tree: shapely.STRtree, whole: Floats, owner: NDArray[np.int64]
+) -> list[list[tuple[int, Word]]]:
+    """Pieces of words and the cell of each, from the first character of a word to its last.
 
     Args:
-        word: A word with finite corners.
+        words: Words with finite corners.
         areas: ``(N,)`` polygons of the cells.
         tree: Of the same polygons.
-        others: By cell the words that lie in it as a whole.
+        whole: ``(M, 2)`` middles of the words that lie in one cell as a whole.
+        owner: ``(M,)`` that cell.
 
     Returns:
-        Empty where no character is in a cell.
+        A list for each word, empty where no character is in a cell.
     """
-    spans = np.array(word.spans())
-    [corners] = quads_to_array([word.quad])
-    left, right = (corners[0] + corners[3]) / 2, (corners[1] + corners[2]) / 2
-    height = max(float(np.linalg.norm(corners[3] - corners[0])), 1e-9)
-    length = float(np.linalg.norm(right - left)) / height
-    cells = np.sort(tree.query(shapely.linestrings([left, right]), predicate="intersects"))
-    if not len(spans) or not len(cells) or length < 1e-9:
+    if not words:
         return []
-    stretches = np.array([_stretch(areas[cell], left, right) for cell in cells]) * length
-    is_free = ~np.array([_any_on_line(others.get(cell, ()), left, right, height) for cell in cells.tolist()], bool)
-    owner = _cheapest(
-        _outside(spans * length, stretches), _prices(word.text, spans * length, word.char_spans is not None), is_free
-    )
-    starts = np.flatnonzero(np.diff(owner, prepend=-1))
-    ends = np.append(starts[1:], len(owner))
-    pieces = [(int(cells[owner[a]]), word.part(int(a), int(b))) for a, b in zip(starts, ends, strict=True)]
+    quads = quads_to_array([word.quad for word in words])
+    left, right = (quads[:, 0] + quads[:, 3]) / 2, (quads[:, 1] + quads[:, 2]) / 2
+    height = np.maximum(np.linalg.norm(quads[:, 3] - quads[:, 0], axis=1), 1e-9)
+    length = np.linalg.norm(right - left, axis=1)
+    lines = shapely.linestrings(np.stack([left, right], axis=1))
+    index, cell = tree.query(lines, predicate="intersects")
+    order = np.lexsort((cell, index))
+    index, cell = index[order], cell[order]
+    is_long = (length / height >= 1e-9)[index]
+    index, cell = index[is_long], cell[is_long]
+    stretches = _stretches(areas[cell], lines[index], left[index], right[index]) * (length / height)[index, None]
+    is_free = ~_any_on_line(cell, left[index], right[index], height[index], whole, owner)
+    bounds = np.searchsorted(index, np.arange(len(words) + 1)).tolist()
+    return [
+        _pieces(word, size, cell[a:b], stretches[a:b], is_free[a:b]) if b > a and word.text else []
+        for word, size, a, b in zip(words, (length / height).tolist(), bounds[:-1], bounds[1:], strict=True)
+    ]
+
+
+def _pieces(
+    word: Word, length: float, cells: NDArray[np.int64], stretches: Floats, is_free: NDArray[np.bool_]
+) -> list[tuple[int, Word]]:
+    places = np.array(word.spans()) * length
+    prices = _prices(word.text, places.tolist(), word.char_spans is not None)
+    owner = _cheapest(_outside(places, stretches).tolist(), prices, is_free.tolist())
+    starts = [k for k in range(len(owner)) if k == 0 or owner[k] != owner[k - 1]]
+    pieces = [(int(cells[owner[a]]), word.part(a, b)) for a, b in pairwise([*starts, len(owner)])]
     return [(cell, part) for cell, part in pieces if part.text]
 
 
-def _stretch(area: shapely.Polygon, left: Floats, right: Floats) -> tuple[float, float]:
-    """Where a word's middle line enters and leaves a cell, as fractions of the line."""
-    points = shapely.get_coordinates(shapely.intersection(area, shapely.linestrings([left, right])))
-    along = (points - left) @ (right - left) / ((right - left) @ (right - left))
-    return float(along.min(initial=1.0)), float(along.max(initial=0.0))
+def _stretches(areas: NDArray[np.object_], lines: NDArray[np.object_], left: Floats, right: Floats) -> Floats:
+    """``(P, 2)`` where the middle line of a word enters and leaves a cell, as fractions of the line."""
+    points, pair = shapely.get_coordinates(shapely.intersection(areas, lines), return_index=True)
+    way = (right - left)[pair]
+    along = ((points - left[pair]) * way).sum(axis=1) / (way**2).sum(axis=1)
+    stretches = np.tile([1.0, 0.0], (len(lines), 1))
+    np.minimum.at(stretches[:, 0], pair, along)
+    np.maximum.at(stretches[:, 1], pair, along)
+    return stretches
 
 
-def _any_on_line(words: Sequence[Word], left: Floats, right: Floats, height: float) -> bool:
-    (x, y), length = right - left, max(float(np.linalg.norm(right - left)), 1e-9)
-    middles = quads_to_array([word.quad for word in words]).mean(axis=1) - left
-    return bool((np.abs(middles[:, 1] * x - middles[:, 0] * y) <= 0.5 * height * length).any())
+def _any_on_line(
+    cell: NDArray[np.int64], left: Floats, right: Floats, height: Floats, whole: Floats, owner: NDArray[np.int64]
+) -> NDArray[np.bool_]:
+    """``(P,)`` whether a cell has a whole word on the line of the word that crosses it."""
+    order = np.argsort(owner, kind="stable")
+    first, end = (np.searchsorted(owner[order], cell, side=side) for side in ("left", "right"))
+    pair = np.repeat(np.arange(len(cell)), end - first)
+    each = order[np.arange(len(pair)) + np.repeat(first - np.cumsum(end - first) + (end - first), end - first)]
+    way, middle = (right - left)[pair], whole[each] - left[pair]
+    off = np.abs(middle[:, 1] * way[:, 0] - middle[:, 0] * way[:, 1])
+    near = off <= 0.5 * height[pair] * np.maximum(np.linalg.norm(way, axis=1), 1e-9)
+    return np.bincount(pair[near], minlength=len(cell)) > 0
 
 
 def _outside(places: Floats, stretches: Floats) -> Floats:
@@ -107,34 +134,44 @@ def _outside(places: Floats, stretches: Floats) -> Floats:
     return np.asarray(np.where(in_any, 1 - inside, np.minimum(away, 1.0)) * width + 1e-6 * (high - low))
 
 
-def _prices(text: str, places: Floats, is_read: bool) -> Floats:
-    """``(C, 2)`` price of a cut before each character, first in general, then between cells without other words.
+def _prices(text: str, places: list[list[float]], is_read: bool) -> list[tuple[float, float]]:
+    """``C`` prices of a cut before each character, first in general, then between cells without other words.
 
     Places that are not read but assumed, all characters evenly wide, tell no gap.
     """
     kinds = kinds_of(text)
-    prices = np.tile([TAKEN, CUT], (len(kinds), 1))
-    usual = np.array([USUAL.get(kind, USUAL_OTHER) for kind in kinds])
-    between = np.diff(places.mean(axis=1)) - (usual[1:] + usual[:-1]) / 2
-    gaps = np.maximum(places[1:, 0] - places[:-1, 1], between) if is_read else np.zeros(len(between))
+    gaps = _gaps(kinds, places) if is_read else [0.0] * (len(kinds) - 1)
+    prices = [(TAKEN, CUT)] * len(kinds)
     start = 0
     for index in range(1, len(kinds) + 1):
         gap = gaps[index - 1] if index < len(kinds) else np.inf
         if index < len(kinds) and kinds[index] == kinds[index - 1] and gap <= GAP:
             continue
-        inside = prices[start + 1 : index]
-        if kinds[start] != "blank":
-            is_whole = kinds[start] == "letter" or _ONE_NUMBER.fullmatch(text, start, index)
-            length = max(float(places[index - 1, 1] - places[start, 0]), 0.0)
-            inside += (WHOLE if is_whole else BROKEN) * length
-        if kinds[start] == "number" and _TWO_NUMBERS.search(text[start:index]):
-            inside[:] = np.minimum(inside, LOOSE)
-        if kinds[start] == "ideograph":
-            inside[:, 1] = np.minimum(inside[:, 1], LOOSE)
+        run = _run_price(kinds[start], text[start:index], max(places[index - 1][1] - places[start][0], 0.0))
+        prices[start + 1 : index] = [run] * (index - start - 1)
         if index < len(kinds) and gap <= GAP and "blank" not in (kinds[index], kinds[index - 1]):
-            prices[index] = min(CHANGE, BROKEN * float(places[-1, 1] - places[0, 0]))
+            prices[index] = (min(CHANGE, BROKEN * (places[-1][1] - places[0][0])),) * 2
         start = index
     return prices
+
+
+def _gaps(kinds: Sequence[str], places: list[list[float]]) -> list[float]:
+    """White between each character and the next one, in heights of the word."""
+    usual = [USUAL.get(kind, USUAL_OTHER) for kind in kinds]
+    return [
+        max(next_start - end, (next_start + next_end - start - end) / 2 - (usual[k] + usual[k + 1]) / 2)
+        for k, ((start, end), (next_start, next_end)) in enumerate(pairwise(places))
+    ]
+
+
+def _run_price(kind: str, run: str, length: float) -> tuple[float, float]:
+    """Price of a cut within a run of one kind."""
+    is_whole = kind == "letter" or _ONE_NUMBER.fullmatch(run)
+    inside = 0.0 if kind == "blank" else (WHOLE if is_whole else BROKEN) * length
+    general, free = TAKEN + inside, CUT + inside
+    if kind == "number" and _TWO_NUMBERS.search(run):
+        return min(general, LOOSE), min(free, LOOSE)
+    return general, min(free, LOOSE) if kind == "ideograph" else free
 
 
 def kinds_of(text: str) -> list[str]:
@@ -159,19 +196,25 @@ def _kind(character: str) -> str:
     return "letter" if character.isalpha() else "number"
 
 
-def _cheapest(outside: Floats, prices: Floats, is_free: NDArray[np.bool_]) -> NDArray[np.int64]:
-    """``(C,)`` cell of each character, by dynamic programming over the characters."""
-    n_chars, n_cells = outside.shape
-    best, came = outside[0], np.zeros((n_chars, n_cells), np.int64)
-    either = (is_free[:, None] & is_free[None, :]).astype(int)
-    for index in range(1, n_chars):
-        cut = prices[index][either]
-        np.fill_diagonal(cut, 0.0)
-        total = best[:, None] + cut
-        came[index] = total.argmin(axis=0)
-        best = total.min(axis=0) + outside[index]
-    owner = np.zeros(n_chars, np.int64)
-    owner[-1] = best.argmin()
-    for index in range(n_chars - 1, 0, -1):
-        owner[index - 1] = came[index, owner[index]]
-    return owner
+def _cheapest(outside: list[list[float]], prices: list[tuple[float, float]], is_free: list[bool]) -> list[int]:
+    """Cell of each of ``C`` characters, by dynamic programming over the characters.
+
+    A word has few characters and cells, for which arrays cost more than they save. To cut between two cells
+    that are free is never dearer, so the cheapest cell before a cut is the best one of all or of those that are free.
+    """
+    cells = range(len(is_free))
+    free = [cell for cell in cells if is_free[cell]]
+    best, came = outside[0], []
+    for costs, (general, loose) in zip(outside[1:], prices[1:], strict=True):
+        any_cell = min(cells, key=best.__getitem__)
+        cut = (best[any_cell] + general, any_cell)
+        free_cell = min(free, key=best.__getitem__, default=any_cell)
+        free_cut = min(cut, (best[free_cell] + loose, free_cell)) if free else cut
+        # Where both cost the same the word is not cut.
+        steps = [min((best[cell], -1), free_cut if is_free[cell] else cut) for cell in cells]
+        came.append([cell if before < 0 else before for cell, (_, before) in enumerate(steps)])
+        best = [step + cost for (step, _), cost in zip(steps, costs, strict=True)]
+    owner = [min(cells, key=best.__getitem__)]
+    for before in reversed(came):
+        owner.append(before[owner[-1]])
+    return owner[::-1]

@@ -15,11 +15,11 @@ import numpy as np
 import shapely
 from numpy.typing import NDArray
 
-from postprocess.boxes import Floats, array_to_quad, quads_to_array, quads_to_polygons
+from postprocess.boxes import Floats, quads_to_array, quads_to_polygons
 from postprocess.reading_order import words_to_text
-from postprocess.splitting import split_word
+from postprocess.splitting import split_words
 from postprocess.strays import anchors_of_strays, place_by_row_and_column
-from postprocess.table import Cell, Quad, Table
+from postprocess.table import Cell, Point, Quad, Table
 
 CharSpans = tuple[tuple[float, float], ...]
 
@@ -72,13 +72,19 @@ class Word:
         spans = self.spans()
         left, right = (spans[start][0], spans[end - 1][1]) if end > start else (0.0, 1.0)
         width = max(right - left, 1e-9)
-        top_left, top_right, bottom_right, bottom_left = np.asarray(self.quad, np.float64)
-        top, bottom = top_right - top_left, bottom_right - bottom_left
-        corners = np.array(
-            [top_left + left * top, top_left + right * top, bottom_left + right * bottom, bottom_left + left * bottom]
+        top_left, top_right, bottom_right, bottom_left = self.quad
+        quad = (
+            _between(top_left, top_right, left),
+            _between(top_left, top_right, right),
+            _between(bottom_left, bottom_right, right),
+            _between(bottom_left, bottom_right, left),
         )
         inner = tuple((round((a - left) / width, 6), round((b - left) / width, 6)) for a, b in spans[start:end])
-        return Word(self.text[start:end], array_to_quad(corners), self.score, inner)
+        return Word(self.text[start:end], quad, self.score, inner)
+
+
+def _between(start: Point, end: Point, share: float) -> Point:
+    return start[0] + share * (end[0] - start[0]), start[1] + share * (end[1] - start[1])
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,11 +167,12 @@ def words_to_cells(words: Sequence[Word], quads: Sequence[Quad | None]) -> tuple
     for word, cell in zip(words, owner.tolist(), strict=True):
         if cell >= 0:
             pieces[placed[cell]].append(word)
-    others = {cell: list(pieces[placed[cell]]) for cell in set(owner.tolist()) if cell >= 0}
-    for index, (word, cell) in enumerate(zip(words, owner.tolist(), strict=True)):
-        if cell >= 0:
-            continue
-        found = [] if is_loose[index] else split_word(word, areas, tree, others)
+    is_placed = owner >= 0
+    crossing = np.flatnonzero(~is_placed & ~is_loose).tolist()
+    split = split_words([words[i] for i in crossing], areas, tree, corners[is_placed].mean(axis=1), owner[is_placed])
+    parts = dict(zip(crossing, split, strict=True))
+    for index in np.flatnonzero(~is_placed).tolist():
+        word, found = words[index], parts.get(index)
         if not found:
             nearest = _nearest(word, areas, tree)
             found = [] if nearest is None else [(nearest, word)]

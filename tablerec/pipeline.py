@@ -154,7 +154,9 @@ class Recognizer:
         with _timed(seconds, "grid"):
             grids = [quads_to_grid(detection.quads, detection.scores) for detection in detections]
             built = [grid_to_table(grid, detection) for grid, detection in zip(grids, detections, strict=True)]
-        tables = [table for table, _ in built]
+        with _timed(seconds, "snap"):
+            rulings = _rulings(picture.image, detections, words)
+            tables = [_snap(table, rulings) for table, _ in built]
         with _timed(seconds, "place"):
             filled, unplaced = words_to_tables(tables, self._sure(found))
         if picture.words is None:
@@ -168,7 +170,6 @@ class Recognizer:
         with _timed(seconds, "captions"):
             marked, unplaced = find_captions(marked, self._sure(_with_place(found)), unplaced)
         with _timed(seconds, "rate"):
-            rulings = _rulings(picture.image, detections, words)
             traces = tuple(
                 _rate(table, grid, detection, words, rulings)
                 for table, grid, detection in zip(marked, grids, detections, strict=True)
@@ -248,6 +249,13 @@ def _rulings(image: Image, detections: Sequence[Detection], words: Sequence[Word
 
     seen = next((detection.rulings for detection in detections if detection.rulings is not None), None)
     return seen or image_to_rulings(image, quads_to_array([word.quad for word in words]))
+
+
+def _snap(table: Table, rulings: Rulings | None) -> Table:
+    """The table with its cells on the lines that are drawn."""
+    from postprocess.snapping import snap_table
+
+    return table if rulings is None else snap_table(table, rulings)
 
 
 def _rate(table: Table, grid: Grid, detection: Detection, words: Sequence[Word], rulings: Rulings | None) -> TableTrace:

@@ -1,6 +1,7 @@
 """Time from boxes and words to HTML, by stage: ``python tests/benchmarks/benchmark_grid.py``.
 
-A table of 40 x 25 = 1,000 cells with three words each, and one of 5,000 cells.
+A table of 40 x 25 = 1,000 cells with three words each, and one of 5,000 cells, also with one word in twenty that the
+reader took together with the one behind the border.
 """
 
 from __future__ import annotations
@@ -18,8 +19,8 @@ from tablerec.detect import Detection
 from tablerec.pipeline import detection_to_table
 
 
-def make_table(n_rows: int, n_cols: int) -> tuple[Detection, list[Word]]:
-    """Cells of 60 x 20 pixels with 2 pixels of jitter, and three words in each."""
+def make_table(n_rows: int, n_cols: int, crossing: float = 0.0) -> tuple[Detection, list[Word]]:
+    """Cells of 60 x 20 pixels with 2 pixels of jitter, and three words in each, of which some cross a border."""
     random = np.random.default_rng(0)
     row, col = np.divmod(np.arange(n_rows * n_cols), n_cols)
     boxes = np.column_stack([col * 60, row * 20, col * 60 + 60, row * 20 + 20]) + random.uniform(-2, 2, (len(row), 4))
@@ -28,6 +29,11 @@ def make_table(n_rows: int, n_cols: int) -> tuple[Detection, list[Word]]:
         for k, (r, c) in enumerate(zip(row.tolist(), col.tolist(), strict=True))
         for w, (x, y) in enumerate((c * 60.0 + 4 + 18 * i, r * 20.0 + 5) for i in range(3))
     ]
+    for index in np.flatnonzero(random.random(len(words)) < crossing).tolist():
+        left, top = words[index].quad[0][0] // 60 * 60 + 48, words[index].quad[0][1]
+        if left < 60 * n_cols - 60:
+            quad = ((left, top), (left + 24, top), (left + 24, top + 10), (left, top + 10))
+            words[index] = Word(f"{index} {index}", quad)
     return Detection(boxes_to_quads(boxes), np.ones(len(boxes)), "benchmark"), words
 
 
@@ -43,8 +49,8 @@ def best_of(call: Callable[[], object], repeats: int = 7) -> float:
 
 def main() -> None:
     """Print one line a stage."""
-    for n_rows, n_cols in ((40, 25), (200, 25)):
-        detection, words = make_table(n_rows, n_cols)
+    for n_rows, n_cols, crossing in ((40, 25, 0.0), (200, 25, 0.0), (200, 25, 0.05)):
+        detection, words = make_table(n_rows, n_cols, crossing)
         table, _ = detection_to_table(detection)
         filled, unplaced = words_to_table(table, words)
         headed = mark_headers(filled)
@@ -57,7 +63,7 @@ def main() -> None:
             "HTML": lambda headed=headed: table_to_html(headed),
         }
         times = {name: best_of(call) for name, call in stages.items()}
-        print(f"{len(table)} cells, {len(words)} words")
+        print(f"{len(table)} cells, {len(words)} words, {crossing:.0%} across a border")
         for name, milliseconds in {**times, "together": sum(times.values())}.items():
             print(f"  {name:16s}{milliseconds:8.1f} ms")
 

@@ -247,3 +247,20 @@ def test_any_words_give_cells_that_a_grid_takes_without_loss(
     boxes = quads_to_boxes(quads)
     assert (boxes[:, 2:] > boxes[:, :2]).all()
     assert quads_to_grid(quads).dropped == ()
+
+
+@pytest.mark.parametrize("scale", [0.5, 1, 4])
+@pytest.mark.parametrize("empty", [1, 2])
+def test_column_that_only_lines_show_is_there_without_a_word(empty: int, scale: float) -> None:
+    rows = [["" if col == empty else f"{row}{col}5" for col in range(4)] for row in range(5)]
+    words = [scale_word(word, scale) for word in rows_to_words(rows, [0, 60, 120, 180])]
+    vertical = as_boxes([[x - 1, -5, x + 1, 200] for x in (50.0, 110.0, 170.0)]) * scale
+    rulings = Rulings(as_boxes([]), vertical, 0.0, (0.0, 0.0), 10 * scale)
+    assert read_table(words, rulings).to_grid() == rows
+
+
+def test_two_strokes_of_one_line_enclose_no_column() -> None:
+    rows = [["Tea", "12"], ["Milk", "155"], ["Rice", "9"]]
+    vertical = as_boxes([[x, -5, x + 1, 200] for x in (48.0, 54.0)])
+    rulings = Rulings(as_boxes([]), vertical, 0.0, (0.0, 0.0), 10.0)
+    assert read_table(rows_to_words(rows, [0, 60]), rulings).to_grid() == rows

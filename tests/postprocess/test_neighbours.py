@@ -2,9 +2,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from postprocess.boxes import as_boxes
-from postprocess.neighbours import following_pairs, meeting_pairs, steady_sizes, usual_gap
+from postprocess.neighbours import _AT, edge_scales, following_pairs, meeting_pairs, steady_sizes, usual_gap
 from tests.postprocess.pictures import even_layout, plain_table
 
 
@@ -38,3 +40,27 @@ def test_a_missing_cell_parts_its_neighbours() -> None:
     seen = np.delete(np.arange(36), 14)
     pairs = following_pairs(boxes[seen], meeting_pairs(boxes[seen]), 1)
     assert (8, 20) not in {(int(seen[a]), int(seen[b])) for a, b in pairs}
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_noise_of_wide_boxes_is_no_gap(seed: int) -> None:
+    """Such a gap would be taken off the narrow ones too, which are no wider than it."""
+    random = np.random.default_rng(seed)
+    lines = np.cumsum([0, 200, 8, 180, 9, 210, 8.0])
+    smaller = np.array([8, 8, 8, 8, 8, 8, 8.0])
+    boxes = as_boxes([[lines[k], 20 * row, lines[k + 1], 20 * row + 20] for k in range(6) for row in range(2)])
+    first = np.repeat(np.arange(6), 2)
+    boxes[:, 0] += 0.25 * smaller[first] * random.uniform(-1, 1, 12)
+    boxes[:, 2] += 0.25 * smaller[first + 1] * random.uniform(-1, 1, 12)
+    assert abs(usual_gap(boxes, 0)) < 2
+
+
+@settings(max_examples=60)
+@given(st.lists(st.tuples(st.floats(-100, 100), st.floats(0.1, 100)), max_size=20))
+def test_scale_of_an_edge_is_that_of_the_smallest_interval_there(items: list[tuple[float, float]]) -> None:
+    """Against all edges, tried one by one."""
+    intervals = np.array([[start, start + size] for start, size in items]).reshape(-1, 2)
+    sizes = steady_sizes(intervals)
+    edges = [(float(intervals[k, side]), float(sizes[k])) for k in range(len(intervals)) for side in (0, 1)]
+    expected = [min(size for at, size in edges if at - _AT * size <= edge <= at + _AT * size) for edge, _ in edges]
+    assert edge_scales(intervals).ravel().tolist() == expected

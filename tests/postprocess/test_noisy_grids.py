@@ -9,11 +9,12 @@ from __future__ import annotations
 import os
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 
 from postprocess.grid import Grid, quads_to_grid
 from postprocess.table import Cell, Table
-from tests.postprocess.strategies import NOISY_TABLES, NoisyTable
+from tests.postprocess.strategies import NOISY_TABLES, NoisyTable, random_noisy_table
 
 COUNT = os.environ.get("NOISY_GRIDS")
 CASES = settings(max_examples=int(COUNT or 60), derandomize=COUNT is None, deadline=None)
@@ -46,3 +47,10 @@ def test_what_is_determined_comes_back(table: NoisyTable) -> None:
     grid = rebuild(table)
     if table.is_determined:
         assert is_exact(grid, table)
+
+
+@pytest.mark.parametrize("seed", [2633, 3065, 4367, 5570, 6743, 7673, 9188])
+def test_rows_of_6_pixels_beside_rows_of_200_pixels(seed: int) -> None:
+    """The noise of the high rows is as large as the low ones."""
+    table, _ = random_noisy_table(seed)
+    assert is_exact(rebuild(table), table)

@@ -12,6 +12,9 @@ from tablerec.detect import Detection
 from tablerec.detect.geometric import is_closed, settle_detection
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
     from postprocess.explanation import Explanation
     from postprocess.rulings import Rulings
     from tablerec.detect.cellnet import CellNetDetector
@@ -53,11 +56,68 @@ class CombinedDetector:
         if self.geometric.layout == "table" and drawn and all(_is_certain(each, words, rulings) for each in drawn):
             return [replace(each, rulings=rulings) for each in drawn]
         seen = self.network.detect_twice(image, words)
-        finds = [drawn, *([settle_detection(each, words, rulings) for each in found] for found in seen)]
         chosen = chain.from_iterable(
-            _with_rivals(_best(place, words, rulings), place, rulings) for place in _places(finds)
+            _decide(place, words, rulings) for place in find_candidates(drawn, seen, words, rulings)
         )
         return sorted(chosen, key=lambda detection: float(detection.quads[..., 1].min()))
+
+
+def find_candidates(
+    drawn: Sequence[Detection], seen: Sequence[Sequence[Detection]], words: Sequence[Word], rulings: Rulings
+) -> list[list[list[Detection]]]:
+    """For each place with tables the finds of each detector that has some there, their spans settled.
+
+    Args:
+        drawn: What the geometry found, settled.
+        seen: What each look of the network found.
+        words: What the reader found.
+        rulings: Of the whole picture.
+    """
+    return _places([drawn, *([settle_detection(each, words, rulings) for each in found] for found in seen)])
+
+
+def _decide(candidates: list[list[Detection]], words: Sequence[Word], rulings: Rulings) -> list[Detection]:
+    """The tables of one place: the best candidate with its rows settled, and the others as rivals."""
+    best = best_candidate(candidates, words, rulings)
+    settled = [_with_rows(each, candidates, words, rulings) for each in best]
+    return _with_rivals(settled, [found for found in candidates if found is not best], rulings)
+
+
+def _with_rows(
+    detection: Detection, candidates: Sequence[Sequence[Detection]], words: Sequence[Word], rulings: Rulings
+) -> Detection:
+    """The detection with rows joined and parted; cells that are wholly drawn stay as they are."""
+    from postprocess.grid import quads_to_grid
+    from postprocess.layout import grid_to_layout, redraw
+    from postprocess.regions import words_inside
+    from postprocess.row_borders import settle_rows
+
+    own = words_inside(words, detection.quads)
+    if is_closed(detection) or not own:
+        return detection
+    grid = quads_to_grid(detection.quads, detection.scores)
+    before = grid_to_layout(grid)
+    after = settle_rows(before, own, rulings, rows_of_words(candidates, own))
+    if after is before:
+        return detection
+    quads, scores = redraw(detection.quads, detection.scores, grid, after)
+    return replace(detection, quads=quads, scores=scores)
+
+
+def rows_of_words(candidates: Sequence[Sequence[Detection]], words: Sequence[Word]) -> list[NDArray[np.int64]]:
+    """``(W,)`` row of each word in the grids of each look of the network, -1 outside.
+
+    Args:
+        candidates: Of one place; what the geometry found is left out, since it reads the same words and rulings.
+        words: Of one table.
+    """
+    from postprocess.boxes import as_quads
+    from postprocess.explanation import bands_at
+    from postprocess.grid import quads_to_grid
+
+    middles = as_quads([word.quad for word in words]).mean(axis=1)
+    looks = [found for found in candidates if found[0].detector not in ("rulings", "words")]
+    return [bands_at([quads_to_grid(each.quads, each.scores) for each in found], middles)[:, 0] for found in looks]
 
 
 def _places(finds: Sequence[Sequence[Detection]]) -> list[list[list[Detection]]]:
@@ -75,7 +135,7 @@ def _places(finds: Sequence[Sequence[Detection]]) -> list[list[list[Detection]]]
     return [list(by_detector.values()) for by_detector in groups.values()]
 
 
-def _best(candidates: list[list[Detection]], words: Sequence[Word], rulings: Rulings) -> list[Detection]:
+def best_candidate(candidates: list[list[Detection]], words: Sequence[Word], rulings: Rulings) -> list[Detection]:
     """The candidate whose tables explain the words of all candidates best; the first one of equals.
 
     Between equal scores the words that no border cuts decide, then the cells that hold words: both weigh nothing in
@@ -92,7 +152,7 @@ def _best(candidates: list[list[Detection]], words: Sequence[Word], rulings: Rul
 
 def _with_rivals(chosen: list[Detection], candidates: list[list[Detection]], rulings: Rulings) -> list[Detection]:
     """The chosen tables, each with those of the other candidates that lie on it."""
-    others = [each for found in candidates if found is not chosen for each in found]
+    others = [each for found in candidates for each in found]
     return [
         replace(mine, rivals=tuple(each for each in others if _is_same_place(mine, each)), rulings=rulings)
         for mine in chosen

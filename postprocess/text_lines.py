@@ -22,7 +22,7 @@ _HAN = 0x2E80
 """From here on scripts have no blanks between words: a line of theirs ends anywhere."""
 _ITEM = re.compile(r"[-–—•·*■●○▪‣]\s*\w|(?:[a-zA-Z]|\d{1,2})[.)]\s|[(（](?:[a-z]|[ivx]{2,4}|\d{1,2})[)）]\s?\w")
 _OPEN = re.compile(
-    r"(?:[,，、(（&/]|\w\s?[-–]|\b(?:a|an|and|as|at|by|due|for|from|in|including|of|on|or|other|per|than|that|the"
+    r"(?:[,，、(（&/]|[\w%][-–]|\b(?:a|an|and|as|at|by|due|for|from|in|including|of|on|or|other|per|than|that|the"
     r"|through|to|with))$",
     re.IGNORECASE,
 )
@@ -67,7 +67,7 @@ class Piece:
     def is_open(self) -> bool:
         """Whether it ends so that more must follow.
 
-        >>> [Piece(text, 0, 9, 9).is_open for text in ("Cash and", "USD0.87 -", "Cash,", "Cash", "-")]
+        >>> [Piece(text, 0, 9, 9).is_open for text in ("Cash and", "USD0.87-", "Cash,", "Cash", "$ -")]
         [True, True, True, False, False]
         """
         return _OPEN.search(self.text) is not None

@@ -86,18 +86,18 @@ def _decide(candidates: list[list[Detection]], words: Sequence[Word], rulings: R
 def _with_rows(
     detection: Detection, candidates: Sequence[Sequence[Detection]], words: Sequence[Word], rulings: Rulings
 ) -> Detection:
-    """The detection with rows joined and parted; cells that are wholly drawn stay as they are."""
+    """The detection with rows joined and parted, where the network saw the table and its cells are not wholly drawn."""
     from postprocess.grid import quads_to_grid
     from postprocess.layout import grid_to_layout, redraw
     from postprocess.regions import words_inside
     from postprocess.row_borders import settle_rows
 
     own = words_inside(words, detection.quads)
-    if is_closed(detection) or not own:
+    if is_closed(detection) or not own or not (looks := rows_of_words(candidates, own)):
         return detection
     grid = quads_to_grid(detection.quads, detection.scores)
     before = grid_to_layout(grid)
-    after = settle_rows(before, own, rulings, rows_of_words(candidates, own))
+    after = settle_rows(before, own, rulings, looks)
     if after is before:
         return detection
     quads, scores = redraw(detection.quads, detection.scores, grid, after)

@@ -5,7 +5,7 @@ nats, are a weighted sum of what is seen there: the distance of the lines and th
 each other, whether the text of the upper line goes on in the lower one, and what the other grids of the same words
 have. No piece of evidence depends on where the rows of the grid begin, so the places are independent of one another:
 one pass over them finds the most likely rows. A grid has its reasons too, so a place is changed only where the odds are
-clearly against it.
+clearly against it; and rows are never joined where two numbers would come into one cell.
 """
 
 from __future__ import annotations
@@ -60,13 +60,20 @@ def settle_rows(layout: Layout, words: Sequence[Word], rulings: Rulings, others:
     lines = layout_to_lines(layout, words)
     odds = gather_evidence(lines, layout, words, rulings, others) @ np.array(_WEIGHTS)
     middles = as_quads([word.quad for word in words]).mean(axis=1)
+    numbers: dict[int, set[int]] = {}
+    for line in lines:
+        numbers.setdefault(line.row, set()).update(line.number_columns)
+    held = lines[-1].number_columns if lines else set()
     # From the foot up, so that the numbers of the rows above stay what they are.
-    for place in np.flatnonzero(np.abs(odds) > _SURE)[::-1].tolist():
+    for place in range(len(odds) - 1, -1, -1):
         above, below = lines[place], lines[place + 1]
-        if odds[place] < 0 and above.row < below.row:
-            layout = _joined(layout, above.row, below.row, middles)
-        elif odds[place] > 0 and above.row == below.row:
-            layout = _parted(layout, above.row, (above.middle + below.middle) / 2)
+        parted = above.row < below.row
+        if parted and odds[place] < -_SURE and not held & numbers[above.row]:
+            joined = _joined(layout, above.row, below.row, middles)
+            layout, parted = joined, joined is layout
+        elif not parted and odds[place] > _SURE:
+            layout, parted = _parted(layout, above.row, (above.middle + below.middle) / 2), True
+        held = above.number_columns | (set() if parted else held)
     return layout
 
 

@@ -90,6 +90,11 @@ class TextLine:
     pieces: dict[int, Piece]
 
     @property
+    def number_columns(self) -> set[int]:
+        """Columns in which it holds a number."""
+        return {column for column, piece in self.pieces.items() if piece.is_number}
+
+    @property
     def is_repeated(self) -> bool:
         """Whether it holds the same text in several columns and nothing else, as a line of units does."""
         texts = {piece.text for piece in self.pieces.values()}
@@ -97,7 +102,7 @@ class TextLine:
 
 
 def layout_to_lines(layout: Layout, words: Sequence[Word]) -> list[TextLine]:
-    """The lines of text from top to bottom, row by row; words of cells over several rows are left out.
+    """The lines of text from top to bottom, row by row; cells over several rows, and lines of signs alone, are left out.
 
     >>> from postprocess.boxes import boxes_to_quads
     >>> from postprocess.frame import UPRIGHT
@@ -119,6 +124,8 @@ def layout_to_lines(layout: Layout, words: Sequence[Word]) -> list[TextLine]:
         number = number_lines(boxes[inside], _SAME_LINE)
         for line in range(int(number.max()) + 1):
             members = inside[number == line]
+            if not any(char.isalnum() for index in members for char in words[index].text):
+                continue  # a sign that lies off its line
             middle = float(np.median(boxes[members][:, [1, 3]].mean(axis=1)))
             lines.append(TextLine(row, middle, members, _pieces(members, spans[cell[members], 1], words, boxes)))
     return lines

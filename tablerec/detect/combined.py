@@ -24,6 +24,11 @@ if TYPE_CHECKING:
 _SAME = 0.5
 """Finds that share more than this of the smaller one are the same table."""
 
+_GEOMETRIC = ("rulings", "words")
+"""Names of detections that the geometry made."""
+_SURE_CELL = 0.6
+"""Least score of the surest cell of a table; in charts no cell is that sure."""
+
 
 class CombinedDetector:
     """``auto`` where there are weights: CellNet at two scales, and rulings, words and gaps.
@@ -31,7 +36,8 @@ class CombinedDetector:
     Each of the three finds its tables, words and rulings settle the spans of each, and where tables lie on the same
     place those of one detector stay: the ones that ``postprocess.explanation`` gives the best score, for what the
     picture shows and for how far the other detectors agree with their rows and columns. Cells that are wholly drawn
-    stay as they are, unless both looks of the network deny them; a table that only one of them found stays too.
+    stay as they are, unless both looks of the network deny them; a table that only one of them found stays too. Rows of
+    the chosen tables are joined and parted where ``postprocess.row_borders`` is sure.
 
     Args:
         network: Finds cells by looking.
@@ -56,9 +62,10 @@ class CombinedDetector:
         if self.geometric.layout == "table" and drawn and all(_is_certain(each, words, rulings) for each in drawn):
             return [replace(each, rulings=rulings) for each in drawn]
         seen = self.network.detect_twice(image, words)
-        chosen = chain.from_iterable(
-            _decide(place, words, rulings) for place in find_candidates(drawn, seen, words, rulings)
-        )
+        places = find_candidates(drawn, seen, words, rulings)
+        chosen = list(chain.from_iterable(_decide(place, words, rulings) for place in places))
+        if self.geometric.layout == "page":
+            chosen = [each for each in chosen if _is_plausible(each)]
         return sorted(chosen, key=lambda detection: float(detection.quads[..., 1].min()))
 
 
@@ -116,8 +123,18 @@ def rows_of_words(candidates: Sequence[Sequence[Detection]], words: Sequence[Wor
     from postprocess.grid import quads_to_grid
 
     middles = as_quads([word.quad for word in words]).mean(axis=1)
-    looks = [found for found in candidates if found[0].detector not in ("rulings", "words")]
+    looks = [found for found in candidates if found[0].detector not in _GEOMETRIC]
     return [bands_at([quads_to_grid(each.quads, each.scores) for each in found], middles)[:, 0] for found in looks]
+
+
+def _is_plausible(detection: Detection) -> bool:
+    """Whether cells that the network found are a table: several rows, and one cell at least that is sure."""
+    from postprocess.grid import quads_to_grid
+
+    if detection.detector in _GEOMETRIC:
+        return True
+    is_sure = bool(detection.scores.max() >= _SURE_CELL)
+    return is_sure and len(quads_to_grid(detection.quads, detection.scores).row_lines) > 2
 
 
 def _places(finds: Sequence[Sequence[Detection]]) -> list[list[list[Detection]]]:

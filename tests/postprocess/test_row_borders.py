@@ -131,6 +131,19 @@ def test_texts_beside_each_other_are_never_joined() -> None:
     assert settle_rows(spanning, words, FRAME) is spanning
 
 
+def test_numbers_of_two_rows_never_come_into_one_cell() -> None:
+    """Labels in lower case, each on two lines with the numbers beside the second."""
+    words = words_of([["cash and", ""], ["banks", "5"], ["plant and", ""], ["land", "7"], ["stock", "9"]])
+    assert lines_of(settle_rows(plain([0, 20, 40, 60, 80, 100], 2), words, FRAME)) == [0, 40, 80, 100]
+
+
+def test_a_sign_off_its_line_joins_no_rows() -> None:
+    words = [*words_of([["Genes", "Total"], ["up", "12"]]), make_word("–", 150, 14.5, 8)]
+    layout = plain([0, 20, 40], 2)
+    assert settle_rows(layout, words, FRAME, agreeing(layout, words)) is layout
+    assert settle_rows(layout, words, FRAME) is layout
+
+
 def test_cells_over_several_rows_stay_whole() -> None:
     texts = [["A", "5"], ["", "7"], ["", "8"]]
     layout = Layout(np.array([0.0, 20, 60]), np.array([0.0, 100, 200]), UPRIGHT, np.array([[0, 1], [0, 2]]))

@@ -25,7 +25,7 @@ from postprocess.words import Word
 Ints = NDArray[np.int64]
 
 # Printed by tests/benchmarks/fit_row_borders.py.
-_WEIGHTS = (0.39, 3.07, 2.54, 1.97, 0.79, -1.49, 1.04, 1.38, -2.13, 1.91, 0.72, 2.51)
+_WEIGHTS = (0.29, 2.90, 2.62, 2.05, 0.84, -1.46, 1.11, 1.41, -2.10, 1.97, 0.71, 2.46)
 _SURE = 1.0
 """Log odds from which a place is changed; from 0.7 to 1.5 the tables that it was chosen on do as well."""
 _BLANK = 0.4

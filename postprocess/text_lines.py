@@ -102,7 +102,9 @@ class TextLine:
 
 
 def layout_to_lines(layout: Layout, words: Sequence[Word]) -> list[TextLine]:
-    """The lines of text from top to bottom, row by row; cells over several rows, and lines of signs alone, are left out.
+    """The lines of text from top to bottom, row by row.
+
+    Cells over several rows, and lines of signs alone, are left out.
 
     >>> from postprocess.boxes import boxes_to_quads
     >>> from postprocess.frame import UPRIGHT

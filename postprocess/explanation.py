@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from postprocess.boxes import Floats, as_quads, boxes_to_quads, quads_to_boxes, quads_to_polygons
 from postprocess.evidence import cut_share, explained_share
 from postprocess.grid import Grid
+from postprocess.layout import grid_to_layout
 from postprocess.rulings import Rulings
 from postprocess.words import Word
 
@@ -124,7 +125,7 @@ def agreement(ours: Sequence[Grid], theirs: Sequence[Grid], words: Sequence[Word
     ((1.0, 1.0), (0.75, 1.0))
     """
     middles = as_quads([word.quad for word in words]).mean(axis=1)
-    a, b = _bands(ours, middles), _bands(theirs, middles)
+    a, b = bands_at(ours, middles), bands_at(theirs, middles)
     shares = []
     for axis in (0, 1):
         order = np.argsort(middles[:, 1 - axis], kind="stable")
@@ -140,16 +141,19 @@ def _count_lines(grid: Grid, axis: int) -> int:
     return max(len((grid.row_lines, grid.col_lines)[axis]) - 1, 0)
 
 
-def _bands(grids: Sequence[Grid], points: Floats) -> NDArray[np.int64]:
-    """``(P, 2)`` row and column at each of ``(P, 2)`` points, counted on over the tables, -1 outside."""
+def bands_at(grids: Sequence[Grid], points: Floats) -> NDArray[np.int64]:
+    """``(P, 2)`` where the cell at each of ``(P, 2)`` points begins, counted on over the tables, -1 outside.
+
+    Args:
+        grids: One a table.
+        points: In pixels of the picture.
+    """
     bands = np.full((len(points), 2), -1, np.int64)
     before = np.zeros(2, np.int64)
     for grid in grids:
-        holes = np.array([(cell.row, cell.col) for cell in grid.empty_cells()], np.int64).reshape(-1, 2)
-        starts = np.concatenate([grid.spans[:, :2], holes])
-        tree = shapely.STRtree(quads_to_polygons(_grid_quads(grid)))
-        point, cell = tree.query(shapely.points(points), "intersects")
-        bands[point] = starts[cell] + before
+        layout = grid_to_layout(grid)
+        cells = layout.cells_at(points)
+        bands[cells >= 0] = layout.spans()[cells[cells >= 0], :2] + before
         before += [_count_lines(grid, 0), _count_lines(grid, 1)]
     return bands
 

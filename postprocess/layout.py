@@ -56,6 +56,22 @@ class Layout:
         boxes = np.column_stack([x[spans[:, 1]], y[spans[:, 0]], x[spans[:, 3]], y[spans[:, 2]]])
         return self.frame.to_picture(boxes_to_quads(boxes))
 
+    def cells_at(self, points: Floats) -> Ints:
+        """``(P,)`` number of the cell at each of ``(P, 2)`` points in pixels, -1 outside.
+
+        >>> from postprocess.frame import UPRIGHT
+        >>> layout = Layout(np.arange(2.0), np.arange(3.0), UPRIGHT, np.array([[0, 1]]))
+        >>> layout.cells_at(np.array([[0.5, 0.5], [1.5, 0.5], [0.5, 1.5]])).tolist()
+        [0, 1, -1]
+        """
+        x, y = self.frame.to_upright(points).T
+        row, col = (np.searchsorted(at, place) - 1 for at, place in ((self.row_lines, y), (self.col_lines, x)))
+        rows, cols = self.owner.shape
+        inside = (row >= 0) & (row < rows) & (col >= 0) & (col < cols)
+        cells = np.full(len(points), -1, np.int64)
+        cells[inside] = self.owner[row[inside], col[inside]]
+        return cells
+
     def joined(self, row: int, col: int, end_row: int, end_col: int) -> Layout:
         """The slots as one cell, grown until it cuts no other cell.
 
@@ -84,6 +100,34 @@ class Layout:
         alone = self.owner.size + np.arange(self.owner.size).reshape(self.owner.shape)
         return replace(self, owner=_numbered(np.where(np.isin(self.owner, cells), alone, self.owner)))
 
+    def rows_joined(self, first: int, end: int) -> Layout:
+        """The rows from ``first`` to ``end``, exclusive, as one row.
+
+        >>> from postprocess.frame import UPRIGHT
+        >>> layout = Layout(np.arange(4.0), np.arange(3.0), UPRIGHT, np.array([[0, 1], [2, 3], [4, 5]]))
+        >>> layout.rows_joined(0, 2).owner.tolist(), layout.rows_joined(0, 2).row_lines.tolist()
+        ([[0, 1], [2, 3]], [0.0, 2.0, 3.0])
+        """
+        joined = self
+        for col in range(self.owner.shape[1]):
+            joined = joined.joined(first, col, end, col + 1)
+        inner = np.arange(first + 1, end)
+        owner = _numbered(np.delete(joined.owner, inner, axis=0))
+        return replace(joined, owner=owner, row_lines=np.delete(self.row_lines, inner))
+
+    def row_parted(self, row: int, y: float) -> Layout:
+        """A row as two, parted at the height ``y``; cells that reach beyond the row stay whole.
+
+        >>> from postprocess.frame import UPRIGHT
+        >>> layout = Layout(np.arange(3.0), np.arange(3.0), UPRIGHT, np.array([[0, 1], [2, 1]]))
+        >>> layout.row_parted(0, 0.5).owner.tolist()
+        [[0, 1], [2, 1], [3, 1]]
+        """
+        owner = np.insert(self.owner, row + 1, self.owner[row], axis=0)
+        spans = self.spans()[self.owner[row]]
+        owner[row + 1, spans[:, 2] - spans[:, 0] == 1] += self.owner.size
+        return replace(self, owner=_numbered(owner), row_lines=np.insert(self.row_lines, row + 1, y))
+
 
 def grid_to_layout(grid: Grid) -> Layout:
     """The drawing of a grid; a slot that no cell covers is a cell of its own.
@@ -97,6 +141,48 @@ def grid_to_layout(grid: Grid) -> Layout:
     for row, col, end_row, end_col in grid.spans:
         owner[row:end_row, col:end_col] = owner[row, col]
     return Layout(grid.row_lines, grid.col_lines, grid.frame, _numbered(owner))
+
+
+def redraw(quads: Floats, scores: Floats, grid: Grid, layout: Layout) -> tuple[Floats, Floats]:
+    """Cells and scores of a layout that was made of a grid: those that stay as they were, the others as it draws them.
+
+    Args:
+        quads: ``(N, 4, 2)`` cells that the grid was built from, in pixels.
+        scores: ``(N,)`` how sure the detector is of each, 0 to 1.
+        grid: Of these cells.
+        layout: What became of the grid; its columns are those of the grid, its rows may be joined or parted ones.
+
+    Returns:
+        ``(M, 4, 2)`` and ``(M,)``; a new cell has the mean score. Slots where nothing was detected stay empty.
+
+    >>> from postprocess.grid import quads_to_grid
+    >>> quads = boxes_to_quads([[0, 0, 10, 10], [0, 10, 10, 20], [0, 20, 10, 30]])
+    >>> grid = quads_to_grid(quads)
+    >>> redraw(quads, np.array([1.0, 0.5, 0.9]), grid, grid_to_layout(grid).rows_joined(0, 2))[1].round(3).tolist()
+    [0.8, 0.9]
+    """
+    index = {_place(grid, span): int(kept) for span, kept in zip(grid.spans, grid.kept, strict=True)}
+    detected = np.zeros((len(grid.row_lines) - 1, len(grid.col_lines) - 1), bool)
+    for row, col, end_row, end_col in grid.spans:
+        detected[row:end_row, col:end_col] = True
+    top = np.searchsorted(grid.row_lines, layout.row_lines, "right") - 1
+    bottom = np.searchsorted(grid.row_lines, layout.row_lines)
+    cells = [
+        (index.get(_place(layout, span)), drawn)
+        for span, drawn in zip(layout.spans(), layout.quads(), strict=True)
+        if detected[top[span[0]] : bottom[span[2]], span[1] : span[3]].any()
+    ]
+    mean = float(scores[grid.kept].mean())
+    return (
+        np.stack([drawn if old is None else quads[old] for old, drawn in cells]),
+        np.array([mean if old is None else scores[old] for old, _ in cells]),
+    )
+
+
+def _place(lines: Grid | Layout, span: Ints) -> tuple[float, int, float, int]:
+    """Where a cell is, whatever the numbers of the rows."""
+    row, col, end_row, end_col = span.tolist()
+    return float(lines.row_lines[row]), col, float(lines.row_lines[end_row]), end_col
 
 
 def _numbered(owner: Ints) -> Ints:

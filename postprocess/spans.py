@@ -10,12 +10,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import shapely
 from numpy.typing import ArrayLike, NDArray
 
-from postprocess.boxes import Floats, as_quads, quads_to_boxes, quads_to_polygons
+from postprocess.boxes import Floats, as_quads, quads_to_boxes
 from postprocess.grid import quads_to_grid
-from postprocess.layout import Layout, grid_to_layout
+from postprocess.layout import Layout, grid_to_layout, redraw
 from postprocess.rulings import Rulings
 from postprocess.words import Word
 
@@ -89,18 +88,7 @@ def settle_quads(
     after = settle_spans(before, words, rulings)
     if not len(grid.spans) or np.array_equal(before.owner, after.owner):
         return quads, given
-    index = {tuple(span): int(kept) for span, kept in zip(grid.spans.tolist(), grid.kept, strict=True)}
-    detected = np.zeros(before.owner.shape, bool)
-    for row, col, end_row, end_col in grid.spans:
-        detected[row:end_row, col:end_col] = True
-    new = [
-        (index.get((row, col, end_row, end_col)), drawn)
-        for (row, col, end_row, end_col), drawn in zip(after.spans().tolist(), after.quads(), strict=True)
-        if detected[row:end_row, col:end_col].any()
-    ]
-    mean = float(given[grid.kept].mean())
-    settled = np.stack([drawn if old is None else quads[old] for old, drawn in new])
-    return settled, np.array([mean if old is None else given[old] for old, _ in new])
+    return redraw(quads, given, grid, after)
 
 
 def settle_spans(layout: Layout, words: Sequence[Word], rulings: Rulings) -> Layout:
@@ -127,10 +115,7 @@ def settle_spans(layout: Layout, words: Sequence[Word], rulings: Rulings) -> Lay
 
 def _view(layout: Layout, words: Sequence[Word], rulings: Rulings) -> _View:
     quads = as_quads([word.quad for word in words])
-    cell = np.full(len(quads), -1, np.int64)
-    tree = shapely.STRtree(quads_to_polygons(layout.quads()))
-    word, at = tree.query(shapely.points(quads.mean(axis=1)), "intersects")
-    cell[word[::-1]] = at[::-1]
+    cell = layout.cells_at(quads.mean(axis=1))
     boxes = quads_to_boxes(rulings.to_upright(quads))
     return _View(boxes, cell, np.isin(layout.owner, cell), rulings.horizontal, rulings.text_height)
 

@@ -91,7 +91,7 @@ def words_to_tokens(words: Sequence[Word], frame: Rulings, settings: GapSettings
     if not pieces:
         return Tokens(as_boxes([]), (), np.zeros(0, np.int64))
     boxes = quads_to_boxes(frame.to_upright(as_quads([piece.quad for piece in pieces])))
-    line = _number_lines(boxes, settings.same_line)
+    line = number_lines(boxes, settings.same_line)
     order = np.lexsort([boxes[:, 0], line])
     tokens = Tokens(boxes[order], tuple(pieces[i].text for i in order), line[order])
     return _with_currency(_with_leaders(tokens), frame.text_height)
@@ -112,7 +112,7 @@ def _cut_at_gaps(word: Word, gap: float) -> list[Word]:
     return [part for part in parts if part.text.strip()]
 
 
-def _number_lines(boxes: Floats, same_line: float) -> Ints:
+def number_lines(boxes: Floats, same_line: float) -> Ints:
     """``(T,)`` text line of each box: boxes whose middles are close follow one another along a line."""
     middle, height = (boxes[:, 1] + boxes[:, 3]) / 2, boxes[:, 3] - boxes[:, 1]
     line = np.zeros(len(boxes), np.int64)

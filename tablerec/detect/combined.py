@@ -12,6 +12,9 @@ from tablerec.detect import Detection
 from tablerec.detect.geometric import is_closed, settle_detection
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
     from postprocess.explanation import Explanation
     from postprocess.rulings import Rulings
     from tablerec.detect.geometric import GeometricDetector
@@ -19,6 +22,11 @@ if TYPE_CHECKING:
 
 _SAME = 0.5
 """Finds that share more than this of the smaller one are the same table."""
+
+_GEOMETRIC = ("rulings", "words")
+"""Names of detections that the geometry made."""
+_SURE_CELL = 0.6
+"""Least score of the surest cell of a table; in charts no cell is that sure."""
 
 
 class LooksTwice(Protocol):
@@ -35,7 +43,8 @@ class CombinedDetector:
     Each of the three finds its tables, words and rulings settle the spans of each, and where tables lie on the same
     place those of one detector stay: the ones that ``postprocess.explanation`` gives the best score, for what the
     picture shows and for how far the other detectors agree with their rows and columns. Cells that are wholly drawn
-    stay as they are, unless both looks of the network deny them; a table that only one of them found stays too.
+    stay as they are, unless both looks of the network deny them; a table that only one of them found stays too. Rows of
+    the chosen tables are joined and parted where ``postprocess.row_borders`` is sure.
 
     Args:
         network: Finds cells by looking, in two ways.
@@ -60,11 +69,79 @@ class CombinedDetector:
         if self.geometric.layout == "table" and drawn and all(_is_certain(each, words, rulings) for each in drawn):
             return [replace(each, rulings=rulings) for each in drawn]
         seen = self.network.detect_twice(image, words)
-        finds = [drawn, *([settle_detection(each, words, rulings) for each in found] for found in seen)]
-        chosen = chain.from_iterable(
-            _with_rivals(_best(place, words, rulings), place, rulings) for place in _places(finds)
-        )
+        places = find_candidates(drawn, seen, words, rulings)
+        chosen = list(chain.from_iterable(_decide(place, words, rulings) for place in places))
+        if self.geometric.layout == "page":
+            chosen = [each for each in chosen if _is_plausible(each)]
         return sorted(chosen, key=lambda detection: float(detection.quads[..., 1].min()))
+
+
+def find_candidates(
+    drawn: Sequence[Detection], seen: Sequence[Sequence[Detection]], words: Sequence[Word], rulings: Rulings
+) -> list[list[list[Detection]]]:
+    """For each place with tables the finds of each detector that has some there, their spans settled.
+
+    Args:
+        drawn: What the geometry found, settled.
+        seen: What each look of the network found.
+        words: What the reader found.
+        rulings: Of the whole picture.
+    """
+    return _places([drawn, *([settle_detection(each, words, rulings) for each in found] for found in seen)])
+
+
+def _decide(candidates: list[list[Detection]], words: Sequence[Word], rulings: Rulings) -> list[Detection]:
+    """The tables of one place: the best candidate with its rows settled, and the others as rivals."""
+    best = best_candidate(candidates, words, rulings)
+    settled = [_with_rows(each, candidates, words, rulings) for each in best]
+    return _with_rivals(settled, [found for found in candidates if found is not best], rulings)
+
+
+def _with_rows(
+    detection: Detection, candidates: Sequence[Sequence[Detection]], words: Sequence[Word], rulings: Rulings
+) -> Detection:
+    """The detection with rows joined and parted, where the network saw the table and its cells are not wholly drawn."""
+    from postprocess.grid import quads_to_grid
+    from postprocess.layout import grid_to_layout, redraw
+    from postprocess.regions import words_inside
+    from postprocess.row_borders import settle_rows
+
+    own = words_inside(words, detection.quads)
+    if is_closed(detection) or not own or not (looks := rows_of_words(candidates, own)):
+        return detection
+    grid = quads_to_grid(detection.quads, detection.scores)
+    before = grid_to_layout(grid)
+    after = settle_rows(before, own, rulings, looks)
+    if after is before:
+        return detection
+    quads, scores = redraw(detection.quads, detection.scores, grid, after)
+    return replace(detection, quads=quads, scores=scores)
+
+
+def rows_of_words(candidates: Sequence[Sequence[Detection]], words: Sequence[Word]) -> list[NDArray[np.int64]]:
+    """``(W,)`` row of each word in the grids of each look of the network, -1 outside.
+
+    Args:
+        candidates: Of one place; what the geometry found is left out, since it reads the same words and rulings.
+        words: Of one table.
+    """
+    from postprocess.boxes import as_quads
+    from postprocess.explanation import bands_at
+    from postprocess.grid import quads_to_grid
+
+    middles = as_quads([word.quad for word in words]).mean(axis=1)
+    looks = [found for found in candidates if found[0].detector not in _GEOMETRIC]
+    return [bands_at([quads_to_grid(each.quads, each.scores) for each in found], middles)[:, 0] for found in looks]
+
+
+def _is_plausible(detection: Detection) -> bool:
+    """Whether cells that the network found are a table: several rows, and one cell at least that is sure."""
+    from postprocess.grid import quads_to_grid
+
+    if detection.detector in _GEOMETRIC:
+        return True
+    is_sure = bool(detection.scores.max() >= _SURE_CELL)
+    return is_sure and len(quads_to_grid(detection.quads, detection.scores).row_lines) > 2
 
 
 def _places(finds: Sequence[Sequence[Detection]]) -> list[list[list[Detection]]]:
@@ -82,7 +159,7 @@ def _places(finds: Sequence[Sequence[Detection]]) -> list[list[list[Detection]]]
     return [list(by_detector.values()) for by_detector in groups.values()]
 
 
-def _best(candidates: list[list[Detection]], words: Sequence[Word], rulings: Rulings) -> list[Detection]:
+def best_candidate(candidates: list[list[Detection]], words: Sequence[Word], rulings: Rulings) -> list[Detection]:
     """The candidate whose tables explain the words of all candidates best; the first one of equals.
 
     Between equal scores the words that no border cuts decide, then the cells that hold words: both weigh nothing in
@@ -99,7 +176,7 @@ def _best(candidates: list[list[Detection]], words: Sequence[Word], rulings: Rul
 
 def _with_rivals(chosen: list[Detection], candidates: list[list[Detection]], rulings: Rulings) -> list[Detection]:
     """The chosen tables, each with those of the other candidates that lie on it."""
-    others = [each for found in candidates if found is not chosen for each in found]
+    others = [each for found in candidates for each in found]
     return [
         replace(mine, rivals=tuple(each for each in others if _is_same_place(mine, each)), rulings=rulings)
         for mine in chosen

@@ -191,3 +191,29 @@ def test_the_network_does_not_run_where_drawn_cells_leave_no_doubt() -> None:
     geometry.layout = "table"
     made = CombinedDetector(None, geometry)  # type: ignore[arg-type]
     assert len(made.detect(PICTURE, WORDS)[0].quads) == 6
+
+
+@pytest.mark.parametrize("score", [0.9, 0.99], ids=["not wholly drawn", "wholly drawn"])
+def test_rows_that_no_detector_saw_are_parted(score: float) -> None:
+    """Two numbers above each other are two rows, unless all borders are drawn; the others are rivals still."""
+    joined = slots([0, 100, 200], [0, 20, 60])
+    geometry = Geometry([joined], "rulings", score)
+    made = CombinedDetector(Network([joined], [joined]), geometry)  # type: ignore[arg-type]
+    [chosen] = made.detect(PICTURE, WORDS)
+    assert len(chosen.quads) == (6 if score < 0.95 else 4)
+    assert [len(rival.quads) for rival in chosen.rivals] == [4, 4]
+
+
+@pytest.mark.parametrize("layout", ["page", "table"])
+@pytest.mark.parametrize(
+    ("boxes", "score", "is_table"),
+    [(RIGHT, 0.9, True), (RIGHT, 0.5, False), (slots([0, 100, 200], [0, 20]), 0.9, False)],
+    ids=["table", "chart", "line of words"],
+)
+def test_on_a_page_unsure_cells_and_a_line_of_words_are_no_table(
+    layout: str, boxes: list[list[float]], score: float, is_table: bool
+) -> None:
+    network, geometry = Network([boxes], [boxes]), Geometry([])
+    network.finds, geometry.layout = [[found(boxes, "cellnet", score)]] * 2, layout
+    made = CombinedDetector(network, geometry)  # type: ignore[arg-type]
+    assert bool(made.detect(PICTURE, WORDS)) == (is_table or layout == "table")

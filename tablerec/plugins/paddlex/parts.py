@@ -14,11 +14,11 @@ from paddlex.utils.device import get_default_device
 from tablerec.config import Settings
 from tablerec.detect import CellDetector, has_cellnet, make_detector
 from tablerec.detect.paddlex import THRESHOLD, PaddleXDetector
+from tablerec.detect.regions import RegionDetector, detections_to_boxes
 from tablerec.errors import SettingsError
 from tablerec.ocr import TextReader, make_reader
 from tablerec.plugins.paddlex.options import ENGINE_KEYS, MODEL_OPTIONS, NAME, check_config
 from tablerec.plugins.paddlex.reading import OcrPipelineReader
-from tablerec.plugins.paddlex.regions import RegionDetector, detections_to_boxes
 
 OUR_READER = "rapidocr"
 OUR_DETECTORS = ("auto", "cellnet", "rulings", "words")

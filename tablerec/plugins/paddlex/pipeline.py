@@ -12,6 +12,7 @@ from paddlex.utils.device import SUPPORTED_DEVICE_TYPE
 
 from postprocess.boxes import as_boxes, boxes_to_quads, quads_to_array, quads_to_boxes
 from postprocess.table import Table
+from tablerec.detect.regions import Boxes, RegionDetector
 from tablerec.devices import parse_device, require_device
 from tablerec.errors import SettingsError
 from tablerec.ocr import TextReader
@@ -20,7 +21,6 @@ from tablerec.plugins.paddlex.inputs import InputPage, PageSampler, read_inputs
 from tablerec.plugins.paddlex.options import NAME, Request, to_request
 from tablerec.plugins.paddlex.parts import Parts
 from tablerec.plugins.paddlex.reading import KnownWords, OcrPipelineReader, ocr_to_words
-from tablerec.plugins.paddlex.regions import Boxes, RegionDetector
 from tablerec.plugins.paddlex.result import RegionsResult, TablesResult, page_to_result
 from tablerec.result import Image, Page, PageImage
 from tablerec.turning import choose_turn, turn_points

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -21,9 +20,8 @@ from tablerec.detect.regions import MODELS, LayoutModel, RegionDetector, detecti
 from tablerec.errors import SettingsError
 from tablerec.paddlex_support import Runtime
 from tablerec.result import Image
-from tests.tablerec.stand_ins import save_detector
+from tests.tablerec.stand_ins import needs_paddlex, save_detector
 
-HAS_PADDLEX = importlib.util.find_spec("paddlex") is not None and importlib.util.find_spec("paddle") is not None
 IMAGE = np.arange(100 * 300 * 3, dtype=np.uint32).astype(np.uint8).reshape(100, 300, 3)
 
 
@@ -114,7 +112,7 @@ def test_unknown_layout_models_list_the_names() -> None:
         make_detector(Settings(layout_model="nonsense"))
 
 
-@pytest.mark.skipif(not HAS_PADDLEX, reason="needs the paddle extra")
+@needs_paddlex
 @pytest.mark.filterwarnings("ignore")
 def test_paddlex_runs_a_layout_model_from_a_folder(tmp_path: Path) -> None:
     paddlex_support.import_paddlex()

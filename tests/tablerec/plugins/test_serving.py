@@ -24,11 +24,9 @@ import pytest
 import yaml
 from PIL import Image
 
-from tests.tablerec.plugins.conftest import HAS_PADDLEX
-
 ROOT = Path(__file__).resolve().parents[3]
 HAS_SERVER = all(importlib.util.find_spec(name) for name in ("fastapi", "uvicorn", "aiohttp", "filetype"))
-pytestmark = pytest.mark.skipif(not (HAS_PADDLEX and HAS_SERVER), reason="needs the serving extra")
+pytestmark = pytest.mark.skipif(not HAS_SERVER, reason="needs the serving extra")
 
 Ask = Callable[..., tuple[int, dict[str, Any]]]
 MOST = 2

@@ -72,11 +72,11 @@ def make_detector(settings: Settings) -> CellDetector:
         MissingDependencyError, ModelNotFoundError: From CellNet and the PaddleX backends.
     """
     if settings.layout_model is not None:
-        from tablerec.detect.regions import RegionDetector
+        from tablerec.detect.regions import LayoutModel, RegionDetector
         from tablerec.paddlex_support import make_runtime
 
         inner = make_detector(replace(settings, layout_model=None, layout="table"))
-        return RegionDetector(settings.layout_model, inner, make_runtime(settings))
+        return RegionDetector(inner, LayoutModel(settings.layout_model, make_runtime(settings)))
     if settings.detector == "auto" and (folder := _find_cellnet(settings.detector_dir)):
         from tablerec.detect.cellnet import CellNetDetector
         from tablerec.detect.combined import CombinedDetector

@@ -1,15 +1,15 @@
-"""Tables of a page where a layout model of PaddleX says, each looked at alone."""
+"""Tables of a page where something else has found them, such as a layout model of PaddleX, each looked at alone."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from postprocess.boxes import array_to_quad, quads_to_array, word_height
+from postprocess.boxes import array_to_quad, as_boxes, box_areas, intersection_areas, quads_to_array, word_height
 from postprocess.words import Word
 from tablerec.detect import CellDetector, Detection
 from tablerec.errors import SettingsError
@@ -17,6 +17,8 @@ from tablerec.paddlex_support import LazyModel, Runtime
 
 if TYPE_CHECKING:
     from tablerec.result import Image
+
+Boxes = NDArray[np.float64]
 
 MODELS = (
     "PP-DocLayout_plus-L",
@@ -36,39 +38,30 @@ MODELS = (
 
 _SAME = 0.5
 """Regions that share more than this of the smaller one are one table."""
+_MARGIN = 0.5
+"""Regions of a layout model end at the outer rulings, which detectors want to see: so many heights of a word more."""
 
 
 class RegionDetector:
-    """Looks for cells in each region that a layout model calls a table.
+    """Looks for cells in each table that something else has found.
 
     Args:
-        model_name: One of ``MODELS``.
-        inner: Finds the cells of one table in a picture of it.
-        runtime: How the layout model runs, and where it lies.
-
-    Raises:
-        SettingsError: PaddleX offers no layout model of this name.
+        cells: Finds the cells of a picture that is one table.
+        find: Finds the tables of a page: ``(N, 4)`` xyxy pixels.
     """
 
-    def __init__(self, model_name: str, inner: CellDetector, runtime: Runtime | None = None) -> None:
-        if model_name not in MODELS:
-            raise SettingsError(f"layout model {model_name!r} is unknown: choose {', '.join(MODELS)}")
-        self.name = inner.name
-        self.inner = inner
-        self._model = LazyModel(model_name, None, runtime)
+    def __init__(self, cells: CellDetector, find: Callable[[Image, Sequence[Word]], Boxes]) -> None:
+        self.name = cells.name
+        self._cells = cells
+        self._find = find
 
     def detect(self, image: Image, words: Sequence[Word]) -> list[Detection]:
         """See ``CellDetector``."""
         if image.size == 0:
             return []
-        found = self._model.predict(image)["boxes"]
-        tables = [box for box in found if str(box["label"]).lower() == "table"]
-        boxes = np.array([box["coordinate"][:4] for box in tables], np.float64).reshape(-1, 4)
-        boxes = boxes[_distinct(boxes, np.array([box["score"] for box in tables], np.float64))]
-        # Regions end at the outer rulings, which detectors want to see.
-        margin = 0.5 * word_height(quads_to_array([word.quad for word in words])) if words else 0.0
-        regions = _to_pixels(boxes + margin * np.array([-1, -1, 1, 1]), image.shape[:2])
-        return [each for region in regions for each in self._in_region(image, words, region)]
+        regions = _to_pixels(self._find(image, words), image.shape[:2])
+        in_order = regions[np.argsort(regions[:, 1], kind="stable")]
+        return [each for region in in_order for each in self._in_region(image, words, region)]
 
     def _in_region(self, image: Image, words: Sequence[Word], region: NDArray[np.int64]) -> list[Detection]:
         x0, y0, x1, y1 = region.tolist()
@@ -76,8 +69,43 @@ class RegionDetector:
         middles = quads.mean(axis=1)
         inside = ((middles >= (x0, y0)) & (middles < (x1, y1))).all(axis=1)
         own = [replace(words[k], quad=array_to_quad(quads[k] - (x0, y0))) for k in np.flatnonzero(inside).tolist()]
-        found = self.inner.detect(np.ascontiguousarray(image[y0:y1, x0:x1]), own)
+        found = self._cells.detect(np.ascontiguousarray(image[y0:y1, x0:x1]), own)
         return [_shift(detection, (x0, y0)) for detection in found]
+
+
+class LayoutModel:
+    """Finds the tables of a page with a layout model of PaddleX.
+
+    Args:
+        name: One of ``MODELS``.
+        runtime: How the model runs, and where it lies.
+
+    Raises:
+        SettingsError: PaddleX offers no layout model of this name.
+    """
+
+    def __init__(self, name: str, runtime: Runtime | None = None) -> None:
+        if name not in MODELS:
+            raise SettingsError(f"layout model {name!r} is unknown: choose {', '.join(MODELS)}")
+        self._model = LazyModel(name, None, runtime)
+
+    def __call__(self, image: Image, words: Sequence[Word]) -> Boxes:
+        """Return ``(N, 4)`` xyxy pixels, of which no two are the same table."""
+        tables = [box for box in self._model.predict(image)["boxes"] if str(box["label"]).lower() == "table"]
+        boxes = as_boxes([box["coordinate"][:4] for box in tables])
+        kept = boxes[_distinct(boxes, np.array([box["score"] for box in tables], np.float64))]
+        margin = _MARGIN * word_height(quads_to_array([word.quad for word in words])) if words else 0.0
+        return kept + margin * np.array([-1, -1, 1, 1])
+
+
+def detections_to_boxes(detections: Sequence[Detection]) -> Boxes:
+    """Where tables are: the hull of the cells of each, ``(N, 4)`` xyxy.
+
+    >>> detections_to_boxes([]).shape
+    (0, 4)
+    """
+    corners = [detection.quads.reshape(-1, 2) for detection in detections if len(detection.quads)]
+    return as_boxes([[*points.min(axis=0), *points.max(axis=0)] for points in corners])
 
 
 def _shift(detection: Detection, by: tuple[int, int]) -> Detection:
@@ -86,25 +114,20 @@ def _shift(detection: Detection, by: tuple[int, int]) -> Detection:
     return replace(detection, quads=detection.quads + by, rivals=rivals, rulings=None)
 
 
-def _distinct(boxes: NDArray[np.float64], scores: NDArray[np.float64]) -> list[int]:
-    """Indices of the regions that lie on no better one, from top to bottom."""
+def _distinct(boxes: Boxes, scores: NDArray[np.float64]) -> list[int]:
+    """Indices of the regions that lie on no better one."""
     kept: list[int] = []
     for k in np.argsort(-scores, kind="stable").tolist():
-        low, high = np.maximum(boxes[k, :2], boxes[kept, :2]), np.minimum(boxes[k, 2:], boxes[kept, 2:])
-        shared = (high - low).clip(0).prod(axis=1)
-        smaller = np.minimum(_area(boxes[[k]]), _area(boxes[kept]))
-        if not (shared > _SAME * smaller).any():
+        shared = intersection_areas(boxes[[k]], boxes[kept])[0]
+        if not (shared > _SAME * np.minimum(box_areas(boxes[[k]]), box_areas(boxes[kept]))).any():
             kept.append(k)
-    return sorted(kept, key=lambda k: float(boxes[k, 1]))
+    return kept
 
 
-def _area(boxes: NDArray[np.float64]) -> NDArray[np.float64]:
-    return np.asarray((boxes[:, 2:] - boxes[:, :2]).prod(axis=1))
-
-
-def _to_pixels(boxes: NDArray[np.float64], size_hw: tuple[int, int]) -> NDArray[np.int64]:
+def _to_pixels(boxes: Boxes, size_hw: tuple[int, int]) -> NDArray[np.int64]:
     """``(N, 4)`` whole pixels inside the picture; those without area are left out."""
     height, width = size_hw
     rounded = np.concatenate([np.floor(boxes[:, :2]), np.ceil(boxes[:, 2:])], axis=1)
-    pixels = rounded.clip(0, [width, height, width, height]).astype(np.int64)
-    return pixels[(pixels[:, 2:] > pixels[:, :2]).all(axis=1)]
+    inside = rounded.clip(0, [width, height, width, height])
+    # What is not a number is not larger either.
+    return inside[(inside[:, 2:] > inside[:, :2]).all(axis=1)].astype(np.int64)

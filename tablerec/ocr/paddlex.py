@@ -1,10 +1,9 @@
-"""PaddleX's text models: any family of PP-OCR, or models of one's own from folders."""
+"""PaddleX's text models: any family of PP-OCR."""
 
 from __future__ import annotations
 
 import threading
 from collections.abc import Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -32,25 +31,14 @@ class PaddleXReader(LineReader):
         detection: PaddleX's name of the detector.
         recognition: PaddleX's name of the recogniser.
         runtime: How they run, and where they lie.
-        detection_dir: Folder of the detector; None for where the runtime has it.
-        recognition_dir: The same for the recogniser.
     """
 
     name = "paddlex"
 
-    def __init__(
-        self,
-        detection: str,
-        recognition: str,
-        runtime: Runtime | None = None,
-        *,
-        detection_dir: Path | None = None,
-        recognition_dir: Path | None = None,
-    ) -> None:
+    def __init__(self, detection: str, recognition: str, runtime: Runtime | None = None) -> None:
         self.detection = detection
         self.recognition = recognition
         self.runtime = runtime or Runtime()
-        self._folders = {detection: detection_dir, recognition: recognition_dir}
         self._models: tuple[Any, Any] | None = None
         self._lock = threading.Lock()
 
@@ -99,7 +87,7 @@ class PaddleXReader(LineReader):
         return self._models
 
     def _create(self, name: str, **options: Any) -> Any:
-        return paddlex_support.create_model(name, self._folders[name], self.runtime, **options)
+        return paddlex_support.create_model(name, None, self.runtime, **options)
 
 
 def result_to_line(found: Any, score: float) -> Line:

@@ -17,9 +17,9 @@ import pytest
 from tablerec import paddlex_support
 from tablerec.errors import MissingDependencyError, ModelNotFoundError, SettingsError
 from tablerec.paddlex_support import Runtime, find_model
+from tests.tablerec.stand_ins import needs_paddlex
 
 ROOT = Path(__file__).resolve().parents[2]
-HAS_PADDLEX = importlib.util.find_spec("paddlex") is not None and importlib.util.find_spec("paddle") is not None
 
 FAKE_PADDLEX = {
     "paddle/__init__.py": "",
@@ -292,7 +292,7 @@ def test_unknown_model_is_a_wrong_setting(fake: Path, tmp_path: Path) -> None:
     assert "Nonsense" in message
 
 
-@pytest.mark.skipif(not HAS_PADDLEX, reason="needs the paddle extra")
+@needs_paddlex
 class TestInstalledPaddleX:
     """The same door before the real house."""
 

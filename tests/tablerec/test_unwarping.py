@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -21,9 +20,8 @@ from tablerec.pipeline import Recognizer
 from tablerec.result import Dropped, Image, Page, PageImage
 from tablerec.turning import ORIENTATION
 from tablerec.unwarping import Unwarper, unflatten_page, unflatten_points
-from tests.tablerec.stand_ins import save_classifier, save_uvdoc
+from tests.tablerec.stand_ins import needs_paddlex, save_classifier, save_uvdoc
 
-HAS_PADDLEX = importlib.util.find_spec("paddlex") is not None and importlib.util.find_spec("paddle") is not None
 QUAD = ((1.0, 1.0), (3.0, 1.0), (3.0, 2.0), (1.0, 2.0))
 
 
@@ -123,7 +121,7 @@ def test_a_missing_model_says_how_to_get_it(
         recognizer.recognize(np.zeros((20, 40, 3), np.uint8))
 
 
-@pytest.mark.skipif(not HAS_PADDLEX, reason="needs the paddle extra")
+@needs_paddlex
 @pytest.mark.filterwarnings("ignore")
 class TestInstalledPaddleX:
     """PaddleX's own networks with random weights."""
@@ -141,7 +139,7 @@ class TestInstalledPaddleX:
 
     def test_the_orientation_is_asked(self, tmp_path: Path) -> None:
         paddlex_support.import_paddlex()
-        save_classifier(tmp_path, ORIENTATION, ["0", "90", "180", "270"], 1)
+        save_classifier(tmp_path, ORIENTATION, ["0", "90", "180", "270"], "90")
         left = Left()
         settings = Settings(reader="none", turn=ORIENTATION, models_dir=tmp_path)
         (page,) = Recognizer(settings, detector=left).recognize(np.zeros((20, 40, 3), np.uint8)).pages

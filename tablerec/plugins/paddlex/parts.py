@@ -14,11 +14,13 @@ from paddlex.utils.device import get_default_device
 from tablerec.config import Settings
 from tablerec.detect import CellDetector, has_cellnet, make_detector
 from tablerec.detect.paddlex import THRESHOLD, PaddleXDetector
+from tablerec.detect.regions import RegionDetector, detections_to_boxes
 from tablerec.errors import SettingsError
 from tablerec.ocr import TextReader, make_reader
+from tablerec.paddlex_support import LazyModel
 from tablerec.plugins.paddlex.options import ENGINE_KEYS, MODEL_OPTIONS, NAME, check_config
 from tablerec.plugins.paddlex.reading import OcrPipelineReader
-from tablerec.plugins.paddlex.regions import RegionDetector, detections_to_boxes
+from tablerec.turning import ORIENTATION
 
 OUR_READER = "rapidocr"
 OUR_DETECTORS = ("auto", "cellnet", "rulings", "words")
@@ -46,7 +48,8 @@ class Parts(BasePipeline):
         """Held while a model of PaddleX predicts: they are not made for several threads."""
         self.settings = Settings(device=self.device or get_default_device())
         self.layout = self._model("LayoutDetection") if self.uses("layout_detection") else None
-        self.orientation = self._model("TableOrientationClassify")
+        orientation = self._model("TableOrientationClassify")
+        self.orientation = None if orientation is None else LazyModel(ORIENTATION, model=orientation)
         self.cells_of_table, self.cells_of_page = self._cells()
         self.preprocessor = self._pipeline("DocPreprocessor") if self.uses("doc_preprocessor") else None
         self.ocr, self.reader = self._reading()

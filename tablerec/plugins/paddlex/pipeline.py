@@ -12,18 +12,19 @@ from paddlex.utils.device import SUPPORTED_DEVICE_TYPE
 
 from postprocess.boxes import as_boxes, boxes_to_quads, quads_to_array, quads_to_boxes
 from postprocess.table import Table
+from tablerec.detect.regions import Boxes, RegionDetector
 from tablerec.devices import parse_device, require_device
 from tablerec.errors import SettingsError
 from tablerec.ocr import TextReader
+from tablerec.paddlex_support import LazyModel
 from tablerec.pipeline import Recognizer
 from tablerec.plugins.paddlex.inputs import InputPage, PageSampler, read_inputs
 from tablerec.plugins.paddlex.options import NAME, Request, to_request
 from tablerec.plugins.paddlex.parts import Parts
 from tablerec.plugins.paddlex.reading import KnownWords, OcrPipelineReader, ocr_to_words
-from tablerec.plugins.paddlex.regions import Boxes, RegionDetector
 from tablerec.plugins.paddlex.result import RegionsResult, TablesResult, page_to_result
 from tablerec.result import Image, Page, PageImage
-from tablerec.turning import choose_turn, turn_points
+from tablerec.turning import ask_for_turn, choose_turn, turn_points
 
 
 class TableRecognitionCellsPipeline(AutoParallelImageSimpleInferencePipeline):
@@ -164,7 +165,7 @@ class OneDevicePipeline(Parts):
             upright = _turn_boxes(boxes, turn, picture.image)
             detector = RegionDetector(self.cells_of_table, lambda image, words: upright)
         elif turn == "auto" and self.orientation is not None:
-            turn = self._classify(picture.image, as_boxes([[0, 0, *picture.image.shape[1::-1]]]))
+            turn = _classify(picture.image, as_boxes([[0, 0, *picture.image.shape[1::-1]]]), self.orientation)
         settings = replace(self.settings, turn=turn, min_reader_score=least)
         [page] = Recognizer(settings, detector=detector, reader=reader).pages(picture)
         if regions is None and looks_for_tables:
@@ -187,24 +188,12 @@ class OneDevicePipeline(Parts):
         if request.use_table_orientation_classify is False:
             return 0, reader
         if self.orientation is not None:
-            return self._classify(picture.image, boxes), reader
+            return _classify(picture.image, boxes, self.orientation), reader
         if picture.words is not None:
             return choose_turn(picture.image, picture.words, None) or 0, reader
         words = reader.read(picture.image)
         turn = choose_turn(picture.image, words, reader) or 0
         return turn, reader if turn else KnownWords(words, reader)
-
-    def _classify(self, image: Image, boxes: Boxes) -> int:
-        """Degrees clockwise, as PaddleX's classifier says of most of the tables' area."""
-        shares = dict.fromkeys((0, 90, 180, 270), 0.0)
-        for left, top, right, bottom in boxes.round().clip(0).astype(int).tolist():
-            crop = np.ascontiguousarray(image[top:bottom, left:right])
-            if crop.size:
-                with self.lock:
-                    label = next(iter(self.orientation(crop)))["label_names"][0]
-                # The label says how far PaddleX turns the picture counter-clockwise.
-                shares[-int(label) % 360] += crop.size
-        return max(shares, key=lambda turn: shares[turn])
 
 
 def _check_device(text: str) -> str:
@@ -225,6 +214,15 @@ def _known_boxes(given: Mapping[str, Any]) -> list[dict[str, Any]]:
             f"layout_det_res cannot be used ({error!r}): give a DetResult of PaddleX, with label and coordinate"
         ) from error
     return boxes
+
+
+def _classify(image: Image, boxes: Boxes, classifier: LazyModel) -> int:
+    """Degrees clockwise, as PaddleX's classifier says of most of the tables' area."""
+    shares = dict.fromkeys((0, 90, 180, 270), 0)
+    for left, top, right, bottom in boxes.round().clip(0).astype(int).tolist():
+        crop = np.ascontiguousarray(image[top:bottom, left:right])
+        shares[ask_for_turn(crop, classifier)] += crop.size
+    return max(shares, key=lambda turn: shares[turn])
 
 
 def _turn_boxes(boxes: Boxes, turn: int, image: Image) -> Boxes:

@@ -1,11 +1,13 @@
 """The pipeline behind PaddleX's own server: the requests and answers of ``table_recognition_v2``.
 
 Inputs are read by tablerec, which looks at their size before it decodes them. Errors become JSON with a status
-that says whose fault it is, and no request can fill the memory.
+that says whose fault it is, no request can fill the memory, and none has the server fetch an address, unless the
+pipeline's file says ``allow_addresses: True`` under ``Serving: extra:``.
 """
 
 # No postponed annotations: FastAPI reads those of the endpoint, whose types are imported late.
 
+import base64
 import itertools
 from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Any
@@ -15,7 +17,10 @@ from tablerec.images import load_pages
 from tablerec.result import PageImage
 
 MOST_MEGABYTES = 128
-"""Size of a request; ``max_request_megabytes`` under ``Serving: extra:`` in the pipeline's file is another."""
+"""Size of a request, and of what an address holds.
+
+``max_request_megabytes`` under ``Serving: extra:`` in the pipeline's file is another.
+"""
 
 Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
 Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
@@ -59,13 +64,16 @@ def create_pipeline_app(pipeline: Any, app_config: Any) -> Any:
 
     app, context = create_app(pipeline=pipeline, app_config=app_config, app_aiohttp_session=True)
     ocr.update_app_context(context)
-    app.add_middleware(BodyLimit, most_megabytes=(app_config.extra or {}).get("max_request_megabytes", MOST_MEGABYTES))
+    extra = app_config.extra or {}
+    most_megabytes = extra.get("max_request_megabytes", MOST_MEGABYTES)
+    app.add_middleware(BodyLimit, most_megabytes=most_megabytes)
     app.add_exception_handler(TablerecError, _answer_error)
 
     @primary_operation(app, INFER_ENDPOINT, "infer")
     async def infer(request: InferRequest) -> AIStudioResultResponse[InferResult]:
         log_id = generate_log_id()
-        content = await _file_to_bytes(request.file, context.aiohttp_session)
+        session = context.aiohttp_session if extra.get("allow_addresses") is True else None
+        content = await _file_to_bytes(request.file, session, most_megabytes)
         pages = await call_async(_bytes_to_pages, content, context.extra["max_num_input_imgs"])
         options = {option: getattr(request, field) for field, option in _OPTIONS.items()}
         results = await context.pipeline.infer(list(pages), **options)
@@ -82,16 +90,38 @@ def create_pipeline_app(pipeline: Any, app_config: Any) -> Any:
     return app
 
 
-async def _file_to_bytes(file: str, session: Any) -> bytes:
-    """Decode a file in base64, or have PaddleX fetch it from the address that it is."""
-    from paddlex.inference.serving.infra.utils import get_raw_bytes_async
-
-    try:
-        return bytes(await get_raw_bytes_async(file, session))
-    except Exception as error:  # of the network, or of the decoder
+async def _file_to_bytes(file: str, session: Any, most_megabytes: float) -> bytes:
+    """Decode a file in base64, or fetch it from the address that it is; without a session, addresses are refused."""
+    if not file.lower().startswith(("http://", "https://")):
+        try:
+            return base64.b64decode(file)
+        except ValueError as error:
+            raise InputError(f"file: this is no base64 ({error}); encode the picture") from error
+    if session is None:
+        # Whoever may ask the server could have it look into the network that it is in.
         raise InputError(
-            f"file: neither base64 nor an address that can be read ({error}); encode the picture"
-        ) from error
+            "file: this server fetches no addresses; send the file in base64, or have allow_addresses: True set under "
+            "Serving: extra: in the pipeline's file"
+        )
+    try:
+        content = await _fetch(file, session, int(most_megabytes * 1e6))
+    except Exception as error:  # of the address, or of the network
+        raise InputError(f"file: the address cannot be read ({error!r}); correct it, or send base64") from error
+    if len(content) > most_megabytes * 1e6:
+        raise InputError(f"file: the address holds more than {most_megabytes:g} MB: name a smaller picture")
+    return content
+
+
+async def _fetch(address: str, session: Any, most: int) -> bytes:
+    """Read so many bytes, and a few more where there are more."""
+    import yarl
+
+    content = bytearray()
+    async with session.get(yarl.URL(address, encoded=True)) as answer:
+        answer.raise_for_status()
+        while len(content) <= most and (piece := await answer.content.readany()):
+            content += piece
+    return bytes(content)
 
 
 def _bytes_to_pages(content: bytes, most: int | None) -> list[PageImage]:

@@ -18,21 +18,9 @@ from tablerec.detect.paddlex import BOTH, CLASSIFIER, MOST_CELLS, OFFICIAL, Padd
 from tablerec.errors import MissingDependencyError, ModelNotFoundError, SettingsError
 from tablerec.paddlex_support import Runtime
 from tablerec.result import Image
-from tests.tablerec.stand_ins import save_classifier, save_detector, save_rtdetr
+from tests.tablerec.stand_ins import needs_paddlex, save_classifier, save_detector, save_rtdetr
 
-HAS_PADDLEX = importlib.util.find_spec("paddlex") is not None and importlib.util.find_spec("paddle") is not None
 IMAGE = np.full((100, 300, 3), 255, np.uint8)
-INFERENCE_YML = """
-Global: {model_name: RT-DETR-L_wired_table_cell_det}
-mode: paddle
-draw_threshold: 0.5
-arch: DETR
-label_list: [cell]
-Preprocess:
-- {type: Resize, interp: 2, keep_ratio: false, target_size: [640, 640]}
-- {type: NormalizeImage, mean: [0, 0, 0], std: [1, 1, 1], norm_type: none}
-- {type: Permute}
-"""
 
 
 class FakeModel:
@@ -169,7 +157,7 @@ def test_threshold_outside_its_range(threshold: float) -> None:
 
 
 def test_folder_holds_the_name(model: FakeModel, tmp_path: Path) -> None:
-    (tmp_path / "inference.yml").write_text(INFERENCE_YML, encoding="utf-8")
+    (tmp_path / "inference.yml").write_text(f"Global: {{model_name: {OFFICIAL[0]}}}", encoding="utf-8")
     detector = make_detector(Settings(detector="auto", detector_dir=tmp_path))
     assert detector.name == OFFICIAL[0]
     detector.detect(IMAGE, [])
@@ -222,7 +210,7 @@ def test_the_classifier_chooses(monkeypatch: pytest.MonkeyPatch, label: str, exp
     assert [created[0] for created in fake.created] == [CLASSIFIER, expected]
 
 
-@pytest.mark.skipif(not HAS_PADDLEX, reason="needs the paddle extra")
+@needs_paddlex
 @pytest.mark.filterwarnings("ignore")
 def test_paddlex_runs_a_model_from_a_folder(tmp_path: Path) -> None:
     paddlex_support.import_paddlex()
@@ -234,7 +222,7 @@ def test_paddlex_runs_a_model_from_a_folder(tmp_path: Path) -> None:
     assert np.allclose(found.scores, [0.9, 0.4])
 
 
-@pytest.mark.skipif(not HAS_PADDLEX, reason="needs the paddle extra")
+@needs_paddlex
 @pytest.mark.filterwarnings("ignore")
 class TestInstalledPaddleX:
     """Models by name from a folder of models, with Paddle's engines."""
@@ -245,7 +233,7 @@ class TestInstalledPaddleX:
         folder = tmp_path_factory.mktemp("models")
         save_rtdetr(folder, OFFICIAL[0])
         save_detector(folder, OFFICIAL[1], [[0, 0.9, 10, 20, 110, 60], [0, 0.8, 110, 20, 210, 60]])
-        save_classifier(folder, CLASSIFIER, ["wired_table", "wireless_table"], 1)
+        save_classifier(folder, CLASSIFIER, ["wired_table", "wireless_table"], "wireless_table")
         return folder
 
     @pytest.mark.parametrize("engine", [None, "paddle_dynamic"])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -17,13 +16,12 @@ from postprocess.words import Word
 from tablerec import paddlex_support
 from tablerec.config import Settings
 from tablerec.detect import Detection, make_detector
-from tablerec.detect.regions import MODELS, RegionDetector
+from tablerec.detect.regions import MODELS, LayoutModel, RegionDetector, detections_to_boxes
 from tablerec.errors import SettingsError
 from tablerec.paddlex_support import Runtime
 from tablerec.result import Image
-from tests.tablerec.stand_ins import save_detector
+from tests.tablerec.stand_ins import needs_paddlex, save_detector
 
-HAS_PADDLEX = importlib.util.find_spec("paddlex") is not None and importlib.util.find_spec("paddle") is not None
 IMAGE = np.arange(100 * 300 * 3, dtype=np.uint32).astype(np.uint8).reshape(100, 300, 3)
 
 
@@ -59,7 +57,7 @@ class FakeLayout:
 def detect(monkeypatch: pytest.MonkeyPatch, *boxes: tuple[str, float, list[float]], words: Sequence[Word] = ()) -> Any:
     monkeypatch.setattr(paddlex_support, "create_model", FakeLayout(*boxes))
     inner = Whole()
-    return RegionDetector(MODELS[0], inner).detect(IMAGE, words), inner
+    return RegionDetector(inner, LayoutModel(MODELS[0])).detect(IMAGE, words), inner
 
 
 def word(x: float, y: float) -> Word:
@@ -72,7 +70,14 @@ def test_no_table_is_no_region(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_an_empty_picture_asks_no_model() -> None:
-    assert RegionDetector(MODELS[0], Whole()).detect(np.zeros((0, 5, 3), np.uint8), []) == []
+    assert RegionDetector(Whole(), LayoutModel(MODELS[0])).detect(np.zeros((0, 5, 3), np.uint8), []) == []
+
+
+def test_regions_come_from_anything() -> None:
+    boxes = np.array([[150, 60, 290, 95], [9.5, 5, 100, 40.2], [np.nan, 0, 9, 9], [20, 20, 20, 30], [0, -9, 50, -1]])
+    found = RegionDetector(Whole(), lambda image, words: boxes).detect(IMAGE, [])
+    assert [each.quads[0, [0, 2]].tolist() for each in found] == [[[9, 5], [100, 41]], [[150, 60], [290, 95]]]
+    assert detections_to_boxes(found).tolist() == [[9, 5, 100, 41], [150, 60, 290, 95]]
 
 
 def test_each_table_is_looked_at_alone(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -107,12 +112,12 @@ def test_unknown_layout_models_list_the_names() -> None:
         make_detector(Settings(layout_model="nonsense"))
 
 
-@pytest.mark.skipif(not HAS_PADDLEX, reason="needs the paddle extra")
+@needs_paddlex
 @pytest.mark.filterwarnings("ignore")
 def test_paddlex_runs_a_layout_model_from_a_folder(tmp_path: Path) -> None:
     paddlex_support.import_paddlex()
     boxes = [[0, 0.9, 0, 0, 50, 5], [1, 0.9, 20, 20, 180, 90], [1, 0.8, 22, 20, 180, 80]]
     save_detector(tmp_path, "PP-DocLayout-L", boxes, "[text, table]")
-    detector = RegionDetector("PP-DocLayout-L", Whole(), Runtime(models_dir=tmp_path))
+    detector = RegionDetector(Whole(), LayoutModel("PP-DocLayout-L", Runtime(models_dir=tmp_path)))
     (found,) = detector.detect(IMAGE, [])
     assert found.quads[0, [0, 2]].tolist() == [[20, 20], [180, 90]]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 from pathlib import Path
 from typing import Any
 
@@ -15,9 +14,7 @@ from tablerec.errors import ModelNotFoundError
 from tablerec.ocr import make_reader
 from tablerec.ocr.paddlex import DEFAULT_FAMILY, PaddleXReader
 from tablerec.paddlex_support import Runtime
-from tests.tablerec.paddlex_models import make_text_models
-
-HAS_PADDLEX = importlib.util.find_spec("paddlex") is not None and importlib.util.find_spec("paddle") is not None
+from tests.tablerec.stand_ins import needs_paddlex, save_text_detector, save_text_recognizer
 
 
 class FakeModels:
@@ -109,7 +106,7 @@ def test_nothing_is_downloaded(
         made.read(image)
 
 
-@pytest.mark.skipif(not HAS_PADDLEX, reason="needs the paddle extra")
+@needs_paddlex
 @pytest.mark.filterwarnings("ignore")
 class TestInstalledPaddleX:
     """PaddleX's own detector and recogniser around networks of a few numbers."""
@@ -119,13 +116,10 @@ class TestInstalledPaddleX:
         """Return a reader whose detector sees dark pixels and whose recogniser sees an a and a b."""
         paddlex_support.import_paddlex()
         folder = tmp_path_factory.mktemp("models")
-        make_text_models(folder)
-        return PaddleXReader(
-            "PP-OCRv5_mobile_det",
-            "PP-OCRv5_mobile_rec",
-            detection_dir=folder / "det",
-            recognition_dir=folder / "rec",
-        )
+        names = "PP-OCRv5_mobile_det", "PP-OCRv5_mobile_rec"
+        save_text_detector(folder, names[0])
+        save_text_recognizer(folder, names[1])
+        return PaddleXReader(*names, Runtime(models_dir=folder))
 
     def test_finds_and_reads(self, reader: PaddleXReader) -> None:
         image = np.full((200, 300, 3), 255, np.uint8)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import importlib.util
 from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
@@ -13,7 +12,7 @@ import numpy as np
 import pytest
 import yaml
 
-HAS_PADDLEX = importlib.util.find_spec("paddlex") is not None and importlib.util.find_spec("paddle") is not None
+from tests.tablerec.stand_ins import needs_paddlex
 
 CELLS = [[20, 20, 120, 60], [120, 20, 220, 60], [20, 60, 120, 100], [120, 60, 220, 100]]
 """A table of 2 x 2 in a picture of 240 x 120 px."""
@@ -24,7 +23,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Skip all of it without PaddleX, whose import warns of many things."""
     for item in items:
         if Path(item.path).is_relative_to(Path(__file__).parent):
-            item.add_marker(pytest.mark.skipif(not HAS_PADDLEX, reason="needs the paddle extra"))
+            item.add_marker(needs_paddlex)
             item.add_marker(pytest.mark.filterwarnings("ignore"))
 
 

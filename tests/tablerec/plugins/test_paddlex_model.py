@@ -27,7 +27,7 @@ from tablerec.detect.paddlex import CLASSIFIER, OFFICIAL, PaddleXDetector
 from tablerec.models.export import export_cellnet, export_for_paddlex, load_cellnet
 from tablerec.models.folder import NAME
 from tablerec.paddlex_support import Runtime, import_paddlex
-from tests.tablerec.stand_ins import save_classifier, save_structure
+from tests.tablerec.stand_ins import save_classifier, save_structure, to_part
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 ENGINES = ("paddle_static", "onnxruntime")
@@ -174,8 +174,9 @@ def test_stock_table_recognition_v2_takes_either(
     description = (second / "inference.yml").read_text(encoding="utf-8").replace(*OFFICIAL)
     (second / "inference.yml").write_text(description, encoding="utf-8")
     cells = [(NAME, WEIGHTS)] * 2 if by_name else [(OFFICIAL[0], dropin), (OFFICIAL[1], second)]
+    kinds = ["wired_table", "wireless_table"]
     modules = {
-        "TableClassification": save_classifier(tmp_path, CLASSIFIER, ["wired_table", "wireless_table"], int(by_name)),
+        "TableClassification": save_classifier(tmp_path, CLASSIFIER, kinds, kinds[by_name]),
         "WiredTableStructureRecognition": save_structure(tmp_path, "SLANeXt_wired"),
         "WirelessTableStructureRecognition": save_structure(tmp_path, "SLANeXt_wireless"),
     }
@@ -185,7 +186,7 @@ def test_stock_table_recognition_v2_takes_either(
         "use_layout_detection": False,
         "use_ocr_model": False,
         "SubModules": {
-            **{key: {"model_name": path.name, "model_dir": str(path)} for key, path in modules.items()},
+            **{key: to_part(path) for key, path in modules.items()},
             **{
                 key: {"model_name": name, "model_dir": str(folder)}
                 for key, (name, folder) in zip(

@@ -16,21 +16,23 @@ from PIL import Image
 
 from postprocess.export import html_to_tables, table_to_dict
 from tablerec.detect import WEIGHTS
+from tablerec.detect.paddlex import CLASSIFIER, OFFICIAL
 from tablerec.errors import InputError, SettingsError
 from tablerec.pipeline import Recognizer
-from tests.tablerec.paddlex_models import (
-    CELLS as CELL_MODEL,
-)
-from tests.tablerec.paddlex_models import (
-    LAYOUT,
-    make_boxes_model,
-    make_classifier,
-    make_structure_model,
-    make_text_models,
-)
 from tests.tablerec.plugins.conftest import CELLS, TEXTS
+from tests.tablerec.stand_ins import (
+    save_classifier,
+    save_detector,
+    save_structure,
+    save_text_detector,
+    save_text_recognizer,
+    to_part,
+)
 
 Config = Callable[..., dict[str, Any]]
+SEEN = [[0, 0.9, *box] for box in CELLS]
+LAYOUT = "PP-DocLayout-L"
+ORIENTATION = "PP-LCNet_x1_0_doc_ori"
 TURNS = ["0", "90", "180", "270"]
 
 
@@ -70,7 +72,7 @@ def test_parts_that_it_has_not_are_refused(plugin: ModuleType, config: Config, p
 def test_what_is_said_of_a_model_counts_or_is_refused(
     plugin: ModuleType, config: Config, image: np.ndarray, tmp_path: Path
 ) -> None:
-    part = make_boxes_model(tmp_path, CELLS, scores=[0.9, 0.9, 0.9, 0.35])
+    part = to_part(save_detector(tmp_path, OFFICIAL[0], [*SEEN[:3], [0, 0.35, *CELLS[3]]]))
     for threshold, n_found in [(0.3, 4), (0.4, 3)]:
         made = config(TableCellsDetection={**part, "threshold": threshold})
         (result,) = plugin.create_pipeline(config=made, device="cpu").predict(image, use_layout_detection=False)
@@ -81,8 +83,8 @@ def test_what_is_said_of_a_model_counts_or_is_refused(
 
 
 def test_a_model_that_is_not_there(plugin: ModuleType, config: Config, tmp_path: Path) -> None:
-    part = {"model_name": CELL_MODEL, "model_dir": str(tmp_path / "none")}
-    with pytest.raises(SettingsError, match=f"TableCellsDetection: PaddleX cannot load {CELL_MODEL} from .*none"):
+    part = {"model_name": OFFICIAL[0], "model_dir": str(tmp_path / "none")}
+    with pytest.raises(SettingsError, match=f"TableCellsDetection: PaddleX cannot load {OFFICIAL[0]} from .*none"):
         plugin.create_pipeline(config=config(TableCellsDetection=part), device="cpu")
 
 
@@ -93,8 +95,8 @@ def test_weights_of_cellnet_come_from_a_folder(
         part = {"model_name": name, "model_dir": str(WEIGHTS)}
         (result,) = plugin.create_pipeline(config=config(TableCellsDetection=part), device="cpu").predict(image)
         assert len(result["table_res_list"][0]["cell_box_list"]) == 4
-    make_boxes_model(tmp_path, CELLS)
-    for name, folder in [("auto", tmp_path), ("CellNet", tmp_path), ("rulings", WEIGHTS)]:
+    theirs = save_detector(tmp_path, OFFICIAL[0], SEEN)
+    for name, folder in [("auto", theirs), ("CellNet", theirs), ("rulings", WEIGHTS)]:
         part = {"model_name": name, "model_dir": str(folder)}
         with pytest.raises(SettingsError, match=f"{name} cannot take its model from {folder}"):
             plugin.create_pipeline(config=config(TableCellsDetection=part), device="cpu")
@@ -301,15 +303,15 @@ def test_a_title_above_the_table(pipeline: Any, image: np.ndarray, read: dict[st
 
 
 def test_cells_of_a_model(plugin: ModuleType, config: Config, image: np.ndarray, tmp_path: Path) -> None:
-    made = config(TableCellsDetection=make_boxes_model(tmp_path, CELLS))
+    made = config(TableCellsDetection=to_part(save_detector(tmp_path, OFFICIAL[0], SEEN)))
     (result,) = plugin.create_pipeline(config=made, device="cpu").predict(image, use_layout_detection=False)
     assert np.allclose(result["table_res_list"][0]["cell_box_list"], CELLS, atol=1)
-    assert result.page.detector == CELL_MODEL
+    assert result.page.detector == OFFICIAL[0]
 
 
 def test_layout_of_a_model(plugin: ModuleType, config: Config, image: np.ndarray, tmp_path: Path) -> None:
     two = np.hstack([image, image])
-    layout = make_boxes_model(tmp_path, [[240, 0, 480, 120]], LAYOUT, "table")
+    layout = to_part(save_detector(tmp_path, LAYOUT, [[0, 0.9, 240, 0, 480, 120]], "[table]"))
     (result,) = plugin.create_pipeline(config=config(LayoutDetection=layout), device="cpu").predict(two)
     assert [box["label"] for box in result["layout_det_res"]["boxes"]] == ["table"]
     assert np.allclose(result["table_res_list"][0]["cell_box_list"], np.add(CELLS, [240, 0, 240, 0]), atol=2)
@@ -321,7 +323,7 @@ def test_orientation_of_a_model(
 ) -> None:
     from tablerec.turning import turn_image
 
-    classifier = make_classifier(tmp_path, TURNS, answer)
+    classifier = to_part(save_classifier(tmp_path, ORIENTATION, TURNS, answer))
     pipeline = plugin.create_pipeline(config=config(TableOrientationClassify=classifier), device="cpu")
     lying = turn_image(image[:, :130], -turn)
     (result,) = pipeline.predict(lying)
@@ -335,7 +337,7 @@ def test_orientation_of_a_model(
 def test_page_turned_by_the_preprocessor(plugin: ModuleType, config: Config, image: np.ndarray, tmp_path: Path) -> None:
     part = {
         "pipeline_name": "doc_preprocessor", "use_doc_orientation_classify": True, "use_doc_unwarping": False,
-        "SubModules": {"DocOrientationClassify": make_classifier(tmp_path, TURNS, "90")},
+        "SubModules": {"DocOrientationClassify": to_part(save_classifier(tmp_path, ORIENTATION, TURNS, "90"))},
     }  # fmt: skip
     made = config({"DocPreprocessor": part}, switches={"use_doc_preprocessor": True})
     (result,) = plugin.create_pipeline(config=made, device="cpu").predict(image)
@@ -347,7 +349,11 @@ def test_page_turned_by_the_preprocessor(plugin: ModuleType, config: Config, ima
 
 
 def test_ocr_pipeline_of_paddlex(plugin: ModuleType, config: Config, tmp_path: Path) -> None:
-    part = {"pipeline_name": "OCR", "text_type": "general", "SubModules": make_text_models(tmp_path)}
+    models = {
+        "TextDetection": to_part(save_text_detector(tmp_path, "PP-OCRv5_mobile_det")),
+        "TextRecognition": to_part(save_text_recognizer(tmp_path, "PP-OCRv5_mobile_rec")) | {"batch_size": 1},
+    }
+    part = {"pipeline_name": "OCR", "text_type": "general", "SubModules": models}
     part |= {"use_doc_preprocessor": False, "use_textline_orientation": False}
     made = config({"GeneralOCR": part}, switches={"use_ocr_model": True})
     pipeline = plugin.create_pipeline(config=made, device="cpu")
@@ -406,18 +412,18 @@ def test_the_same_code_runs_with_both_pipelines(
     from paddlex.inference.pipelines.ocr.result import OCRResult
 
     tokens = [1, 3, 3, 2, 1, 3, 3, 2, 4]
-    cells = make_boxes_model(tmp_path / "cells", CELLS)
-    wireless = make_boxes_model(tmp_path / "wireless", CELLS, "RT-DETR-L_wireless_table_cell_det")
+    cells = to_part(save_detector(tmp_path, OFFICIAL[0], SEEN))
+    wireless = to_part(save_detector(tmp_path, OFFICIAL[1], SEEN))
     kinds = ["wired_table", "wireless_table"]
-    layout = make_boxes_model(tmp_path / "layout", [[0, 0, 240, 120]], LAYOUT, "table")
+    layout = to_part(save_detector(tmp_path, LAYOUT, [[0, 0.9, 0, 0, 240, 120]], "[table]"))
     theirs = {
         "pipeline_name": "table_recognition_v2", "use_doc_preprocessor": False, "use_layout_detection": True,
         "use_ocr_model": False,
         "SubModules": {
             "LayoutDetection": layout,
-            "TableClassification": make_classifier(tmp_path / "c", kinds, kinds[0], "PP-LCNet_x1_0_table_cls"),
-            "WiredTableStructureRecognition": make_structure_model(tmp_path / "s", tokens, "SLANeXt_wired"),
-            "WirelessTableStructureRecognition": make_structure_model(tmp_path / "t", tokens, "SLANeXt_wireless"),
+            "TableClassification": to_part(save_classifier(tmp_path, CLASSIFIER, kinds, kinds[0])),
+            "WiredTableStructureRecognition": to_part(save_structure(tmp_path, "SLANeXt_wired", tokens)),
+            "WirelessTableStructureRecognition": to_part(save_structure(tmp_path, "SLANeXt_wireless", tokens)),
             "WiredTableCellsDetection": cells,
             "WirelessTableCellsDetection": wireless,
         },

@@ -9,13 +9,18 @@ import io
 import json
 import os
 import socket
+import socketserver
 import struct
 import subprocess
 import sys
+import threading
 import time
 import zlib
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from functools import partial
+from http.server import SimpleHTTPRequestHandler
 from pathlib import Path
 from typing import Any
 
@@ -24,11 +29,9 @@ import pytest
 import yaml
 from PIL import Image
 
-from tests.tablerec.plugins.conftest import HAS_PADDLEX
-
 ROOT = Path(__file__).resolve().parents[3]
 HAS_SERVER = all(importlib.util.find_spec(name) for name in ("fastapi", "uvicorn", "aiohttp", "filetype"))
-pytestmark = pytest.mark.skipif(not (HAS_PADDLEX and HAS_SERVER), reason="needs the serving extra")
+pytestmark = pytest.mark.skipif(not HAS_SERVER, reason="needs the serving extra")
 
 Ask = Callable[..., tuple[int, dict[str, Any]]]
 MOST = 2
@@ -38,8 +41,13 @@ MOST = 2
 @pytest.fixture(scope="module")
 def ask(config: Callable[..., dict[str, Any]], tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ask]:
     """Return a client of a server that finds ruled tables and reads nothing."""
-    folder = tmp_path_factory.mktemp("server")
-    made = config(switches={"Serving": {"extra": {"max_request_megabytes": MOST, "max_num_input_imgs": 2}}})
+    with serve(config, tmp_path_factory.mktemp("server"), max_num_input_imgs=2) as client:
+        yield client
+
+
+@contextmanager
+def serve(config: Callable[..., dict[str, Any]], folder: Path, **extra: Any) -> Iterator[Ask]:
+    made = config(switches={"Serving": {"extra": {"max_request_megabytes": MOST, **extra}}})
     (folder / "pipeline.yaml").write_text(yaml.safe_dump(made), encoding="utf-8")
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
@@ -55,6 +63,18 @@ def ask(config: Callable[..., dict[str, Any]], tmp_path_factory: pytest.TempPath
         finally:
             server.terminate()
             server.wait(60)
+
+
+@contextmanager
+def offer(folder: Path) -> Iterator[str]:
+    """Return an address at which the files of a folder are."""
+    handler = partial(SimpleHTTPRequestHandler, directory=folder)
+    with socketserver.ThreadingTCPServer(("127.0.0.1", 0), handler) as files:
+        threading.Thread(target=files.serve_forever, daemon=True).start()
+        try:
+            yield f"http://127.0.0.1:{files.server_address[1]}"
+        finally:
+            files.shutdown()
 
 
 def wait_for(port: int, server: subprocess.Popen[bytes], log: Path) -> None:
@@ -134,6 +154,8 @@ def test_documents_have_pages(ask: Ask, image: np.ndarray, format: str) -> None:
         ({"file": base64.b64encode(b"no picture").decode()}, 422, "not a picture"),
         ({"file": base64.b64encode(b"\x89PNG\r\n\x1a\n").decode()}, 422, "broken or incomplete"),
         ({"file": base64.b64encode(b"%PDF-1.4").decode(), "fileType": 0}, 422, "PDF"),
+        ({"file": "http://127.0.0.1:1/a.png"}, 422, "allow_addresses: True"),
+        ({"file": "HTTPS://127.0.0.1:1/a.png"}, 422, "allow_addresses: True"),
         ({"file": 5}, 422, "file"),
         ({}, 422, "file"),
         ({"file": "", "textDetThresh": 0.5}, 422, ""),
@@ -141,13 +163,26 @@ def test_documents_have_pages(ask: Ask, image: np.ndarray, format: str) -> None:
         ({"file": bomb(40_000, 40_000)}, 422, "pixels"),
         ({"file": "A" * (MOST * 1_000_000 + 1)}, 413, f"larger than {MOST} MB"),
     ],
-    ids=range(12),
+    ids=range(14),
 )
 def test_bad_requests_are_told_why(ask: Ask, request_: dict[str, Any], status: int, message: str) -> None:
     found, answer = ask(**request_)
     assert (found, answer["errorCode"]) == (status, status)
     assert message in answer["errorMsg"]
     assert answer["logId"]
+
+
+def test_addresses_are_fetched_where_the_file_says_so(
+    config: Callable[..., dict[str, Any]], image: np.ndarray, tmp_path: Path
+) -> None:
+    (tmp_path / "a.png").write_bytes(base64.b64decode(encode(image)))
+    (tmp_path / "large.png").write_bytes(bytes(MOST * 1_000_000 + 1))
+    with offer(tmp_path) as address, serve(config, tmp_path, allow_addresses=True) as ask:
+        status, answer = ask(file=f"{address}/a.png")
+        assert (status, answer["result"]["dataInfo"]["width"]) == (200, 240)
+        for name, message in [("/no.png", "404"), ("/large.png", f"more than {MOST} MB"), (":x", "cannot be read")]:
+            status, answer = ask(file=address + name)
+            assert status == 422 and message in answer["errorMsg"]
 
 
 @pytest.mark.parametrize("body", [b"", b"{", b"[]", b"\xff\xfe", b"x" * (3_000_000)])

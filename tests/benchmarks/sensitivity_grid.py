@@ -131,9 +131,10 @@ def replaced(module: ModuleType, name: str, factor: float) -> Iterator[object]:
     """Scale a constant of a module, or one of a tuple of them, for a while; its value."""
     plain, _, index = name.rstrip("]").partition("[")
     before = getattr(module, plain)
-    value = before * factor
     if index:
         value = tuple(each * (factor if k == int(index) else 1) for k, each in enumerate(before))
+    else:
+        value = before * factor
     setattr(module, plain, value)
     lines._count_costs.cache_clear()
     try:

@@ -10,10 +10,12 @@ from collections import Counter
 from collections.abc import Iterable
 
 import numpy as np
+import shapely
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from postprocess.boxes import array_to_quad, boxes_to_quads, rotate_points
+from postprocess.boxes import array_to_quad, boxes_to_quads, quads_to_polygons, rotate_points
+from postprocess.splitting import split_words
 from postprocess.table import Cell, Table
 from postprocess.words import Word, words_to_cells, words_to_table
 from tests.postprocess.pictures import Layout, box_quad, layouts, turn_word
@@ -112,3 +114,22 @@ def test_cells_drawn_too_small_still_get_their_words(layout: Layout, degrees: fl
     filled, unplaced = words_to_table(Table(cells), [turn_word(word, degrees) for word in words])
     assert unplaced == []
     assert [cell.text for cell in filled.cells] == [word.text for word in words]
+
+
+@MANY
+@given(GRIDS, ANGLES, st.lists(st.tuples(st.floats(0, 1), st.floats(0, 1), TEXTS), max_size=6), st.integers(0, 99))
+def test_words_are_split_alike_alone_and_together(
+    layout: Layout, degrees: float, places: list[tuple[float, float, str]], seed: int
+) -> None:
+    areas = quads_to_polygons(rotate_points(boxes_to_quads(layout.boxes), degrees))
+    tree = shapely.STRtree(areas)
+    start, size = np.array([layout.xs[0], layout.ys[0]]), np.array([np.ptp(layout.xs), np.ptp(layout.ys)])
+    corners = [(start + size * (u, v), text) for u, v, text in places]
+    words = [
+        turn_word(Word(f"{text} {text}", box_quad(x - 30, y - 6, x + 30, y + 6)), degrees) for (x, y), text in corners
+    ]
+    random = np.random.default_rng(seed)
+    owner = random.integers(0, len(areas), 4)
+    whole = shapely.get_coordinates(shapely.centroid(areas[owner])) + random.uniform(-5, 5, (4, 2))
+    alone = [split_words([word], areas, tree, whole, owner)[0] for word in words]
+    assert split_words(words, areas, tree, whole, owner) == alone

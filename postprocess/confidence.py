@@ -21,8 +21,8 @@ from postprocess.table import Cell, Confidence, Table
 Ints = NDArray[np.int64]
 
 # Printed by tests/benchmarks/fit_confidence.py on 2026-11-28.
-_TABLE_WEIGHTS = (-4.727, 1.177, 0.569, 0.000, 0.000, 1.484, 0.385, 6.200, 0.473, 1.148, 0.551)
-_CELL_WEIGHTS = (-2.310, 1.650, 3.140, 0.000, 2.011, 0.000, 0.023)
+_TABLE_WEIGHTS = (-8.034, 1.123, 0.627, 0.000, 3.918, 1.146, 0.000, 6.253, 1.010, 1.083, 0.559)
+_CELL_WEIGHTS = (-1.386, 1.361, 3.113, 0.000, 1.199, 0.000, 0.113)
 """Log odds: first a constant, then a weight for each piece of evidence."""
 
 _REASONS = {

@@ -11,6 +11,7 @@ a filled area. All sizes are fractions of the text height.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from itertools import pairwise
 
 import cv2
 import numpy as np
@@ -258,18 +259,37 @@ def _horizontal_segments(gray: Gray, text_height: float, settings: RulingSetting
         crossing = _crossing(ground, thickness, length, settings)
         # At a crossing line a stroke does not look thin, but goes on.
         passed = _close(stroke, thickness + 2) & (cv2.dilate(crossing.astype(np.uint8), np.ones((1, 3))) > 0)
-        lines.append(
-            _long_runs(stroke | passed, stroke | crossing, thickness + 2, length, thickness, settings.min_drawn)
-        )
+        solid = _long_runs(stroke | passed, stroke | crossing, thickness + 2, length, thickness, settings.min_drawn)
         dashed = _long_runs(stroke, stroke, dash_gap, min_fill, thickness, settings.min_dashed)
         dashed = _standing_alone(dashed, ground, text_height, settings)
-        lines.append(as_boxes([box for box in dashed if _is_regular(stroke, box)]))
+        regular = as_boxes([box for box in dashed if _is_regular(stroke, box)])
+        lines += [solid, _parted_at_gaps(regular, solid, thickness + 2, dash_gap)]
     found = np.vstack(lines)
     borders = [
         _long_runs(border, border, thickness + 2, min_fill, thickness, settings.min_drawn)
         for border in _fill_borders(gray, settings.min_contrast)
     ]
     return np.vstack([found, _without_sides(np.vstack(borders), found, thickness + 3)])
+
+
+def _parted_at_gaps(dashed: Floats, solid: Floats, reach: float, dash_gap: float) -> Floats:
+    """Part dashed lines where the solid ones that they consist of end for longer than a gap between dashes.
+
+    A solid line looks dashed where others cross it, and a letter's stem in its gap would join its ends.
+    """
+    middle = (dashed[:, 1] + dashed[:, 3]) / 2
+    beside = (middle[:, None] > solid[:, 1] - reach) & (middle[:, None] < solid[:, 3] + reach)
+    parts = []
+    for (x0, y0, x1, y1), near in zip(dashed.tolist(), beside, strict=True):
+        pieces = [(max(a, x0), min(b, x1)) for a, b in sorted(solid[near][:, [0, 2]].tolist()) if a < x1 and b > x0]
+        start = x0
+        if sum(b - a for a, b in pieces) > (x1 - x0) / 2:
+            for (_, end), (begin, _) in pairwise(pieces):
+                if begin - end > dash_gap:
+                    parts.append([start, y0, end, y1])
+                    start = begin
+        parts.append([start, y0, x1, y1])
+    return as_boxes(parts)
 
 
 def _without_sides(fills: Floats, lines: Floats, reach: float) -> Floats:

@@ -175,3 +175,16 @@ def test_settings_and_result_hold_no_state() -> None:
     first, second = image_to_rulings(page), image_to_rulings(page)
     assert np.array_equal(first.horizontal, second.horizontal)
     assert np.array_equal(page, before)
+
+
+def test_a_stem_in_the_gap_of_a_line_does_not_join_its_ends() -> None:
+    """A line that others cross at one pitch looks dashed, so that a letter over a merged row cut the row."""
+    page = np.full((420, 300), 255, np.uint8)
+    for y in range(20, 401, 38):
+        page[y, 20:281] = 0
+    page[20:173, 150] = 0
+    page[210:401, 150] = 0
+    page[182:199, 150] = 0  # the stem
+    found = image_to_rulings(page, boxes_to_quads([[100, 178, 200, 203]] * 3))
+    ends = sorted({(round(y0, -1), round(y1, -1)) for x0, y0, x1, y1 in found.vertical if abs(x0 - 150) < 4})
+    assert ends == [(20, 170), (210, 400)]

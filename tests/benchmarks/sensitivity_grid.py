@@ -8,6 +8,9 @@ in the package finds in the picture, which take longest.
 A line has the constant, its value, and the share of tables whose spans are all right: true boxes, true boxes with
 Gaussian noise of 1, 2 and 3 pixels at each edge, boxes of the network, random tables that are still determined. The
 last column is their sum less that of the package's constants.
+
+On 2026-11-28 no factor from 0.7 to 1.4 of a constant of ``lines`` changed a share by more than its standard error
+(0.009 of true boxes, 0.03 of the network's), so all stayed.
 """
 
 from __future__ import annotations

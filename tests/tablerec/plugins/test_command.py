@@ -73,5 +73,5 @@ def test_the_script_in_the_readme_runs(tmp_path: Path) -> None:
     assert len(script.strip().splitlines()) <= 10
     done = run(code=script.replace('"out/"', repr(str(tmp_path))))
     assert done.returncode == 0, done.stderr
-    assert done.stdout.startswith("1 86 <html><body><table>")
+    assert done.stdout.startswith("1 85 <html><body><table>")
     assert (tmp_path / "spans_tables.xlsx").is_file()

@@ -215,7 +215,8 @@ def test_known_words_and_cells_are_where_they_are_in_the_picture_as_given(turn: 
     assert page.words == given.words
     height, width = image.shape[:2]
     for cell, quad in zip(page.tables[0].cells, boxes_to_quads(LAYOUT.boxes), strict=True):
-        np.testing.assert_allclose(cell.quad, turn_points(quad, -turn, (width, height)))
+        # Edges are moved to the middle of the lines that are drawn there.
+        np.testing.assert_allclose(cell.quad, turn_points(quad, -turn, (width, height)), atol=1)
     assert page.tables[0].quad is not None
 
 
@@ -223,7 +224,8 @@ def test_turn_0_leaves_everything_as_it_lies() -> None:
     given = turn_picture(PageImage("a.png", 1, drawn_table(), tuple(lines(5))), 270)
     [page] = Recognizer(Settings(turn=0), detector=Boxes(LAYOUT.boxes), reader=Reader()).recognize(given).pages
     assert page.turn == 0
-    np.testing.assert_array_equal(page.tables[0].cells[0].quad, boxes_to_quads(LAYOUT.boxes)[0])
+    # TL is still TL; other corners are moved to lines that are drawn across these cells.
+    np.testing.assert_allclose(page.tables[0].cells[0].quad[0], boxes_to_quads(LAYOUT.boxes)[0, 0], atol=1)
 
 
 def test_text_in_several_directions_is_said(caplog: pytest.LogCaptureFixture) -> None:

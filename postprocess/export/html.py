@@ -80,7 +80,7 @@ def table_to_html(
     </tbody>
     </table>
     """
-    groups = _column_groups(table)
+    groups, depth = _column_groups(table), table.n_header_rows
     rows = [f"<tr>{''.join(_cell_to_html(cell, groups, mark_below) for cell in row)}</tr>" for row in table.rows()]
     starts = [0, *_body_starts(table), table.n_rows]
     described = f' aria-describedby="{escape(name)}-notes"' if table.notes else ""
@@ -91,7 +91,7 @@ def table_to_html(
     lines += [f'<colgroup span="{end - start}">' + "</colgroup>" for start, end in groups]
     for start, end in pairwise(starts):
         if start < end:
-            tag = "thead" if end <= table.n_header_rows else "tbody"
+            tag = "thead" if end <= depth else "tbody"
             lines += [f"<{tag}>", *rows[start:end], f"</{tag}>"]
     lines.append("</table>")
     if table.notes:
@@ -138,11 +138,11 @@ def _column_groups(table: Table) -> list[tuple[int, int]]:
 
     Empty where there is neither: then all columns are one group, as without markup.
     """
-    stub = stub_width(table)
+    stub, depth = stub_width(table), table.n_header_rows
     wide = [
         (cell.row, cell.col, cell.end_col)
         for cell in table.cells
-        if cell.row < table.n_header_rows and 1 < cell.colspan < table.n_cols and cell.col >= stub
+        if cell.row < depth and 1 < cell.colspan < table.n_cols and cell.col >= stub
     ]
     spans = {col: end for row, col, end in wide if row == min(wide)[0]}
     ends = sorted({0, stub, table.n_cols, *spans, *spans.values()})
@@ -263,7 +263,8 @@ def _escape(text: str, line_end: str = "<br>") -> str:
 def _body_starts(table: Table) -> list[int]:
     sections = {cell.row for cell in table.cells if cell.header == "section"}
     crossed = {row for cell in table.cells for row in range(cell.row + 1, cell.end_row)}
-    return sorted({table.n_header_rows} | {row for row in sections - crossed if row > table.n_header_rows})
+    depth = table.n_header_rows
+    return sorted({depth} | {row for row in sections - crossed if row > depth})
 
 
 @dataclass(slots=True)

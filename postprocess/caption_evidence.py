@@ -14,6 +14,7 @@ import numpy as np
 
 from postprocess.beside import Block
 from postprocess.boxes import Floats
+from postprocess.confidence import to_probability
 
 # Printed by tests/benchmarks/fit_captions.py on 2026-11-28.
 _TITLE_WEIGHTS = (-9.432, 3.578, 2.311, 0.869, 1.315, 2.593, 0.633, 0.530, 0.501, 0.006, 2.797, 4.312)
@@ -220,4 +221,4 @@ def gather_evidence(
 
 def _probability(weights: Sequence[float], evidence: Sequence[float]) -> float:
     bias, *rest = weights
-    return float(1 / (1 + np.exp(-np.clip(bias + np.dot(rest, evidence), -40, 40))))
+    return float(to_probability(bias + np.dot(rest, evidence)))

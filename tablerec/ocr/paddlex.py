@@ -79,15 +79,19 @@ class PaddleXReader(LineReader):
             if self._models is None:
                 # Sizes are chosen by find_lines; PaddleX keeps coordinates as 16 bit integers.
                 detector = self._create(self.detection, limit_side_len=STRIDE, limit_type="min", max_side_limit=32_000)
-                # The default, 1000, drops words of large tables without telling.
-                if hasattr(detector, "post_op"):
-                    detector.post_op.max_candidates = 1_000_000
+                keep_all_lines(detector)
                 # One crop at a time: in larger batches PaddleX 3.7 mixes up the widths that place the characters.
                 self._models = detector, self._create(self.recognition, batch_size=1)
         return self._models
 
     def _create(self, name: str, **options: Any) -> Any:
         return paddlex_support.create_model(name, None, self.runtime, **options)
+
+
+def keep_all_lines(detector: Any) -> None:
+    """Let a text detector of PaddleX return every line: by default it drops those beyond 1000 without telling."""
+    if hasattr(detector, "post_op"):
+        detector.post_op.max_candidates = 1_000_000
 
 
 def result_to_line(found: Any, score: float) -> Line:

@@ -33,6 +33,7 @@ from numpy.typing import NDArray
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from postprocess.boxes import as_quads, boxes_to_quads, quads_to_array, quads_to_polygons
+from postprocess.confidence import to_probability
 from postprocess.grid import quads_to_grid
 from postprocess.layout import grid_to_layout
 from postprocess.regions import words_inside
@@ -45,10 +46,10 @@ from tablerec.detect import Detection
 from tablerec.detect.cellnet import CellNetDetector
 from tablerec.detect.combined import best_candidate, find_candidates, rows_of_words
 from tablerec.detect.geometric import GeometricDetector, is_closed
-from tablerec.evaluate.files import read_words, write_words
 from tablerec.evaluate.truth import Truth, find_truths
 from tablerec.images import load_pages
 from tablerec.ocr import make_reader
+from tests.benchmarks.fit_explanation import words_of as read_words_of
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -63,13 +64,7 @@ def words_of(truth: Truth, image: NDArray[np.uint8], reader: Any, kept: Path | N
     known = json.loads(truth.image.with_suffix(".json").read_text(encoding="utf-8")).get("words")
     if known:
         return [Word(each["text"], each["quad"]) for each in known]
-    path = kept / f"{truth.id}.json" if kept else None
-    words = read_words(path) if path else None
-    if words is None:
-        words = tuple(reader.read(image))
-        if path:
-            write_words(path, words)
-    return [word for word in words if word.score >= Settings().min_reader_score]
+    return read_words_of(truth, image, reader, kept)
 
 
 def true_rows(truth: Truth, words: list[Word]) -> Ints:
@@ -106,7 +101,7 @@ def fit(evidence: Floats, truth: Floats) -> Floats:
     theta, shrink = np.zeros(evidence.shape[1]), SHRINK * np.eye(evidence.shape[1])
     shrink[0, 0] = 0
     for _ in range(50):
-        p = 1 / (1 + np.exp(-np.clip(evidence @ theta, -30, 30)))
+        p = to_probability(evidence @ theta)
         slope = (evidence.T * (p * (1 - p))) @ evidence + shrink
         theta = theta + np.linalg.solve(slope, evidence.T @ (truth - p) - shrink @ theta)
     return np.asarray(theta, np.float64)

@@ -52,7 +52,6 @@ def main() -> None:
             print(f"{path.name}: {error}", flush=True)
             continue
         if kept and words is None:
-            args.words.mkdir(parents=True, exist_ok=True)
             write_words(kept, [word for page in result.pages for word in page.words])
         print(f"{path.name}\n{describe(result)}", flush=True)
         if args.draw:

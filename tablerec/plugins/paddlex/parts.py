@@ -17,6 +17,7 @@ from tablerec.detect.paddlex import THRESHOLD, PaddleXDetector
 from tablerec.detect.regions import RegionDetector, detections_to_boxes
 from tablerec.errors import SettingsError
 from tablerec.ocr import TextReader, make_reader
+from tablerec.ocr.paddlex import keep_all_lines
 from tablerec.paddlex_support import LazyModel
 from tablerec.plugins.paddlex.options import ENGINE_KEYS, MODEL_OPTIONS, NAME, check_config
 from tablerec.plugins.paddlex.reading import OcrPipelineReader
@@ -128,7 +129,5 @@ class Parts(BasePipeline):
                 raise SettingsError(f"GeneralOCR: {OUR_READER} takes no {', '.join(given)}; pipeline_name: OCR does")
             return None, make_reader(replace(self.settings, reader=OUR_READER))
         pipeline = self._pipeline("GeneralOCR")
-        # PaddleX's default, 1000, drops the words of large tables without telling.
-        if hasattr(pipeline.text_det_model, "post_op"):
-            pipeline.text_det_model.post_op.max_candidates = 1_000_000
+        keep_all_lines(pipeline.text_det_model)
         return pipeline, OcrPipelineReader(pipeline, {}, self.lock)

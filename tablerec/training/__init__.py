@@ -7,12 +7,15 @@
     sources.py       synthetic tables, folders with labels, functions
     samples.py       samples on the canvas, drawn by worker processes
     batches.py       the buffer on the device, and augmentation
-    cellnet_loss.py  what CellNet should answer, and how far it is off
+    task.py          what the loop has to know of a kind of network
+    cellnet_task.py  CellNet as the loop sees it
+    cellnet_loss.py  what it should answer, and how far it is off
     average.py       averaged weights and their statistics
     trainer.py       one step, and the state of a checkpoint
     checkpoint.py    whole checkpoints or none
     members.py       several processes that average their weights
     validation.py    F1 on fixed samples, and pictures
+    logs.py          a line for each step and each validation
     loop.py          all together
     command.py       `tablerec train`
 

@@ -7,7 +7,8 @@ several times, each time moved, stretched and tinted anew.
 from __future__ import annotations
 
 from collections import deque
-from typing import NamedTuple
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 import paddle
@@ -29,30 +30,36 @@ class Batch(NamedTuple):
         owners: The owner map, see ``quads_to_owners``: ``(B, S / 2, S / 2)`` int16 as drawn, and
             ``(B, S / 4, S / 4)`` int32 as the network's targets want it.
         quads: ``(B, N, 4, 2)`` float32 pixels.
+        n_cells: ``(B,)`` int64, on the host: how many of the quads are cells.
     """
 
     images: Tensor
     owners: Tensor
     quads: Tensor
+    n_cells: NDArray[np.int64]
 
 
 class SampleBuffer:
-    """The newest samples, on the device.
+    """The newest samples.
 
     Args:
         capacity: How many.
+        on_device: Keep them on the device; else they wait on the host, and each batch is copied.
     """
 
-    def __init__(self, capacity: int) -> None:
+    def __init__(self, capacity: int, *, on_device: bool = True) -> None:
         self.indices: deque[int] = deque(maxlen=capacity)
-        self._kept: deque[tuple[Tensor, ...]] = deque(maxlen=capacity)
+        self._on_device = on_device
+        self._kept: deque[tuple[Any, ...]] = deque(maxlen=capacity)
 
     def __len__(self) -> int:
         return len(self._kept)
 
     def put(self, sample: Sample, index: int) -> None:
         """Add a sample, in place of the oldest where the buffer is full."""
-        self._kept.append(tuple(paddle.to_tensor(array) for array in sample[:3]))
+        arrays = sample.image, sample.owners, sample.quads
+        kept = tuple(paddle.to_tensor(array) for array in arrays) if self._on_device else arrays
+        self._kept.append((*kept, int(sample.n_cells)))
         self.indices.append(index)
 
     def draw(self, rng: np.random.Generator, count: int) -> Batch:
@@ -60,10 +67,13 @@ class SampleBuffer:
         return stack_samples([self._kept[k] for k in rng.integers(0, len(self._kept), count).tolist()])
 
 
-def stack_samples(samples: list[tuple[Tensor, ...]]) -> Batch:
-    """Stack samples given as tensors image, owners, quads."""
-    images, owners, quads = (paddle.stack(list(each)) for each in zip(*samples, strict=True))
-    return Batch(images.transpose([0, 3, 1, 2]).astype("float32"), owners, quads)
+def stack_samples(samples: Sequence[tuple[Any, ...]]) -> Batch:
+    """Stack samples given as image, owners, quads, all tensors or all arrays, and the number of cells."""
+    *stacks, n_cells = zip(*samples, strict=True)
+    images, owners, quads = (
+        paddle.stack(list(each)) if isinstance(each[0], Tensor) else paddle.to_tensor(np.stack(each)) for each in stacks
+    )
+    return Batch(images.transpose([0, 3, 1, 2]).astype("float32"), owners, quads, np.array(n_cells, np.int64))
 
 
 class Change(NamedTuple):
@@ -130,7 +140,8 @@ def change_batch(batch: Batch, change: Change) -> Batch:
     points = _source_points(back_columns, size, STRIDE)
     x, y = paddle.split(batch.quads - size / 2, 2, -1)
     moved = _project(columns, x, y) + size / 2
-    return Batch(paddle.clip(images, 0.0, 255.0), _nearest(batch.owners, points / OWNER_STRIDE), moved)
+    owners = _nearest(batch.owners, points / OWNER_STRIDE)
+    return Batch(paddle.clip(images, 0.0, 255.0), owners, moved, batch.n_cells)
 
 
 def _source_points(back: Tensor, size: int, stride: int) -> Tensor:

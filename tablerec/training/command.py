@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import importlib.util
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 import click
 
-from tablerec.errors import MissingDependencyError
+from tablerec.errors import MissingDependencyError, SettingsError
 
 
 @click.command("train", context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
@@ -19,7 +20,8 @@ from tablerec.errors import MissingDependencyError
 @click.option("--device", metavar="NAME", help="cpu, gpu, or the name of a device of a plugin.")
 @click.option("--workers", type=int, metavar="N", help="Processes that draw samples.")
 @click.option("--plugin", metavar="KIND|PATH", help="Device plugin to load: simulated, cuda or a library.")
-def command(config: Path, plugin: str | None, **changes: Any) -> None:
+@click.option("--set", "fields", multiple=True, metavar="NAME=VALUE", help="Another value for a field of CONFIG.")
+def command(config: Path, plugin: str | None, fields: tuple[str, ...], **changes: Any) -> None:
     """Train a cell detector as CONFIG says, a YAML or JSON file.
 
     A run that was stopped goes on where its output holds a checkpoint: with the same command.
@@ -31,4 +33,24 @@ def command(config: Path, plugin: str | None, **changes: Any) -> None:
     for package in ("paddle", "safetensors", "yaml"):
         if importlib.util.find_spec(package) is None:
             raise MissingDependencyError(f'tablerec train needs {package}: run pip install "tablerec[paddle]"')
-    train(read_settings(config, **changes), click.echo, plugin)
+    train(read_settings(config, **_read_fields(fields), **changes), click.echo, plugin)
+
+
+def _read_fields(fields: Iterable[str]) -> dict[str, Any]:
+    """Read ``NAME=VALUE``, with values as YAML has them.
+
+    >>> _read_fields(["steps=20", "augmentation={tilt: 2}", "source=synth:mixed*3, folder:mine"])
+    {'steps': 20, 'augmentation': {'tilt': 2}, 'source': 'synth:mixed*3, folder:mine'}
+    """
+    import yaml
+
+    values = {}
+    for each in fields:
+        name, sign, value = each.partition("=")
+        try:
+            values[name.strip()] = yaml.safe_load(value)
+        except yaml.YAMLError as error:
+            raise SettingsError(f"--set {each}: the value is no YAML ({error})") from error
+        if not sign:
+            raise SettingsError(f"--set {each}: write NAME=VALUE")
+    return values

@@ -2,36 +2,25 @@
 
 from __future__ import annotations
 
-import json
-import shutil
 import signal
 import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from dataclasses import asdict
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import paddle
-from paddle import Tensor
 
 from tablerec.errors import SettingsError, TrainingError
-from tablerec.models.weights import network_to_arrays, save_arrays
 from tablerec.training.batches import SampleBuffer
 from tablerec.training.checkpoint import checkpoints, load_checkpoint, save_checkpoint
+from tablerec.training.logs import CURVE, TrainingLog, read_lines
 from tablerec.training.members import Member, other_members
 from tablerec.training.samples import Sample, SampleFeed
 from tablerec.training.settings import TrainSettings
 from tablerec.training.trainer import Trainer
 from tablerec.training.validation import draw_cells, find_cells, score_cells
-
-WEIGHTS = "cellnet.safetensors"
-"""In the output: the averaged weights with their statistics, as of the last validation."""
-
-LOG = "log.jsonl"
-"""In the output: the losses, a line every ``log_every`` steps."""
-CURVE = "curve.jsonl"
-"""In the output: the validations, a line each."""
 
 Report = Callable[[str], None]
 
@@ -51,9 +40,12 @@ class Run:
         paddle.set_device(settings.device_of(number))
         settings.output.mkdir(parents=True, exist_ok=True)
         self.trainer = Trainer(settings, number)
-        self.buffer = SampleBuffer(settings.buffer)
+        self.log = TrainingLog(settings.output, tensorboard=settings.tensorboard)
+        self.buffer = SampleBuffer(settings.buffer, on_device=settings.keep == "device")
         self.n_taken = 0  # samples so far in all stretches
         self.validation: list[Sample] = []
+        self.best = Best()
+        self.weights = settings.output
         first = self._resume()
         s = settings
         self.feed = SampleFeed(s.source, first + number, s.side, s.most_cells, s.workers, s.stack, s.members)
@@ -68,9 +60,10 @@ class Run:
             return s.first
         groups, state = load_checkpoint(found[-1])
         self.trainer.load(groups, state)
-        for name in (LOG, CURVE):
-            if self.number == 0 and found[-1].parent != s.output and (found[-1].parent / name).is_file():
-                shutil.copyfile(found[-1].parent / name, s.output / name)
+        if self.number == 0:
+            self.log.take_over(found[-1].parent, self.trainer.step)
+            for line in read_lines(s.output / CURVE):
+                self.best = self.best.after(line["step"], line["f1_80"])
         # The samples of the buffer are drawn again: all of them where the steps depend on them.
         refill = state["buffer"] if s.reuse is not None else state["buffer"][-s.warm :]
         self.n_taken = state["n_taken"] - len(refill)
@@ -93,30 +86,37 @@ class Run:
         if self.number == 0:
             self._load_validation()
         self._fill(s.warm + self._n_for_step() if s.reuse is not None else s.warm)
-        begun, sums = time.monotonic(), _Sums()
+        begun = time.monotonic()
+        if self.number == 0 and s.initial and trainer.step == 0:
+            self._validate()
         while not self._ends(should_stop, member):
             progress = trainer.progress(trainer.seconds)
             self._fill(None if s.reuse is None else s.warm + self._n_for_step())
-            sums.add(trainer.train_step(self.buffer, progress))
+            parts = trainer.train_step(self.buffer, progress)
             trainer.seconds = earlier + time.monotonic() - begun
             if self.number:
                 continue
+            self.log.add(parts, step=trainer.step, learning_rate=trainer.learning_rate(progress))
             if trainer.step % s.log_every == 0:
-                self._log(sums, progress)
+                self._report_losses()
             finished = trainer.progress(trainer.seconds) >= 1
             if trainer.step % s.validate_every == 0 and not finished:
                 self._validate()
             if trainer.step % s.checkpoint_every == 0 and not finished:
                 self._save()
         trainer.seconds = earlier + time.monotonic() - begun
+        finished = trainer.progress(trainer.seconds) >= 1
         if self.number == 0:
             self._save()
-            self._validate()
-        return trainer.progress(trainer.seconds) >= 1
+            if self.best.latest != trainer.step:
+                self._validate()
+            self.log.close()
+        return finished or self._is_no_better()
 
     def _ends(self, should_stop: Callable[[], bool], member: Member | None) -> bool:
         """Whether no step follows; members decide it together when they meet to average their weights."""
-        ends = self.trainer.progress(self.trainer.seconds) >= 1 or should_stop() or self._is_over()
+        done = self.trainer.progress(self.trainer.seconds) >= 1 or self._is_no_better()
+        ends = done or should_stop() or self._is_over()
         if member is None:
             return ends
         if self.trainer.step % self.settings.meet_every:
@@ -127,7 +127,8 @@ class Run:
 
     def _n_for_step(self) -> int:
         """Samples that the steps so far have used up, where ``reuse`` says so."""
-        return int(self.trainer.step * self.settings.batch / (self.settings.reuse or 1.0))
+        s = self.settings
+        return int(self.trainer.step * s.batch * s.accumulate / (s.reuse or 1.0))
 
     def _fill(self, n_wanted: int | None) -> None:
         """Put samples into the buffer: up to a number in all, waiting for them, or what is ready."""
@@ -158,29 +159,28 @@ class Run:
         limit = self.settings.stretch_minutes
         return limit is not None and time.monotonic() - self.started > 60 * limit
 
-    def _log(self, sums: _Sums, progress: float) -> None:
-        values, steps, seconds = sums.read()
-        if not all(abs(value) < float("inf") for value in values.values()):
+    def _is_no_better(self) -> bool:
+        """Whether the validation has not become better for as long as ``patience`` allows."""
+        patience = self.settings.patience
+        return patience is not None and self.best.n_since >= patience
+
+    def _report_losses(self) -> None:
+        means = self.log.read()
+        if means is None:
+            return
+        if not all(abs(value) < float("inf") for value in means.values.values()):
             raise TrainingError(
-                f"the loss is not finite at step {self.trainer.step}: {values}; lower learning_rate "
+                f"the loss is not finite at step {self.trainer.step}: {means.values}; lower learning_rate "
                 f"and go on from the last checkpoint in {self.settings.output}"
             )
-        left = self._seconds_left(seconds / steps)
-        line = {
-            "step": self.trainer.step,
-            "seconds": round(self.trainer.seconds, 1),
-            "learning_rate": self.trainer.learning_rate(progress),
-            "images_per_second": round(steps * self.settings.batch / seconds, 1),
-            "samples": self.n_taken,
-            "passed_over": self.feed.n_failed,
-            "minutes_left": round(left / 60, 1),
-            **values,
-        }
-        self._append(LOG, line)
-        parts = " ".join(f"{name} {value:.4g}" for name, value in values.items())
+        s, step = self.settings, self.trainer.step
+        parts = " ".join(f"{name} {value:.4g}" for name, value in means.values.items())
+        speed = means.steps * s.batch * s.accumulate / means.seconds
+        left = self._seconds_left(means.seconds / means.steps) / 60
+        passed_over = f" passed over {self.feed.n_failed}" if self.feed.n_failed else ""
         self.report(
-            f"step {line['step']} {parts} lr {line['learning_rate']:.2g} {line['images_per_second']} images/s "
-            f"samples {self.n_taken} buffer {len(self.buffer)} left {line['minutes_left']} min"
+            f"step {step} {parts} lr {self.trainer.learning_rate(self.trainer.progress(self.trainer.seconds)):.2g} "
+            f"{speed:.1f} images/s samples {self.n_taken}{passed_over} buffer {len(self.buffer)} left {left:.1f} min"
         )
 
     def _seconds_left(self, seconds_a_step: float) -> float:
@@ -190,19 +190,26 @@ class Run:
         return 60 * (s.minutes or 0.0) - self.trainer.seconds
 
     def _validate(self) -> None:
+        """Score the averaged weights, and keep them where they are the best so far or all are kept."""
         s, step = self.settings, self.trainer.step
         net = self.trainer.show(self.buffer)
-        save_arrays(s.output / WEIGHTS, network_to_arrays(net), {"network": json.dumps(dict(s.network))})
         if not self.validation:
+            self.weights = self.trainer.task.save(net, s.output)
             return
-        found = find_cells(net, self.validation, s.batch, s.threshold)
+        found = find_cells(self.trainer.task, net, self.validation, s.batch, s.threshold)
         scores = asdict(score_cells(found, self.validation))
-        self._append(CURVE, {"step": step, "seconds": round(self.trainer.seconds, 1), **scores})
+        self.log.scores(step, {"seconds": round(self.trainer.seconds, 1), **scores})
+        self.best = self.best.after(step, scores["f1_80"])
+        if s.patience is None or self.best.step == step:
+            self.weights = self.trainer.task.save(net, s.output)
         if s.pictures:
-            draw_cells(s.output / f"pictures/step-{step:08d}.jpg", found[: s.pictures], self.validation[: s.pictures])
+            path = s.output / f"pictures/step-{step:08d}.jpg"
+            draw_cells(path, found[: s.pictures], self.validation[: s.pictures])
+            self.log.picture(step, "cells", path)
         self.report(f"step {step} validation " + " ".join(f"{name} {value:.4f}" for name, value in scores.items()))
 
     def _save(self) -> None:
+        self._report_losses()  # nothing is saved after a loss that is not finite
         state = {
             "seconds": self.trainer.seconds,
             "n_taken": self.n_taken,
@@ -213,34 +220,32 @@ class Run:
         path = save_checkpoint(self.settings.output, self.trainer.step, self.trainer.arrays(), state)
         self.report(f"step {self.trainer.step} saved as {path.name}")
 
-    def _append(self, name: str, line: dict[str, Any]) -> None:
-        with (self.settings.output / name).open("a", encoding="utf-8") as file:
-            file.write(json.dumps(line) + "\n")
 
+@dataclass(frozen=True, slots=True)
+class Best:
+    """The best validation so far.
 
-class _Sums:
-    """Sums of the parts of the loss on the device, read when the log asks."""
+    Args:
+        step: When.
+        score: Its F1 at 0.8.
+        n_since: Validations since then.
+        latest: When the last one was.
+    """
 
-    def __init__(self) -> None:
-        self._names: list[str] = []
-        self._sum: Tensor | None = None
-        self._steps = 0
-        self._since = time.monotonic()
+    step: int = -1
+    score: float = -1.0
+    n_since: int = 0
+    latest: int = -1
 
-    def add(self, parts: dict[str, Tensor]) -> None:
-        values = paddle.stack(list(parts.values()))
-        self._names = list(parts)
-        self._sum = values if self._sum is None else self._sum + values
-        self._steps += 1
+    def after(self, step: int, score: float) -> Best:
+        """Return the best after one more validation.
 
-    def read(self) -> tuple[dict[str, float], int, float]:
-        """Means by name, the number of steps, and the seconds since the last reading; begins anew."""
-        assert self._sum is not None
-        means = (self._sum.numpy() / self._steps).tolist()
-        now = time.monotonic()
-        result = dict(zip(self._names, means, strict=True)), self._steps, max(now - self._since, 1e-9)
-        self._sum, self._steps, self._since = None, 0, now
-        return result
+        >>> Best().after(10, 0.5).after(20, 0.4)
+        Best(step=10, score=0.5, n_since=1, latest=20)
+        """
+        if score > self.score:
+            return Best(step, score, 0, step)
+        return replace(self, n_since=self.n_since + 1, latest=step)
 
 
 def run(settings: TrainSettings, report: Report, plugin: Path | None = None) -> Path:
@@ -258,8 +263,8 @@ def run(settings: TrainSettings, report: Report, plugin: Path | None = None) -> 
     finally:
         stretch.close()
     how = "finished" if finished else "stopped; the same command goes on"
-    report(f"{how}: {settings.output / WEIGHTS}")
-    return settings.output / WEIGHTS
+    report(f"{how}: {stretch.weights}")
+    return stretch.weights
 
 
 def _others(stretch: Run, plugin: Path | None) -> AbstractContextManager[Member | None]:

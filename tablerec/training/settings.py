@@ -48,6 +48,7 @@ _AT_LEAST_ONE = (
     "members",
     "meet_every",
     "batch",
+    "accumulate",
     "stack",
     "most_cells",
     "statistics",
@@ -58,11 +59,19 @@ _AT_LEAST_ONE = (
 )
 
 
+_CHOICES = {
+    "model": ("cellnet", "rtdetr_l"),
+    "precision": ("float32", "bfloat16"),
+    "keep": ("device", "host"),
+}
+
+
 @dataclass(frozen=True, slots=True)
 class TrainSettings:
     """What is trained, on what, and for how long.
 
     Args:
+        model: ``cellnet`` or ``rtdetr_l``, PaddleX's RT-DETR-L.
         source: Where samples come from, for example ``synth:mixed``; see ``sources.load_source``.
         output: Folder for checkpoints, weights, the log and pictures.
         resume: Folder of an earlier run to go on from where ``output`` holds no checkpoint.
@@ -77,7 +86,8 @@ class TrainSettings:
         steps: Length of the schedule in steps.
         minutes: Length of the schedule in minutes of training over all stretches; instead of ``steps``.
         stretch_minutes: End after this long, counted from the start of the process, with a checkpoint.
-        batch: Samples in a step.
+        batch: Samples that are computed at once.
+        accumulate: Batches in a step: their gradients are added.
         side: Height and width of the canvas in pixels, a multiple of 32.
         stack: Pictures on a canvas, at most: small ones are put one below the other.
         most_cells: Canvases hold no more cells; pictures with more are passed over.
@@ -88,7 +98,8 @@ class TrainSettings:
         average: Decay of the averaged weights by step.
         statistics: Batches over which the statistics of the averaged weights are computed, for a validation.
         precision: ``float32``, or ``bfloat16`` for convolutions.
-        buffer: Samples kept on the device.
+        buffer: Samples kept for reuse.
+        keep: Where they wait: on the ``device``, or on the ``host``, which costs a copy for each batch.
         warm: Samples in the buffer before the first step.
         reuse: How often each sample is used on average. The step then decides which samples are in the
             buffer, and waits for them: a resumed run is exactly the uninterrupted one. None: whatever
@@ -99,10 +110,12 @@ class TrainSettings:
         validation_source: As ``source``; None for the same.
         validation_first: Index of the first sample for validation.
         validation_count: Samples for validation.
-        validate_every: Steps between validations.
+        validate_every: Steps between validations; the weights of the last one are kept.
+        patience: End after so many validations without a better F1 at 0.8; the weights of the best one are kept.
         checkpoint_every: Steps between checkpoints.
-        log_every: Steps between lines of the log; only then the device is waited for.
+        log_every: Steps between reports; only then the device is waited for, and the log gets its lines.
         pictures: Samples of the validation that are drawn with what was found.
+        tensorboard: Also write files for TensorBoard.
         threshold: Least score of a cell in the validation.
         augmentation: See ``Augmentation``.
 
@@ -112,6 +125,7 @@ class TrainSettings:
 
     source: str
     output: Path
+    model: Literal["cellnet", "rtdetr_l"] = "cellnet"
     resume: Path | None = None
     initial: Path | None = None
     device: str = "cpu"
@@ -122,6 +136,7 @@ class TrainSettings:
     minutes: float | None = None
     stretch_minutes: float | None = None
     batch: int = 32
+    accumulate: int = 1
     side: int = 960
     stack: int = 4
     most_cells: int = 1024
@@ -133,6 +148,7 @@ class TrainSettings:
     statistics: int = 40
     precision: Literal["float32", "bfloat16"] = "float32"
     buffer: int = 4000
+    keep: Literal["device", "host"] = "device"
     warm: int = 800
     reuse: float | None = None
     workers: int = 0
@@ -142,9 +158,11 @@ class TrainSettings:
     validation_first: int = 1_000_000_000
     validation_count: int = 128
     validate_every: int = 1000
+    patience: int | None = None
     checkpoint_every: int = 1000
     log_every: int = 100
     pictures: int = 8
+    tensorboard: bool = False
     threshold: float = 0.3
     augmentation: Augmentation = field(default_factory=Augmentation)
 
@@ -153,14 +171,17 @@ class TrainSettings:
             raise SettingsError("the schedule needs a length: give either steps or minutes")
         if self.side % 32 or self.side < 32:
             raise SettingsError(f"side is {self.side}: give a multiple of 32")
-        if self.precision not in ("float32", "bfloat16"):
-            raise SettingsError(f"precision {self.precision!r} is unknown: choose float32 or bfloat16")
+        for name, known in _CHOICES.items():
+            if getattr(self, name) not in known:
+                raise SettingsError(f"{name} {getattr(self, name)!r} is unknown: choose {' or '.join(known)}")
         least = dict.fromkeys(_AT_LEAST_ONE, 1)
         for name, value in {**least, "workers": 0, "validation_count": 0, "pictures": 0}.items():
             if getattr(self, name) < value:
                 raise SettingsError(f"{name} is {getattr(self, name)}: give {value} or more")
         if self.buffer < self.warm:
             raise SettingsError(f"buffer is {self.buffer}, less than warm, which is {self.warm}: make it larger")
+        if self.patience is not None and (self.patience < 1 or not self.validation_count):
+            raise SettingsError(f"patience is {self.patience}: give 1 or more, and a validation_count above 0")
         if self.reuse is not None and not self.reuse > 0:
             raise SettingsError(f"reuse is {self.reuse}: give a value above 0")
         ids = parse_device(self.device).ids

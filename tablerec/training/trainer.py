@@ -4,22 +4,19 @@ from __future__ import annotations
 
 import math
 import warnings
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import paddle
 from numpy.typing import NDArray
-from paddle import Tensor
+from paddle import Tensor, nn
 
-from tablerec.detect import WEIGHTS
 from tablerec.errors import SettingsError
-from tablerec.models.cellnet import CellNet
-from tablerec.models.weights import arrays_to_network, load_arrays, network_to_arrays, trainable
+from tablerec.models.weights import arrays_to_network, network_to_arrays, trainable
 from tablerec.training.average import WeightAverage, recompute_statistics
-from tablerec.training.batches import SampleBuffer, change_batch, draw_change
-from tablerec.training.cellnet_loss import cellnet_loss, make_targets
+from tablerec.training.batches import Batch, SampleBuffer, change_batch, draw_change
 from tablerec.training.settings import TrainSettings
+from tablerec.training.task import find_task
 
 _MOMENTS = ("moment1", "moment2", "beta1_pow_acc", "beta2_pow_acc")
 
@@ -47,11 +44,11 @@ class Trainer:
         self.seconds = 0.0
         _check_precision(settings.precision)
         paddle.seed(settings.seed)
-        self.net = CellNet(**settings.network)
+        self.task = find_task(settings)
+        self.net = self.task.make()
         if settings.initial:
-            path = WEIGHTS if settings.initial == Path("cellnet") else settings.initial
-            arrays_to_network(load_arrays(path), self.net, str(path))
-        self.shown = CellNet(**settings.network)
+            self.task.load(self.net, settings.initial)
+        self.shown = self.task.make()
         self.average = WeightAverage(self.net, settings.average)
         self._parameters = trainable(self.net)
         self._state_names = {name: each.name for name, each in self._parameters.items()}
@@ -80,36 +77,40 @@ class Trainer:
         return self.settings.learning_rate * rise * (0.01 + 0.99 * 0.5 * (1 + math.cos(math.pi * progress)))
 
     def train_step(self, buffer: SampleBuffer, progress: float) -> dict[str, Tensor]:
-        """Learn from one batch; returns the parts of the loss, still on the device."""
+        """Learn from ``accumulate`` batches; returns the means of the parts of the loss, still on the device."""
         s = self.settings
-        images, targets = self._draw(buffer, [s.seed, self.step, *self._key])
         self.net.train()
-        with _precision(s.precision):
-            features = self.net.features(images)
-        parts = cellnet_loss(self.net.maps(features.astype("float32")), targets)
+        sums: dict[str, Tensor] = {}
+        for number in range(s.accumulate):
+            batch = self._draw(buffer, [s.seed, self.step * s.accumulate + number, *self._key])
+            parts = self.task.loss(self.net, batch, lambda: _precision(s.precision))
+            (parts["total"] / s.accumulate).backward()
+            sums = {name: sums.get(name, 0.0) + value.detach() / s.accumulate for name, value in parts.items()}
         self.optimizer.set_lr(self.learning_rate(progress))
-        parts["total"].backward()
         self.optimizer.step()
         self.optimizer.clear_grad()
         self.average.update(self.step)
         self.step += 1
-        return {name: value.detach() for name, value in parts.items()}
+        return sums
 
-    def show(self, buffer: SampleBuffer) -> CellNet:
+    def show(self, buffer: SampleBuffer) -> nn.Layer:
         """Return a network with the averaged weights and statistics of their own, for evaluation."""
+        if self.step == 0:  # as it was given
+            arrays_to_network(network_to_arrays(self.net), self.shown)
+            self.shown.eval()
+            return self.shown
         arrays_to_network(self.average.arrays(), self.shown)
         # The same batches each time: what differs between two validations is the network.
-        draw = lambda number: self._draw(buffer, [self.settings.seed, number, 7])[0]  # noqa: E731
+        draw = lambda number: self._draw(buffer, [self.settings.seed, number, 7]).images  # noqa: E731
         recompute_statistics(self.shown, draw, self.settings.statistics)
         return self.shown
 
-    def _draw(self, buffer: SampleBuffer, key: list[int]) -> tuple[Tensor, Any]:
+    def _draw(self, buffer: SampleBuffer, key: list[int]) -> Batch:
         s = self.settings
         rng = np.random.default_rng(key)
         paddle.seed(int(rng.integers(2**31)))
         batch = buffer.draw(rng, s.batch)
-        batch = change_batch(batch, draw_change(rng, s.batch, s.side, s.augmentation))
-        return batch.images, make_targets(batch.owners, batch.quads)
+        return change_batch(batch, draw_change(rng, s.batch, s.side, s.augmentation))
 
     @paddle.no_grad()
     def values(self) -> NDArray[np.float32]:

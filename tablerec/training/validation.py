@@ -11,10 +11,10 @@ import paddle
 from numpy.typing import NDArray
 from paddle import nn
 
-from postprocess.boxes import merge_doubles, quads_to_boxes
+from postprocess.boxes import quads_to_boxes
 from tablerec.evaluate.metrics import detection_f1
-from tablerec.models.cellnet import decode
 from tablerec.training.samples import Sample
+from tablerec.training.task import Task
 
 Floats = NDArray[np.float64]
 
@@ -35,17 +35,13 @@ class Validation:
 
 
 @paddle.no_grad()
-def find_cells(net: nn.Layer, samples: Sequence[Sample], batch: int, threshold: float) -> list[Floats]:
+def find_cells(task: Task, net: nn.Layer, samples: Sequence[Sample], batch: int, threshold: float) -> list[Floats]:
     """Find the cells in samples with a network in evaluation: ``(N, 4, 2)`` px for each sample."""
     found: list[Floats] = []
     for start in range(0, len(samples), batch):
-        part = samples[start : start + batch]
-        images = paddle.to_tensor(np.stack([sample.image for sample in part]))
-        quads, scores, picture, _ = decode(net(images.transpose([0, 3, 1, 2]).astype("float32")), threshold)
-        of_quad = picture.numpy()
-        for k in range(len(part)):
-            mine = quads.numpy()[of_quad == k].astype(np.float64), scores.numpy()[of_quad == k].astype(np.float64)
-            found.append(mine[0][merge_doubles(*mine)])
+        images = paddle.to_tensor(np.stack([sample.image for sample in samples[start : start + batch]]))
+        images = images.transpose([0, 3, 1, 2]).astype("float32")
+        found += [each.quads for each in task.find(net, images, threshold)]
     return found
 
 

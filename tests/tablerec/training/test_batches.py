@@ -73,7 +73,7 @@ def test_no_cells() -> None:
 
 def stacked(index: int) -> batches.Batch:
     sample = place_sample(draw_ruled(index), index, SIDE, 32)
-    return batches.stack_samples([tuple(paddle.to_tensor(array) for array in sample[:3])] * 6)
+    return batches.stack_samples([(*(paddle.to_tensor(array) for array in sample[:3]), int(sample.n_cells))] * 6)
 
 
 def test_an_unchanged_batch() -> None:
@@ -90,7 +90,7 @@ def test_picture_owners_and_quads_move_together(tilted: float) -> None:
     batch = stacked(4)
     moving = Augmentation(unchanged=0, degrees=3, tilted=tilted, gain=(1, 1), lift=0, inverted=0, noise=0)
     change = batches.draw_change(np.random.default_rng(1), 6, SIDE, moving)
-    images, owners, quads = (each.numpy() for each in batches.change_batch(batch, change))
+    images, owners, quads = (each.numpy() for each in batches.change_batch(batch, change)[:3])
     n_cells = len(draw_ruled(4).quads)
     for k in range(6):
         expected = quads_to_owners(quads[k, :n_cells], (SIDE, SIDE))

@@ -114,6 +114,38 @@ def test_worker_processes_give_the_same_run(tmp_path: Path, monkeypatch: pytest.
     assert losses(tmp_path / "here") == losses(tmp_path / "workers")
 
 
+def test_samples_may_wait_on_the_host(tmp_path: Path) -> None:
+    for keep in ("device", "host"):
+        train(settings(tmp_path / keep, steps=3, validation_count=0, keep=keep))
+    assert losses(tmp_path / "device") == losses(tmp_path / "host")
+
+
+def test_accumulated_batches_make_one_step(tmp_path: Path) -> None:
+    train(settings(tmp_path, steps=4, batch=2, accumulate=3, validation_count=0))
+    assert len(losses(tmp_path)) == 4
+    _, state = load_checkpoint(checkpoints(tmp_path)[-1])
+    assert state["step"] == 4 and state["n_taken"] == 4 + 3 * 6 // 4  # filled before each step
+
+
+def test_without_progress_the_best_weights_stay(tmp_path: Path) -> None:
+    still = settings(tmp_path, steps=200, learning_rate=0.0, validate_every=1, patience=3, pictures=0)
+    weights = train(still)
+    n_validations = len(lines(tmp_path, "curve.jsonl"))
+    assert n_validations == 4 and len(losses(tmp_path)) == 4  # one to compare with, and three no better
+    before = load_arrays(weights)
+    train(still)  # it stays ended
+    assert len(losses(tmp_path)) == len(lines(tmp_path, "curve.jsonl")) == 4
+    assert all((load_arrays(weights)[name] == array).all() for name, array in before.items())
+
+
+def test_weights_to_start_from_are_scored_first(tmp_path: Path) -> None:
+    weights = train(settings(tmp_path / "first", steps=2))
+    train(settings(tmp_path / "second", steps=2, initial=weights))
+    scores = [lines(tmp_path / name, "curve.jsonl") for name in ("first", "second")]
+    assert [line["step"] for line in scores[1]] == [0, 2]
+    assert scores[1][0]["f1_60"] == scores[0][-1]["f1_60"]
+
+
 def test_members_share_weights_and_not_samples(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PYTHONPATH", str(Path(__file__).resolve().parents[3]))
     train(settings(tmp_path, members=2, meet_every=2, steps=4, checkpoint_every=2))
@@ -165,7 +197,7 @@ def test_training_goes_on_from_an_export(tmp_path: Path, monkeypatch: pytest.Mon
 
     weights = train(settings(tmp_path / "one", steps=1))
     export_cellnet(load_cellnet(weights), tmp_path / "export")
-    monkeypatch.setattr("tablerec.training.trainer.WEIGHTS", tmp_path / "export")
+    monkeypatch.setattr("tablerec.training.cellnet_task.WEIGHTS", tmp_path / "export")
     results = [
         load_arrays(train(settings(tmp_path / str(number), steps=1, initial=initial)))
         for number, initial in enumerate((weights, tmp_path / "export", Path("cellnet")))

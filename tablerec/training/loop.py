@@ -17,7 +17,7 @@ from tablerec.training.batches import SampleBuffer
 from tablerec.training.checkpoint import checkpoints, load_checkpoint, save_checkpoint
 from tablerec.training.logs import CURVE, TrainingLog, read_lines
 from tablerec.training.members import Member, other_members
-from tablerec.training.samples import Sample, SampleFeed
+from tablerec.training.samples import Canvas, Sample, SampleFeed
 from tablerec.training.settings import TrainSettings
 from tablerec.training.trainer import Trainer
 from tablerec.training.validation import draw_cells, find_cells, score_cells
@@ -47,8 +47,9 @@ class Run:
         self.best = Best()
         self.weights = settings.output
         first = self._resume()
-        s = settings
-        self.feed = SampleFeed(s.source, first + number, s.side, s.most_cells, s.workers, s.stack, s.members)
+        s, task = settings, self.trainer.task
+        self.canvas = Canvas(s.side, min(s.most_cells, task.most_cells or s.most_cells), s.stack, task.stretch)
+        self.feed = SampleFeed(s.source, first + number, self.canvas, s.workers, s.members)
 
     def _resume(self) -> int:
         """Load the newest checkpoint; return the index of the first sample to draw."""
@@ -146,7 +147,7 @@ class Run:
         if not s.validation_count:
             return
         source = s.validation_source or s.source
-        feed = SampleFeed(source, s.validation_first, s.side, s.most_cells, s.workers)
+        feed = SampleFeed(source, s.validation_first, self.canvas._replace(stack=1), s.workers)
         try:
             while len(self.validation) < s.validation_count:
                 sample = feed.take(wait=True)

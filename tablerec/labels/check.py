@@ -81,7 +81,7 @@ def check_labels(
     >>> summary = Summary()
     >>> problems = list(check_labels(read_labels(Path("data/samples/ruled.json")), summary))
     >>> summary.n_errors, summary.sizes, problems[0].where
-    (0, [(1000, 700)], 'all pictures')
+    (0, [(1067, 480)], 'all pictures')
     """
     settings = settings or CheckSettings()
     n_apart = 0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -57,8 +58,8 @@ def _summary_lines(summary: Summary) -> list[str]:
     lines = [f"{count} pictures, {sum(summary.cells)} cells, {summary.n_errors} errors, {summary.n_notes} notes"]
     if count:
         edges = [*_BINS, max(_BINS[-1], *summary.cells)]
-        shares = [sum(low < n <= high for n in summary.cells) for low, high in zip((-1, *edges), edges, strict=False)]
-        names = ["none", *(f"{low + 1} to {high}" for low, high in zip(_BINS, _BINS[1:], strict=False)), "more"]
+        shares = [sum(low < n <= high for n in summary.cells) for low, high in pairwise((-1, *edges))]
+        names = ["none", *(f"{low + 1} to {high}" for low, high in pairwise(_BINS)), "more"]
         lines.append(
             "cells a picture: " + ", ".join(f"{n} with {name}" for n, name in zip(shares, names, strict=True) if n)
         )

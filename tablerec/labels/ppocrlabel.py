@@ -34,7 +34,7 @@ def read_lines(path: Path, text: str, root: Path) -> Iterator[Label | Problem]:
     Yields:
         A label for each line, or what is wrong with it.
     """
-    for number, line in enumerate(text.splitlines(), start=1):
+    for number, line in enumerate(text.split("\n"), start=1):  # texts may hold other breaks of lines
         if line.strip():
             where = f"{path}, line {number}"
             try:

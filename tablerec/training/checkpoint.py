@@ -176,25 +176,3 @@ def load_newest(
     if found:
         raise InputError(f"{folder}: all checkpoints are broken; remove them to begin anew")
     return None
-
-
-def cut_lines(path: Path, step: int) -> None:
-    """Remove the lines of a log that a killed run wrote after its last checkpoint, and a line cut short.
-
-    Args:
-        path: A JSON object with ``step`` on each line; need not exist.
-        step: The last step to keep.
-    """
-    if not path.is_file():
-        return
-    kept = [line for line in path.read_text(encoding="utf-8").splitlines() if _step_of(line) <= step]
-    unfinished = path.with_name(path.name + ".unfinished")
-    unfinished.write_text("".join(f"{line}\n" for line in kept), encoding="utf-8")
-    os.replace(unfinished, path)
-
-
-def _step_of(line: str) -> float:
-    try:
-        return float(json.loads(line)["step"])
-    except (ValueError, KeyError, TypeError):
-        return float("inf")

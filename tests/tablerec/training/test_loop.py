@@ -146,33 +146,6 @@ def test_weights_to_start_from_are_scored_first(tmp_path: Path) -> None:
     assert scores[1][0]["f1_60"] == scores[0][-1]["f1_60"]
 
 
-def test_members_share_weights_and_not_samples(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("PYTHONPATH", str(Path(__file__).resolve().parents[3]))
-    train(settings(tmp_path, members=2, meet_every=2, steps=4, checkpoint_every=2))
-    assert len(losses(tmp_path)) == 4
-    alone = tmp_path / "alone"
-    train(settings(alone, steps=4))
-    # Up to the first meeting the first member does what it would do alone, with every other sample.
-    assert losses(tmp_path)[3] != losses(alone)[3]
-    _, state = load_checkpoint(checkpoints(tmp_path)[-1])
-    assert state["step"] == 4 and {index % 2 for index in state["buffer"]} == {0}
-    train(settings(tmp_path, members=2, meet_every=2, steps=6))
-    assert [line["step"] for line in lines(tmp_path)] == [1, 2, 3, 4, 5, 6]
-
-
-def test_a_member_that_fails_ends_the_training(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("PYTHONPATH", str(Path(__file__).resolve().parents[3]))
-    source = "tests.tablerec.training.test_loop:fails_for_odd"
-    with pytest.raises(TrainingError, match="another process"):
-        train(settings(tmp_path, members=2, stack=1, source=source, validation_source=SOURCE))
-
-
-def fails_for_odd(index: int) -> object:
-    if index % 2:
-        raise ValueError("odd")
-    return draw_ruled(index)
-
-
 def test_a_precision_that_the_device_lacks(tmp_path: Path) -> None:
     with pytest.raises(SettingsError, match="Choose float32"):
         train(settings(tmp_path, precision="bfloat16"))

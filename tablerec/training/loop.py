@@ -18,7 +18,7 @@ from tablerec.training.checkpoint import load_newest, save_checkpoint
 from tablerec.training.launch import LOGS, WEIGHTS, is_deserted
 from tablerec.training.logs import CURVE, TrainingLog, read_lines
 from tablerec.training.ranks import Ranks, join_ranks
-from tablerec.training.samples import Sample, SampleFeed
+from tablerec.training.samples import Canvas, Sample, SampleFeed
 from tablerec.training.settings import TrainSettings
 from tablerec.training.trainer import Trainer
 from tablerec.training.validation import draw_cells, find_cells, score_cells
@@ -47,8 +47,9 @@ class Run:
         self.best = Best()
         self.saved = -1  # the step of the last checkpoint
         self.weights = settings.output
-        s = settings
-        self.feed = SampleFeed(s.source, self._resume(), s.side, s.most_cells, s.workers, s.stack, ranks.count)
+        s, task = settings, self.trainer.task
+        self.canvas = Canvas(s.side, min(s.most_cells, task.most_cells or s.most_cells), s.stack, task.stretch)
+        self.feed = SampleFeed(s.source, self._resume(), self.canvas, s.workers, ranks.count)
 
     def _resume(self) -> int:
         """Load the newest checkpoint; return the index of the first sample to draw."""
@@ -147,7 +148,7 @@ class Run:
         if not s.validation_count:
             return
         source = s.validation_source or s.source
-        feed = SampleFeed(source, s.validation_first, s.side, s.most_cells, s.workers)
+        feed = SampleFeed(source, s.validation_first, self.canvas._replace(stack=1), s.workers)
         try:
             while len(self.validation) < s.validation_count:
                 sample = feed.take(wait=True)

@@ -9,8 +9,8 @@ import os
 import queue
 import signal
 import traceback
-from collections.abc import Iterable
-from multiprocessing import get_context
+from collections.abc import Iterable, Sequence
+from multiprocessing import get_context, parent_process
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -42,61 +42,89 @@ class Sample(NamedTuple):
     n_cells: NDArray[np.int64]
 
 
-def place_pictures(drawn: Iterable[Any], index: int, side: int, most_cells: int) -> Sample | None:
-    """Put pictures on the canvas, one below the other, as many as fit.
+class Canvas(NamedTuple):
+    """What samples look like.
+
+    Args:
+        side: Height and width in pixels.
+        most_cells: Cells on it, at most.
+        stack: Pictures on it, at most; the small ones are put one below the other.
+        stretch: Each picture fills it alone, whatever its shape.
+    """
+
+    side: int
+    most_cells: int
+    stack: int = 1
+    stretch: bool = False
+
+
+def place_pictures(drawn: Iterable[Any], index: int, canvas: Canvas) -> Sample | None:
+    """Put pictures on the canvas, one below the other, as many as fit; or one alone that fills it.
 
     A picture larger than the canvas is made smaller, or a random part of it is shown.
 
     Args:
         drawn: What the source returned, see ``sources.Source``; the next is asked for while there is room.
         index: Decides the places.
-        side: Height and width of the canvas.
-        most_cells: Cells in the arrays.
+        canvas: See ``Canvas``.
 
     Returns:
         None for a first picture with more cells.
     """
-    rng = np.random.default_rng([index, 20])
+    rng, side = np.random.default_rng([index, 20]), canvas.side
     chosen: list[tuple[NDArray[np.uint8], NDArray[np.float32]]] = []
     height = n_cells = 0
     for each in drawn:
-        image, quads = _fit(each, side, rng)
-        if height + image.shape[0] > side or n_cells + len(quads) > most_cells:
+        image, quads = _stretch(each, side) if canvas.stretch else _fit(each, side, rng)
+        if height + image.shape[0] > side or n_cells + len(quads) > canvas.most_cells:
             break
         chosen.append((image, quads))
         height, n_cells = height + image.shape[0], n_cells + len(quads)
     if not chosen:
         return None
-    canvas = np.full((side, side, 3), PAPER, np.uint8)
-    placed = np.zeros((most_cells, 4, 2), np.float32)
+    paper = np.full((side, side, 3), PAPER, np.uint8)
+    placed = np.zeros((canvas.most_cells, 4, 2), np.float32)
     # Half of the canvases begin at the corner, as pictures will when they are recognized.
     at_corner = rng.random() < 0.5
     gaps = np.sort(rng.integers(0, side - height + 1, len(chosen))) * (not at_corner)
     top = start = 0
     for (image, quads), gap in zip(chosen, gaps.tolist(), strict=True):
         left = 0 if at_corner else int(rng.integers(0, side - image.shape[1] + 1))
-        canvas[top + gap : top + gap + image.shape[0], left : left + image.shape[1]] = image
+        paper[top + gap : top + gap + image.shape[0], left : left + image.shape[1]] = image
         placed[start : start + len(quads)] = quads + np.array([left, top + gap], np.float32)
         top, start = top + image.shape[0], start + len(quads)
     owners = quads_to_owners(placed[:n_cells], (side, side), OWNER_STRIDE)
-    return Sample(canvas, owners, placed, np.int64(n_cells))
+    return Sample(paper, owners, placed, np.int64(n_cells))
 
 
 def _fit(drawn: Any, side: int, rng: np.random.Generator) -> tuple[NDArray[np.uint8], NDArray[np.float32]]:
     """A picture no larger than the canvas, and its cells."""
-    import cv2
-
-    image = drawn.image
-    given = drawn.cells.quads if hasattr(drawn, "cells") else drawn.quads
-    quads: NDArray[np.float32] = np.asarray(given, np.float32).reshape(-1, 4, 2)
+    image, quads = _picture_of(drawn)
     factor = side / max(image.shape[:2])
     if factor < 1 and rng.random() < 0.5:
-        size_wh = [max(1, int(factor * length)) for length in image.shape[1::-1]]
-        step = np.array(size_wh, np.float32) / np.array(image.shape[1::-1], np.float32)
-        image, quads = cv2.resize(image, size_wh, interpolation=cv2.INTER_AREA), np.multiply(quads, step)
+        image, quads = _resize(image, quads, [max(1, int(factor * length)) for length in image.shape[1::-1]])
     skip = [int(rng.integers(0, max(length - side, 0) + 1)) for length in image.shape[:2]]
     part = image[skip[0] : skip[0] + side, skip[1] : skip[1] + side]
     return part, quads - np.array(skip[::-1], np.float32)
+
+
+def _stretch(drawn: Any, side: int) -> tuple[NDArray[np.uint8], NDArray[np.float32]]:
+    return _resize(*_picture_of(drawn), [side, side])
+
+
+def _picture_of(drawn: Any) -> tuple[NDArray[np.uint8], NDArray[np.float32]]:
+    given = drawn.cells.quads if hasattr(drawn, "cells") else drawn.quads
+    return drawn.image, np.asarray(given, np.float32).reshape(-1, 4, 2)
+
+
+def _resize(
+    image: NDArray[np.uint8], quads: NDArray[np.float32], size_wh: Sequence[int]
+) -> tuple[NDArray[np.uint8], NDArray[np.float32]]:
+    import cv2
+
+    step = np.array(size_wh, np.float32) / np.array(image.shape[1::-1], np.float32)
+    method = cv2.INTER_AREA if step.max() <= 1 else cv2.INTER_LINEAR
+    return np.asarray(cv2.resize(image, size_wh, interpolation=method), np.uint8), np.multiply(quads, step)
 
 
 class SampleFeed:
@@ -105,20 +133,16 @@ class SampleFeed:
     Args:
         source: See ``load_source``.
         first: Index of the first sample.
-        side: Height and width of the canvas.
-        most_cells: Cells in the arrays.
+        canvas: What they look like.
         workers: Processes; 0 draws when asked.
-        stack: Pictures on a canvas, at most.
         stride: From the index of a sample to that of the next.
     """
 
-    def __init__(
-        self, source: str, first: int, side: int, most_cells: int, workers: int, stack: int = 1, stride: int = 1
-    ) -> None:
+    def __init__(self, source: str, first: int, canvas: Canvas, workers: int, stride: int = 1) -> None:
         self.next_index, self.stride = first, stride
         self.n_failed = 0
         self._done: dict[int, Any] = {}
-        self._arguments = (source, stack, side, most_cells)
+        self._source, self._canvas = source, canvas
         self._processes: list[Any] = []
         self._draw = load_source(source)
         if workers:
@@ -126,15 +150,14 @@ class SampleFeed:
 
     def _start(self, workers: int) -> None:
         context = get_context("spawn")
-        _, _, side, most_cells = self._arguments
         slots = 4 * workers
-        self._memory = context.RawArray("B", slots * _n_bytes(side, most_cells))
+        self._memory = context.RawArray("B", slots * _n_bytes(self._canvas))
         self._tasks, self._results = context.Queue(), context.Queue()
         for slot in range(slots):
             self._tasks.put((self.next_index + slot * self.stride, slot))
         self._next_task = self.next_index + slots * self.stride
         for _ in range(workers):
-            arguments = (*self._arguments, self._memory, self._tasks, self._results)
+            arguments = (self._source, self._canvas, self._memory, self._tasks, self._results)
             process = context.Process(target=_work, args=arguments, daemon=True)
             process.start()
             self._processes.append(process)
@@ -156,7 +179,7 @@ class SampleFeed:
 
     def _take_one(self, wait: bool) -> Sample | str | None:
         if not self._processes:
-            return _draw_one(self._draw, self.next_index, *self._arguments[1:])
+            return _draw_one(self._draw, self.next_index, self._canvas)
         while self.next_index not in self._done:
             try:
                 index, slot, problem = self._results.get(wait, 5.0)
@@ -169,7 +192,7 @@ class SampleFeed:
                     continue
                 return None
             # The slot is free again once its sample is copied.
-            self._done[index] = problem or _copy(_view(self._memory, slot, *self._arguments[2:]))
+            self._done[index] = problem or _copy(_view(self._memory, slot, self._canvas))
             self._tasks.put((self._next_task, slot))
             self._next_task += self.stride
         return self._done.pop(self.next_index)
@@ -177,7 +200,7 @@ class SampleFeed:
     def _count_failure(self, problem: str) -> None:
         self.n_failed += bool(problem.strip())
         if self.n_failed > 20 and self.n_failed > 0.05 * self.next_index / self.stride:
-            raise TrainingError(f"source {self._arguments[0]} fails for too many samples; the last one:\n{problem}")
+            raise TrainingError(f"source {self._source} fails for too many samples; the last one:\n{problem}")
 
     def close(self) -> None:
         """End the processes."""
@@ -192,16 +215,17 @@ class SampleFeed:
         self._processes = []
 
 
-def _draw_one(draw: Source, index: int, stack: int, side: int, most_cells: int) -> Sample | str:
+def _draw_one(draw: Source, index: int, canvas: Canvas) -> Sample | str:
     """Draw a sample; a text says what went wrong, a blank one that it has too many cells."""
     try:
+        stack = 1 if canvas.stretch else canvas.stack
         pictures = (draw(index * stack + number) for number in range(stack))
-        return place_pictures(pictures, index, side, most_cells) or " "
+        return place_pictures(pictures, index, canvas) or " "
     except Exception:
         return f"sample {index}: {traceback.format_exc()}"
 
 
-def _work(source: str, stack: int, side: int, most_cells: int, memory: Any, tasks: Any, results: Any) -> None:
+def _work(source: str, canvas: Canvas, memory: Any, tasks: Any, results: Any) -> None:
     """Draw samples into the shared memory until the process is ended."""
     import cv2
 
@@ -211,33 +235,45 @@ def _work(source: str, stack: int, side: int, most_cells: int, memory: Any, task
     cv2.setNumThreads(1)
     draw = load_source(source)
     while True:
-        index, slot = tasks.get()
-        sample = _draw_one(draw, index, stack, side, most_cells)
+        try:
+            index, slot = tasks.get(timeout=5.0)
+        except queue.Empty:
+            if _is_orphan():
+                return
+            continue
+        sample = _draw_one(draw, index, canvas)
         if isinstance(sample, Sample):
-            arrays: list[NDArray[Any]] = list(_view(memory, slot, side, most_cells))
+            arrays: list[NDArray[Any]] = list(_view(memory, slot, canvas))
             for target, value in zip(arrays, sample, strict=True):
                 target[...] = value
         results.put((index, slot, sample if isinstance(sample, str) else None))
 
 
-def _layout(side: int, most_cells: int) -> list[tuple[Any, tuple[int, ...]]]:
+def _is_orphan() -> bool:
+    """Whether the training was killed, so that it could not end its workers."""
+    parent = parent_process()
+    return parent is not None and not parent.is_alive()
+
+
+def _layout(canvas: Canvas) -> list[tuple[Any, tuple[int, ...]]]:
+    side = canvas.side
     return [
         (np.uint8, (side, side, 3)),
         (np.int16, (side // OWNER_STRIDE, side // OWNER_STRIDE)),
-        (np.float32, (most_cells, 4, 2)),
+        (np.float32, (canvas.most_cells, 4, 2)),
         (np.int64, ()),
     ]
 
 
-def _n_bytes(side: int, most_cells: int) -> int:
-    total = sum(int(np.prod(shape)) * np.dtype(kind).itemsize for kind, shape in _layout(side, most_cells))
+def _n_bytes(canvas: Canvas) -> int:
+    total = sum(int(np.prod(shape)) * np.dtype(kind).itemsize for kind, shape in _layout(canvas))
     return -(-total // 8) * 8
 
 
-def _view(memory: Any, slot: int, side: int, most_cells: int) -> Sample:
+def _view(memory: Any, slot: int, canvas: Canvas) -> Sample:
     """The arrays of one slot of the shared memory."""
-    start, arrays = slot * _n_bytes(side, most_cells), list[Any]()
-    for kind, shape in reversed(_layout(side, most_cells)):  # the widest types first, so that all are aligned
+    start, arrays = slot * _n_bytes(canvas), list[Any]()
+    for kind, shape in reversed(_layout(canvas)):  # the widest types first, so that all are aligned
         count = int(np.prod(shape))
         arrays.append(np.frombuffer(memory, kind, count, start).reshape(shape))
         start += count * np.dtype(kind).itemsize

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from tablerec.training.owners import quads_to_owners
-from tablerec.training.samples import PAPER, Sample, place_pictures
+from tablerec.training.samples import PAPER, Canvas, Sample, place_pictures
 from tablerec.training.settings import Augmentation
 from tests.tablerec.training.grids import Drawn, draw_ruled, grid_quads
 
@@ -19,7 +19,7 @@ SIDE = 128
 
 
 def place_sample(drawn: Drawn, index: int, side: int, most_cells: int) -> Sample | None:
-    return place_pictures([drawn], index, side, most_cells)
+    return place_pictures([drawn], index, Canvas(side, most_cells))
 
 
 def test_a_small_picture_is_placed_whole() -> None:
@@ -51,7 +51,7 @@ def test_a_large_picture_is_cut_or_made_smaller() -> None:
 
 def test_small_pictures_are_stacked() -> None:
     drawn = [draw_ruled(index) for index in range(9)]
-    sample = place_pictures(drawn, 0, 256, 64)
+    sample = place_pictures(drawn, 0, Canvas(256, 64, stack=9))
     heights = np.cumsum([each.image.shape[0] for each in drawn])
     count = sum(len(each.quads) for each in drawn[: int((heights <= 256).sum())])
     assert int(sample.n_cells) == count > len(drawn[0].quads)
@@ -59,7 +59,7 @@ def test_small_pictures_are_stacked() -> None:
     assert boxes.min() >= 0 and boxes.max() <= 256
     for corners in boxes.astype(int):  # each with its own lines
         assert (sample.image[corners[0, 1], corners[0, 0] : corners[1, 0]] < 60).all()
-    assert int(place_pictures(drawn, 0, 256, len(drawn[0].quads)).n_cells) == len(drawn[0].quads)
+    assert int(place_pictures(drawn, 0, Canvas(256, len(drawn[0].quads), stack=9)).n_cells) == len(drawn[0].quads)
 
 
 def test_too_many_cells_are_passed_over() -> None:
@@ -69,6 +69,15 @@ def test_too_many_cells_are_passed_over() -> None:
 def test_no_cells() -> None:
     sample = place_sample(Drawn(np.zeros((40, 40, 3), np.uint8), np.zeros((0, 4, 2))), 0, SIDE, 8)
     assert not sample.owners.any() and int(sample.n_cells) == 0
+
+
+def test_a_picture_can_fill_the_canvas() -> None:
+    drawn = draw_ruled(3)
+    sample = place_pictures([drawn], 0, Canvas(SIDE, 64, stretch=True))
+    height, width = drawn.image.shape[:2]
+    shares = drawn.quads / [width, height]
+    np.testing.assert_allclose(sample.quads[: len(shares)] / SIDE, shares, atol=1e-6)
+    assert (sample.image == PAPER).all(-1).mean() < 0.02
 
 
 def stacked(index: int) -> batches.Batch:

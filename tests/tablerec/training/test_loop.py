@@ -13,7 +13,6 @@ import pytest
 from tablerec.errors import InputError, SettingsError, TrainingError
 from tablerec.training import train
 from tablerec.training.settings import Augmentation, TrainSettings, read_settings
-from tests.tablerec.training.grids import draw_ruled
 
 paddle = pytest.importorskip("paddle")
 

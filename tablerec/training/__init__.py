@@ -15,6 +15,7 @@
     checkpoint.py    whole checkpoints or none
     ranks.py         several processes that train together
     launch.py        starts them
+    meeting.py       lets them wait for each other
     validation.py    F1 on fixed samples, and pictures
     logs.py          a line for each step and each validation
     loop.py          all together

@@ -1,8 +1,8 @@
 """Checkpoints: folders of safetensors and JSON, complete or absent.
 
-Paddle's own checkpoints (``paddle.distributed.checkpoint``) keep a pickle beside the arrays, and reading one runs
-whatever it holds. So ours are the arrays alone, each whole and in one file: Paddle's loader reads them with
-``safetensors=True``, for any number of processes, and so does ``load_checkpoint``.
+Paddle's own checkpoints (``paddle.distributed.save_state_dict``) keep a pickle beside the arrays, and reading one runs
+whatever it holds. So ours are arrays alone, each whole in one file and under a name that no other has: any number of
+ranks reads what any other number wrote, with ``load_checkpoint`` or with Paddle's loader and ``safetensors=True``.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ def _write(folder: Path, groups: Mapping[str, Arrays], state: dict[str, Any], nu
     sums = {}
     for group, arrays in groups.items():
         path = folder / _of_rank(f"{group}.safetensors", number)
-        save_arrays(path, arrays)
+        save_arrays(path, {f"{group}/{name}": array for name, array in arrays.items()})
         _sync(path)
         sums[path.name] = _sum(path)
     path = folder / _of_rank(_STATE, number)
@@ -140,7 +140,9 @@ def load_checkpoint(path: Path) -> tuple[dict[str, dict[str, NDArray[Any]]], dic
             file = path / Path(name).name
             if not file.is_file() or _sum(file) != expected:
                 raise InputError(f"{file} is not as it was written: remove {path}, an earlier one is then used")
-            groups.setdefault(name.partition(".")[0], {}).update(load_arrays(file))
+            for key, array in load_arrays(file).items():
+                group, _, own = key.partition("/")
+                groups.setdefault(group, {})[own] = array
     return groups, {**state, "of_ranks": states} if len(states) > 1 else state
 
 

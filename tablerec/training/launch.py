@@ -24,6 +24,8 @@ WEIGHTS = "weights.txt"
 """Beside it: where the first rank wrote the weights."""
 
 
+_QUIET = {"GLOG_minloglevel": "1", "PYTHONWARNINGS": "ignore:No ccache found"}
+"""Paddle speaks of each connection, and of a compiler that nobody needs."""
 _PARENT = "TABLEREC_LAUNCHED_BY"
 
 
@@ -66,7 +68,7 @@ def launch_ranks(settings: TrainSettings, report: Callable[[str], None], plugin:
         text=True,
         encoding="utf-8",
         errors="replace",
-        env={"GLOG_minloglevel": "1", **os.environ, _PARENT: str(os.getpid())},  # 1: no word about each connection
+        env={**_QUIET, **os.environ, _PARENT: str(os.getpid())},
         start_new_session=True,  # Ctrl-C reaches this process alone, which passes it on once
     )
     with _passing_signals_on(begun, report) as stopped:

@@ -122,7 +122,8 @@ class Run:
 
     def _note(self, parts: dict[str, Any], learning_rate: float) -> None:
         """Put a step into the log, and report now and then."""
-        shared = {"reduced": self.ranks.n_reduced, "reduced_bytes": self.ranks.n_bytes} if self.ranks.count > 1 else {}
+        ranks = self.ranks
+        shared = {"all_reduces": ranks.n_reduced, "all_reduced_bytes": ranks.n_bytes} if ranks.count > 1 else {}
         self.log.add(parts, step=self.trainer.step, learning_rate=learning_rate, **shared)
         if self.trainer.step % self.settings.log_every == 0:
             self._report_losses()
@@ -177,7 +178,7 @@ class Run:
             )
         s, step = self.settings, self.trainer.step
         parts = " ".join(f"{name} {value:.4g}" for name, value in means.values.items())
-        speed = means.steps * s.batch * s.accumulate / means.seconds
+        speed = means.steps * s.batch * s.accumulate * self.ranks.count / means.seconds
         left = self._seconds_left(means.seconds / means.steps) / 60
         passed_over = f" passed over {self.feed.n_failed}" if self.feed.n_failed else ""
         self.report(

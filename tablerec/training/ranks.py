@@ -5,19 +5,18 @@ all-reduce for each step of the optimizer adds the gradients of all, however man
 Paddle's DataParallel would reduce after each batch.
 
 The device's own collective is used where Paddle brings one (NCCL). Any other device goes through the host and Gloo,
-so that a plugin needs no collectives. Gloo waits 30 seconds at most, and NCCL for a dead process without end. So the
-ranks first meet through Paddle's key-value store, where waiting may take long and ends when one has failed.
+so that a plugin needs no collectives. Gloo waits for 30 seconds at most, and NCCL for a dead process without end: so
+the ranks meet before, see ``meeting``.
 """
 
 from __future__ import annotations
 
 import contextlib
 import io
-import json
 import os
-import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -27,12 +26,8 @@ from paddle import Tensor, nn
 from tablerec.devices import parse_device
 from tablerec.errors import SettingsError, TrainingError
 from tablerec.training.launch import is_launched
+from tablerec.training.meeting import FAILED, Meeting, open_meeting
 from tablerec.training.settings import TrainSettings
-
-_PATIENCE = 1800.0
-"""Seconds that ranks wait for each other: longer than a validation, in case one vanishes without a word."""
-_FAREWELL = 20.0
-"""Seconds that the first rank, who keeps the store, waits for the others at the end."""
 
 
 class Ranks:
@@ -41,7 +36,7 @@ class Ranks:
     Args:
         number: From 0; the first one reports, validates and saves.
         count: How many there are.
-        store: Paddle's store, which all share; None for one.
+        meeting: Where they exchange words; None for one.
         through_host: Whether vectors are reduced on the host.
 
     Attributes:
@@ -49,14 +44,15 @@ class Ranks:
         n_bytes: Their bytes, of this rank.
     """
 
-    def __init__(self, number: int = 0, count: int = 1, store: Any = None, *, through_host: bool = True) -> None:
+    def __init__(
+        self, number: int = 0, count: int = 1, meeting: Meeting | None = None, *, through_host: bool = True
+    ) -> None:
         self.number, self.count = number, count
         self.n_reduced = self.n_bytes = 0
-        self._store, self._through_host = store, through_host
-        self._n_met = 0
+        self._meeting, self._through_host = meeting, through_host
 
     def exchange(self, value: Any = None) -> list[Any]:
-        """Wait for all; return what each one brought, in the order of the ranks.
+        """Wait for all; return what each one said, in the order of the ranks.
 
         Args:
             value: For JSON.
@@ -64,30 +60,11 @@ class Ranks:
         Raises:
             TrainingError: Another one has failed or vanished.
         """
-        if self.count == 1:
-            return [value]
-        # Nobody comes to the next meeting but one before all have read what this one brought: two keys are enough.
-        turn = self._n_met % 2
-        self._n_met += 1
-        try:
-            self._store.set(f"brought-{turn}-{self.number}", json.dumps(value))
-            self._store.add("met", 1)
-            self._wait(self._n_met * self.count)
-            return [json.loads(self._store.get(f"brought-{turn}-{number}")) for number in range(self.count)]
-        except RuntimeError as error:  # the first one is gone, with the store
-            raise TrainingError(_FAILED) from error
+        return [value] if self._meeting is None else self._meeting.exchange(value)
 
     def meet(self) -> None:
         """Wait for all."""
         self.exchange()
-
-    def _wait(self, n_arrivals: int) -> None:
-        begun = time.monotonic()
-        while self._store.add("met", 0) < n_arrivals:
-            waited = time.monotonic() - begun
-            if self._store.add("failed", 0) or waited > _PATIENCE:
-                raise TrainingError(_FAILED)
-            time.sleep(min(0.05, waited / 10))
 
     def sum(self, vector: Tensor) -> Tensor:
         """Add a vector of all ranks, with one all-reduce.
@@ -107,7 +84,7 @@ class Ranks:
         try:
             paddle.distributed.all_reduce(summed)
         except RuntimeError as error:
-            raise TrainingError(f"{_FAILED} ({str(error).strip().splitlines()[-1]})") from error
+            raise TrainingError(f"{FAILED} ({str(error).strip().splitlines()[-1]})") from error
         return summed if summed.place._equals(place) else paddle.to_tensor(summed, place=place)
 
     @paddle.no_grad()
@@ -147,27 +124,6 @@ class Ranks:
         for each, part in zip(kept, paddle.split(mean, sizes), strict=True):
             each.set_value(part.reshape(each.shape))
 
-    def leave(self, *, failed: bool) -> None:
-        """Say that this rank is done; nobody waits for one that has failed.
-
-        Args:
-            failed: Whether an error ends it.
-        """
-        if self.count == 1:
-            return
-        until = time.monotonic() + _FAREWELL
-        with contextlib.suppress(RuntimeError):  # the first one may be gone, with the store
-            self._store.add("failed", int(failed))
-            self._store.add("left", 1)
-            while self.number == 0 and self._store.add("left", 0) < self.count and time.monotonic() < until:
-                time.sleep(0.02)
-
-
-_FAILED = (
-    "another process of this training has failed, see its message above or in the folder of logs; the same command "
-    "goes on from the last checkpoint"
-)
-
 
 @contextmanager
 def join_ranks(settings: TrainSettings) -> Iterator[Ranks]:
@@ -183,16 +139,14 @@ def join_ranks(settings: TrainSettings) -> Iterator[Ranks]:
         paddle.set_device(settings.device_of(0))
         yield Ranks()
         return
-    ranks = _connect(settings)
-    failed = True
+    number, count, meeting, through_host = _connect(settings)
     try:
-        yield ranks
-        failed = False
+        yield Ranks(number, count, meeting, through_host=through_host)
     finally:
-        ranks.leave(failed=failed)
+        meeting.close()
 
 
-def _connect(settings: TrainSettings) -> Ranks:
+def _connect(settings: TrainSettings) -> tuple[int, int, Meeting, bool]:
     device = parse_device(settings.device)
     own_collective = device.kind == "gpu" or (
         device.kind != "cpu" and os.environ.get("PADDLE_DISTRI_BACKEND") == "xccl"
@@ -205,9 +159,13 @@ def _connect(settings: TrainSettings) -> Ranks:
         store = paddle.base.core.create_or_get_global_tcp_store()
     except (RuntimeError, NotImplementedError, AttributeError) as error:
         raise SettingsError(f"ranks: Paddle cannot connect the processes ({error}); train with ranks: 1") from error
+    told = paddle.distributed.ParallelEnv()
+    number, count = told.rank, told.world_size
+    host = os.environ.get("PADDLE_MASTER", told.trainer_endpoints[0]).rpartition(":")[0]
+    key = "tablerec-meeting"
+    meeting = open_meeting(number, count, host, lambda said: store.set(key, said), lambda: store.get(key).decode())
     # Paddle leaves the host as the device where it reduces there.
     local = int(os.environ.get("PADDLE_LOCAL_RANK", os.environ.get("PADDLE_RANK_IN_NODE", "0")))
-    chosen = f"gpu:{paddle.distributed.ParallelEnv().device_id}" if device.kind == "gpu" and not device.ids else None
-    paddle.set_device(chosen or settings.device_of(local))
-    number, count = paddle.distributed.get_rank(), paddle.distributed.get_world_size()
-    return Ranks(number, count, store, through_host=not own_collective)
+    given = device.ids or device.kind != "gpu"
+    paddle.set_device(replace(settings, ranks=count).device_of(local) if given else f"gpu:{told.device_id}")
+    return number, count, meeting, not own_collective

@@ -236,7 +236,7 @@ def _work(source: str, canvas: Canvas, memory: Any, tasks: Any, results: Any) ->
     draw = load_source(source)
     while True:
         try:
-            index, slot = tasks.get(timeout=5.0)
+            index, slot = tasks.get(timeout=2.0)
         except queue.Empty:
             if _is_orphan():
                 return

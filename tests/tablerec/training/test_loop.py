@@ -17,7 +17,7 @@ from tablerec.training.settings import Augmentation, TrainSettings, read_setting
 paddle = pytest.importorskip("paddle")
 
 from tablerec.models.weights import load_arrays  # noqa: E402
-from tablerec.training.checkpoint import checkpoints, load_checkpoint, save_checkpoint  # noqa: E402
+from tablerec.training.checkpoint import checkpoints, load_checkpoint  # noqa: E402
 
 SOURCE = "tests.tablerec.training.grids:draw_ruled"
 STILL = Augmentation(unchanged=1, gain=(1, 1), lift=0, inverted=0, noise=0)
@@ -197,18 +197,6 @@ def test_a_source_that_fails_is_shown(tmp_path: Path) -> None:
 def test_no_such_source(tmp_path: Path) -> None:
     with pytest.raises(SettingsError, match="MODULE:FUNCTION"):
         train(settings(tmp_path, source="nowhere:draw"))
-
-
-def test_checkpoints_are_whole_or_absent(tmp_path: Path) -> None:
-    for step in range(4):
-        save_checkpoint(tmp_path, step, {"network": {"a": np.full(3, step)}}, {"seconds": 1.5})
-    (tmp_path / "unfinished-00000009").mkdir()
-    assert [path.name for path in checkpoints(tmp_path)] == ["checkpoint-00000002", "checkpoint-00000003"]
-    groups, state = load_checkpoint(checkpoints(tmp_path)[-1])
-    assert groups["network"]["a"].tolist() == [3, 3, 3] and state == {"step": 3, "seconds": 1.5}
-    (checkpoints(tmp_path)[-1] / "state.json").unlink()
-    with pytest.raises(InputError, match="is no checkpoint"):
-        load_checkpoint(checkpoints(tmp_path)[-1])
 
 
 def test_settings_are_read_and_checked(tmp_path: Path) -> None:

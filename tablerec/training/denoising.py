@@ -7,6 +7,7 @@ is off too far and must be refused. However many cells a picture has, the querie
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -18,18 +19,23 @@ HIDDEN = -1e4
 """Added to an attention that must not be: its share is 0 in every precision."""
 
 
-class Noise(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Noise:
     """How much noise, in how many queries.
 
     Args:
-        count: Noised cells in all groups; with those to be refused there are twice as many queries.
+        cells: Noised cells in all groups; with those to be refused there are twice as many queries.
         boxes: Greatest move of a side, in halves of the width or height; from there to twice as far, it is refused.
         labels: Share of the labels that are drawn anew, times 2.
     """
 
-    count: int = 100
+    cells: int = 100
     boxes: float = 1.0
     labels: float = 0.5
+
+
+NOISE = Noise()
+"""That of RT-DETR (Zhao et al. 2023)."""
 
 
 class NoisedQueries(NamedTuple):
@@ -49,11 +55,11 @@ class NoisedQueries(NamedTuple):
 
 
 def noise_cells(
-    truths: Sequence[Truth], n_classes: int, rng: np.random.Generator, noise: Noise = Noise()
+    truths: Sequence[Truth], n_classes: int, rng: np.random.Generator, noise: Noise = NOISE
 ) -> NoisedQueries | None:
     """Draw noised cells for a batch.
 
-    Every group shows each cell once. Of a picture with more than ``noise.count`` cells, so many are drawn.
+    Every group shows each cell once. Of a picture with more than ``noise.cells`` cells, so many are drawn.
 
     Args:
         truths: The cells of each picture.
@@ -65,13 +71,13 @@ def noise_cells(
         None where no picture has a cell.
 
     >>> truth = Truth(np.full((3, 4), 0.5, np.float32), np.zeros(3, np.int64))
-    >>> noise_cells([truth], 1, np.random.default_rng(0), Noise(count=7)).cells.tolist()
+    >>> noise_cells([truth], 1, np.random.default_rng(0), Noise(cells=7)).cells.tolist()
     [[0, 1, 2, -1, -1, -1, 0, 1, 2, -1, -1, -1]]
     """
-    width = min(max((len(truth.boxes) for truth in truths), default=0), noise.count)
+    width = min(max((len(truth.boxes) for truth in truths), default=0), noise.cells)
     if not width:
         return None
-    n_groups = noise.count // width
+    n_groups = noise.cells // width
     cells = np.full((len(truths), width), -1, np.int64)
     labels = np.full((len(truths), width), n_classes, np.int64)
     boxes = np.zeros((len(truths), width, 4), np.float32)
@@ -81,10 +87,9 @@ def noise_cells(
         cells[row, : len(chosen)] = chosen
         labels[row, : len(chosen)], boxes[row, : len(chosen)] = truth.labels[chosen], truth.boxes[chosen]
     refused = np.tile(np.arange(2 * width) >= width, n_groups)
-    labels, boxes, cells = (np.repeat(each[:, None], 2 * n_groups, 1) for each in (labels, boxes, cells))
-    labels, cells = labels.reshape(len(truths), -1), cells.reshape(len(truths), -1)
+    labels, cells = np.tile(labels, 2 * n_groups), np.tile(cells, 2 * n_groups)
     labels = _noise_labels(labels, n_classes, rng, noise.labels)
-    boxes = _noise_boxes(boxes.reshape(len(truths), -1, 4), refused, rng, noise.boxes)
+    boxes = _noise_boxes(np.tile(boxes, (2 * n_groups, 1)), refused, rng, noise.boxes)
     return NoisedQueries(labels, boxes, np.where(refused, -1, cells), n_groups)
 
 

@@ -26,7 +26,7 @@ class Truth(NamedTuple):
 
 
 def match_queries(logits: NDArray[np.float32], boxes: NDArray[np.float32], truth: Truth) -> NDArray[np.int64]:
-    """Assign cells to queries, at most one to each, so that the sum of the costs is the least (DETR, Carion et al. 2020).
+    """Assign cells to queries, at most one to each, so that the costs are the least (DETR, Carion et al. 2020).
 
     Where there are more cells than queries, the most expensive cells stay without one.
 
@@ -78,5 +78,5 @@ def _generalized_overlaps(boxes: NDArray[np.float32], others: NDArray[np.float32
 
 
 def _corners(boxes: NDArray[np.float32]) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-    half = boxes[..., 2:] / 2
+    half: NDArray[np.float32] = 0.5 * boxes[..., 2:]
     return boxes[..., :2] - half, boxes[..., :2] + half

@@ -106,7 +106,7 @@ def detection_loss(
 
 
 def _targets(cells: NDArray[np.int64], truths: Sequence[Truth], n_classes: int) -> tuple[Tensor, Tensor]:
-    """``(B, L, Q, 5)`` box of the cell of each query and 1, or any box and 0; ``(B, L, Q)`` its class, or ``n_classes``."""
+    """``(B, L, Q, 5)`` box of the cell of each query and 1, or any and 0; ``(B, L, Q)`` its class or ``n_classes``."""
     wanted = np.tile(np.array([0.5, 0.5, 1, 1, 0], np.float32), (*cells.shape, 1))
     label = np.full(cells.shape, n_classes, np.int64)
     for row, (of_row, truth) in enumerate(zip(cells, truths, strict=True)):

@@ -117,8 +117,8 @@ class RTDETRShape:
     def parts(self) -> tuple[str, ...]:
         """Sublayers in the order in which they run; ``dict(net.named_sublayers())`` finds them.
 
-        >>> RTDETRShape({}).parts()[:3]
-        ('model.backbone.model.embedder', 'model.backbone.model.encoder.stages.0', 'model.backbone.model.encoder.stages.1')
+        >>> RTDETRShape({}).parts()[:2]
+        ('model.backbone.model.embedder', 'model.backbone.model.encoder.stages.0')
         """
         levels, between = range(len(self.strides)), range(len(self.strides) - 1)
         return (

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from pathlib import Path
@@ -44,9 +45,52 @@ class Augmentation:
     noise: float = 12.0
 
 
+@dataclass(frozen=True, slots=True)
+class LoRA:
+    """Changes of low rank, for ``learns: lora``; see ``tablerec.training.lora``.
+
+    Args:
+        rank: Columns of the one factor, rows of the other.
+        alpha: The change is multiplied by ``alpha / rank``.
+        where: Regular expression, searched for in the names of the layers; empty for all.
+
+    Raises:
+        SettingsError: The rank is below 1, or ``where`` is no regular expression.
+    """
+
+    rank: int = 8
+    alpha: float = 16.0
+    where: str = ""
+
+    def __post_init__(self) -> None:
+        if self.rank < 1:
+            raise SettingsError(f"lora: rank is {self.rank}: give 1 or more")
+        check_pattern("lora: where", self.where)
+
+    @property
+    def scale(self) -> float:
+        """Factor of the change.
+
+        >>> LoRA(rank=8, alpha=16).scale
+        2.0
+        """
+        return self.alpha / self.rank
+
+
+def check_pattern(setting: str, pattern: str) -> None:
+    """Make sure that a setting is a regular expression.
+
+    Raises:
+        SettingsError: It is not.
+    """
+    try:
+        re.compile(pattern)
+    except re.error as error:
+        raise SettingsError(f"{setting} {pattern!r} is no regular expression ({error}): correct it") from error
+
+
 _AT_LEAST_ONE = (
-    "members",
-    "meet_every",
+    "ranks",
     "batch",
     "accumulate",
     "stack",
@@ -59,9 +103,14 @@ _AT_LEAST_ONE = (
 )
 
 
+_GROUPS = {"augmentation": Augmentation, "lora": LoRA}
+_LEARNS = ("all", "head", "norm_bias", "lora")
 _CHOICES = {
     "model": ("cellnet", "rtdetr_l"),
-    "precision": ("float32", "bfloat16"),
+    "precision": ("float32", "bfloat16", "float16"),
+    "frozen": ("float32", "bfloat16", "float16", "int8"),
+    "recompute": ("none", "all", "cost"),
+    "optimizer": ("adamw", "adamw8bit"),
     "keep": ("device", "host"),
 }
 
@@ -77,11 +126,11 @@ class TrainSettings:
         resume: Folder of an earlier run to go on from where ``output`` holds no checkpoint.
         initial: Weights to start from: a safetensors file, a folder of ``tablerec export``, or
             ``cellnet`` for the weights in the package.
-        device: ``cpu``, ``gpu`` or the name of a device of a plugin; ``gpu:2,3`` where several members have theirs.
-        members: Processes that train side by side, each on a device of its own and on samples of its own, with
-            ``workers`` of its own. On the CPU they share it. A resumed run is exactly the uninterrupted one
-            with one member only.
-        meet_every: Steps after which the members average their weights.
+        device: ``cpu``, ``gpu`` or the name of a device of a plugin; ``gpu:2,3`` where several ranks have theirs.
+        ranks: Processes that train together, each on a device of its own and on samples of its own, with
+            ``workers`` of its own; a step learns from the mean of their gradients. On the CPU they share it. Under
+            ``paddle.distributed.launch`` its number counts. A run may go on with another number of ranks, from the
+            same weights and the same place in the source; it then is no longer exactly the uninterrupted one.
         network: Arguments of the network, by name.
         steps: Length of the schedule in steps.
         minutes: Length of the schedule in minutes of training over all stretches; instead of ``steps``.
@@ -97,7 +146,17 @@ class TrainSettings:
         clip: Greatest norm of the gradient.
         average: Decay of the averaged weights by step.
         statistics: Batches over which the statistics of the averaged weights are computed, for a validation.
-        precision: ``float32``, or ``bfloat16`` for convolutions.
+        precision: ``float32``, or ``bfloat16`` or ``float16`` for convolutions and linear layers; float16 scales
+            the loss, so that small gradients stay above zero.
+        learns: What learns: ``all``, ``head``, ``norm_bias``, ``lora``, several of these joined by ``+``, or
+            ``re:PATTERN`` for names of parameters; see ``learning.choose``.
+        lora: See ``LoRA``.
+        frozen: How weights that do not learn are kept: ``float32``, ``bfloat16``, ``float16`` or ``int8``.
+        recompute: Activations that are computed again for the gradients instead of being kept: those of no part of
+            the network (``none``), of each (``all``), or of the cheapest parts that make the step fit into
+            ``memory`` (``cost``).
+        memory: GB of the device's memory for a step, for ``recompute: cost``.
+        optimizer: ``adamw``, or ``adamw8bit``, whose state takes a quarter of the memory.
         buffer: Samples kept for reuse.
         keep: Where they wait: on the ``device``, or on the ``host``, which costs a copy for each batch.
         warm: Samples in the buffer before the first step.
@@ -129,8 +188,7 @@ class TrainSettings:
     resume: Path | None = None
     initial: Path | None = None
     device: str = "cpu"
-    members: int = 1
-    meet_every: int = 16
+    ranks: int = 1
     network: Mapping[str, Any] = field(default_factory=dict)
     steps: int | None = None
     minutes: float | None = None
@@ -146,7 +204,13 @@ class TrainSettings:
     clip: float = 5.0
     average: float = 0.9985
     statistics: int = 40
-    precision: Literal["float32", "bfloat16"] = "float32"
+    precision: Literal["float32", "bfloat16", "float16"] = "float32"
+    learns: str = "all"
+    lora: LoRA = field(default_factory=LoRA)
+    frozen: Literal["float32", "bfloat16", "float16", "int8"] = "float32"
+    recompute: Literal["none", "all", "cost"] = "none"
+    memory: float | None = None
+    optimizer: Literal["adamw", "adamw8bit"] = "adamw"
     buffer: int = 4000
     keep: Literal["device", "host"] = "device"
     warm: int = 800
@@ -180,26 +244,46 @@ class TrainSettings:
                 raise SettingsError(f"{name} is {getattr(self, name)}: give {value} or more")
         if self.buffer < self.warm:
             raise SettingsError(f"buffer is {self.buffer}, less than warm, which is {self.warm}: make it larger")
+        for word in learns_words(self.learns):
+            _check_learns(word)
+        if self.recompute == "cost" and not (self.memory or 0) > 0:
+            raise SettingsError("recompute is cost: give memory too, the GB that a step may take")
         if self.patience is not None and (self.patience < 1 or not self.validation_count):
             raise SettingsError(f"patience is {self.patience}: give 1 or more, and a validation_count above 0")
         if self.reuse is not None and not self.reuse > 0:
             raise SettingsError(f"reuse is {self.reuse}: give a value above 0")
         ids = parse_device(self.device).ids
-        if self.members > 1 and ids and len(ids) != self.members:
-            raise SettingsError(f"device {self.device!r} names {len(ids)} devices for {self.members} members")
+        if self.ranks > 1 and ids and len(ids) != self.ranks:
+            raise SettingsError(f"device {self.device!r} names {len(ids)} devices for {self.ranks} ranks")
         if not 0 <= self.average < 1:
             raise SettingsError(f"average is {self.average}: give a value from 0 to below 1")
 
-    def device_of(self, member: int) -> str:
-        """The device of a member, counted from 0.
+    def device_of(self, rank: int) -> str:
+        """The device of a rank, counted from 0.
 
-        >>> TrainSettings("synth:mixed", Path("out"), steps=1, device="gpu", members=2).device_of(1)
+        >>> TrainSettings("synth:mixed", Path("out"), steps=1, device="gpu", ranks=2).device_of(1)
         'gpu:1'
         """
         device = parse_device(self.device)
-        if self.members == 1 or device.kind == "cpu":
+        if self.ranks == 1 or device.kind == "cpu":
             return self.device
-        return str(Device(device.kind, ((device.ids or range(self.members))[member],)))
+        return str(Device(device.kind, ((device.ids or range(rank + 1))[rank],)))
+
+
+def learns_words(learns: str) -> list[str]:
+    """Take ``learns`` apart.
+
+    >>> learns_words("lora + head"), learns_words("re:maps|(up)+4")
+    (['lora', 'head'], ['re:maps|(up)+4'])
+    """
+    return [learns] if learns.startswith("re:") else [word.strip() for word in learns.split("+")]
+
+
+def _check_learns(word: str) -> None:
+    if word.startswith("re:"):
+        check_pattern("learns", word.removeprefix("re:"))
+    elif word not in _LEARNS:
+        raise SettingsError(f"learns {word!r} is unknown: choose {', '.join(_LEARNS)}, joined by +, or re:PATTERN")
 
 
 def read_settings(path: Path, **changes: Any) -> TrainSettings:
@@ -225,16 +309,19 @@ def read_settings(path: Path, **changes: Any) -> TrainSettings:
     for name in ("output", "resume", "initial"):
         if values.get(name) is not None:
             values[name] = Path(values[name])
-    augmentation = values.get("augmentation", {})
-    if isinstance(augmentation, dict):
-        _check_names(path, "augmentation", augmentation, Augmentation)
-        given: dict[str, Any] = {k: tuple(v) if isinstance(v, list) else v for k, v in augmentation.items()}
-        values["augmentation"] = Augmentation(**given)
     _check_names(path, "the settings", values, TrainSettings)
     try:
+        for name, kind in _GROUPS.items():
+            if isinstance(values.get(name), dict):
+                values[name] = _read_group(path, name, values[name], kind)
         return TrainSettings(**values)
     except TypeError as error:
         raise SettingsError(f"{path}: {error}") from error
+
+
+def _read_group(path: Path, name: str, values: Mapping[str, Any], kind: type) -> Any:
+    _check_names(path, name, values, kind)
+    return kind(**{key: tuple(value) if isinstance(value, list) else value for key, value in values.items()})
 
 
 def _check_names(path: Path, what: str, values: Mapping[str, Any], kind: type) -> None:

@@ -107,7 +107,8 @@ class Trainer:
             arrays_to_network(network_to_arrays(self.net), self.shown)
             self.shown.eval()
             return self.shown
-        arrays_to_network(self.average.arrays(), self.shown)
+        # Norms with fixed statistics learn nothing, so that the average knows nothing of them.
+        arrays_to_network({**network_to_arrays(self.net), **self.average.arrays()}, self.shown)
         # The same batches each time: what differs between two validations is the network.
         draw = lambda number: self._draw(buffer, [self.settings.seed, number, 7]).images  # noqa: E731
         recompute_statistics(self.shown, draw, self.settings.statistics)

@@ -16,20 +16,22 @@ from tablerec.cli import command
 from tablerec.errors import InputError, SettingsError
 from tablerec.training import train
 from tablerec.training.settings import Augmentation, TrainSettings
-from tests.tablerec.training.grids import grid_quads
+from tests.tablerec.training.grids import draw_ruled, grid_quads
 
 if any(importlib.util.find_spec(package) is None for package in ("paddle", "paddlex")):
     pytest.skip("needs the paddle extra", allow_module_level=True)
 
-import paddle  # noqa: E402
-from paddle.distributed.fleet.utils import recompute  # noqa: E402
+import paddle
+from paddle.distributed.fleet.utils import recompute
 
-from tablerec.devices.networks import _REDUCED  # noqa: E402
-from tablerec.models.rtdetr import load_rtdetr  # noqa: E402
-from tablerec.paddlex_support import create_model  # noqa: E402
-from tablerec.training.batches import Batch  # noqa: E402
-from tablerec.training.denoising import noise_cells  # noqa: E402
-from tablerec.training.rtdetr_task import NAME, RTDETRTask, read_truths  # noqa: E402
+from tablerec.devices.networks import _REDUCED
+from tablerec.models.rtdetr import load_rtdetr, read_side
+from tablerec.paddlex_support import create_model
+from tablerec.training.batches import Batch, SampleBuffer
+from tablerec.training.denoising import noise_cells
+from tablerec.training.rtdetr_task import NAME, RTDETRTask, read_truths
+from tablerec.training.samples import Canvas, place_pictures
+from tablerec.training.trainer import Trainer
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # PaddleX's and Paddle's own
 
@@ -206,10 +208,14 @@ class TestFiles:
 
     def test_paddlex_and_the_export_take_what_was_saved(self, folder: Path, tmp_path: Path) -> None:
         picture = np.random.default_rng(0).integers(0, 255, (70, 120, 3), np.uint8)
-        (found,) = create_model(NAME, folder).predict([picture], threshold=0.0)
-        assert len(found["boxes"]) == 20 and found["boxes"][0]["label"] == "cell"
         result = CliRunner().invoke(command, ["export", str(folder), "-o", str(tmp_path / "static")])
         assert result.exit_code == 0, result.output
+        rows = []
+        for each in (folder, tmp_path / "static"):
+            (found,) = create_model(NAME, each).predict([picture], threshold=0.0)
+            assert len(found["boxes"]) == 20 and found["boxes"][0]["label"] == "cell"
+            rows.append([[box["score"], *box["coordinate"]] for box in found["boxes"]])
+        np.testing.assert_allclose(*rows, atol=0.05)
 
     def test_what_was_saved_answers_the_same(self, folder: Path, tmp_path: Path) -> None:
         before = make(RTDETRTask(settings(tmp_path)))
@@ -224,6 +230,20 @@ class TestFiles:
         np.testing.assert_allclose(found.boxes.numpy(), wanted.boxes.numpy(), atol=1e-5)
         # The norms of the backbone are fixed where a training goes on from weights.
         assert len(list(after.named_parameters())) < len(list(before.named_parameters()))
+
+    def test_what_is_shown_has_the_fixed_norms_of_the_weights(self, folder: Path, tmp_path: Path) -> None:
+        """Also where a training goes on from a checkpoint."""
+        chosen = settings(tmp_path, initial=folder, network={})
+        trainer, buffer = Trainer(chosen), SampleBuffer(2)
+        drawn = place_pictures([draw_ruled(0)], 0, Canvas(SIDE, 32, stretch=True))
+        assert drawn is not None
+        buffer.put(drawn, 0)
+        trainer.train_step(buffer, 0.0)
+        shown, wanted = (net.state_dict() for net in (trainer.show(buffer), trainer.net))
+        fixed = [name for name in wanted if "backbone" in name and name.endswith(("_mean", "_variance"))]
+        assert fixed and any((wanted[name].numpy() > 1.001).any() for name in fixed)
+        for name in fixed:
+            assert (shown[name].numpy() == wanted[name].numpy()).all()
 
     def test_a_training_starts_from_it(self, folder: Path, tmp_path: Path) -> None:
         said: list[str] = []
@@ -245,6 +265,14 @@ class TestFiles:
 
 
 class TestRefusals:
+    @pytest.mark.parametrize(
+        "step", ["{type: Resize, target_size: 640}", "{type: Resize, target_size: [640, 320]}", "{}", "3"]
+    )
+    def test_sides_that_cannot_be_exported(self, tmp_path: Path, step: str) -> None:
+        (tmp_path / "inference.yml").write_text(f"Preprocess: [{step}]", encoding="utf-8")
+        with pytest.raises(InputError, match=r"inference\.yml"):
+            read_side(tmp_path)
+
     @pytest.mark.parametrize("text", ["", "[1]", "{", '{"decoder_layers": "x"}', '{"backbone_config": 3}'])
     def test_broken_configurations(self, tmp_path: Path, text: str) -> None:
         with pytest.raises(InputError, match=r"config\.json"):

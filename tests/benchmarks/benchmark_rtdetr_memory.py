@@ -31,7 +31,7 @@ def picture_cells(count: int) -> np.ndarray:
     row, column = index // n_columns, index % n_columns
     width, height = SIDE / n_columns, SIDE / max(1, -(-count // n_columns))
     low = np.stack([column * width, row * height], 1)
-    return boxes_to_quads(np.hstack([low, low + [width, height]])).astype(np.float32)
+    return boxes_to_quads(np.hstack([low, low + np.array([width, height])])).astype(np.float32)
 
 
 def main(batches: list[int]) -> None:

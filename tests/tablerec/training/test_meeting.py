@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import queue
 import socket
-import threading
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
@@ -63,12 +62,12 @@ def test_strangers_are_not_listened_to() -> None:
 
     def disturb(port: int) -> None:
         for words in (b'["no token", 1]\n', b"\n", b"7\n", b"GET / HTTP/1.1\n", b'[["a"], 1]\n'):
-            line = socket.create_connection(("127.0.0.1", port))
+            line = socket.socket()
+            line.connect(("127.0.0.1", port))
             line.sendall(words)
             strangers.append(line)
 
-    listening = threading.Event()
-    meetings = meet(2, lambda port: (disturb(port), listening.set()))
+    meetings = meet(2, disturb)
     with ThreadPoolExecutor(2) as pool:
         assert list(pool.map(lambda one: one.exchange(one.number), meetings)) == [[0, 1], [0, 1]]
     for each in (*meetings, *strangers):

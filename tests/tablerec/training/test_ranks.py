@@ -37,7 +37,11 @@ def make_net(*, norm: bool) -> paddle.nn.Layer:
     paddle.seed(5)
     middle = [paddle.nn.BatchNorm2D(4)] if norm else []
     return paddle.nn.Sequential(
-        paddle.nn.Conv2D(3, 4, 3), *middle, paddle.nn.ReLU(), paddle.nn.Flatten(), paddle.nn.Linear(4 * 36, 2)
+        paddle.nn.Conv2D(3, 4, 3, bias_attr=False),
+        *middle,
+        paddle.nn.ReLU(),
+        paddle.nn.Flatten(),
+        paddle.nn.Linear(4 * 36, 2),
     )
 
 
@@ -150,11 +154,9 @@ def dies_for_odd(index: int) -> object:
 
 @pytest.mark.parametrize(("source", "word"), [("fails_for_odd", "ValueError: odd"), ("dies_for_odd", "has failed")])
 def test_a_rank_that_ends_ends_all(tmp_path: Path, source: str, word: str) -> None:
-    said: list[str] = []
     source = f"tests.tablerec.training.test_ranks:{source}"
-    with pytest.raises(TrainingError, match="see its messages in"):
-        train(settings(tmp_path, ranks=2, steps=10_000, stack=1, source=source, validation_count=0), said.append)
-    assert word in "\n".join(said)
+    with pytest.raises(TrainingError, match=word):
+        train(settings(tmp_path, ranks=2, steps=10_000, stack=1, source=source, validation_count=0))
     assert "another process of this training has failed" in (tmp_path / "ranks/workerlog.0").read_text()
 
 

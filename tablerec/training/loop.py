@@ -4,20 +4,24 @@ from __future__ import annotations
 
 import signal
 import time
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import paddle
+from paddle import Tensor
 
-from tablerec.errors import SettingsError, TrainingError
+from tablerec.devices import parse_device
+from tablerec.errors import OutputError, SettingsError, TablerecError, TrainingError
+from tablerec.models.weights import trainable
 from tablerec.training.batches import SampleBuffer
-from tablerec.training.checkpoint import load_newest, save_checkpoint
+from tablerec.training.checkpoint import checkpoints, load_newest, save_checkpoint
 from tablerec.training.launch import LOGS, WEIGHTS, is_deserted
 from tablerec.training.logs import CURVE, TrainingLog, read_lines
 from tablerec.training.ranks import Ranks, join_ranks
+from tablerec.training.report import Ended, Outcome, process_peak_bytes, write_report
 from tablerec.training.samples import Canvas, Sample, SampleFeed
 from tablerec.training.settings import TrainSettings
 from tablerec.training.trainer import Trainer
@@ -48,7 +52,9 @@ class Run:
         self.saved = -1  # the step of the last checkpoint
         self.weights = settings.output
         s, task = settings, self.trainer.task
-        self.canvas = Canvas(s.side, min(s.most_cells, task.most_cells or s.most_cells), s.stack, task.stretch)
+        self.canvas = Canvas(
+            s.side, min(s.most_cells, task.most_cells or s.most_cells), s.stack, task.stretch, s.copy_paste
+        )
         self.feed = SampleFeed(s.source, self._resume(), self.canvas, s.workers, ranks.count)
 
     def _resume(self) -> int:
@@ -149,7 +155,7 @@ class Run:
         if not s.validation_count:
             return
         source = s.validation_source or s.source
-        feed = SampleFeed(source, s.validation_first, self.canvas._replace(stack=1), s.workers)
+        feed = SampleFeed(source, s.validation_first, self.canvas._replace(stack=1, copy_paste=0.0), s.workers)
         try:
             while len(self.validation) < s.validation_count:
                 sample = feed.take(wait=True)
@@ -227,6 +233,35 @@ class Run:
         path = save_checkpoint(self.settings.output, trainer.step, groups, state, ranks.number, ranks.count, ranks.meet)
         self.report(f"step {trainer.step} saved as {path.name} in {time.monotonic() - begun:.2f} s")
 
+    def outcome(self, ended: Ended, problem: str = "") -> Outcome:
+        """Return what the report says besides the files of the run."""
+        net, whole = self.trainer.net, checkpoints(self.settings.output)
+        return Outcome(
+            ended,
+            weights=None if self.weights == self.settings.output else self.weights,
+            checkpoint=whole[-1] if whole else None,
+            seconds=self.trainer.seconds,
+            n_samples=self.n_taken,
+            n_parameters=_size(net.parameters()),
+            n_learning=_size(trainable(net).values()),
+            peak_bytes=_peak_bytes(self.settings.device),
+            problem=problem,
+        )
+
+
+def _size(parameters: Iterable[Tensor]) -> int:
+    return sum(int(each.size) for each in parameters)
+
+
+def _peak_bytes(device: str) -> int | None:
+    """Most memory that Paddle held on the device, or the process on the CPU; None where it is not counted."""
+    if parse_device(device).kind == "cpu":
+        return process_peak_bytes()
+    try:
+        return int(paddle.device.max_memory_allocated(device))
+    except Exception:  # not every kind of device counts
+        return None
+
 
 def find_place(state: Mapping[str, Any], number: int, count: int, settings: TrainSettings) -> tuple[int, int, int]:
     """Find where a rank goes on in the source.
@@ -298,11 +333,17 @@ def run(settings: TrainSettings, report: Report) -> Path:
         try:
             with _stop_on_signals(report, again=ranks.count == 1) as should_stop:
                 finished = stretch.go(should_stop)
+        except TablerecError as error:
+            if ranks.number == 0:
+                with suppress(OutputError):  # of the two, the user must hear of the first one
+                    write_report(settings, stretch.outcome("failed", str(error)))
+            raise
         finally:
             stretch.close()
     if ranks.number == 0:
         how = "finished" if finished else "stopped; the same command goes on"
-        report(f"{how}: {stretch.weights}")
+        page = write_report(settings, stretch.outcome("finished" if finished else "stopped"))
+        report(f"{how}: {stretch.weights}, report {page}")
         if ranks.count > 1:
             (settings.output / LOGS).mkdir(exist_ok=True)
             (settings.output / LOGS / WEIGHTS).write_text(str(stretch.weights), encoding="utf-8")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from pathlib import Path
@@ -44,6 +45,50 @@ class Augmentation:
     noise: float = 12.0
 
 
+@dataclass(frozen=True, slots=True)
+class LoRA:
+    """Changes of low rank, for ``learns: lora``; see ``tablerec.training.lora``.
+
+    Args:
+        rank: Columns of the one factor, rows of the other.
+        alpha: The change is multiplied by ``alpha / rank``.
+        where: Regular expression, searched for in the names of the layers; empty for all.
+
+    Raises:
+        SettingsError: The rank is below 1, or ``where`` is no regular expression.
+    """
+
+    rank: int = 8
+    alpha: float = 16.0
+    where: str = ""
+
+    def __post_init__(self) -> None:
+        if self.rank < 1:
+            raise SettingsError(f"lora: rank is {self.rank}: give 1 or more")
+        check_pattern("lora: where", self.where)
+
+    @property
+    def scale(self) -> float:
+        """Factor of the change.
+
+        >>> LoRA(rank=8, alpha=16).scale
+        2.0
+        """
+        return self.alpha / self.rank
+
+
+def check_pattern(setting: str, pattern: str) -> None:
+    """Make sure that a setting is a regular expression.
+
+    Raises:
+        SettingsError: It is not.
+    """
+    try:
+        re.compile(pattern)
+    except re.error as error:
+        raise SettingsError(f"{setting} {pattern!r} is no regular expression ({error}): correct it") from error
+
+
 _AT_LEAST_ONE = (
     "ranks",
     "batch",
@@ -58,9 +103,14 @@ _AT_LEAST_ONE = (
 )
 
 
+_GROUPS = {"augmentation": Augmentation, "lora": LoRA}
+_LEARNS = ("all", "head", "norm_bias", "lora")
 _CHOICES = {
     "model": ("cellnet", "rtdetr_l"),
-    "precision": ("float32", "bfloat16"),
+    "precision": ("float32", "bfloat16", "float16"),
+    "frozen": ("float32", "bfloat16", "float16", "int8"),
+    "recompute": ("none", "all", "cost"),
+    "optimizer": ("adamw", "adamw8bit"),
     "keep": ("device", "host"),
 }
 
@@ -89,14 +139,25 @@ class TrainSettings:
         accumulate: Batches in a step: their gradients are added.
         side: Height and width of the canvas in pixels, a multiple of 32.
         stack: Pictures on a canvas, at most: small ones are put one below the other.
-        most_cells: Canvases hold no more cells; pictures with more are passed over.
+        most_cells: Canvases hold no more cells; of a picture with more, a part is shown.
+        copy_paste: Share of the cells whose contents change places each time a picture is drawn, 0 to 1.
         learning_rate: The greatest.
         warmup: Steps in which the learning rate rises.
         weight_decay: AdamW's, for all but norms and biases.
         clip: Greatest norm of the gradient.
         average: Decay of the averaged weights by step.
         statistics: Batches over which the statistics of the averaged weights are computed, for a validation.
-        precision: ``float32``, or ``bfloat16`` for convolutions.
+        precision: ``float32``, or ``bfloat16`` or ``float16`` for convolutions and linear layers; float16 scales
+            the loss, so that small gradients stay above zero.
+        learns: What learns: ``all``, ``head``, ``norm_bias``, ``lora``, several of these joined by ``+``, or
+            ``re:PATTERN`` for names of parameters; see ``learning.choose``.
+        lora: See ``LoRA``.
+        frozen: How weights that do not learn are kept: ``float32``, ``bfloat16``, ``float16`` or ``int8``.
+        recompute: Activations that are computed again for the gradients instead of being kept: those of no part of
+            the network (``none``), of each (``all``), or of the cheapest parts that make the step fit into
+            ``memory`` (``cost``).
+        memory: GB of the device's memory for a step, for ``recompute: cost``.
+        optimizer: ``adamw``, or ``adamw8bit``, whose state takes a quarter of the memory.
         buffer: Samples kept for reuse.
         keep: Where they wait: on the ``device``, or on the ``host``, which costs a copy for each batch.
         warm: Samples in the buffer before the first step.
@@ -138,13 +199,20 @@ class TrainSettings:
     side: int = 960
     stack: int = 4
     most_cells: int = 1024
+    copy_paste: float = 0.0
     learning_rate: float = 2.5e-3
     warmup: int = 300
     weight_decay: float = 0.02
     clip: float = 5.0
     average: float = 0.9985
     statistics: int = 40
-    precision: Literal["float32", "bfloat16"] = "float32"
+    precision: Literal["float32", "bfloat16", "float16"] = "float32"
+    learns: str = "all"
+    lora: LoRA = field(default_factory=LoRA)
+    frozen: Literal["float32", "bfloat16", "float16", "int8"] = "float32"
+    recompute: Literal["none", "all", "cost"] = "none"
+    memory: float | None = None
+    optimizer: Literal["adamw", "adamw8bit"] = "adamw"
     buffer: int = 4000
     keep: Literal["device", "host"] = "device"
     warm: int = 800
@@ -178,6 +246,10 @@ class TrainSettings:
                 raise SettingsError(f"{name} is {getattr(self, name)}: give {value} or more")
         if self.buffer < self.warm:
             raise SettingsError(f"buffer is {self.buffer}, less than warm, which is {self.warm}: make it larger")
+        for word in learns_words(self.learns):
+            _check_learns(word)
+        if self.recompute == "cost" and not (self.memory or 0) > 0:
+            raise SettingsError("recompute is cost: give memory too, the GB that a step may take")
         if self.patience is not None and (self.patience < 1 or not self.validation_count):
             raise SettingsError(f"patience is {self.patience}: give 1 or more, and a validation_count above 0")
         if self.reuse is not None and not self.reuse > 0:
@@ -185,6 +257,8 @@ class TrainSettings:
         ids = parse_device(self.device).ids
         if self.ranks > 1 and ids and len(ids) != self.ranks:
             raise SettingsError(f"device {self.device!r} names {len(ids)} devices for {self.ranks} ranks")
+        if not 0 <= self.copy_paste <= 1:
+            raise SettingsError(f"copy_paste is {self.copy_paste}: give a value from 0 to 1")
         if not 0 <= self.average < 1:
             raise SettingsError(f"average is {self.average}: give a value from 0 to below 1")
 
@@ -198,6 +272,22 @@ class TrainSettings:
         if self.ranks == 1 or device.kind == "cpu":
             return self.device
         return str(Device(device.kind, ((device.ids or range(rank + 1))[rank],)))
+
+
+def learns_words(learns: str) -> list[str]:
+    """Take ``learns`` apart.
+
+    >>> learns_words("lora + head"), learns_words("re:maps|(up)+4")
+    (['lora', 'head'], ['re:maps|(up)+4'])
+    """
+    return [learns] if learns.startswith("re:") else [word.strip() for word in learns.split("+")]
+
+
+def _check_learns(word: str) -> None:
+    if word.startswith("re:"):
+        check_pattern("learns", word.removeprefix("re:"))
+    elif word not in _LEARNS:
+        raise SettingsError(f"learns {word!r} is unknown: choose {', '.join(_LEARNS)}, joined by +, or re:PATTERN")
 
 
 def read_settings(path: Path, **changes: Any) -> TrainSettings:
@@ -223,16 +313,19 @@ def read_settings(path: Path, **changes: Any) -> TrainSettings:
     for name in ("output", "resume", "initial"):
         if values.get(name) is not None:
             values[name] = Path(values[name])
-    augmentation = values.get("augmentation", {})
-    if isinstance(augmentation, dict):
-        _check_names(path, "augmentation", augmentation, Augmentation)
-        given: dict[str, Any] = {k: tuple(v) if isinstance(v, list) else v for k, v in augmentation.items()}
-        values["augmentation"] = Augmentation(**given)
     _check_names(path, "the settings", values, TrainSettings)
     try:
+        for name, kind in _GROUPS.items():
+            if isinstance(values.get(name), dict):
+                values[name] = _read_group(path, name, values[name], kind)
         return TrainSettings(**values)
     except TypeError as error:
         raise SettingsError(f"{path}: {error}") from error
+
+
+def _read_group(path: Path, name: str, values: Mapping[str, Any], kind: type) -> Any:
+    _check_names(path, name, values, kind)
+    return kind(**{key: tuple(value) if isinstance(value, list) else value for key, value in values.items()})
 
 
 def _check_names(path: Path, what: str, values: Mapping[str, Any], kind: type) -> None:

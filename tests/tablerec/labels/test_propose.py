@@ -66,14 +66,14 @@ def test_reasons() -> None:
 
 @pytest.mark.parametrize("least", ["0.0", "1.0"])
 def test_the_command(samples: Path, tmp_path: Path, least: str) -> None:
-    arguments = ["labels", "propose", str(samples / "one_cell.png"), str(samples / "no_table.png")]
+    arguments = ["labels", "propose", str(samples / "ruled.png"), str(samples / "one_cell.png")]
     options = ["--ocr", "none", "--detector", "rulings", "--min-confidence", least, "-o", str(tmp_path / "out")]
     done = CliRunner().invoke(command, arguments + options)
     n_kept = int(least == "0.0")
     assert done.exit_code == 1 - n_kept and f"({n_kept} of 2 pictures)" in done.output
-    assert f"{samples / 'no_table.png'}: note: " in done.output and "not kept: " in done.output
+    assert f"{samples / 'one_cell.png'}: note: " in done.output and "not kept: " in done.output
     labels, problems = read(tmp_path / "out") if n_kept else ([], [])
-    assert problems == [] and [label.image.name for label in labels] == ["one_cell.png"] * n_kept
+    assert problems == [] and [label.image.name for label in labels] == ["ruled.png"] * n_kept
 
 
 def test_the_command_names_what_it_cannot_read(tmp_path: Path) -> None:

@@ -59,7 +59,9 @@ def test_no_permutation_is_cheaper(n_queries: int, n_cells: int) -> None:
         if n_queries >= n_cells:
             least = min(cost[list(chosen), range(n_cells)].sum() for chosen in permutations(range(n_queries), n_cells))
         else:
-            least = min(cost[range(n_queries), list(chosen)].sum() for chosen in permutations(range(n_cells), n_queries))
+            least = min(
+                cost[range(n_queries), list(chosen)].sum() for chosen in permutations(range(n_cells), n_queries)
+            )
         used = found[found >= 0]
         assert len(set(used.tolist())) == len(used) == min(n_queries, n_cells)
         assert cost[np.flatnonzero(found >= 0), used].sum() == pytest.approx(least, abs=1e-5)

@@ -52,7 +52,9 @@ class Run:
         self.saved = -1  # the step of the last checkpoint
         self.weights = settings.output
         s, task = settings, self.trainer.task
-        self.canvas = Canvas(s.side, min(s.most_cells, task.most_cells or s.most_cells), s.stack, task.stretch)
+        self.canvas = Canvas(
+            s.side, min(s.most_cells, task.most_cells or s.most_cells), s.stack, task.stretch, s.copy_paste
+        )
         self.feed = SampleFeed(s.source, self._resume(), self.canvas, s.workers, ranks.count)
 
     def _resume(self) -> int:
@@ -153,7 +155,7 @@ class Run:
         if not s.validation_count:
             return
         source = s.validation_source or s.source
-        feed = SampleFeed(source, s.validation_first, self.canvas._replace(stack=1), s.workers)
+        feed = SampleFeed(source, s.validation_first, self.canvas._replace(stack=1, copy_paste=0.0), s.workers)
         try:
             while len(self.validation) < s.validation_count:
                 sample = feed.take(wait=True)

@@ -168,7 +168,8 @@ class TrainSettings:
         accumulate: Batches in a step: their gradients are added.
         side: Height and width of the canvas in pixels, a multiple of 32.
         stack: Pictures on a canvas, at most: small ones are put one below the other.
-        most_cells: Canvases hold no more cells; pictures with more are passed over.
+        most_cells: Canvases hold no more cells; of a picture with more, a part is shown.
+        copy_paste: Share of the cells whose contents change places each time a picture is drawn, 0 to 1.
         learning_rate: The greatest.
         warmup: Steps in which the learning rate rises.
         weight_decay: AdamW's, for all but norms and biases.
@@ -227,6 +228,7 @@ class TrainSettings:
     side: int = 960
     stack: int = 4
     most_cells: int = 1024
+    copy_paste: float = 0.0
     learning_rate: float = 2.5e-3
     warmup: int = 300
     weight_decay: float = 0.02
@@ -286,6 +288,8 @@ class TrainSettings:
         ids = parse_device(self.device).ids
         if self.ranks > 1 and ids and len(ids) != self.ranks:
             raise SettingsError(f"device {self.device!r} names {len(ids)} devices for {self.ranks} ranks")
+        if not 0 <= self.copy_paste <= 1:
+            raise SettingsError(f"copy_paste is {self.copy_paste}: give a value from 0 to 1")
         if not 0 <= self.average < 1:
             raise SettingsError(f"average is {self.average}: give a value from 0 to below 1")
 

@@ -326,7 +326,8 @@ def read_settings(path: Path, **changes: Any) -> TrainSettings:
 
     Args:
         path: The file. Folders in it are relative to the working directory.
-        **changes: Fields that replace those of the file; None leaves the file's.
+        **changes: Fields that replace those of the file; None leaves the file's. A length of the schedule replaces
+            the other one.
 
     Raises:
         InputError: The file cannot be read.
@@ -342,9 +343,8 @@ def read_settings(path: Path, **changes: Any) -> TrainSettings:
         raise InputError(f"{path} cannot be read ({error}): write the settings as YAML or JSON") from error
     if not isinstance(read, dict):
         raise InputError(f"{path} holds no settings: write a line `name: value` for each")
-    settings: TrainSettings = to_settings(TrainSettings, {**read, **_given(changes)}, str(path))
+    given = {name: value for name, value in changes.items() if value is not None}
+    if {"steps", "minutes"} & given.keys():
+        read = {name: value for name, value in read.items() if name not in ("steps", "minutes")}
+    settings: TrainSettings = to_settings(TrainSettings, {**read, **given}, str(path))
     return settings
-
-
-def _given(changes: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in changes.items() if value is not None}

@@ -20,6 +20,7 @@ from tablerec.training.batches import SampleBuffer
 from tablerec.training.checkpoint import checkpoints, load_newest, save_checkpoint
 from tablerec.training.launch import LOGS, WEIGHTS, is_deserted
 from tablerec.training.logs import CURVE, TrainingLog, read_lines
+from tablerec.training.memory import remedies
 from tablerec.training.ranks import Ranks, join_ranks
 from tablerec.training.report import Ended, Outcome, process_peak_bytes, write_report
 from tablerec.training.samples import Canvas, Sample, SampleFeed
@@ -52,7 +53,9 @@ class Run:
         self.saved = -1  # the step of the last checkpoint
         self.weights = settings.output
         s, task = settings, self.trainer.task
-        self.canvas = Canvas(s.side, min(s.most_cells, task.most_cells or s.most_cells), s.stack, task.stretch)
+        self.canvas = Canvas(
+            s.side, min(s.most_cells, task.most_cells or s.most_cells), s.stack, task.stretch, s.copy_paste
+        )
         self.feed = SampleFeed(s.source, self._resume(), self.canvas, s.workers, ranks.count)
 
     def _resume(self) -> int:
@@ -153,7 +156,7 @@ class Run:
         if not s.validation_count:
             return
         source = s.validation_source or s.source
-        feed = SampleFeed(source, s.validation_first, self.canvas._replace(stack=1), s.workers)
+        feed = SampleFeed(source, s.validation_first, self.canvas._replace(stack=1, copy_paste=0.0), s.workers)
         try:
             while len(self.validation) < s.validation_count:
                 sample = feed.take(wait=True)
@@ -201,14 +204,14 @@ class Run:
         s, step = self.settings, self.trainer.step
         net = self.trainer.show(self.buffer)
         if not self.validation:
-            self.weights = self.trainer.task.save(net, s.output)
+            self.weights = self.trainer.save(net)
             return
         found = find_cells(self.trainer.task, net, self.validation, s.batch, s.threshold)
         scores = asdict(score_cells(found, self.validation))
         self.log.scores(step, {"seconds": round(self.trainer.seconds, 1), **scores})
         self.best = self.best.after(step, scores["f1_80"])
         if s.patience is None or self.best.step == step:
-            self.weights = self.trainer.task.save(net, s.output)
+            self.weights = self.trainer.save(net)
         if s.pictures:
             path = s.output / f"pictures/step-{step:08d}.jpg"
             draw_cells(path, found[: s.pictures], self.validation[: s.pictures])
@@ -221,6 +224,7 @@ class Run:
         begun, self.saved = time.monotonic(), trainer.step
         state = {
             "seconds": trainer.seconds,
+            **trainer.state(),
             "n_taken": self.n_taken,
             "buffer": list(self.buffer.indices),
             "settings": asdict(self.settings),
@@ -329,7 +333,7 @@ def run(settings: TrainSettings, report: Report) -> Path:
     with join_ranks(settings) as ranks:
         stretch = Run(replace(settings, ranks=ranks.count), report, ranks)
         try:
-            with _stop_on_signals(report, again=ranks.count == 1) as should_stop:
+            with _stop_on_signals(report, again=ranks.count == 1) as should_stop, remedies(settings):
                 finished = stretch.go(should_stop)
         except TablerecError as error:
             if ranks.number == 0:

@@ -55,26 +55,32 @@ def draw_labels(kind: str, part: str, count: int, folder: Path, workers: int) ->
     """Draw labels of a kind, or copy the first ones of a folder in an order that its names decide."""
     target = folder / kind_name(kind) / f"{part}_{count}"
     if kind.startswith("folder:"):
-        copy_labels(Path(kind.removeprefix("folder:")) / part, count, target)
+        copy_labels(Path(kind.removeprefix("folder:")), part, count, target)
     else:
         call([*tablerec(), "synth", kind, "-n", count, "--seed", SEEDS[part], "--format", "bench", "-o", target,
               "--jobs", workers])  # fmt: skip
     return target
 
 
-def copy_labels(source: Path, count: int, target: Path) -> None:
-    """Copy some labels with their pictures."""
-    paths = [
-        path for path in sorted(source.rglob("*.json")) if "image" in (read := json.loads(path.read_text())) and read
+def copy_labels(folder: Path, part: str, count: int, target: Path) -> None:
+    """Copy some labels with their pictures: of the folder ``part``, or those whose ``meta`` has it as ``split``."""
+    within = folder / part if (folder / part).is_dir() else folder
+    labels = {path: read_json(path) for path in sorted(within.rglob("*.json"))}
+    chosen = [
+        path for path, label in labels.items() if "image" in label and (within != folder or split_of(label) == part)
     ]
-    if not paths:
-        raise SystemExit(f"{source} holds no labels: each picture needs a JSON file beside it")
-    random.Random(0).shuffle(paths)  # the same order for each size
+    if not chosen:
+        raise SystemExit(f"{folder} holds no labels for {part}: each picture needs a JSON file beside it")
+    random.Random(0).shuffle(chosen)  # the same order for each size
     target.mkdir(parents=True, exist_ok=True)
-    for path in paths[:count]:
-        image = path.parent / json.loads(path.read_text(encoding="utf-8"))["image"]
+    for path in chosen[:count]:
         shutil.copy(path, target / path.name)
-        shutil.copy(image, target / image.name)
+        shutil.copy(path.parent / labels[path]["image"], target / labels[path]["image"])
+
+
+def split_of(label: dict[str, Any]) -> str | None:
+    """Return the part of its data set that a label belongs to."""
+    return label.get("meta", {}).get("split")
 
 
 def settings_of(job: Job, chosen: argparse.Namespace) -> dict[str, Any]:

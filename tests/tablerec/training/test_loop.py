@@ -206,10 +206,10 @@ def test_settings_are_read_and_checked(tmp_path: Path) -> None:
     assert (read.output, read.device, read.augmentation.zoom) == (tmp_path, "cpu", (0.5, 2))
     for text, message in {
         "source: a:b\noutput: out\n": "either steps or minutes",
-        "source: a:b\noutput: out\nsteps: 1\nspeed: 9\n": "know no speed",
+        "source: a:b\noutput: out\nsteps: 1\nspeed: 9\n": "no 'speed'",
         "source: a:b\noutput: out\nsteps: 1\nside: 100\n": "multiple of 32",
         "source: a:b\noutput: out\nsteps: 1\nbatch: 0\n": "batch is 0",
-        "source: a:b\noutput: out\nsteps: 1\naugmentation: {blur: 1}\n": "know no blur",
+        "source: a:b\noutput: out\nsteps: 1\naugmentation: {blur: 1}\n": "no 'blur'",
         "output: out\nsteps: 1\n": "source",
     }.items():
         path.write_text(text)

@@ -11,14 +11,13 @@ import argparse
 import time
 from contextlib import nullcontext
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import paddle
-from paddle.distributed.fleet.utils import recompute
 
 from postprocess.boxes import boxes_to_quads
 from tablerec.training.batches import Batch
+from tablerec.training.memory import peak_memory, recompute_parts, reset_peak_memory
 from tablerec.training.rtdetr_task import RTDETRTask
 from tablerec.training.settings import TrainSettings
 
@@ -35,12 +34,6 @@ def picture_cells(count: int) -> np.ndarray:
     return boxes_to_quads(np.hstack([low, low + np.array([width, height])])).astype(np.float32)
 
 
-def run_again(layer: Any) -> None:
-    """Keep only what goes into a layer; the rest is computed again in the backward."""
-    run = layer.forward
-    layer.forward = lambda *args, **named: recompute(run, *args, use_reentrant=False, **named)
-
-
 def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("cells", nargs="*", type=int, default=[0, 20, 200, 300, 1500])
@@ -51,22 +44,19 @@ def main() -> None:
     task = RTDETRTask(TrainSettings("synth:mixed", Path("unused"), model="rtdetr_l", steps=1, side=SIDE))
     net = task.make()
     net.train()
-    layers = dict(net.named_sublayers())
-    for name in task.parts if chosen.recompute else ():
-        run_again(layers[name])
-    core = paddle.base.core
+    if chosen.recompute:
+        recompute_parts(net, task.parts)
     images = paddle.rand([chosen.batch, 3, SIDE, SIDE]) * 255
     print("batch  cells   MB    s")
     for count in chosen.cells:
         quads = paddle.to_tensor(np.stack([picture_cells(count)] * chosen.batch))
-        core.host_memory_stat_reset_peak_value("Allocated", 0)
+        reset_peak_memory("cpu")
         start = time.perf_counter()
         sample = Batch(images, images, quads, np.full(chosen.batch, count))
         task.loss(net, sample, nullcontext)["total"].backward()
         net.clear_gradients()
         seconds = time.perf_counter() - start
-        peak = core.host_memory_stat_peak_value("Allocated", 0)
-        print(f"{chosen.batch:5} {count:6} {peak / 1e6:6.0f} {seconds:5.1f}", flush=True)
+        print(f"{chosen.batch:5} {count:6} {peak_memory('cpu') / 1e6:6.0f} {seconds:5.1f}", flush=True)
 
 
 if __name__ == "__main__":

@@ -109,7 +109,7 @@ def settings_of(job: Job, chosen: argparse.Namespace) -> dict[str, Any]:
         "learning_rate": LEARNING_RATES[job.learns] * chosen.rate,
         "warmup": 20,
         "average": 0.97,
-        "statistics": 8,
+        "statistics": 0,
         "validate_every": 1_000_000,  # the first and the last one
         "checkpoint_every": 1_000_000,
         "log_every": 10,

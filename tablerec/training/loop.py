@@ -206,7 +206,7 @@ class Run:
         if not self.validation:
             self.weights = self.trainer.save(net)
             return
-        found = find_cells(self.trainer.task, net, self.validation, s.batch, s.threshold)
+        found = find_cells(self.trainer.task, net, self.validation, s.threshold)
         scores = asdict(score_cells(found, self.validation))
         self.log.scores(step, {"seconds": round(self.trainer.seconds, 1), **scores})
         self.best = self.best.after(step, scores["f1_80"])

@@ -119,7 +119,7 @@ def measure_ways(
     for way in ways:
         points, problem = list[Point](), ""
         for batch, side in ((1, settings.side), (2, settings.side), (1, settings.side * 3 // 4 // 32 * 32)):
-            if until() and (models or points):
+            if until() and models:
                 problem = "no time was left to measure it"
                 break
             changed = replace(settings, **way._asdict(), batch=batch, side=max(side, 32), accumulate=1, warm=batch)
@@ -356,6 +356,8 @@ def tune(
     models, n_cells = measure_ways(
         settings, ways, folder / MEASUREMENTS, lambda: left(1 - _SHARE_OF_TRIALS) < 0, report, measure
     )
+    if not models:
+        raise TrainingError("no way to learn could be measured: see the reasons above")
     options = choose_options(settings, models, n_cells, memory_bytes, report)
     if not options:
         raise SettingsError(

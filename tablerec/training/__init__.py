@@ -58,13 +58,25 @@ def train(
 
     if settings.ranks > 1 and not is_launched():
         return launch_ranks(settings, report, plugin)
-    if plugin is not None:
-        from tablerec.devices.build import KINDS, build_plugin
-        from tablerec.devices.plugin import load_plugin
-
-        load_plugin(build_plugin(str(plugin)) if plugin in KINDS else Path(plugin))
+    load_device_plugin(plugin)
     for number in range(settings.ranks):
         require_device(parse_device(settings.device_of(number)))
     from tablerec.training.loop import run
 
     return run(settings, report)
+
+
+def load_device_plugin(plugin: str | Path | None) -> None:
+    """Load a device plugin; Paddle must not have been imported.
+
+    Args:
+        plugin: ``simulated``, ``cuda`` or a library; None for none.
+
+    Raises:
+        SettingsError: It cannot be used.
+    """
+    if plugin is not None:
+        from tablerec.devices.build import KINDS, build_plugin
+        from tablerec.devices.plugin import load_plugin
+
+        load_plugin(build_plugin(str(plugin)) if plugin in KINDS else Path(plugin))

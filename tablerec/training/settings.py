@@ -289,6 +289,8 @@ class TrainSettings:
             raise SettingsError(f"buffer is {self.buffer}, less than warm, which is {self.warm}: make it larger")
         for word in learns_words(self.learns):
             _check_learns(word)
+        if self.frozen != "float32" and "all" in learns_words(self.learns):
+            raise SettingsError(f"frozen is {self.frozen}, but all learns: set learns, or leave frozen out")
         if self.recompute == "cost" and not (self.memory or 0) > 0:
             raise SettingsError("recompute is cost: give memory too, the GB that a step may take")
         if self.patience is not None and (self.patience < 1 or not self.validation_count):

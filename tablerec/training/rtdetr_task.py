@@ -90,7 +90,7 @@ class RTDETRTask(Task):
         """Return the boxes of the last layer whose first class is as sure as the threshold, the best first."""
         answers = net(images)
         scores = nn.functional.sigmoid(answers.logits[:, -1, :, 0].astype("float32")).numpy().astype(np.float64)
-        boxes = answers.boxes[:, -1].astype("float32").numpy().astype(np.float64) * self.side
+        boxes = answers.boxes[:, -1].astype("float32").numpy().astype(np.float64) * images.shape[-1]
         found = []
         for of_one, at in zip(scores, boxes, strict=True):
             order = np.argsort(-of_one, kind="stable")

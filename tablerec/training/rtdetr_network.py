@@ -53,10 +53,9 @@ class RTDETRInTraining(nn.Layer):
             )
         self.model = network.model
         self.paddlex = (network,)  # in a tuple, as its layers are here already
-        # The same for every batch.
-        self.model.generate_anchors = lru_cache(maxsize=4)(self.model.generate_anchors)
+        self.model.generate_anchors = _once(self.model.generate_anchors)
         for layer in self.model.encoder.aifi:
-            layer.position_embedding.forward = lru_cache(maxsize=4)(layer.position_embedding.forward)
+            layer.position_embedding.forward = _once(layer.position_embedding.forward)
         initialize(self.model)
 
     def forward(self, images: Tensor, noised: NoisedQueries | None = None) -> Answers:
@@ -72,9 +71,7 @@ class RTDETRInTraining(nn.Layer):
         levels = [project(x) for project, x in zip(model.decoder_input_proj, levels, strict=True)]
         sizes = tuple((level.shape[2], level.shape[3]) for level in levels)
         memory = paddle.concat([level.flatten(2).transpose([0, 2, 1]) for level in levels], 1)
-        with paddle.no_grad():
-            anchors, valid = model.generate_anchors(sizes)
-
+        anchors, valid = model.generate_anchors(sizes)
         tokens = model.enc_output(memory * valid.astype(memory.dtype))
         scores = model.enc_score_head(tokens)
         best = paddle.topk(scores.detach().max(-1), config.num_queries, axis=1)[1].unsqueeze(-1)
@@ -114,6 +111,17 @@ class RTDETRInTraining(nn.Layer):
             paddle.concat([paddle.to_tensor(logits), starts], 1),
             paddle.to_tensor(mask).astype(queries.dtype),
         )
+
+
+def _once(compute: Any) -> Any:
+    """Compute constants of the network once for each size, in float32 whatever the precision of the step."""
+
+    @lru_cache(maxsize=4)
+    def kept(*sizes: Any, dtype: Any = None, **named: Any) -> Any:
+        with paddle.no_grad(), paddle.amp.auto_cast(enable=False):
+            return compute(*sizes, dtype="float32", **named)
+
+    return kept
 
 
 def _take(values: Tensor, index: Tensor) -> Tensor:

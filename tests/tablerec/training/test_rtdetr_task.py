@@ -179,6 +179,13 @@ class TestNetwork:
             assert min(len(each.scores) for each in some) <= 5
         assert all(len(found.scores) == 0 for found in task.find(net, images, 1.1))
 
+    def test_constants_are_float32_in_every_precision(self, task: RTDETRTask) -> None:
+        model = task.make().model
+        (places,) = (each.position_embedding(width=3, height=2, dtype=paddle.bfloat16) for each in model.encoder.aifi)
+        anchors, _ = model.generate_anchors(((3, 3), (2, 2)))
+        assert places.dtype == anchors.dtype == paddle.float32
+        assert places.shape == [1, 6, 32] and anchors.shape == [1, 13, 4]
+
     def test_norms_of_the_backbone_are_fixed_on_demand(self, task: RTDETRTask) -> None:
         fixed = RTDETRTask(settings(Path("unused"), network={**NETWORK, "freeze_backbone_batch_norms": True}))
         n_learning = [sum("backbone" in name for name, _ in each.make().named_parameters()) for each in (task, fixed)]

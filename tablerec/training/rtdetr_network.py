@@ -40,13 +40,17 @@ class RTDETRInTraining(nn.Layer):
         from paddlex.inference.models.object_detection.modeling._config_rt_detr import RTDETRConfig
         from paddlex.inference.models.object_detection.modeling.rt_detr import RTDETR
 
+        fixed = bool(arguments.get("freeze_backbone_batch_norms", True))
         try:
-            network = RTDETR(RTDETRConfig(**arguments))
+            network = RTDETR(RTDETRConfig(**{**arguments, "freeze_backbone_batch_norms": False}))
         except (TypeError, ValueError, KeyError, IndexError, AttributeError) as error:
             raise SettingsError(
                 f"network makes no RT-DETR ({error!r}): leave it out, or use PaddleX's names and sizes"
             ) from error
         self.config = network.config
+        self.config.freeze_backbone_batch_norms = fixed
+        if fixed:
+            fix_norms(network.model.backbone)
         if self.config.learn_initial_query or self.config.num_feature_levels != len(self.config.decoder_in_channels):
             raise SettingsError(
                 "network: RT-DETR is trained with learn_initial_query false and a feature level for each decoder input"
@@ -127,6 +131,18 @@ def _once(compute: Any) -> Any:
 def _take(values: Tensor, index: Tensor) -> Tensor:
     """``(B, Q, C)`` rows of ``(B, S, C)`` values at ``(B, Q, 1)`` places."""
     return paddle.take_along_axis(values, index.expand([-1, -1, values.shape[-1]]), 1)
+
+
+def fix_norms(layer: nn.Layer) -> None:
+    """Let batch normalizations keep what they have, in training too.
+
+    PaddleX has a layer for that, of two operators that compute in float32 in every precision: it keeps a quarter
+    more memory in bfloat16.
+    """
+    for norm in layer.sublayers(include_self=True):
+        if isinstance(norm, nn.BatchNorm2D):
+            norm._use_global_stats = True
+            norm.weight.stop_gradient = norm.bias.stop_gradient = True
 
 
 @paddle.no_grad()

@@ -116,7 +116,7 @@ class RTDETRShape:
         self.n_attentions = len(arguments.get("encode_proj_layers", (2,)))
         self.n_layers = int(arguments.get("decoder_layers", 6))
         self.n_queries = int(arguments.get("num_queries", 300))
-        if not (0 < self.n_layers <= MOST_LAYERS and 0 < self.n_queries):
+        if not (0 < self.n_layers <= MOST_LAYERS and self.n_queries > 0):
             raise ValueError(f"decoder_layers is {self.n_layers}, num_queries {self.n_queries}")
 
     def parts(self) -> tuple[str, ...]:

@@ -10,6 +10,11 @@
     task.py          what the loop has to know of a kind of network
     cellnet_task.py  CellNet as the loop sees it
     cellnet_loss.py  what it should answer, and how far it is off
+    rtdetr_task.py   PaddleX's RT-DETR as the loop sees it
+    rtdetr_network.py  its layers, with the answers that the loss needs
+    rtdetr_loss.py   how far they are off
+    matcher.py       which query answers for which cell
+    denoising.py     queries that hold noised cells, as many for any picture
     average.py       averaged weights and their statistics
     trainer.py       one step, and the state of a checkpoint
     checkpoint.py    whole checkpoints or none

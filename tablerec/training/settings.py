@@ -162,13 +162,14 @@ class TrainSettings:
         output: Folder for checkpoints, weights, the log and pictures.
         resume: Folder of an earlier run to go on from where ``output`` holds no checkpoint.
         initial: Weights to start from: a safetensors file, a folder of ``tablerec export``, or
-            ``cellnet`` for the weights in the package.
+            ``cellnet`` for the weights in the package; of RT-DETR the folder that PaddleX's engine
+            ``paddle_dynamic`` loads.
         device: ``cpu``, ``gpu`` or the name of a device of a plugin; ``gpu:2,3`` where several ranks have theirs.
         ranks: Processes that train together, each on a device of its own and on samples of its own, with
             ``workers`` of its own; a step learns from the mean of their gradients. On the CPU they share it. Under
             ``paddle.distributed.launch`` its number counts. A run may go on with another number of ranks, from the
             same weights and the same place in the source; it then is no longer exactly the uninterrupted one.
-        network: Arguments of the network, by name.
+        network: Arguments of the network, by name; of RT-DETR those of PaddleX's configuration.
         steps: Length of the schedule in steps.
         minutes: Length of the schedule in minutes of training over all stretches; instead of ``steps``.
         stretch_minutes: End after this long, counted from the start of the process, with a checkpoint.

@@ -17,6 +17,9 @@ from postprocess.table import Table
 from tablerec.labels.label import Label
 from tablerec.result import Page
 
+LEAST_ALIGNED = 0.9
+"""Least alignment score of a cell: its sides lie on the lines of the grid."""
+
 
 def page_to_label(page: Page, image: Path) -> Label:
     """Return the cells of all tables of a page as a label; see ``why_not`` for whether it is one to learn from.
@@ -45,10 +48,11 @@ def page_to_label(page: Page, image: Path) -> Label:
     )
 
 
-def why_not(page: Page, min_confidence: float = 0.9) -> str:
+def why_not(page: Page, min_confidence: float = 0.7) -> str:
     """Say why the tables of a page are not to be learnt from; empty where they are.
 
-    A page counts as a whole: a table that is left out of its label would be learnt as ground.
+    A page counts as a whole: a table that is left out of its label would be learnt as ground. The confidence is that
+    in rows, columns and spans; whether the sides of the cells are right, the other reasons say.
 
     Args:
         page: What was found.
@@ -61,6 +65,12 @@ def why_not(page: Page, min_confidence: float = 0.9) -> str:
         return f"a table with a confidence of {least:.2f}"
     if any(cell.quad is None for table in page.tables for cell in table.cells):
         return "a table with cells that nobody saw"
+    if "words" in page.detector.split("+"):
+        return "a table that was built from its words alone, which do not say where cells end"
+    scores = [cell.alignment_score for table in page.tables for cell in table.cells]
+    aligned = min((score for score in scores if score is not None), default=1.0)
+    if aligned < LEAST_ALIGNED:
+        return f"a cell that lies off the lines of its grid ({aligned:.2f})"
     if page.dropped:
         return f"{len(page.dropped)} cells in no table"
     inside = _n_inside(page)

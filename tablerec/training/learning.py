@@ -76,7 +76,8 @@ def choose(net: nn.Layer, settings: TrainSettings, head: Collection[str]) -> dic
     """Let learn what ``learns`` names, and nothing else.
 
     Where all that comes before a layer is frozen, Paddle keeps none of its activations. A batch
-    normalization whose own parameters do not learn keeps its statistics, in training too.
+    normalization whose own parameters do not learn keeps its statistics, in training too; with ``statistics`` of 0
+    all do.
 
     Args:
         net: The network; with ``lora`` it gets the factors, see ``add_lora``.
@@ -99,8 +100,8 @@ def choose(net: nn.Layer, settings: TrainSettings, head: Collection[str]) -> dic
         raise SettingsError(f"learns {settings.learns!r} matches no parameter of the network: write another")
     for name, parameter in before.items():
         parameter.stop_gradient = name not in names
-    if len(names) < len(before):
-        _keep_statistics(net)
+    if len(names) < len(before) or not settings.statistics:
+        _keep_statistics(net, all_of_them=not settings.statistics)
     return trainable(net)
 
 
@@ -134,8 +135,8 @@ def _batch_norms(net: nn.Layer) -> list[tuple[str, nn.BatchNorm2D]]:
     return [(name, layer) for name, layer in net.named_sublayers() if isinstance(layer, nn.BatchNorm2D)]
 
 
-def _keep_statistics(net: nn.Layer) -> None:
+def _keep_statistics(net: nn.Layer, *, all_of_them: bool) -> None:
     # ``net.train()`` sets each layer to training; this stays.
     for _, norm in _batch_norms(net):
-        if not trainable(norm):
+        if all_of_them or not trainable(norm):
             norm._use_global_stats = True

@@ -13,16 +13,15 @@ from typing import Any
 import paddle
 from paddle import Tensor
 
-from tablerec.devices import parse_device
 from tablerec.errors import OutputError, SettingsError, TablerecError, TrainingError
 from tablerec.models.weights import trainable
 from tablerec.training.batches import SampleBuffer
 from tablerec.training.checkpoint import checkpoints, load_newest, save_checkpoint
 from tablerec.training.launch import LOGS, WEIGHTS, is_deserted
 from tablerec.training.logs import CURVE, TrainingLog, read_lines
-from tablerec.training.memory import remedies
+from tablerec.training.memory import peak_memory, remedies, reset_peak_memory
 from tablerec.training.ranks import Ranks, join_ranks
-from tablerec.training.report import Ended, Outcome, process_peak_bytes, write_report
+from tablerec.training.report import Ended, Outcome, write_report
 from tablerec.training.samples import Canvas, Sample, SampleFeed
 from tablerec.training.settings import TrainSettings
 from tablerec.training.trainer import Trainer
@@ -44,6 +43,7 @@ class Run:
         self.settings, self.report, self.ranks = settings, report, ranks
         self.started = time.monotonic()
         settings.output.mkdir(parents=True, exist_ok=True)
+        reset_peak_memory(settings.device_of(ranks.number))
         self.trainer = Trainer(settings, ranks)
         self.log = TrainingLog(settings.output, tensorboard=settings.tensorboard and not ranks.number)
         self.buffer = SampleBuffer(settings.buffer, on_device=settings.keep == "device")
@@ -246,23 +246,13 @@ class Run:
             n_samples=self.n_taken,
             n_parameters=_size(net.parameters()),
             n_learning=_size(trainable(net).values()),
-            peak_bytes=_peak_bytes(self.settings.device),
+            peak_bytes=peak_memory(self.settings.device_of(self.ranks.number)),
             problem=problem,
         )
 
 
 def _size(parameters: Iterable[Tensor]) -> int:
     return sum(int(each.size) for each in parameters)
-
-
-def _peak_bytes(device: str) -> int | None:
-    """Most memory that Paddle held on the device, or the process on the CPU; None where it is not counted."""
-    if parse_device(device).kind == "cpu":
-        return process_peak_bytes()
-    try:
-        return int(paddle.device.max_memory_allocated(device))
-    except Exception:  # not every kind of device counts
-        return None
 
 
 def find_place(state: Mapping[str, Any], number: int, count: int, settings: TrainSettings) -> tuple[int, int, int]:

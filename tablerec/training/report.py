@@ -44,7 +44,7 @@ class Outcome:
         n_samples: Samples that were drawn.
         n_parameters: Numbers in the weights.
         n_learning: Those of them that learn.
-        peak_bytes: Most memory that the device, or on the CPU the process, held; None where it does not tell.
+        peak_bytes: Most memory that Paddle's tensors took on the device; 0 where it is not counted.
         problem: Why it failed.
     """
 
@@ -55,7 +55,7 @@ class Outcome:
     n_samples: int
     n_parameters: int
     n_learning: int
-    peak_bytes: int | None = None
+    peak_bytes: int = 0
     problem: str = ""
 
 
@@ -120,6 +120,7 @@ def summarize(
         "minutes": round(outcome.seconds / 60, 2),
         "images_per_second": round(images / outcome.seconds, 2) if outcome.seconds else None,
         "peak_bytes": outcome.peak_bytes,
+        "process_bytes": process_peak_bytes(),
         "before": None if before is None else {name: before[name] for name in SCORES},
         "after": None if after is None else {"step": after["step"], **{name: after[name] for name in SCORES}},
         "weights": outcome.weights,

@@ -138,7 +138,9 @@ def _facts(summary: Mapping[str, Any]) -> Iterable[tuple[str, str]]:
     if summary["images_per_second"]:
         yield "canvases a second", f"{summary['images_per_second']:.3g}"
     if summary["peak_bytes"]:
-        yield "peak memory", f"{summary['peak_bytes'] / 1e9:.2f} GB"
+        yield "peak memory", f"{summary['peak_bytes'] / 1e9:.2f} GB of tensors"
+    if summary["process_bytes"]:
+        yield "peak of the process", f"{summary['process_bytes'] / 1e9:.2f} GB"
     if summary["weights"]:
         yield "weights", str(summary["weights"])
     if summary["checkpoint"]:

@@ -118,7 +118,6 @@ _AT_LEAST_ONE = (
     "accumulate",
     "stack",
     "most_cells",
-    "statistics",
     "warm",
     "validate_every",
     "checkpoint_every",
@@ -128,7 +127,16 @@ _AT_LEAST_ONE = (
 
 
 _AT_LEAST_ZERO = (
-    *("workers", "validation_count", "pictures", "learning_rate", "warmup", "weight_decay", "stretch_minutes"),
+    *(
+        "statistics",
+        "workers",
+        "validation_count",
+        "pictures",
+        "learning_rate",
+        "warmup",
+        "weight_decay",
+        "stretch_minutes",
+    ),
     *("seed", "first", "validation_first"),
 )
 _MOST_BYTES = 1_000_000
@@ -175,7 +183,9 @@ class TrainSettings:
         weight_decay: AdamW's, for all but norms and biases.
         clip: Greatest norm of the gradient.
         average: Decay of the averaged weights by step.
-        statistics: Batches over which the statistics of the averaged weights are computed, for a validation.
+        statistics: Batches over which the statistics of the averaged weights are computed, for a validation. 0: all
+            norms keep the statistics that they were given, in training too. A few pictures in small batches tell little
+            about them: fine-tuning wants 0.
         precision: ``float32``, or ``bfloat16`` or ``float16`` for convolutions and linear layers; float16 scales
             the loss, so that small gradients stay above zero.
         learns: What learns: ``all``, ``head``, ``norm_bias``, ``lora``, several of these joined by ``+``, or

@@ -25,7 +25,7 @@ from tablerec.labels.propose import page_to_label, why_not
 from tablerec.pipeline import Recognizer
 from tablerec.training.sources import load_source
 
-LEAST = (0.0, 0.5, 0.7, 0.8, 0.85, 0.9, 0.95)
+LEAST = (0.0, 0.5, 0.6, 0.7, 0.8, 0.9)
 IOU = 0.8
 
 

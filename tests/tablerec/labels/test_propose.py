@@ -57,6 +57,10 @@ def test_reasons() -> None:
     table = good.tables[0]
     unseen = replace(table, cells=[replace(table.cells[0], quad=None), *table.cells[1:]])
     assert why_not(replace(good, tables=(unseen,))) == "a table with cells that nobody saw"
+    words = "a table that was built from its words alone, which do not say where cells end"
+    assert why_not(replace(good, detector="cellnet+words")) == words
+    askew = replace(table, cells=[replace(table.cells[0], alignment_score=0.8), *table.cells[1:]])
+    assert why_not(replace(good, tables=(askew,))) == "a cell that lies off the lines of its grid (0.80)"
     lost = Dropped(table.cells[0].quad, 0.5, "no row")  # type: ignore[arg-type]
     assert why_not(replace(good, dropped=(lost,))) == "1 cells in no table"
     inside, outside = (Unplaced(make_word(x, 5), "no cell") for x in (15.0, 50.0))

@@ -240,3 +240,14 @@ def test_the_command_line(tmp_path: Path) -> None:
     assert isinstance(CellNetDetector(folder).detect(np.zeros((40, 50, 3), np.uint8), []), list)
     done = CliRunner().invoke(command, ["train", str(tmp_path / "absent.yaml")])
     assert done.exit_code == 1 and "cannot be read" in done.output
+
+
+def test_statistics_that_are_kept(tmp_path: Path) -> None:
+    weights = train(settings(tmp_path / "first", steps=3))
+    kept = train(settings(tmp_path / "second", steps=3, initial=weights, statistics=0))
+    before, after = load_arrays(weights), load_arrays(kept)
+    moved = {name for name, array in after.items() if (array != before[name]).any()}
+    assert moved and not any(name.endswith(("_mean", "_variance")) for name in moved)
+    assert any(name.endswith("_mean") for name in after)
+    values = [line["f1_60"] for line in lines(tmp_path / "second", "curve.jsonl")]
+    assert values[0] == lines(tmp_path / "first", "curve.jsonl")[-1]["f1_60"]

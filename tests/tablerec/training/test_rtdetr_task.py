@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import json
 from contextlib import nullcontext
+from dataclasses import fields
 from pathlib import Path
 
 import numpy as np
@@ -22,13 +23,14 @@ if any(importlib.util.find_spec(package) is None for package in ("paddle", "padd
     pytest.skip("needs the paddle extra", allow_module_level=True)
 
 import paddle
-from paddle.distributed.fleet.utils import recompute
 
 from tablerec.devices.networks import _REDUCED
 from tablerec.models.rtdetr import load_rtdetr, read_side
+from tablerec.models.weights import network_to_arrays
 from tablerec.paddlex_support import create_model
 from tablerec.training.batches import Batch, SampleBuffer
 from tablerec.training.denoising import noise_cells
+from tablerec.training.memory import recompute_parts
 from tablerec.training.rtdetr_task import NAME, RTDETRTask, read_truths
 from tablerec.training.samples import Canvas, place_pictures
 from tablerec.training.trainer import Trainer
@@ -128,7 +130,8 @@ class TestNetwork:
         for name in task.parts:
             layers[name].register_forward_pre_hook(lambda *_, name=name: order.append(name))
         task.loss(net, batch_of(SMALL), nullcontext)
-        assert list(dict.fromkeys(order)) == list(task.parts)
+        # The embedding of the noised cells does not run: it is looked up.
+        assert list(dict.fromkeys(order)) == [name for name in task.parts if "denoising" not in name]
         held = {f"{part}.{name}" for part in task.parts for name, _ in layers[part].named_parameters()}
         assert held == {name for name, _ in net.named_parameters()}
         assert task.parts[-len(task.head) :] == task.head
@@ -152,12 +155,7 @@ class TestNetwork:
         found = []
         for again in (False, True):
             net = make(task)
-            layers = dict(net.named_sublayers())
-            for name in task.parts if again else ():
-                run = layers[name].forward
-                layers[name].forward = lambda *args, run=run, **named: recompute(
-                    run, *args, use_reentrant=False, **named
-                )
+            recompute_parts(net, task.parts if again else [])
             task.loss(net, batch_of(SMALL, LARGE), nullcontext)["total"].backward()
             found.append({name: each.grad.numpy() for name, each in net.named_parameters() if each.grad is not None})
         assert found[0].keys() == found[1].keys()
@@ -248,6 +246,33 @@ class TestFiles:
     def test_a_training_starts_from_it(self, folder: Path, tmp_path: Path) -> None:
         said: list[str] = []
         assert train(settings(tmp_path, initial=folder, network={}), said.append).is_dir()
+
+    @pytest.mark.parametrize(
+        ("learns", "changes"),
+        [
+            ("head", {"accumulate": 2}),
+            ("norm_bias", {"optimizer": "adamw8bit"}),
+            ("lora", {"recompute": "all", "frozen": "int8"}),
+            ("lora", {"recompute": "cost", "memory": 0.5}),
+        ],
+    )
+    def test_what_learns_changes_and_the_rest_does_not(
+        self, folder: Path, tmp_path: Path, learns: str, changes: dict[str, object]
+    ) -> None:
+        known = {field.name for field in fields(TrainSettings)}
+        few = {"initial": folder, "network": {}, "learns": learns, "steps": 2, "average": 0.0}
+        saved = train(settings(tmp_path, **few, **{name: each for name, each in changes.items() if name in known}))
+        before, after = (network_to_arrays(load_rtdetr(each)) for each in (folder, saved))
+        moved = {name for name, array in before.items() if np.abs(array - after[name]).max() > 1e-7}
+        head = {name for name in before if name.startswith(RTDETRTask(settings(tmp_path)).head)}
+        statistics = {name for name in before if name.endswith(("_mean", "_variance"))}
+        assert moved
+        if learns == "head":
+            assert moved <= head
+        elif learns == "norm_bias":
+            assert all(before[name].ndim == 1 for name in moved)
+        else:
+            assert not any(name.endswith("bias") for name in moved - statistics)
 
     def test_a_part_of_the_weights_is_refused(self, folder: Path, tmp_path: Path) -> None:
         from safetensors.numpy import load_file, save_file

@@ -231,8 +231,8 @@ class Run:
             "paddle": paddle.__version__,
         }
         ranks.mean_statistics(trainer.net)
-        groups = trainer.arrays() if ranks.number == 0 else {}
-        path = save_checkpoint(self.settings.output, trainer.step, groups, state, ranks.number, ranks.count, ranks.meet)
+        own = ranks.number, ranks.count, ranks.meet
+        path = save_checkpoint(self.settings.output, trainer.step, trainer.arrays(), state, *own)
         self.report(f"step {trainer.step} saved as {path.name} in {time.monotonic() - begun:.2f} s")
 
     def outcome(self, ended: Ended, problem: str = "") -> Outcome:

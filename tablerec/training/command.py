@@ -34,7 +34,8 @@ def command(config: Path, plugin: str | None, fields: tuple[str, ...], **changes
     for package in ("paddle", "safetensors", "yaml"):
         if importlib.util.find_spec(package) is None:
             raise MissingDependencyError(f'tablerec train needs {package}: run pip install "tablerec[paddle]"')
-    train(read_settings(config, **_read_fields(fields), **changes), click.echo, plugin)
+    given = {name: value for name, value in changes.items() if value is not None}
+    train(read_settings(config, **{**_read_fields(fields), **given}), click.echo, plugin)
 
 
 def _read_fields(fields: Iterable[str]) -> dict[str, Any]:

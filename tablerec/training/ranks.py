@@ -87,7 +87,7 @@ class Ranks:
             paddle.distributed.all_reduce(summed)
         except RuntimeError as error:
             raise TrainingError(f"{FAILED} ({str(error).strip().splitlines()[-1]})") from error
-        return summed if summed.place._equals(place) else paddle.to_tensor(summed, place=place)
+        return summed if summed.place._equals(place) else paddle.to_tensor(summed.numpy(), place=place)
 
     @paddle.no_grad()
     def mean_gradients(self, parameters: Sequence[Tensor], weight: float, values: Tensor) -> Tensor:

@@ -169,6 +169,23 @@ def test_a_network_of_paddledetection_answers_the_same_in_paddlex(rtdetr: object
         np.testing.assert_allclose(value, answers[1][name], atol=1e-5)
 
 
+def test_answers_are_compared(rtdetr: object, tmp_path: Path) -> None:
+    from tablerec.models.rtdetr import save_rtdetr
+
+    save_rtdetr(rtdetr, tmp_path, {"Global": {"model_name": "RT-DETR-L_wired_table_cell_det"}})
+    words = ["weights", "convert", "--map", "paddledetection_rtdetr", "--check"]
+    theirs, ours = tmp_path / "theirs.pdparams", tmp_path / "ours.safetensors"
+    for more in ([str(tmp_path / "model.safetensors"), "--reverse", "-o", str(theirs)], [str(theirs), "-o", str(ours)]):
+        done = CliRunner().invoke(command, [*words, *more])
+        assert done.exit_code == 0 and "not compared" not in done.output, done.output
+    (tmp_path / "elsewhere").mkdir()
+    done = CliRunner().invoke(command, [*words, str(theirs), "-o", str(tmp_path / "elsewhere/net.safetensors")])
+    assert done.exit_code == 0 and "not compared" not in done.output  # the config lies beside the source
+    (tmp_path / "config.json").write_text("{}")
+    done = CliRunner().invoke(command, [*words, str(theirs), "-o", str(ours)])
+    assert done.exit_code == 1 and "holds no RT-DETR" in done.output
+
+
 # Names in ppdet/modeling of PaddleDetection 2.8: hgnet_v2.py, hybrid_encoder.py, rtdetr_transformer.py.
 PADDLEDETECTION = """
 backbone.stem.stem1.conv.weight backbone.stem.stem2a.bn._mean backbone.stem.stem4.bn.bias

@@ -19,6 +19,7 @@
     trainer.py       one step, and the state of a checkpoint
     checkpoint.py    whole checkpoints or none
     ranks.py         several processes that train together
+    sharding.py      the state of the optimizer, divided among them
     launch.py        starts them
     meeting.py       lets them wait for each other
     validation.py    F1 on fixed samples, and pictures

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -33,7 +33,7 @@ def command(config: Path, plugin: str | None, fields: tuple[str, ...], **changes
     from tablerec.training.settings import read_settings
 
     _require("train", "paddle", "safetensors", "yaml")
-    train(read_settings(config, **_read_fields(fields), **changes), click.echo, plugin)
+    train(read_settings(config, **{**_read_fields(fields), **_given(changes)}), click.echo, plugin)
 
 
 @click.command("tune", context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
@@ -59,8 +59,13 @@ def tune_command(
     _require("tune", "paddle", "safetensors", "yaml")
     from tablerec.training.tune import tune
 
-    settings = read_settings(config, **_read_fields(fields), **changes)
+    settings = read_settings(config, **{**_read_fields(fields), **_given(changes)})
     tune(settings, read_bytes(memory), minutes, click.echo, plugin)
+
+
+def _given(changes: Mapping[str, Any]) -> dict[str, Any]:
+    """Options that were given."""
+    return {name: value for name, value in changes.items() if value is not None}
 
 
 def _require(verb: str, *packages: str) -> None:

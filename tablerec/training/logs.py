@@ -63,7 +63,9 @@ class TrainingLog:
                 shutil.copyfile(earlier / name, path)
             if path.is_file():
                 kept = [line for line in path.read_text(encoding="utf-8").splitlines() if _step_of(line) <= step]
-                path.write_text("".join(line + "\n" for line in kept), encoding="utf-8")
+                unfinished = path.with_name(path.name + ".unfinished")
+                unfinished.write_text("".join(line + "\n" for line in kept), encoding="utf-8")
+                unfinished.replace(path)
 
     def add(self, parts: Mapping[str, Tensor], **notes: Any) -> None:
         """Remember a step: parts of the loss, still on the device, and what else its line says."""

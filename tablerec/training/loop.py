@@ -13,15 +13,15 @@ from typing import Any
 import paddle
 from paddle import Tensor
 
-from tablerec.devices import parse_device
 from tablerec.errors import OutputError, SettingsError, TablerecError, TrainingError
 from tablerec.models.weights import trainable
 from tablerec.training.batches import SampleBuffer
 from tablerec.training.checkpoint import checkpoints, load_newest, save_checkpoint
 from tablerec.training.launch import LOGS, WEIGHTS, is_deserted
 from tablerec.training.logs import CURVE, TrainingLog, read_lines
+from tablerec.training.memory import peak_memory, remedies, reset_peak_memory
 from tablerec.training.ranks import Ranks, join_ranks
-from tablerec.training.report import Ended, Outcome, process_peak_bytes, write_report
+from tablerec.training.report import Ended, Outcome, write_report
 from tablerec.training.samples import Canvas, Sample, SampleFeed
 from tablerec.training.settings import TrainSettings
 from tablerec.training.trainer import Trainer
@@ -43,6 +43,7 @@ class Run:
         self.settings, self.report, self.ranks = settings, report, ranks
         self.started = time.monotonic()
         settings.output.mkdir(parents=True, exist_ok=True)
+        reset_peak_memory(settings.device_of(ranks.number))
         self.trainer = Trainer(settings, ranks)
         self.log = TrainingLog(settings.output, tensorboard=settings.tensorboard and not ranks.number)
         self.buffer = SampleBuffer(settings.buffer, on_device=settings.keep == "device")
@@ -203,14 +204,14 @@ class Run:
         s, step = self.settings, self.trainer.step
         net = self.trainer.show(self.buffer)
         if not self.validation:
-            self.weights = self.trainer.task.save(net, s.output)
+            self.weights = self.trainer.save(net)
             return
         found = find_cells(self.trainer.task, net, self.validation, s.batch, s.threshold)
         scores = asdict(score_cells(found, self.validation))
         self.log.scores(step, {"seconds": round(self.trainer.seconds, 1), **scores})
         self.best = self.best.after(step, scores["f1_80"])
         if s.patience is None or self.best.step == step:
-            self.weights = self.trainer.task.save(net, s.output)
+            self.weights = self.trainer.save(net)
         if s.pictures:
             path = s.output / f"pictures/step-{step:08d}.jpg"
             draw_cells(path, found[: s.pictures], self.validation[: s.pictures])
@@ -223,6 +224,7 @@ class Run:
         begun, self.saved = time.monotonic(), trainer.step
         state = {
             "seconds": trainer.seconds,
+            **trainer.state(),
             "n_taken": self.n_taken,
             "buffer": list(self.buffer.indices),
             "settings": asdict(self.settings),
@@ -244,23 +246,13 @@ class Run:
             n_samples=self.n_taken,
             n_parameters=_size(net.parameters()),
             n_learning=_size(trainable(net).values()),
-            peak_bytes=_peak_bytes(self.settings.device),
+            peak_bytes=peak_memory(self.settings.device_of(self.ranks.number)),
             problem=problem,
         )
 
 
 def _size(parameters: Iterable[Tensor]) -> int:
     return sum(int(each.size) for each in parameters)
-
-
-def _peak_bytes(device: str) -> int | None:
-    """Most memory that Paddle held on the device, or the process on the CPU; None where it is not counted."""
-    if parse_device(device).kind == "cpu":
-        return process_peak_bytes()
-    try:
-        return int(paddle.device.max_memory_allocated(device))
-    except Exception:  # not every kind of device counts
-        return None
 
 
 def find_place(state: Mapping[str, Any], number: int, count: int, settings: TrainSettings) -> tuple[int, int, int]:
@@ -331,7 +323,7 @@ def run(settings: TrainSettings, report: Report) -> Path:
     with join_ranks(settings) as ranks:
         stretch = Run(replace(settings, ranks=ranks.count), report, ranks)
         try:
-            with _stop_on_signals(report, again=ranks.count == 1) as should_stop:
+            with _stop_on_signals(report, again=ranks.count == 1) as should_stop, remedies(settings):
                 finished = stretch.go(should_stop)
         except TablerecError as error:
             if ranks.number == 0:

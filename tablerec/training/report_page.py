@@ -15,6 +15,7 @@ Line = Mapping[str, Any]
 HEADINGS = {"f1_60": "F1 at IoU 0.6", "f1_80": "F1 at IoU 0.8", "exact": "exact pictures"}
 _MOST_ROWS = 12
 """Of a table that stands in for a curve."""
+_DETECTORS = {"cellnet": "cellnet", "rtdetr_l": "RT-DETR-L_wired_table_cell_det"}
 _ENDED = {"finished": "Finished", "stopped": "Stopped before its end", "failed": "Failed"}
 
 _STYLE = """
@@ -137,7 +138,9 @@ def _facts(summary: Mapping[str, Any]) -> Iterable[tuple[str, str]]:
     if summary["images_per_second"]:
         yield "canvases a second", f"{summary['images_per_second']:.3g}"
     if summary["peak_bytes"]:
-        yield "peak memory", f"{summary['peak_bytes'] / 1e9:.2f} GB"
+        yield "peak memory", f"{summary['peak_bytes'] / 1e9:.2f} GB of tensors"
+    if summary["process_bytes"]:
+        yield "peak of the process", f"{summary['process_bytes'] / 1e9:.2f} GB"
     if summary["weights"]:
         yield "weights", str(summary["weights"])
     if summary["checkpoint"]:
@@ -151,13 +154,12 @@ def _rows(facts: Iterable[tuple[str, str]]) -> str:
 def _next(summary: Mapping[str, Any]) -> str:
     if not summary["weights"]:
         return ""
-    folder = shlex.quote(str(Path(summary["settings"]["output"]) / "model"))
-    lines = [
-        f"tablerec export {shlex.quote(str(summary['weights']))} -o {folder}",
-        f"tablerec picture.png --detector cellnet --detector-dir {folder}",
-        f"tablerec eval LABELS --detector cellnet --detector-dir {folder}",
-    ]
-    return f"<pre>{escape(chr(10).join(lines))}</pre>"
+    weights, folder = (
+        shlex.quote(str(path)) for path in (summary["weights"], Path(summary["settings"]["output"]) / "model")
+    )
+    detector = f"--detector {_DETECTORS[summary['model']]} --detector-dir {folder}"
+    lines = (f"export {weights} -o {folder}", f"picture.png {detector}", f"eval LABELS {detector}")
+    return "<pre>" + "\n".join(escape(f"tablerec {line}") for line in lines) + "</pre>"
 
 
 def _settings(settings: Mapping[str, Any]) -> str:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
 from tablerec.devices import Device, parse_device
 from tablerec.errors import InputError, SettingsError
+from tablerec.training.fields import to_settings
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +45,16 @@ class Augmentation:
     inverted: float = 0.03
     noise: float = 12.0
 
+    def __post_init__(self) -> None:
+        check_least(self, {"aspect": 1, **dict.fromkeys(("shift", "degrees", "tilt", "depth", "lift", "noise"), 0)})
+        for name in ("unchanged", "tilted", "inverted"):
+            if not 0 <= getattr(self, name) <= 1:
+                raise SettingsError(f"{name} is {getattr(self, name)}: give a share from 0 to 1")
+        for name in ("zoom", "gain"):
+            least, greatest = getattr(self, name)
+            if not 0 < least <= greatest:
+                raise SettingsError(f"{name} is {least}, {greatest}: give two values above 0, the smaller one first")
+
 
 @dataclass(frozen=True, slots=True)
 class LoRA:
@@ -77,6 +88,18 @@ class LoRA:
         return self.alpha / self.rank
 
 
+def check_least(settings: Any, least: Mapping[str, float]) -> None:
+    """Make sure that fields have at least these values; those that are None pass.
+
+    Raises:
+        SettingsError: One has not.
+    """
+    for name, value in least.items():
+        given = getattr(settings, name)
+        if given is not None and not given >= value:
+            raise SettingsError(f"{name} is {given}: give {value} or more")
+
+
 def check_pattern(setting: str, pattern: str) -> None:
     """Make sure that a setting is a regular expression.
 
@@ -95,15 +118,29 @@ _AT_LEAST_ONE = (
     "accumulate",
     "stack",
     "most_cells",
-    "statistics",
     "warm",
     "validate_every",
     "checkpoint_every",
     "log_every",
+    "steps",
 )
 
 
-_GROUPS = {"augmentation": Augmentation, "lora": LoRA}
+_AT_LEAST_ZERO = (
+    *(
+        "statistics",
+        "workers",
+        "validation_count",
+        "pictures",
+        "learning_rate",
+        "warmup",
+        "weight_decay",
+        "stretch_minutes",
+    ),
+    *("seed", "first", "validation_first"),
+)
+_MOST_BYTES = 1_000_000
+"""Of a file of settings."""
 _LEARNS = ("all", "head", "norm_bias", "lora")
 _CHOICES = {
     "model": ("cellnet", "rtdetr_l"),
@@ -146,7 +183,9 @@ class TrainSettings:
         weight_decay: AdamW's, for all but norms and biases.
         clip: Greatest norm of the gradient.
         average: Decay of the averaged weights by step.
-        statistics: Batches over which the statistics of the averaged weights are computed, for a validation.
+        statistics: Batches over which the statistics of the averaged weights are computed, for a validation. 0: all
+            norms keep the statistics that they were given, in training too. A few pictures in small batches tell little
+            about them: fine-tuning wants 0.
         precision: ``float32``, or ``bfloat16`` or ``float16`` for convolutions and linear layers; float16 scales
             the loss, so that small gradients stay above zero.
         learns: What learns: ``all``, ``head``, ``norm_bias``, ``lora``, several of these joined by ``+``, or
@@ -240,10 +279,12 @@ class TrainSettings:
         for name, known in _CHOICES.items():
             if getattr(self, name) not in known:
                 raise SettingsError(f"{name} {getattr(self, name)!r} is unknown: choose {' or '.join(known)}")
-        least = dict.fromkeys(_AT_LEAST_ONE, 1)
-        for name, value in {**least, "workers": 0, "validation_count": 0, "pictures": 0}.items():
-            if getattr(self, name) < value:
-                raise SettingsError(f"{name} is {getattr(self, name)}: give {value} or more")
+        check_least(self, {**dict.fromkeys(_AT_LEAST_ONE, 1), **dict.fromkeys(_AT_LEAST_ZERO, 0)})
+        for name in ("minutes", "clip"):
+            if getattr(self, name) is not None and not getattr(self, name) > 0:
+                raise SettingsError(f"{name} is {getattr(self, name)}: give a value above 0")
+        if not 0 <= self.threshold <= 1:
+            raise SettingsError(f"threshold is {self.threshold}: give a value from 0 to 1")
         if self.buffer < self.warm:
             raise SettingsError(f"buffer is {self.buffer}, less than warm, which is {self.warm}: make it larger")
         for word in learns_words(self.learns):
@@ -295,7 +336,8 @@ def read_settings(path: Path, **changes: Any) -> TrainSettings:
 
     Args:
         path: The file. Folders in it are relative to the working directory.
-        **changes: Fields that replace those of the file; None leaves the file's.
+        **changes: Fields that replace those of the file; None leaves the file's. A length of the schedule replaces
+            the other one.
 
     Raises:
         InputError: The file cannot be read.
@@ -304,32 +346,15 @@ def read_settings(path: Path, **changes: Any) -> TrainSettings:
     import yaml
 
     try:
+        if path.stat().st_size > _MOST_BYTES:
+            raise InputError(f"{path} is too large for settings: give a file below {_MOST_BYTES // 1000} kB")
         read = yaml.safe_load(path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+    except (OSError, ValueError, RecursionError, yaml.YAMLError) as error:
         raise InputError(f"{path} cannot be read ({error}): write the settings as YAML or JSON") from error
     if not isinstance(read, dict):
         raise InputError(f"{path} holds no settings: write a line `name: value` for each")
-    values = {**read, **{name: value for name, value in changes.items() if value is not None}}
-    for name in ("output", "resume", "initial"):
-        if values.get(name) is not None:
-            values[name] = Path(values[name])
-    _check_names(path, "the settings", values, TrainSettings)
-    try:
-        for name, kind in _GROUPS.items():
-            if isinstance(values.get(name), dict):
-                values[name] = _read_group(path, name, values[name], kind)
-        return TrainSettings(**values)
-    except TypeError as error:
-        raise SettingsError(f"{path}: {error}") from error
-
-
-def _read_group(path: Path, name: str, values: Mapping[str, Any], kind: type) -> Any:
-    _check_names(path, name, values, kind)
-    return kind(**{key: tuple(value) if isinstance(value, list) else value for key, value in values.items()})
-
-
-def _check_names(path: Path, what: str, values: Mapping[str, Any], kind: type) -> None:
-    known = [each.name for each in fields(kind)]
-    unknown = sorted(set(values) - set(known))
-    if unknown:
-        raise SettingsError(f"{path}: {what} know no {', '.join(unknown)}; the names are {', '.join(known)}")
+    given = {name: value for name, value in changes.items() if value is not None}
+    if {"steps", "minutes"} & given.keys():
+        read = {name: value for name, value in read.items() if name not in ("steps", "minutes")}
+    settings: TrainSettings = to_settings(TrainSettings, {**read, **given}, str(path))
+    return settings

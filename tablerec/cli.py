@@ -26,6 +26,7 @@ VERBS = {
     "models": "tablerec.models.command:models",
     "synth": "tablerec.synth.command:command",
     "train": "tablerec.training.command:command",
+    "weights": "tablerec.models.command:weights",
 }
 """Verb -> "module:command", imported when the verb is used. A file of that name is given as ``./eval``."""
 

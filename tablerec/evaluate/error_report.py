@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,7 +16,11 @@ from tablerec.evaluate.metrics import f1_of
 from tablerec.evaluate.runner import Case
 from tablerec.evaluate.truth import normalize
 from tablerec.images import load_pages
+from tablerec.result import Image
 from tablerec.synth.sheet import tile
+
+if TYPE_CHECKING:
+    from tablerec.detect import CellDetector
 
 COLORS: Mapping[Kind, tuple[int, int, int]] = {
     "right": (90, 170, 90),
@@ -97,6 +102,41 @@ def format_errors(summary: Mapping[str, Any]) -> str:
         for value, v in values.items():
             traits.append([f"{trait}: {value}", str(v["n"]), *(f"{v[kind]:.3f}" for kind in shares)])
     return "\n\n".join([f"F1 {summary['f1']:.4f}: {head}", *map(_align, (kinds, edges, traits))])
+
+
+@dataclass(frozen=True, slots=True)
+class Examined:
+    """A picture, what is there, what was found, and how they differ.
+
+    Args:
+        image: ``(height, width, 3)`` uint8 BGR.
+        found: ``(N, 4, 2)`` finds.
+        true: ``(M, 4, 2)`` cells.
+        errors: Of ``find_errors`` for these.
+    """
+
+    image: Image
+    found: Floats
+    true: Floats
+    errors: Errors
+
+    def draw(self) -> Image:
+        """Return the picture with its errors, see ``draw_errors``."""
+        return draw_errors(self.image, self.found, self.true, self.errors)
+
+
+def examine(detector: CellDetector, image: Image, cells: Sequence[Cell], rulings: str = "") -> Examined:
+    """Look at a picture with a detector alone, without a reader and without the grid.
+
+    Args:
+        detector: Finds cells.
+        image: ``(height, width, 3)`` uint8 BGR.
+        cells: All cells of the picture, with quads.
+        rulings: How the tables are ruled, if that is known.
+    """
+    quads = [detection.quads for detection in detector.detect(image, ())]
+    found, true = np.concatenate([np.zeros((0, 4, 2)), *quads]), _cell_quads(cells)
+    return Examined(image, found, true, find_errors(found, true, cell_traits(cells, rulings)))
 
 
 def case_errors(case: Case) -> Errors | None:

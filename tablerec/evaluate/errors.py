@@ -51,6 +51,8 @@ class ErrorSettings:
         near: Least overlap of a shifted one.
         most: Share of a cell that a merging find must cover, or of a find that must lie in the cell that it splits.
         half: Share of a find over explained cells from which it is doubled, and of the whole that pieces must fill.
+
+    A find that overlaps a cell less than ``near`` is invented, and the cell missed: neither helps the other.
     """
 
     right: float = 0.8
@@ -194,11 +196,12 @@ class _State:
                 self.true[t], self.found_by[t] = "split", pieces[0]
 
     def doubled(self, settings: ErrorSettings) -> None:
-        """A find mostly over cells that others explain."""
-        explained = [kind is not None for kind in self.true]
-        for f, shared in enumerate(self.shared[:, explained].sum(axis=1).tolist()):
-            if self.found[f] is None and shared > 0 and shared >= settings.half * self.found_areas[f]:
-                self.found[f] = "doubled"
+        """A find mostly over cells that others explain, and over no other cell more."""
+        explained = np.array([kind is not None for kind in self.true], bool)
+        over, most = (self.shared * explained).sum(axis=1), self.shared.max(axis=1, initial=0.0)
+        same = (self.shared * explained).max(axis=1, initial=0.0) == most
+        for f in np.flatnonzero(same & (most > 0) & (over >= settings.half * self.found_areas)).tolist():
+            self.found[f] = self.found[f] or "doubled"
 
     def _free(self, f: int, t: int) -> bool:
         return self.found[f] is None or self.found_by[t] == f

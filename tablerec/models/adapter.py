@@ -131,6 +131,26 @@ def save_adapter(path: Path, adapter: Arrays, scale: float, learnt_on: str) -> N
     save_arrays(path, adapter, {"scale": repr(float(scale)), "learnt_on": learnt_on})
 
 
+def load_adapter(path: Path, arrays: Arrays) -> tuple[dict[str, NDArray[Any]], float]:
+    """Read an adapter and the factor of its products.
+
+    Args:
+        path: File of ``save_adapter``.
+        arrays: The weights that it was learnt on.
+
+    Raises:
+        InputError: The file is broken or no adapter, or it was learnt on other weights.
+    """
+    adapter, notes = load_arrays(path), load_notes(path)
+    try:
+        scale, learnt_on = float(notes["scale"]), notes["learnt_on"]
+    except (KeyError, ValueError) as error:
+        raise InputError(f"{path} is no adapter ({error}): name the adapter.safetensors of a training") from error
+    if learnt_on != fingerprint(arrays):
+        raise InputError(f"{path} was learnt on other weights: name those that the training had as initial")
+    return adapter, scale
+
+
 def apply_adapter(net: nn.Layer, path: Path) -> None:
     """Give a network what was learnt.
 
@@ -141,11 +161,5 @@ def apply_adapter(net: nn.Layer, path: Path) -> None:
     Raises:
         InputError: The file is broken or no adapter, or it was learnt on other weights.
     """
-    adapter, notes, arrays = load_arrays(path), load_notes(path), network_to_arrays(net)
-    try:
-        scale, learnt_on = float(notes["scale"]), notes["learnt_on"]
-    except (KeyError, ValueError) as error:
-        raise InputError(f"{path} is no adapter ({error}): name the adapter.safetensors of a training") from error
-    if learnt_on != fingerprint(arrays):
-        raise InputError(f"{path} was learnt on other weights: name those that the training had as initial")
-    arrays_to_network(merge_adapter(arrays, adapter, scale, str(path)), net, str(path))
+    arrays = network_to_arrays(net)
+    arrays_to_network(merge_adapter(arrays, *load_adapter(path, arrays), str(path)), net, str(path))

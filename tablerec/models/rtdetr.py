@@ -25,7 +25,7 @@ from tablerec.paddlex_support import import_paddlex
 WEIGHTS = "model.safetensors"
 CONFIG = "config.json"
 SIDE = 640
-"""Side of the pictures that PaddleX's RT-DETR takes."""
+"""Side of the pictures that PaddleX's RT-DETR takes, where its description says no other."""
 
 
 class RTDETRWithBoxes(nn.Layer):
@@ -82,13 +82,32 @@ def export_rtdetr(source: Path, folder: Path) -> None:
         raise InputError(f"{source} holds no {DESCRIPTION}: name the folder of an RT-DETR that PaddleX can load")
     whole = RTDETRWithBoxes(load_rtdetr(source))
     whole.eval()
-    prepare_rtdetr(whole, SIDE)
-    shapes = {"im_shape": [None, 2], "image": [None, 3, SIDE, SIDE], "scale_factor": [None, 2]}
+    side = read_side(source)
+    prepare_rtdetr(whole, side)
+    shapes = {"im_shape": [None, 2], "image": [None, 3, side, side], "scale_factor": [None, 2]}
     spec = [paddle.static.InputSpec(shape, "float32", name) for name, shape in shapes.items()]
     folder.mkdir(parents=True, exist_ok=True)
     with _doubling_by_copies():
         paddle.jit.save(paddle.jit.to_static(whole, input_spec=spec, full_graph=True), str(folder / "inference"))
     shutil.copyfile(source / DESCRIPTION, folder / DESCRIPTION)
+
+
+def read_side(folder: Path) -> int:
+    """Return to which side ``inference.yml`` says that pictures are resized.
+
+    Raises:
+        InputError: It is broken, or the pictures are no squares of a multiple of 32.
+    """
+    path = folder / DESCRIPTION
+    try:
+        steps = yaml.safe_load(path.read_text(encoding="utf-8")).get("Preprocess") or ()
+        sizes = [step["target_size"] for step in steps if step["type"] == "Resize"] or [[SIDE, SIDE]]
+        (height, width) = map(int, sizes[0])
+    except (OSError, UnicodeDecodeError, yaml.YAMLError, AttributeError, KeyError, TypeError, ValueError) as error:
+        raise InputError(f"{path} is damaged ({error!r}): copy it anew from PaddleX's model") from error
+    if height != width or height % 32 or not 32 <= height <= 4096:
+        raise InputError(f"{path}: target_size is {height} x {width}: RT-DETR takes squares of a multiple of 32")
+    return height
 
 
 def load_rtdetr(source: Path) -> Any:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -52,6 +53,10 @@ class RTDETRInTraining(nn.Layer):
             )
         self.model = network.model
         self.paddlex = (network,)  # in a tuple, as its layers are here already
+        # The same for every batch.
+        self.model.generate_anchors = lru_cache(maxsize=4)(self.model.generate_anchors)
+        for layer in self.model.encoder.aifi:
+            layer.position_embedding.forward = lru_cache(maxsize=4)(layer.position_embedding.forward)
         initialize(self.model)
 
     def forward(self, images: Tensor, noised: NoisedQueries | None = None) -> Answers:
@@ -99,10 +104,13 @@ class RTDETRInTraining(nn.Layer):
     def _join(self, noised: NoisedQueries, queries: Tensor, starts: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """The noised queries before the plain ones, and what their attention may not see."""
         logits = np.log(np.maximum(noised.boxes, 1e-5)) - np.log(np.maximum(1 - noised.boxes, 1e-5))
-        embedded = self.model.denoising_class_embed(paddle.to_tensor(noised.labels)).astype(queries.dtype)
+        # A product, as not every device has an operator for embeddings; no cell has a row of zeros.
+        rows = np.eye(self.config.num_labels + 1, dtype=np.float32)
+        rows[-1] = 0
+        embedded = paddle.matmul(paddle.to_tensor(rows[noised.labels]), self.model.denoising_class_embed.weight)
         mask = hide_groups(noised.labels.shape[1], noised.n_groups, queries.shape[1])
         return (
-            paddle.concat([embedded, queries], 1),
+            paddle.concat([embedded.astype(queries.dtype), queries], 1),
             paddle.concat([paddle.to_tensor(logits), starts], 1),
             paddle.to_tensor(mask).astype(queries.dtype),
         )

@@ -130,7 +130,9 @@ class Trainer:
             arrays_to_network(self.learning.plain(self.learning.arrays()), self.shown)
             self.shown.eval()
             return self.shown
-        arrays_to_network(self.learning.plain({**self.learning.arrays(), **self.average.arrays()}), self.shown)
+        # The average knows nothing of statistics; those that are fixed stay as they are.
+        learnt = {**self.learning.arrays(), **self.average.arrays()}
+        arrays_to_network(self.learning.plain(learnt), self.shown)
         # The same batches each time: what differs between two validations is the network.
         draw = lambda number: self._draw(buffer, [self.settings.seed, number, 7]).images  # noqa: E731
         recompute_statistics(self.shown, draw, self.settings.statistics)

@@ -28,7 +28,18 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 ROOT = Path(__file__).resolve().parents[2]
-LEARNING_RATES = {"all": 5e-4, "lora": 2e-3, "head": 1e-3, "norm_bias": 2e-3}
+METHODS: dict[str, dict[str, Any]] = {
+    "all": {"learning_rate": 5e-4},
+    "lora": {"learning_rate": 2e-3, "learns": "lora", "recompute": "all"},
+    "lora_late": {
+        "learning_rate": 2e-3,
+        "learns": "lora",
+        "lora": {"where": "stage16|stage32|up16|up8|up4|head|maps"},
+        "recompute": "all",
+    },
+    "head": {"learning_rate": 1e-3, "learns": "head"},
+    "norm_bias": {"learning_rate": 2e-3, "learns": "norm_bias"},
+}
 SEEDS = {"train": 1, "test": 2}
 COLUMNS = ("kind", "labels", "learns", "F1@0.6", "F1@0.8", "exact", "peak GB", "minutes", "images/s")
 
@@ -87,7 +98,6 @@ def settings_of(job: Job, chosen: argparse.Namespace) -> dict[str, Any]:
     """Return the settings of a training."""
     labels = chosen.output / "labels" / kind_name(job.kind)
     length = {"minutes": chosen.minutes} if chosen.minutes else {"steps": chosen.steps}
-    learns = {"learns": job.learns} if job.learns != "all" else {}
     n_tests = len(list((labels / f"test_{chosen.tests}").glob("*.json")))
     return {
         "model": chosen.model,
@@ -104,9 +114,9 @@ def settings_of(job: Job, chosen: argparse.Namespace) -> dict[str, Any]:
         "stack": 4,
         "most_cells": 2048,
         "buffer": chosen.buffer,
+        "keep": "host",
         "warm": min(32, chosen.buffer),
         "workers": chosen.workers,
-        "learning_rate": LEARNING_RATES[job.learns] * chosen.rate,
         "warmup": 20,
         "average": 0.97,
         "statistics": 0,
@@ -115,7 +125,8 @@ def settings_of(job: Job, chosen: argparse.Namespace) -> dict[str, Any]:
         "log_every": 10,
         "seed": chosen.seed,
         **length,
-        **learns,
+        **(method := METHODS[job.learns]),
+        "learning_rate": method["learning_rate"] * chosen.rate,
     }
 
 
@@ -195,7 +206,9 @@ def read_arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--kinds", type=lambda text: text.split(","), required=True, help="recipes, folder:PATH")
     parser.add_argument("--labels", type=lambda text: [int(n) for n in text.split(",")], default=[20, 50, 200])
-    parser.add_argument("--learns", type=lambda text: text.split(","), default=["all", "lora", "head"])
+    parser.add_argument(
+        "--learns", type=lambda text: text.split(","), default=["all", "lora", "head"], help=", ".join(METHODS)
+    )
     parser.add_argument("--model", default="cellnet")
     parser.add_argument("--initial", default="cellnet", help="weights to start from")
     parser.add_argument("--tests", type=int, default=64, help="pictures that are scored")

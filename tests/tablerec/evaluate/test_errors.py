@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -9,9 +11,12 @@ from hypothesis import strategies as st
 
 from postprocess.boxes import Floats, boxes_to_quads, quads_to_boxes, rotate_points
 from postprocess.table import Cell, Table
-from tablerec.evaluate.error_report import cell_traits, draw_errors, format_errors, summarize_errors
+from postprocess.words import Word
+from tablerec.detect import Detection
+from tablerec.evaluate.error_report import cell_traits, draw_errors, examine, format_errors, summarize_errors
 from tablerec.evaluate.errors import ERROR_KINDS, Errors, Kind, find_errors
 from tablerec.evaluate.metrics import detection_f1
+from tablerec.result import Image
 
 NONE = np.zeros((0, 4, 2))
 HEIGHT = 20.0
@@ -136,6 +141,22 @@ def test_wrong_cells_are_coloured() -> None:
     drawn = draw_errors(picture, quads[:1], quads, find_errors(quads[:1], quads))
     assert (drawn[30, 50] == 255).all() and drawn[30, 130, 2] > drawn[30, 130, 0]
     assert (picture == 255).all()
+
+
+def test_a_detector_is_examined_alone() -> None:
+    cells = [Cell(0, col, quad=quad_at(0, col), text="a") for col in range(3)]
+    quads = np.array([cell.quad for cell in cells])
+
+    class FindsTwo:
+        name = "two"
+
+        def detect(self, image: Image, words: Sequence[Word]) -> list[Detection]:
+            return [Detection(quads[:1], np.ones(1), "two"), Detection(quads[1:2], np.ones(1), "two")]
+
+    examined = examine(FindsTwo(), np.zeros((30, 160, 3), np.uint8), cells, "wired")
+    assert (len(examined.found), counts(examined.errors)) == (2, {"missed": 1})
+    assert examined.errors.traits["rulings"] == ["wired"] * 3
+    assert examined.draw().shape == (30, 160, 3)
 
 
 def quad_at(row: int, col: int) -> tuple[tuple[float, float], ...]:

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import importlib.util
+import re
+import shutil
+import sys
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -10,6 +13,8 @@ from typing import Any
 import click
 
 from tablerec.errors import MissingDependencyError, SettingsError
+
+_PROGRESS = re.compile(r"(step \d+) (total .*) (left \S+ min)")
 
 
 @click.command("train", context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
@@ -34,7 +39,39 @@ def command(config: Path, plugin: str | None, fields: tuple[str, ...], **changes
     for package in ("paddle", "safetensors", "yaml"):
         if importlib.util.find_spec(package) is None:
             raise MissingDependencyError(f'tablerec train needs {package}: run pip install "tablerec[paddle]"')
-    train(read_settings(config, **_read_fields(fields), **changes), click.echo, plugin)
+    lines = Lines(sys.stdout.isatty())
+    try:
+        train(read_settings(config, **_read_fields(fields), **changes), lines.print, plugin)
+    finally:
+        lines.close()
+
+
+class Lines:
+    """Lines for the user; on a terminal the progress is one line that changes.
+
+    Args:
+        changing: Whether it is a terminal.
+    """
+
+    def __init__(self, changing: bool) -> None:
+        self._changing, self._open = changing, False
+
+    def print(self, line: str) -> None:
+        """Show a line; one of a step gives way to the next."""
+        progress = _PROGRESS.fullmatch(line) if self._changing else None
+        self.close(keep=False)
+        if progress is None:
+            click.echo(line)
+            return
+        step, losses, left = progress.groups()
+        click.echo(f"{step} {left} {losses}"[: shutil.get_terminal_size().columns - 1], nl=False)
+        self._open = True
+
+    def close(self, *, keep: bool = True) -> None:
+        """End the line that changes, or clear it."""
+        if self._open:
+            click.echo("" if keep else "\r" + " " * (shutil.get_terminal_size().columns - 1) + "\r", nl=keep)
+        self._open = False
 
 
 def _read_fields(fields: Iterable[str]) -> dict[str, Any]:

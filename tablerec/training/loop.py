@@ -15,7 +15,8 @@ import paddle
 from paddle import Tensor
 
 from tablerec.errors import OutputError, SettingsError, TablerecError, TrainingError
-from tablerec.models.weights import trainable
+from tablerec.models.adapter import is_adapter
+from tablerec.models.weights import STATISTICS, trainable
 from tablerec.training.batches import SampleBuffer
 from tablerec.training.checkpoint import checkpoints, load_newest, save_checkpoint
 from tablerec.training.launch import LOGS, WEIGHTS, is_deserted
@@ -242,13 +243,14 @@ class Run:
     def outcome(self, ended: Ended, problem: str = "") -> Outcome:
         """Return what the report says besides the files of the run."""
         net, whole = self.trainer.net, checkpoints(self.settings.output)
+        weights = (each for name, each in net.named_parameters() if not (name.endswith(STATISTICS) or is_adapter(name)))
         return Outcome(
             ended,
             weights=None if self.weights == self.settings.output else self.weights,
             checkpoint=whole[-1] if whole else None,
             seconds=self.trainer.seconds,
             n_samples=self.n_taken,
-            n_parameters=_size(net.parameters()),
+            n_parameters=_size(weights),
             n_learning=_size(trainable(net).values()),
             peak_bytes=peak_memory(self.settings.device_of(self.ranks.number)),
             problem=problem,

@@ -3,6 +3,7 @@
 ::
 
     settings.py      TrainSettings, read_settings
+    fields.py        a file's values, checked against the types of the fields
     owners.py        which cell lies at each position, drawn once for each sample
     sources.py       synthetic tables, folders with labels, functions
     samples.py       samples on the canvas, drawn by worker processes
@@ -24,6 +25,8 @@
     meeting.py       lets them wait for each other
     validation.py    F1 on fixed samples, and pictures
     logs.py          a line for each step and each validation
+    report.py        what came of a run, and what to worry about
+    report_page.py   the same as a page
     loop.py          all together
     command.py       `tablerec train`
 
@@ -52,12 +55,13 @@ def train(
 
     Returns:
         The file of the averaged weights. Beside it lie checkpoints, ``log.jsonl`` with the losses,
-        ``curve.jsonl`` with the validation, and pictures.
+        ``curve.jsonl`` with the validation, pictures, and ``report.html`` with all of it.
 
     Raises:
         SettingsError: The device, the source or the plugin cannot be used.
         InputError: A checkpoint or the initial weights are broken or of another network.
         TrainingError: The loss is not finite, or samples cannot be drawn.
+        OutputError: The output cannot be written; checkpoints that are there are whole.
     """
     from tablerec.devices import parse_device, require_device
     from tablerec.training.launch import is_launched, launch_ranks

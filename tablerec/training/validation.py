@@ -13,6 +13,7 @@ from paddle import nn
 
 from postprocess.boxes import quads_to_boxes
 from tablerec.evaluate.metrics import detection_f1
+from tablerec.output import atomic_file
 from tablerec.training.samples import Sample
 from tablerec.training.task import Task
 
@@ -81,6 +82,6 @@ def draw_cells(path: Path, found: Sequence[Floats], samples: Sequence[Sample], c
         return
     tiles += [np.full_like(tiles[0], 255)] * (-len(tiles) % min(columns, len(tiles)))
     rows = [np.hstack(tiles[start : start + columns]) for start in range(0, len(tiles), columns)]
-    path.parent.mkdir(parents=True, exist_ok=True)
     _, encoded = cv2.imencode(".jpg", np.vstack(rows), [cv2.IMWRITE_JPEG_QUALITY, 80])
-    path.write_bytes(encoded.tobytes())
+    with atomic_file(path) as file:
+        file.write(encoded.tobytes())

@@ -1,7 +1,7 @@
-"""Adapters: what LoRA has learnt, a small file that is added to the weights that it was learnt on.
+"""Adapters: what a training of few parameters has learnt, a small file that goes with the weights it was learnt on.
 
-Hu et al., "LoRA: Low-Rank Adaptation of Large Language Models", 2021: a weight W becomes W + s B A, with A and B
-of few rows and columns. ``tablerec.training.lora`` learns them.
+Weights in it replace those of the network. With LoRA (Hu et al., "LoRA: Low-Rank Adaptation of Large Language
+Models", 2021) it holds two factors with few rows and columns, and a weight W becomes W + s B A.
 """
 
 from __future__ import annotations
@@ -59,12 +59,12 @@ def low_rank_change(down: NDArray[Any], up: NDArray[Any], scale: float) -> NDArr
 def merge_adapter(
     arrays: Arrays, adapter: Arrays, scale: float, source: str = "the adapter"
 ) -> dict[str, NDArray[Any]]:
-    """Add an adapter to weights.
+    """Replace weights by those of an adapter, and add its products.
 
     Args:
         arrays: Weights by name.
-        adapter: Its arrays by name, see ``DOWN``.
-        scale: Factor of the change.
+        adapter: Arrays by name; for the names of factors see ``DOWN``.
+        scale: Factor of the products.
         source: Where the adapter comes from, for the message.
 
     Raises:
@@ -74,33 +74,40 @@ def merge_adapter(
     >>> merge_adapter({"a.weight": np.zeros((3, 2))}, adapter, 2.0)
     {'a.weight': array([[2., 2.], [2., 2.], [2., 2.]])}
     """
-    merged = dict(arrays)
-    for name in sorted(adapter):
-        layer, weight = name.rpartition(".")[0], f"{name.rpartition('.')[0]}.weight"
-        if not is_adapter(name) or not {layer + DOWN, layer + UP} <= set(adapter) or weight not in arrays:
-            raise InputError(f"{source} does not fit the weights ({name}): name those that it was learnt on")
-        if name.endswith(DOWN):
-            change = _checked_change(adapter[name], adapter[layer + UP], scale, arrays[weight].shape, name, source)
-            merged[weight] = arrays[weight] + change
+    factors = {name for name in adapter if is_adapter(name)}
+    merged = {**arrays, **{name: array for name, array in adapter.items() if name not in factors}}
+    strange = [
+        name for name in set(adapter) - factors if name not in arrays or arrays[name].shape != adapter[name].shape
+    ]
+    for layer in sorted({name.rpartition(".")[0] for name in factors}):
+        pair = {layer + DOWN, layer + UP}
+        if not pair <= factors or f"{layer}.weight" not in arrays:
+            strange += pair & factors
+            continue
+        weight = merged[f"{layer}.weight"]
+        change = _checked_change(adapter[layer + DOWN], adapter[layer + UP], scale, weight.shape, layer, source)
+        merged[f"{layer}.weight"] = weight + change
+    if strange:
+        raise InputError(f"{source} does not fit the weights ({min(strange)}): name those that it was learnt on")
     return merged
 
 
 def _checked_change(
-    down: NDArray[Any], up: NDArray[Any], scale: float, shape: tuple[int, ...], name: str, source: str
+    down: NDArray[Any], up: NDArray[Any], scale: float, shape: tuple[int, ...], layer: str, source: str
 ) -> NDArray[np.float32]:
     rank = down.shape[1:2] if len(shape) == 2 else down.shape[:1]
     convolution = (rank + shape[1:], shape[:1] + rank + (1, 1))
     wanted = (shape[:1] + rank, rank + shape[1:]) if len(shape) == 2 else convolution
     if (down.shape, up.shape) != wanted:
         raise InputError(
-            f"{source}: {name} is {list(down.shape)} and {list(up.shape)}, which does not fit a weight of "
+            f"{source}: {layer} has factors {list(down.shape)} and {list(up.shape)}, which does not fit a weight of "
             f"{list(shape)}; name the weights that it was learnt on"
         )
     return low_rank_change(down, up, scale)
 
 
 def fingerprint(arrays: Arrays) -> str:
-    """Tell weights apart: a short hash of all but what an adapter adds.
+    """Tell weights apart: a short hash of all but the factors of LoRA.
 
     >>> fingerprint({"a.weight": np.zeros(2)}) == fingerprint({"a.weight": np.ones(2)})
     False
@@ -118,14 +125,34 @@ def save_adapter(path: Path, adapter: Arrays, scale: float, learnt_on: str) -> N
     Args:
         path: The file.
         adapter: Its arrays by name.
-        scale: Factor of the change.
+        scale: Factor of the products.
         learnt_on: ``fingerprint`` of the weights that it belongs to.
     """
     save_arrays(path, adapter, {"scale": repr(float(scale)), "learnt_on": learnt_on})
 
 
+def load_adapter(path: Path, arrays: Arrays) -> tuple[dict[str, NDArray[Any]], float]:
+    """Read an adapter and the factor of its products.
+
+    Args:
+        path: File of ``save_adapter``.
+        arrays: The weights that it was learnt on.
+
+    Raises:
+        InputError: The file is broken or no adapter, or it was learnt on other weights.
+    """
+    adapter, notes = load_arrays(path), load_notes(path)
+    try:
+        scale, learnt_on = float(notes["scale"]), notes["learnt_on"]
+    except (KeyError, ValueError) as error:
+        raise InputError(f"{path} is no adapter ({error}): name the adapter.safetensors of a training") from error
+    if learnt_on != fingerprint(arrays):
+        raise InputError(f"{path} was learnt on other weights: name those that the training had as initial")
+    return adapter, scale
+
+
 def apply_adapter(net: nn.Layer, path: Path) -> None:
-    """Add an adapter to the weights of a network.
+    """Give a network what was learnt.
 
     Args:
         net: A plain network with the weights that the adapter was learnt on.
@@ -134,11 +161,5 @@ def apply_adapter(net: nn.Layer, path: Path) -> None:
     Raises:
         InputError: The file is broken or no adapter, or it was learnt on other weights.
     """
-    adapter, notes, arrays = load_arrays(path), load_notes(path), network_to_arrays(net)
-    try:
-        scale, learnt_on = float(notes["scale"]), notes["learnt_on"]
-    except (KeyError, ValueError) as error:
-        raise InputError(f"{path} is no adapter ({error}): name the adapter.safetensors of a training") from error
-    if learnt_on != fingerprint(arrays):
-        raise InputError(f"{path} was learnt on other weights: name those that the training had as initial")
-    arrays_to_network(merge_adapter(arrays, adapter, scale, str(path)), net, str(path))
+    arrays = network_to_arrays(net)
+    arrays_to_network(merge_adapter(arrays, *load_adapter(path, arrays), str(path)), net, str(path))

@@ -8,8 +8,10 @@ import shutil
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
+import numpy as np
 import paddle
 import yaml
 from paddle import Tensor, nn
@@ -19,13 +21,14 @@ from tablerec.devices.networks import prepare_rtdetr
 from tablerec.errors import InputError, OutputError
 from tablerec.models.cellnet import Double
 from tablerec.models.folder import DESCRIPTION
-from tablerec.models.weights import save_arrays
+from tablerec.models.mapping import apply_map, read_map
+from tablerec.models.weights import Arrays, arrays_to_network, save_arrays
 from tablerec.paddlex_support import import_paddlex
 
 WEIGHTS = "model.safetensors"
 CONFIG = "config.json"
 SIDE = 640
-"""Side of the pictures that PaddleX's RT-DETR takes."""
+"""Side of the pictures that PaddleX's RT-DETR takes, where its description says no other."""
 
 
 class RTDETRWithBoxes(nn.Layer):
@@ -82,13 +85,32 @@ def export_rtdetr(source: Path, folder: Path) -> None:
         raise InputError(f"{source} holds no {DESCRIPTION}: name the folder of an RT-DETR that PaddleX can load")
     whole = RTDETRWithBoxes(load_rtdetr(source))
     whole.eval()
-    prepare_rtdetr(whole, SIDE)
-    shapes = {"im_shape": [None, 2], "image": [None, 3, SIDE, SIDE], "scale_factor": [None, 2]}
+    side = read_side(source)
+    prepare_rtdetr(whole, side)
+    shapes = {"im_shape": [None, 2], "image": [None, 3, side, side], "scale_factor": [None, 2]}
     spec = [paddle.static.InputSpec(shape, "float32", name) for name, shape in shapes.items()]
     folder.mkdir(parents=True, exist_ok=True)
     with _doubling_by_copies():
         paddle.jit.save(paddle.jit.to_static(whole, input_spec=spec, full_graph=True), str(folder / "inference"))
     shutil.copyfile(source / DESCRIPTION, folder / DESCRIPTION)
+
+
+def read_side(folder: Path) -> int:
+    """Return to which side ``inference.yml`` says that pictures are resized.
+
+    Raises:
+        InputError: It is broken, or the pictures are no squares of a multiple of 32.
+    """
+    path = folder / DESCRIPTION
+    try:
+        steps = yaml.safe_load(path.read_text(encoding="utf-8")).get("Preprocess") or ()
+        sizes = [step["target_size"] for step in steps if step["type"] == "Resize"] or [[SIDE, SIDE]]
+        (height, width) = map(int, sizes[0])
+    except (OSError, UnicodeDecodeError, yaml.YAMLError, AttributeError, KeyError, TypeError, ValueError) as error:
+        raise InputError(f"{path} is damaged ({error!r}): copy it anew from PaddleX's model") from error
+    if height != width or height % 32 or not 32 <= height <= 4096:
+        raise InputError(f"{path}: target_size is {height} x {width}: RT-DETR takes squares of a multiple of 32")
+    return height
 
 
 def load_rtdetr(source: Path) -> Any:
@@ -118,6 +140,40 @@ def load_rtdetr(source: Path) -> Any:
     if missing:
         raise InputError(f"{source / WEIGHTS} lacks {len(missing)} weights, such as {missing[0]}: name another folder")
     return network
+
+
+def compare_answers(arrays: Arrays, config: Path) -> list[str]:
+    """Ask two networks about a random picture: one with PaddleX's conversion of the names, one with our map.
+
+    Args:
+        arrays: RT-DETR's weights under the names of transformers.
+        config: PaddleX's ``config.json`` of the network.
+
+    Returns:
+        Lines on what differs, none where both answer the same within 1e-5.
+
+    Raises:
+        InputError: The weights make no network.
+        MissingDependencyError: PaddleX is not installed.
+    """
+    ours = apply_map(arrays, read_map("paddlex_rtdetr"), reverse=True).arrays
+    with TemporaryDirectory() as folder:
+        try:
+            shutil.copyfile(config, Path(folder) / CONFIG)
+        except OSError as error:
+            raise InputError(f"{config} cannot be read ({error}): copy it from PaddleX's model") from error
+        save_arrays(Path(folder) / WEIGHTS, arrays, {"format": "pt"})
+        networks = [load_rtdetr(Path(folder)), load_rtdetr(Path(folder))]
+    arrays_to_network(ours, networks[1], "the map's weights")
+    picture = paddle.to_tensor(np.random.default_rng(0).random((1, 3, 320, 320), np.float32))
+    answers = []
+    for network in networks:
+        network.eval()
+        with paddle.no_grad():
+            found = network.model(picture)
+        answers.append({name: found[f"intermediate_{name}"].numpy() for name in ("logits", "reference_points")})
+    gaps = {name: float(np.abs(answers[0][name] - answers[1][name]).max()) for name in answers[0]}
+    return [f"{name} of the two networks by {gap:.2g}" for name, gap in gaps.items() if not gap < 1e-5]
 
 
 def _names_in(path: Path) -> set[str]:

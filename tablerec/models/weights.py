@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from paddle import Tensor, nn
 
 Arrays = Mapping[str, NDArray[Any]]
+STATISTICS = ("._mean", "._variance")
+"""Ends of the names of running statistics."""
 
 
 def network_to_arrays(net: nn.Layer) -> dict[str, NDArray[Any]]:
@@ -84,12 +86,19 @@ def save_arrays(path: Path, arrays: Arrays, notes: Mapping[str, str] | None = No
         path: The file.
         arrays: The arrays.
         notes: Texts that the file keeps beside them.
+
+    Raises:
+        OSError: It cannot be written.
     """
+    from safetensors import SafetensorError
     from safetensors.numpy import save_file
 
     unfinished = path.with_name(path.name + ".unfinished")
     contiguous = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
-    save_file(contiguous, unfinished, dict(notes) if notes else None)
+    try:
+        save_file(contiguous, unfinished, dict(notes) if notes else None)
+    except SafetensorError as error:
+        raise OSError(str(error)) from error
     os.replace(unfinished, path)
 
 

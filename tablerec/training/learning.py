@@ -1,24 +1,83 @@
-"""Which parameters learn."""
+"""Which parameters learn, and the plain network that comes of it."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable
+from pathlib import Path
+from typing import Any
 
+from numpy.typing import NDArray
 from paddle import Tensor, nn
 
 from tablerec.errors import SettingsError
-from tablerec.models.adapter import is_adapter
-from tablerec.models.weights import trainable
+from tablerec.models.adapter import fingerprint, is_adapter, merge_adapter, save_adapter
+from tablerec.models.weights import STATISTICS, Arrays, network_to_arrays, trainable
 from tablerec.training.lora import add_lora
 from tablerec.training.settings import TrainSettings, learns_words
+
+
+class Learning:
+    """What learns in a network, and what it had before.
+
+    Args:
+        net: The network with its initial weights. What does not learn is frozen, see ``choose``.
+        settings: ``learns`` and ``lora``.
+        head: Names of the sublayers that are the head.
+
+    Attributes:
+        parameters: What learns, by name.
+        learnt_on: ``fingerprint`` of the initial weights; None where everything learns.
+
+    Raises:
+        SettingsError: Nothing would learn.
+    """
+
+    def __init__(self, net: nn.Layer, settings: TrainSettings, head: Collection[str]) -> None:
+        given = network_to_arrays(net)
+        everything = set(trainable(net))
+        self._net, self.scale = net, settings.lora.scale
+        self.parameters = choose(net, settings, head)
+        partly = set(self.parameters) != everything
+        self._given = given if partly else {}
+        self.learnt_on = fingerprint(given) if partly else None
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """Copy what a training changes to the host: parameters that learn, and statistics of their norms."""
+        if self.learnt_on is None:
+            return network_to_arrays(self._net)
+        moving = {name for name, layer in _batch_norms(self._net) if not layer._use_global_stats}
+        statistics = {f"{name}{end}" for name in moving for end in STATISTICS}
+        wanted = self.parameters.keys() | statistics
+        return {name: tensor.numpy() for name, tensor in self._net.state_dict().items() if name in wanted}
+
+    def plain(self, learnt: Arrays) -> dict[str, NDArray[Any]]:
+        """Return the weights of the plain network: the initial ones with what was learnt.
+
+        Args:
+            learnt: As from ``arrays``, or only its parameters.
+        """
+        return merge_adapter(self._given, learnt, self.scale) if self._given else dict(learnt)
+
+    def save(self, path: Path, learnt: Arrays) -> None:
+        """Write what was learnt as an adapter, where not everything learns."""
+        if self.learnt_on is not None:
+            save_adapter(path, learnt, self.scale, self.learnt_on)
+
+    def freeze_norms_of(self, plain: nn.Layer) -> None:
+        """Let a plain network of this kind keep the statistics that this one keeps."""
+        frozen = {name for name, layer in _batch_norms(self._net) if layer._use_global_stats}
+        for name, layer in _batch_norms(plain):
+            if name in frozen:
+                layer._use_global_stats = True
 
 
 def choose(net: nn.Layer, settings: TrainSettings, head: Collection[str]) -> dict[str, Tensor]:
     """Let learn what ``learns`` names, and nothing else.
 
     Where all that comes before a layer is frozen, Paddle keeps none of its activations. A batch
-    normalization whose own parameters do not learn keeps its statistics, in training too.
+    normalization whose own parameters do not learn keeps its statistics, in training too; with ``statistics`` of 0
+    all do.
 
     Args:
         net: The network; with ``lora`` it gets the factors, see ``add_lora``.
@@ -41,8 +100,8 @@ def choose(net: nn.Layer, settings: TrainSettings, head: Collection[str]) -> dic
         raise SettingsError(f"learns {settings.learns!r} matches no parameter of the network: write another")
     for name, parameter in before.items():
         parameter.stop_gradient = name not in names
-    if len(names) < len(before):
-        _keep_statistics(net)
+    if len(names) < len(before) or not settings.statistics:
+        _keep_statistics(net, all_of_them=not settings.statistics)
     return trainable(net)
 
 
@@ -72,13 +131,12 @@ def _norms_and_biases(net: nn.Layer) -> list[str]:
     return found
 
 
-def frozen_norms(net: nn.Layer) -> list[nn.Layer]:
-    """Return the batch normalizations of which nothing learns."""
-    norms = [layer for layer in net.sublayers(include_self=True) if isinstance(layer, nn.BatchNorm2D)]
-    return [norm for norm in norms if not trainable(norm)]
+def _batch_norms(net: nn.Layer) -> list[tuple[str, nn.BatchNorm2D]]:
+    return [(name, layer) for name, layer in net.named_sublayers() if isinstance(layer, nn.BatchNorm2D)]
 
 
-def _keep_statistics(net: nn.Layer) -> None:
+def _keep_statistics(net: nn.Layer, *, all_of_them: bool) -> None:
     # ``net.train()`` sets each layer to training; this stays.
-    for norm in frozen_norms(net):
-        norm._use_global_stats = True
+    for _, norm in _batch_norms(net):
+        if all_of_them or not trainable(norm):
+            norm._use_global_stats = True

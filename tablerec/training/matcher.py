@@ -40,8 +40,8 @@ def match_queries(logits: NDArray[np.float32], boxes: NDArray[np.float32], truth
 
     >>> truth = Truth(np.array([[0.2, 0.5, 0.1, 0.1], [0.7, 0.5, 0.1, 0.1]], np.float32), np.zeros(2, np.int64))
     >>> boxes = np.array([[[0.7, 0.5, 0.1, 0.1], [0.4, 0.5, 0.1, 0.1], [0.2, 0.5, 0.1, 0.1]]], np.float32)
-    >>> match_queries(np.zeros((1, 3, 1), np.float32), boxes, truth)
-    array([[ 1, -1,  0]])
+    >>> match_queries(np.zeros((1, 3, 1), np.float32), boxes, truth).tolist()
+    [[1, -1, 0]]
     """
     from scipy.optimize import linear_sum_assignment
 
@@ -54,6 +54,7 @@ def match_queries(logits: NDArray[np.float32], boxes: NDArray[np.float32], truth
     return found
 
 
+@np.errstate(invalid="ignore", over="ignore")
 def matching_costs(logits: NDArray[np.float32], boxes: NDArray[np.float32], truth: Truth) -> NDArray[np.float32]:
     """Compute the ``(L, Q, N)`` cost of each pair; what is not finite costs more than all else, so that nothing fails.
 
@@ -61,22 +62,23 @@ def matching_costs(logits: NDArray[np.float32], boxes: NDArray[np.float32], trut
     """
     p = 1 / (1 + np.exp(-np.clip(logits, -50, 50)))
     found = ALPHA * (1 - p) ** GAMMA * -np.log(p + 1e-8) - (1 - ALPHA) * p**GAMMA * -np.log(1 - p + 1e-8)
-    distance = np.abs(boxes[..., None, :] - truth.boxes).sum(-1)
-    cost = COSTS["class"] * found[..., truth.labels] + COSTS["distance"] * distance
+    cost = COSTS["class"] * found[..., truth.labels]
+    for axis in range(4):  # one by one: pairs of whole boxes are slow to sum up
+        cost += COSTS["distance"] * np.abs(boxes[..., axis, None] - truth.boxes[:, axis])
     cost -= COSTS["overlap"] * _generalized_overlaps(boxes, truth.boxes)
-    return np.nan_to_num(cost, nan=1e6, posinf=1e6, neginf=1e6).astype(np.float32)
+    return np.nan_to_num(cost, copy=False, nan=1e6, posinf=1e6, neginf=1e6)
 
 
 def _generalized_overlaps(boxes: NDArray[np.float32], others: NDArray[np.float32]) -> NDArray[np.float32]:
     """``(L, Q, N)`` generalized intersection over union (Rezatofighi et al. 2019), -1 to 1."""
-    (low, high), (low_b, high_b) = _corners(boxes[..., None, :]), _corners(others)
-    both = np.clip(np.minimum(high, high_b) - np.maximum(low, low_b), 0, None).prod(-1)
-    hull = (np.maximum(high, high_b) - np.minimum(low, low_b)).prod(-1)
-    union = boxes[..., None, 2] * boxes[..., None, 3] + others[:, 2] * others[:, 3] - both
+    both, hull = np.float32(1), np.float32(1)
+    for axis in (0, 1):
+        middle, half = boxes[..., axis, None], boxes[..., axis + 2, None] / 2
+        middle_b, half_b = others[:, axis], others[:, axis + 2] / 2
+        ends, starts = (middle + half, middle_b + half_b), (middle - half, middle_b - half_b)
+        both = both * np.maximum(np.minimum(*ends) - np.maximum(*starts), 0)
+        hull = hull * (np.maximum(*ends) - np.minimum(*starts))
+    union = boxes[..., 2, None] * boxes[..., 3, None] + others[:, 2] * others[:, 3] - both
     least = np.float32(1e-12)
-    return both / np.maximum(union, least) - 1 + union / np.maximum(hull, least)
-
-
-def _corners(boxes: NDArray[np.float32]) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-    half: NDArray[np.float32] = 0.5 * boxes[..., 2:]
-    return boxes[..., :2] - half, boxes[..., :2] + half
+    overlaps: NDArray[np.float32] = both / np.maximum(union, least) - 1 + union / np.maximum(hull, least)
+    return overlaps

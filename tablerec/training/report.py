@@ -44,7 +44,7 @@ class Outcome:
         n_samples: Samples that were drawn.
         n_parameters: Numbers in the weights.
         n_learning: Those of them that learn.
-        peak_bytes: Most memory that the device, or on the CPU the process, held; None where it does not tell.
+        peak_bytes: Most memory that Paddle's tensors took on the device; 0 where it is not counted.
         problem: Why it failed.
     """
 
@@ -55,7 +55,7 @@ class Outcome:
     n_samples: int
     n_parameters: int
     n_learning: int
-    peak_bytes: int | None = None
+    peak_bytes: int = 0
     problem: str = ""
 
 
@@ -120,6 +120,7 @@ def summarize(
         "minutes": round(outcome.seconds / 60, 2),
         "images_per_second": round(images / outcome.seconds, 2) if outcome.seconds else None,
         "peak_bytes": outcome.peak_bytes,
+        "process_bytes": process_peak_bytes(),
         "before": None if before is None else {name: before[name] for name in SCORES},
         "after": None if after is None else {"step": after["step"], **{name: after[name] for name in SCORES}},
         "weights": outcome.weights,
@@ -160,19 +161,20 @@ def _no_validation(settings: TrainSettings, curve: Sequence[Line]) -> str:
 def _no_progress(curve: Sequence[Line]) -> str:
     if len(curve) < 2 or curve[0]["step"] != 0:
         return ""
-    best = max(line["f1_80"] for line in curve[1:])
-    if best - curve[0]["f1_80"] >= _NOTEWORTHY:
+    before, best = curve[0]["f1_80"], max(line["f1_80"] for line in curve[1:])
+    if best - before >= _NOTEWORTHY:
         return ""
+    found = "It became worse" if before - best >= _NOTEWORTHY else "No progress"
     return (
-        f"No progress: F1 at 0.8 was {curve[0]['f1_80']:.3f} before and {best:.3f} at best. Look whether the labels "
-        "outline whole cells, then train longer or raise learning_rate."
+        f"{found}: F1 at 0.8 was {before:.3f} before and {best:.3f} at best. Look whether the labels outline whole "
+        "cells (tablerec labels check); then train longer, or with another learning_rate."
     )
 
 
 def _falling(losses: Sequence[Line], curve: Sequence[Line], *, kept_best: bool) -> str:
     """The validation falls while the loss falls: the network learns its samples by heart."""
     best = _kept(curve, best=True)
-    if best is None or best is curve[-1] or best["f1_80"] - curve[-1]["f1_80"] < _NOTEWORTHY:
+    if best is None or best is curve[-1] or best["step"] == 0 or best["f1_80"] - curve[-1]["f1_80"] < _NOTEWORTHY:
         return ""
     totals = [line["total"] for line in losses if line["step"] > best["step"]]
     early, late = _mean(totals[: len(totals) // 2]), _mean(totals[len(totals) // 2 :])

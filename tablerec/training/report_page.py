@@ -15,6 +15,7 @@ Line = Mapping[str, Any]
 HEADINGS = {"f1_60": "F1 at IoU 0.6", "f1_80": "F1 at IoU 0.8", "exact": "exact pictures"}
 _MOST_ROWS = 12
 """Of a table that stands in for a curve."""
+_DETECTORS = {"cellnet": "cellnet", "rtdetr_l": "RT-DETR-L_wired_table_cell_det"}
 _ENDED = {"finished": "Finished", "stopped": "Stopped before its end", "failed": "Failed"}
 
 _STYLE = """
@@ -24,7 +25,7 @@ h1 { font-size: 1.5em; margin-bottom: 0 } h2 { font-size: 1.1em; margin: 2em 0 .
 table { border-collapse: collapse } td, th { padding: .2em 1.2em .2em 0; text-align: left; vertical-align: top }
 th { font-weight: normal; color: #666 } td.number { text-align: right; font-variant-numeric: tabular-nums }
 .better { color: #17733a } .worse { color: #a00 }
-.notes { background: #fff6dd; border-left: 4px solid #e0a800; padding: .5em 1em }
+.notes { background: #fff6dd; border-left: 4px solid #e0a800; padding: .5em 1em .5em 2em }
 .failed { background: #fde8e8; border-left: 4px solid #a00; padding: .5em 1em; white-space: pre-wrap }
 pre { background: #f5f5f5; padding: .8em; overflow-x: auto }
 .curves svg { max-width: 100%; height: auto }
@@ -74,6 +75,8 @@ def _section(heading: str, content: str) -> str:
 
 def _headline(summary: Mapping[str, Any]) -> str:
     before, after = summary["before"], summary["after"]
+    if summary["ended"] == "failed":
+        return f"{summary['model']}: failed at step {summary['steps']:,}"
     if not after:
         return f"{summary['model']}, not validated"
     if not before or after["step"] == 0:
@@ -137,7 +140,9 @@ def _facts(summary: Mapping[str, Any]) -> Iterable[tuple[str, str]]:
     if summary["images_per_second"]:
         yield "canvases a second", f"{summary['images_per_second']:.3g}"
     if summary["peak_bytes"]:
-        yield "peak memory", f"{summary['peak_bytes'] / 1e9:.2f} GB"
+        yield "peak memory", f"{summary['peak_bytes'] / 1e9:.2f} GB of tensors"
+    if summary["process_bytes"]:
+        yield "peak of the process", f"{summary['process_bytes'] / 1e9:.2f} GB"
     if summary["weights"]:
         yield "weights", str(summary["weights"])
     if summary["checkpoint"]:
@@ -151,13 +156,12 @@ def _rows(facts: Iterable[tuple[str, str]]) -> str:
 def _next(summary: Mapping[str, Any]) -> str:
     if not summary["weights"]:
         return ""
-    folder = shlex.quote(str(Path(summary["settings"]["output"]) / "model"))
-    lines = [
-        f"tablerec export {shlex.quote(str(summary['weights']))} -o {folder}",
-        f"tablerec picture.png --detector cellnet --detector-dir {folder}",
-        f"tablerec eval LABELS --detector cellnet --detector-dir {folder}",
-    ]
-    return f"<pre>{escape(chr(10).join(lines))}</pre>"
+    weights, folder = (
+        shlex.quote(str(path)) for path in (summary["weights"], Path(summary["settings"]["output"]) / "model")
+    )
+    detector = f"--detector {_DETECTORS[summary['model']]} --detector-dir {folder}"
+    lines = (f"export {weights} -o {folder}", f"picture.png {detector}", f"eval LABELS {detector}")
+    return "<pre>" + "\n".join(escape(f"tablerec {line}") for line in lines) + "</pre>"
 
 
 def _settings(settings: Mapping[str, Any]) -> str:
@@ -189,6 +193,7 @@ def _draw_curves(losses: Sequence[Line], curve: Sequence[Line]) -> str:
 
     figure = Figure(figsize=(10, 3.2), layout="constrained")
     left, right = figure.subplots(1, 2)
+    right.set_visible(bool(curve))
     steps, totals = [line["step"] for line in losses], [line["total"] for line in losses]
     left.plot(steps, totals, color="#bbb", linewidth=0.8)
     left.plot(steps, _smooth(totals), color="#1f4e9c", label="loss")
@@ -196,6 +201,8 @@ def _draw_curves(losses: Sequence[Line], curve: Sequence[Line]) -> str:
         points = [line["step"] for line in curve], [line[name] for line in curve]
         right.plot(*points, marker="o", markersize=4, color=color, label=HEADINGS[name])
     right.legend(frameon=False)
+    if totals and 0 < 100 * min(totals) < max(totals):
+        left.set_yscale("log")
     left.set_title("loss")
     right.set_title("validation")
     for axes in (left, right):

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
 from tablerec.devices import Device, parse_device
 from tablerec.errors import InputError, SettingsError
+from tablerec.training.fields import to_settings
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +45,16 @@ class Augmentation:
     inverted: float = 0.03
     noise: float = 12.0
 
+    def __post_init__(self) -> None:
+        check_least(self, {"aspect": 1, **dict.fromkeys(("shift", "degrees", "tilt", "depth", "lift", "noise"), 0)})
+        for name in ("unchanged", "tilted", "inverted"):
+            if not 0 <= getattr(self, name) <= 1:
+                raise SettingsError(f"{name} is {getattr(self, name)}: give a share from 0 to 1")
+        for name in ("zoom", "gain"):
+            least, greatest = getattr(self, name)
+            if not 0 < least <= greatest:
+                raise SettingsError(f"{name} is {least}, {greatest}: give two values above 0, the smaller one first")
+
 
 @dataclass(frozen=True, slots=True)
 class LoRA:
@@ -77,6 +88,18 @@ class LoRA:
         return self.alpha / self.rank
 
 
+def check_least(settings: Any, least: Mapping[str, float]) -> None:
+    """Make sure that fields have at least these values; those that are None pass.
+
+    Raises:
+        SettingsError: One has not.
+    """
+    for name, value in least.items():
+        given = getattr(settings, name)
+        if given is not None and not given >= value:
+            raise SettingsError(f"{name} is {given}: give {value} or more")
+
+
 def check_pattern(setting: str, pattern: str) -> None:
     """Make sure that a setting is a regular expression.
 
@@ -95,15 +118,29 @@ _AT_LEAST_ONE = (
     "accumulate",
     "stack",
     "most_cells",
-    "statistics",
     "warm",
     "validate_every",
     "checkpoint_every",
     "log_every",
+    "steps",
 )
 
 
-_GROUPS = {"augmentation": Augmentation, "lora": LoRA}
+_AT_LEAST_ZERO = (
+    *(
+        "statistics",
+        "workers",
+        "validation_count",
+        "pictures",
+        "learning_rate",
+        "warmup",
+        "weight_decay",
+        "stretch_minutes",
+    ),
+    *("seed", "first", "validation_first"),
+)
+_MOST_BYTES = 1_000_000
+"""Of a file of settings."""
 _LEARNS = ("all", "head", "norm_bias", "lora")
 _CHOICES = {
     "model": ("cellnet", "rtdetr_l"),
@@ -111,6 +148,7 @@ _CHOICES = {
     "frozen": ("float32", "bfloat16", "float16", "int8"),
     "recompute": ("none", "all", "cost"),
     "optimizer": ("adamw", "adamw8bit"),
+    "shard": ("none", "optimizer"),
     "keep": ("device", "host"),
 }
 
@@ -125,13 +163,16 @@ class TrainSettings:
         output: Folder for checkpoints, weights, the log and pictures.
         resume: Folder of an earlier run to go on from where ``output`` holds no checkpoint.
         initial: Weights to start from: a safetensors file, a folder of ``tablerec export``, or
-            ``cellnet`` for the weights in the package.
+            ``cellnet`` for the weights in the package; of RT-DETR the folder that PaddleX's engine
+            ``paddle_dynamic`` loads.
         device: ``cpu``, ``gpu`` or the name of a device of a plugin; ``gpu:2,3`` where several ranks have theirs.
         ranks: Processes that train together, each on a device of its own and on samples of its own, with
             ``workers`` of its own; a step learns from the mean of their gradients. On the CPU they share it. Under
             ``paddle.distributed.launch`` its number counts. A run may go on with another number of ranks, from the
             same weights and the same place in the source; it then is no longer exactly the uninterrupted one.
-        network: Arguments of the network, by name.
+        shard: ``optimizer`` divides AdamW's moments among the ranks: less memory for one more exchange in each step.
+            On the CPU and on GPUs.
+        network: Arguments of the network, by name; of RT-DETR those of PaddleX's configuration.
         steps: Length of the schedule in steps.
         minutes: Length of the schedule in minutes of training over all stretches; instead of ``steps``.
         stretch_minutes: End after this long, counted from the start of the process, with a checkpoint.
@@ -139,13 +180,16 @@ class TrainSettings:
         accumulate: Batches in a step: their gradients are added.
         side: Height and width of the canvas in pixels, a multiple of 32.
         stack: Pictures on a canvas, at most: small ones are put one below the other.
-        most_cells: Canvases hold no more cells; pictures with more are passed over.
+        most_cells: Canvases hold no more cells; of a picture with more, a part is shown.
+        copy_paste: Share of the cells whose contents change places each time a picture is drawn, 0 to 1.
         learning_rate: The greatest.
         warmup: Steps in which the learning rate rises.
         weight_decay: AdamW's, for all but norms and biases.
         clip: Greatest norm of the gradient.
         average: Decay of the averaged weights by step.
-        statistics: Batches over which the statistics of the averaged weights are computed, for a validation.
+        statistics: Batches over which the statistics of the averaged weights are computed, for a validation. 0: all
+            norms keep the statistics that they were given, in training too. A few pictures in small batches tell little
+            about them: fine-tuning wants 0.
         precision: ``float32``, or ``bfloat16`` or ``float16`` for convolutions and linear layers; float16 scales
             the loss, so that small gradients stay above zero.
         learns: What learns: ``all``, ``head``, ``norm_bias``, ``lora``, several of these joined by ``+``, or
@@ -189,6 +233,7 @@ class TrainSettings:
     initial: Path | None = None
     device: str = "cpu"
     ranks: int = 1
+    shard: Literal["none", "optimizer"] = "none"
     network: Mapping[str, Any] = field(default_factory=dict)
     steps: int | None = None
     minutes: float | None = None
@@ -198,6 +243,7 @@ class TrainSettings:
     side: int = 960
     stack: int = 4
     most_cells: int = 1024
+    copy_paste: float = 0.0
     learning_rate: float = 2.5e-3
     warmup: int = 300
     weight_decay: float = 0.02
@@ -238,23 +284,31 @@ class TrainSettings:
         for name, known in _CHOICES.items():
             if getattr(self, name) not in known:
                 raise SettingsError(f"{name} {getattr(self, name)!r} is unknown: choose {' or '.join(known)}")
-        least = dict.fromkeys(_AT_LEAST_ONE, 1)
-        for name, value in {**least, "workers": 0, "validation_count": 0, "pictures": 0}.items():
-            if getattr(self, name) < value:
-                raise SettingsError(f"{name} is {getattr(self, name)}: give {value} or more")
+        check_least(self, {**dict.fromkeys(_AT_LEAST_ONE, 1), **dict.fromkeys(_AT_LEAST_ZERO, 0)})
+        for name in ("minutes", "clip"):
+            if getattr(self, name) is not None and not getattr(self, name) > 0:
+                raise SettingsError(f"{name} is {getattr(self, name)}: give a value above 0")
+        if not 0 <= self.threshold <= 1:
+            raise SettingsError(f"threshold is {self.threshold}: give a value from 0 to 1")
         if self.buffer < self.warm:
             raise SettingsError(f"buffer is {self.buffer}, less than warm, which is {self.warm}: make it larger")
         for word in learns_words(self.learns):
             _check_learns(word)
+        if self.frozen != "float32" and "all" in learns_words(self.learns):
+            raise SettingsError(f"frozen is {self.frozen}, but all learns: set learns, or leave frozen out")
         if self.recompute == "cost" and not (self.memory or 0) > 0:
             raise SettingsError("recompute is cost: give memory too, the GB that a step may take")
         if self.patience is not None and (self.patience < 1 or not self.validation_count):
             raise SettingsError(f"patience is {self.patience}: give 1 or more, and a validation_count above 0")
+        if self.shard != "none" and self.optimizer != "adamw":
+            raise SettingsError(f"shard divides the moments of adamw, not of {self.optimizer}: change one of the two")
         if self.reuse is not None and not self.reuse > 0:
             raise SettingsError(f"reuse is {self.reuse}: give a value above 0")
         ids = parse_device(self.device).ids
         if self.ranks > 1 and ids and len(ids) != self.ranks:
             raise SettingsError(f"device {self.device!r} names {len(ids)} devices for {self.ranks} ranks")
+        if not 0 <= self.copy_paste <= 1:
+            raise SettingsError(f"copy_paste is {self.copy_paste}: give a value from 0 to 1")
         if not 0 <= self.average < 1:
             raise SettingsError(f"average is {self.average}: give a value from 0 to below 1")
 
@@ -291,7 +345,8 @@ def read_settings(path: Path, **changes: Any) -> TrainSettings:
 
     Args:
         path: The file. Folders in it are relative to the working directory.
-        **changes: Fields that replace those of the file; None leaves the file's.
+        **changes: Fields that replace those of the file; None leaves the file's. A length of the schedule replaces
+            the other one.
 
     Raises:
         InputError: The file cannot be read.
@@ -300,32 +355,15 @@ def read_settings(path: Path, **changes: Any) -> TrainSettings:
     import yaml
 
     try:
+        if path.stat().st_size > _MOST_BYTES:
+            raise InputError(f"{path} is too large for settings: give a file below {_MOST_BYTES // 1000} kB")
         read = yaml.safe_load(path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+    except (OSError, ValueError, RecursionError, yaml.YAMLError) as error:
         raise InputError(f"{path} cannot be read ({error}): write the settings as YAML or JSON") from error
     if not isinstance(read, dict):
         raise InputError(f"{path} holds no settings: write a line `name: value` for each")
-    values = {**read, **{name: value for name, value in changes.items() if value is not None}}
-    for name in ("output", "resume", "initial"):
-        if values.get(name) is not None:
-            values[name] = Path(values[name])
-    _check_names(path, "the settings", values, TrainSettings)
-    try:
-        for name, kind in _GROUPS.items():
-            if isinstance(values.get(name), dict):
-                values[name] = _read_group(path, name, values[name], kind)
-        return TrainSettings(**values)
-    except TypeError as error:
-        raise SettingsError(f"{path}: {error}") from error
-
-
-def _read_group(path: Path, name: str, values: Mapping[str, Any], kind: type) -> Any:
-    _check_names(path, name, values, kind)
-    return kind(**{key: tuple(value) if isinstance(value, list) else value for key, value in values.items()})
-
-
-def _check_names(path: Path, what: str, values: Mapping[str, Any], kind: type) -> None:
-    known = [each.name for each in fields(kind)]
-    unknown = sorted(set(values) - set(known))
-    if unknown:
-        raise SettingsError(f"{path}: {what} know no {', '.join(unknown)}; the names are {', '.join(known)}")
+    given = {name: value for name, value in changes.items() if value is not None}
+    if {"steps", "minutes"} & given.keys():
+        read = {name: value for name, value in read.items() if name not in ("steps", "minutes")}
+    settings: TrainSettings = to_settings(TrainSettings, {**read, **given}, str(path))
+    return settings

@@ -27,8 +27,23 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, NamedTuple
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+
+from tablerec.devices.build import KINDS, build_plugin
+
 ROOT = Path(__file__).resolve().parents[2]
-LEARNING_RATES = {"all": 5e-4, "lora": 2e-3, "head": 1e-3, "norm_bias": 2e-3}
+METHODS: dict[str, dict[str, Any]] = {
+    "all": {"learning_rate": 5e-4},
+    "lora": {"learning_rate": 2e-3, "learns": "lora", "recompute": "all"},
+    "lora_late": {
+        "learning_rate": 2e-3,
+        "learns": "lora",
+        "lora": {"where": "stage16|stage32|up16|up8|up4|head|maps"},
+        "recompute": "all",
+    },
+    "head": {"learning_rate": 1e-3, "learns": "head"},
+    "norm_bias": {"learning_rate": 2e-3, "learns": "norm_bias"},
+}
 SEEDS = {"train": 1, "test": 2}
 COLUMNS = ("kind", "labels", "learns", "F1@0.6", "F1@0.8", "exact", "peak GB", "minutes", "images/s")
 
@@ -55,33 +70,38 @@ def draw_labels(kind: str, part: str, count: int, folder: Path, workers: int) ->
     """Draw labels of a kind, or copy the first ones of a folder in an order that its names decide."""
     target = folder / kind_name(kind) / f"{part}_{count}"
     if kind.startswith("folder:"):
-        copy_labels(Path(kind.removeprefix("folder:")) / part, count, target)
+        copy_labels(Path(kind.removeprefix("folder:")), part, count, target)
     else:
         call([*tablerec(), "synth", kind, "-n", count, "--seed", SEEDS[part], "--format", "bench", "-o", target,
               "--jobs", workers])  # fmt: skip
     return target
 
 
-def copy_labels(source: Path, count: int, target: Path) -> None:
-    """Copy some labels with their pictures."""
-    paths = [
-        path for path in sorted(source.rglob("*.json")) if "image" in (read := json.loads(path.read_text())) and read
+def copy_labels(folder: Path, part: str, count: int, target: Path) -> None:
+    """Copy some labels with their pictures: of the folder ``part``, or those whose ``meta`` has it as ``split``."""
+    within = folder / part if (folder / part).is_dir() else folder
+    labels = {path: read_json(path) for path in sorted(within.rglob("*.json"))}
+    chosen = [
+        path for path, label in labels.items() if "image" in label and (within != folder or split_of(label) == part)
     ]
-    if not paths:
-        raise SystemExit(f"{source} holds no labels: each picture needs a JSON file beside it")
-    random.Random(0).shuffle(paths)  # the same order for each size
+    if not chosen:
+        raise SystemExit(f"{folder} holds no labels for {part}: each picture needs a JSON file beside it")
+    random.Random(0).shuffle(chosen)  # the same order for each size
     target.mkdir(parents=True, exist_ok=True)
-    for path in paths[:count]:
-        image = path.parent / json.loads(path.read_text(encoding="utf-8"))["image"]
+    for path in chosen[:count]:
         shutil.copy(path, target / path.name)
-        shutil.copy(image, target / image.name)
+        shutil.copy(path.parent / labels[path]["image"], target / labels[path]["image"])
+
+
+def split_of(label: dict[str, Any]) -> str | None:
+    """Return the part of its data set that a label belongs to."""
+    return label.get("meta", {}).get("split")
 
 
 def settings_of(job: Job, chosen: argparse.Namespace) -> dict[str, Any]:
     """Return the settings of a training."""
     labels = chosen.output / "labels" / kind_name(job.kind)
     length = {"minutes": chosen.minutes} if chosen.minutes else {"steps": chosen.steps}
-    learns = {"learns": job.learns} if job.learns != "all" else {}
     n_tests = len(list((labels / f"test_{chosen.tests}").glob("*.json")))
     return {
         "model": chosen.model,
@@ -98,18 +118,19 @@ def settings_of(job: Job, chosen: argparse.Namespace) -> dict[str, Any]:
         "stack": 4,
         "most_cells": 2048,
         "buffer": chosen.buffer,
+        "keep": "host",
         "warm": min(32, chosen.buffer),
         "workers": chosen.workers,
-        "learning_rate": LEARNING_RATES[job.learns] * chosen.rate,
         "warmup": 20,
         "average": 0.97,
-        "statistics": 8,
+        "statistics": 0,
         "validate_every": 1_000_000,  # the first and the last one
         "checkpoint_every": 1_000_000,
         "log_every": 10,
         "seed": chosen.seed,
         **length,
-        **learns,
+        **(method := METHODS[job.learns]),
+        "learning_rate": method["learning_rate"] * chosen.rate,
     }
 
 
@@ -189,7 +210,9 @@ def read_arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--kinds", type=lambda text: text.split(","), required=True, help="recipes, folder:PATH")
     parser.add_argument("--labels", type=lambda text: [int(n) for n in text.split(",")], default=[20, 50, 200])
-    parser.add_argument("--learns", type=lambda text: text.split(","), default=["all", "lora", "head"])
+    parser.add_argument(
+        "--learns", type=lambda text: text.split(","), default=["all", "lora", "head"], help=", ".join(METHODS)
+    )
     parser.add_argument("--model", default="cellnet")
     parser.add_argument("--initial", default="cellnet", help="weights to start from")
     parser.add_argument("--tests", type=int, default=64, help="pictures that are scored")
@@ -220,6 +243,8 @@ def main() -> None:
     for kind in chosen.kinds:
         for part, count in [*(("train", count) for count in chosen.labels), ("test", chosen.tests)]:
             draw_labels(kind, part, count, chosen.output / "labels", os.cpu_count() or 1)
+    if chosen.plugin in KINDS:
+        build_plugin(chosen.plugin)  # once, not in each of the trainings side by side
     jobs = [Job(kind, count, what) for kind in chosen.kinds for count in chosen.labels for what in chosen.learns]
     with ThreadPoolExecutor(chosen.jobs) as pool:
         results = list(zip(jobs, pool.map(lambda job: train(job, chosen), jobs), strict=True))

@@ -16,7 +16,7 @@ from tablerec.models.adapter import apply_adapter, fingerprint, save_adapter  # 
 from tablerec.models.cellnet import CellNet  # noqa: E402
 from tablerec.models.weights import arrays_to_network, network_to_arrays, save_arrays, trainable  # noqa: E402
 from tablerec.training.cellnet_task import CellNetTask  # noqa: E402
-from tablerec.training.learning import choose, frozen_norms  # noqa: E402
+from tablerec.training.learning import choose  # noqa: E402
 from tablerec.training.lora import adapter_arrays, add_lora, merge_lora  # noqa: E402
 
 SMALL = {"widths": (8, 8, 16, 16, 16), "depths": (0, 1, 0, 1), "pyramid": (16, 16)}
@@ -58,11 +58,8 @@ def test_only_what_learns_changes(learns: str) -> None:
     assert changed - statistics == chosen == set(trainable(net))
     learning = {name.rpartition(".")[0] for name in chosen}
     assert {name.rpartition(".")[0] for name in statistics} <= learning
-    assert len(frozen_norms(net)) == sum(f"{name}.weight" not in chosen for name in norm_names(net))
-
-
-def norm_names(net: CellNet) -> list[str]:
-    return [name for name, layer in net.named_sublayers() if isinstance(layer, paddle.nn.BatchNorm2D)]
+    norms = {name: layer for name, layer in net.named_sublayers() if isinstance(layer, paddle.nn.BatchNorm2D)}
+    assert {name for name, layer in norms.items() if layer._use_global_stats} == norms.keys() - learning
 
 
 def test_the_sizes_fall_as_expected() -> None:
@@ -164,6 +161,7 @@ def test_broken_adapters_are_named(tmp_path: Path) -> None:
         ("lora: {where: '('}", "no regular expression"),
         ("lora: {width: 2}", "lora know no width"),
         ("frozen: int4", "frozen 'int4' is unknown"),
+        ("frozen: int8", "but all learns"),
         ("recompute: cost", "give memory too"),
     ],
 )

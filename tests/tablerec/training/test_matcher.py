@@ -77,6 +77,6 @@ def test_equal_cells_have_queries_of_their_own() -> None:
 def test_a_query_without_a_finite_answer_is_the_last_choice() -> None:
     rng = np.random.default_rng(3)
     logits, boxes = np.zeros((1, 4, 1), "f4"), random_boxes(rng, 1, 4)
-    logits[0, 1], boxes[0, 2, 0] = np.nan, np.inf
+    logits[0, 1], boxes[0, 2] = np.nan, np.inf
     (found,) = match_queries(logits, boxes, random_truth(rng, 2, 1))
     assert found[1] == found[2] == -1 and sorted(found.tolist()) == [-1, -1, 0, 1]

@@ -109,7 +109,7 @@ def find_graphs(net: paddle.nn.Layer, x: paddle.Tensor) -> Graphs:
         try:
             static(x)
         except Exception as failed:  # of any kind: what SOT stumbles over is the answer
-            error = f"{type(failed).__name__}: {str(failed).strip().splitlines()[-1] if str(failed).strip() else ''}"
+            error = f"{type(failed).__name__}: {_main_line(str(failed))}"
         finally:
             collector.clear_step_info = before
             steps = list(collector.get_info_dict(InfoType.STEP_INFO).get("SubGraphInfo", []))
@@ -214,6 +214,13 @@ def format_forms(measured: Mapping[str, Measured]) -> str:
         speed = f"{slowest / form.milliseconds:.1f}x"
         lines.append(f"{name:<18}{form.milliseconds:7.1f}{speed:>7}{form.pixels:9.1e}{form.score:9.1e}")
     return "\n".join(lines)
+
+
+def _main_line(message: str) -> str:
+    """Return the line of Paddle's long messages that says what is wrong."""
+    lines = [line.strip() for line in message.splitlines() if line.strip()]
+    telling = [line for line in lines if "Error: " in line or line.startswith("(")]
+    return (telling or lines[-1:] or [""])[0]
 
 
 def _to_breaks(reasons: Sequence[Any]) -> tuple[Break, ...]:

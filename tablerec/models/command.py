@@ -28,7 +28,10 @@ if TYPE_CHECKING:
     type=click.Choice(OFFICIAL),
     help="Write it in the form of PaddleX's detector of this name, whose place it takes in PaddleX's own pipelines.",
 )
-def command(weights: tuple[Path, ...], output: Path, threshold: float, paddlex_name: str | None) -> None:
+@click.option(
+    "--report", is_flag=True, help="Also say where graphs break, how far the forms differ, how fast they are."
+)
+def command(weights: tuple[Path, ...], output: Path, threshold: float, paddlex_name: str | None, report: bool) -> None:
     """Write the network of FILE, a safetensors file of `tablerec train`, as Paddle's static model and as ONNX.
 
     Several files, of trainings that went on from the same checkpoint, are averaged; without any it is the
@@ -41,6 +44,8 @@ def command(weights: tuple[Path, ...], output: Path, threshold: float, paddlex_n
     if len(weights) == 1 and (weights[0] / "model.safetensors").is_file():
         from tablerec.models.rtdetr import export_rtdetr
 
+        if report:
+            raise SettingsError("--report is for CellNet: tests/benchmarks/benchmark_static.py measures RT-DETR")
         if paddlex_name:
             raise SettingsError("--as is for CellNet: the inference.yml of an RT-DETR has its name")
         export_rtdetr(weights[0], output)
@@ -49,11 +54,17 @@ def command(weights: tuple[Path, ...], output: Path, threshold: float, paddlex_n
     from tablerec.models.export import export_cellnet, export_for_paddlex, load_cellnet
 
     net = load_cellnet(*(weights or (WEIGHTS,)))
+    if report and paddlex_name:
+        raise SettingsError("--report compares CellNet's own forms: leave --as out")
     if paddlex_name:
         export_for_paddlex(net, output, paddlex_name, threshold)
     else:
         export_cellnet(net, output, threshold)
     click.echo(output)
+    if report:
+        from tablerec.models.static import report_forms
+
+        click.echo(report_forms(net, output, threshold))
 
 
 @click.group("models", context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})

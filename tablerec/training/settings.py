@@ -163,7 +163,8 @@ class TrainSettings:
         output: Folder for checkpoints, weights, the log and pictures.
         resume: Folder of an earlier run to go on from where ``output`` holds no checkpoint.
         initial: Weights to start from: a safetensors file, a folder of ``tablerec export``, or
-            ``cellnet`` for the weights in the package.
+            ``cellnet`` for the weights in the package; of RT-DETR the folder that PaddleX's engine
+            ``paddle_dynamic`` loads.
         device: ``cpu``, ``gpu`` or the name of a device of a plugin; ``gpu:2,3`` where several ranks have theirs.
         ranks: Processes that train together, each on a device of its own and on samples of its own, with
             ``workers`` of its own; a step learns from the mean of their gradients. On the CPU they share it. Under
@@ -171,7 +172,7 @@ class TrainSettings:
             same weights and the same place in the source; it then is no longer exactly the uninterrupted one.
         shard: ``optimizer`` divides AdamW's moments among the ranks: less memory for one more exchange in each step.
             On the CPU and on GPUs.
-        network: Arguments of the network, by name.
+        network: Arguments of the network, by name; of RT-DETR those of PaddleX's configuration.
         steps: Length of the schedule in steps.
         minutes: Length of the schedule in minutes of training over all stretches; instead of ``steps``.
         stretch_minutes: End after this long, counted from the start of the process, with a checkpoint.
@@ -293,6 +294,8 @@ class TrainSettings:
             raise SettingsError(f"buffer is {self.buffer}, less than warm, which is {self.warm}: make it larger")
         for word in learns_words(self.learns):
             _check_learns(word)
+        if self.frozen != "float32" and "all" in learns_words(self.learns):
+            raise SettingsError(f"frozen is {self.frozen}, but all learns: set learns, or leave frozen out")
         if self.recompute == "cost" and not (self.memory or 0) > 0:
             raise SettingsError("recompute is cost: give memory too, the GB that a step may take")
         if self.patience is not None and (self.patience < 1 or not self.validation_count):

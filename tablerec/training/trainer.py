@@ -16,6 +16,7 @@ from tablerec.errors import InputError
 from tablerec.models.weights import arrays_to_network
 from tablerec.training.average import WeightAverage, recompute_statistics
 from tablerec.training.batches import Batch, SampleBuffer, change_batch, draw_change
+from tablerec.training.frozen import keep_frozen
 from tablerec.training.learning import Learning
 from tablerec.training.memory import choose_parts, measure_step, recompute_parts
 from tablerec.training.optimizer import load_optimizer, make_optimizer, optimizer_arrays
@@ -58,6 +59,7 @@ class Trainer:
         if settings.initial:
             self.task.load(self.net, settings.initial)
         self.learning = Learning(self.net, settings, self.task.head)
+        keep_frozen(self.net, settings.frozen)
         self.recomputed: list[str] | None = None
         if settings.recompute != "cost":
             self._recompute(self.task.parts if settings.recompute == "all" else [])

@@ -27,7 +27,10 @@ if TYPE_CHECKING:
     type=click.Choice(OFFICIAL),
     help="Write it in the form of PaddleX's detector of this name, whose place it takes in PaddleX's own pipelines.",
 )
-def command(weights: tuple[Path, ...], output: Path, threshold: float, paddlex_name: str | None) -> None:
+@click.option("--adapter", type=click.Path(path_type=Path), help="What a training of few parameters learnt on FILE.")
+def command(
+    weights: tuple[Path, ...], output: Path, threshold: float, paddlex_name: str | None, adapter: Path | None
+) -> None:
     """Write the network of FILE, a safetensors file of `tablerec train`, as Paddle's static model and as ONNX.
 
     Several files, of trainings that went on from the same checkpoint, are averaged; without any it is the
@@ -42,12 +45,16 @@ def command(weights: tuple[Path, ...], output: Path, threshold: float, paddlex_n
 
         if paddlex_name:
             raise SettingsError("--as is for CellNet: the inference.yml of an RT-DETR has its name")
-        export_rtdetr(weights[0], output)
+        export_rtdetr(weights[0], output, adapter)
         click.echo(output)
         return
     from tablerec.models.export import export_cellnet, export_for_paddlex, load_cellnet
 
     net = load_cellnet(*(weights or (WEIGHTS,)))
+    if adapter:
+        from tablerec.models.adapter import apply_adapter
+
+        apply_adapter(net, adapter)
     if paddlex_name:
         export_for_paddlex(net, output, paddlex_name, threshold)
     else:

@@ -11,6 +11,15 @@
     cellnet_task.py  CellNet as the loop sees it
     cellnet_loss.py  what it should answer, and how far it is off
     average.py       averaged weights and their statistics
+    learning.py      which parameters learn
+    lora.py          changes of low rank
+    frozen.py        weights that do not learn, in fewer bits
+    memory.py        peaks, recomputation, and what to do where memory lacks
+    optimizer.py     AdamW, and AdamW with a state of 8 bits
+    precision.py     bfloat16 and float16
+    measure.py       what a few steps take, in a process of their own
+    costs.py         what other settings would take
+    tune.py          settings that learn most within a limit
     trainer.py       one step, and the state of a checkpoint
     checkpoint.py    whole checkpoints or none
     ranks.py         several processes that train together
@@ -19,7 +28,7 @@
     validation.py    F1 on fixed samples, and pictures
     logs.py          a line for each step and each validation
     loop.py          all together
-    command.py       `tablerec train`
+    command.py       `tablerec train` and `tablerec tune`
 
 The modules that compute import Paddle and are imported late.
 """

@@ -120,12 +120,9 @@ def measure_ways(
         if until() and models:
             report(f"{_name(way)}: left out, no time was left to measure it")
             continue
-        points, problem = list[Point](), ""
         for sizes in plan_sizes(settings):
-            found = [(batch, side, _measure_size(settings, way, batch, side, file, measure)) for batch, side in sizes]
-            problem = next((each.problem for _, _, each in found if each.problem), "")
+            points, problem = _measure_sizes(settings, way, sizes, file, measure)
             if not problem:
-                points = [Point(batch, side, m.n_cells, m.peak_bytes, m.seconds) for batch, side, m in found]
                 break
         if problem:
             report(f"{_name(way)}: left out, {problem}")
@@ -150,9 +147,18 @@ def plan_sizes(settings: TrainSettings) -> list[list[tuple[int, int]]]:
     return [many, few] if settings.batch * settings.accumulate > 1 else [few]
 
 
-def _measure_size(settings: TrainSettings, way: Way, batch: int, side: int, file: Path, measure: Measure) -> Measured:
-    changed = replace(settings, **way._asdict(), batch=batch, side=side, accumulate=1, warm=batch)
-    return _measured(replace(changed, buffer=max(batch, settings.buffer)), file, measure)
+def _measure_sizes(
+    settings: TrainSettings, way: Way, sizes: Iterable[tuple[int, int]], file: Path, measure: Measure
+) -> tuple[list[Point], str]:
+    """Measure a way at some sizes; the text says why one could not be measured."""
+    points = []
+    for batch, side in sizes:
+        changed = replace(settings, **way._asdict(), batch=batch, side=side, accumulate=1, warm=batch)
+        found = _measured(replace(changed, buffer=max(batch, settings.buffer)), file, measure)
+        if found.problem:
+            return [], found.problem
+        points.append(Point(batch, side, found.n_cells, found.peak_bytes, found.seconds))
+    return points, ""
 
 
 def _name(way: Way) -> str:

@@ -26,6 +26,7 @@ VERBS = {
     "models": "tablerec.models.command:models",
     "synth": "tablerec.synth.command:command",
     "train": "tablerec.training.command:command",
+    "tune": "tablerec.training.command:tune_command",
     "weights": "tablerec.models.command:weights",
 }
 """Verb -> "module:command", imported when the verb is used. A file of that name is given as ``./eval``."""
@@ -50,6 +51,7 @@ Verbs:
   tablerec labels check  check, convert and propose labels of cells
   tablerec synth RECIPE  draw tables with exact truth, for training and tests
   tablerec train CONFIG  train a cell detector, or go on with it
+  tablerec tune CONFIG   find settings for it within a limit of memory and time
   tablerec export FILE   make a trained cell detector ready for recognition
   tablerec models list   models for recognition: list, fetch (the one verb that downloads), verify
 

@@ -11,10 +11,16 @@
     task.py          what the loop has to know of a kind of network
     cellnet_task.py  CellNet as the loop sees it
     cellnet_loss.py  what it should answer, and how far it is off
+    rtdetr_task.py   PaddleX's RT-DETR as the loop sees it
+    rtdetr_network.py  its layers, with the answers that the loss needs
+    rtdetr_loss.py   how far they are off
+    matcher.py       which query answers for which cell
+    denoising.py     queries that hold noised cells, as many for any picture
     average.py       averaged weights and their statistics
     trainer.py       one step, and the state of a checkpoint
     checkpoint.py    whole checkpoints or none
     ranks.py         several processes that train together
+    sharding.py      the state of the optimizer, divided among them
     launch.py        starts them
     meeting.py       lets them wait for each other
     validation.py    F1 on fixed samples, and pictures
@@ -62,13 +68,25 @@ def train(
 
     if settings.ranks > 1 and not is_launched():
         return launch_ranks(settings, report, plugin)
-    if plugin is not None:
-        from tablerec.devices.build import KINDS, build_plugin
-        from tablerec.devices.plugin import load_plugin
-
-        load_plugin(build_plugin(str(plugin)) if plugin in KINDS else Path(plugin))
+    load_device_plugin(plugin)
     for number in range(settings.ranks):
         require_device(parse_device(settings.device_of(number)))
     from tablerec.training.loop import run
 
     return run(settings, report)
+
+
+def load_device_plugin(plugin: str | Path | None) -> None:
+    """Load a device plugin; Paddle must not have been imported.
+
+    Args:
+        plugin: ``simulated``, ``cuda`` or a library; None for none.
+
+    Raises:
+        SettingsError: It cannot be used.
+    """
+    if plugin is not None:
+        from tablerec.devices.build import KINDS, build_plugin
+        from tablerec.devices.plugin import load_plugin
+
+        load_plugin(build_plugin(str(plugin)) if plugin in KINDS else Path(plugin))

@@ -45,7 +45,7 @@ class Run:
         self.settings, self.report, self.ranks = settings, report, ranks
         self.started = time.monotonic()
         settings.output.mkdir(parents=True, exist_ok=True)
-        reset_peak_memory(settings.device_of(ranks.number))
+        reset_peak_memory(paddle.get_device())
         self.trainer = Trainer(settings, ranks)
         self.log = TrainingLog(settings.output, tensorboard=settings.tensorboard and not ranks.number)
         self.buffer = SampleBuffer(settings.buffer, on_device=settings.keep == "device")
@@ -209,7 +209,7 @@ class Run:
         if not self.validation:
             self.weights = self.trainer.save(net)
             return
-        found = find_cells(self.trainer.task, net, self.validation, s.batch, s.threshold)
+        found = find_cells(self.trainer.task, net, self.validation, s.threshold)
         scores = asdict(score_cells(found, self.validation))
         self.log.scores(step, {"seconds": round(self.trainer.seconds, 1), **scores})
         self.best = self.best.after(step, scores["f1_80"])
@@ -236,8 +236,8 @@ class Run:
             "paddle": paddle.__version__,
         }
         ranks.mean_statistics(trainer.net)
-        groups = trainer.arrays() if ranks.number == 0 else {}
-        path = save_checkpoint(self.settings.output, trainer.step, groups, state, ranks.number, ranks.count, ranks.meet)
+        own = ranks.number, ranks.count, ranks.meet
+        path = save_checkpoint(self.settings.output, trainer.step, trainer.arrays(), state, *own)
         self.report(f"step {trainer.step} saved as {path.name} in {time.monotonic() - begun:.2f} s")
 
     def outcome(self, ended: Ended, problem: str = "") -> Outcome:
@@ -252,7 +252,7 @@ class Run:
             n_samples=self.n_taken,
             n_parameters=_size(weights),
             n_learning=_size(trainable(net).values()),
-            peak_bytes=peak_memory(self.settings.device_of(self.ranks.number)),
+            peak_bytes=peak_memory(paddle.get_device()),
             problem=problem,
         )
 

@@ -3,6 +3,7 @@
 ::
 
     settings.py      TrainSettings, read_settings
+    fields.py        a file's values, checked against the types of the fields
     owners.py        which cell lies at each position, drawn once for each sample
     sources.py       synthetic tables, folders with labels, functions
     samples.py       samples on the canvas, drawn by worker processes
@@ -10,6 +11,11 @@
     task.py          what the loop has to know of a kind of network
     cellnet_task.py  CellNet as the loop sees it
     cellnet_loss.py  what it should answer, and how far it is off
+    rtdetr_task.py   PaddleX's RT-DETR as the loop sees it
+    rtdetr_network.py  its layers, with the answers that the loss needs
+    rtdetr_loss.py   how far they are off
+    matcher.py       which query answers for which cell
+    denoising.py     queries that hold noised cells, as many for any picture
     average.py       averaged weights and their statistics
     learning.py      which parameters learn
     lora.py          changes of low rank
@@ -23,10 +29,13 @@
     trainer.py       one step, and the state of a checkpoint
     checkpoint.py    whole checkpoints or none
     ranks.py         several processes that train together
+    sharding.py      the state of the optimizer, divided among them
     launch.py        starts them
     meeting.py       lets them wait for each other
     validation.py    F1 on fixed samples, and pictures
     logs.py          a line for each step and each validation
+    report.py        what came of a run, and what to worry about
+    report_page.py   the same as a page
     loop.py          all together
     command.py       `tablerec train` and `tablerec tune`
 
@@ -55,12 +64,13 @@ def train(
 
     Returns:
         The file of the averaged weights. Beside it lie checkpoints, ``log.jsonl`` with the losses,
-        ``curve.jsonl`` with the validation, and pictures.
+        ``curve.jsonl`` with the validation, pictures, and ``report.html`` with all of it.
 
     Raises:
         SettingsError: The device, the source or the plugin cannot be used.
         InputError: A checkpoint or the initial weights are broken or of another network.
         TrainingError: The loss is not finite, or samples cannot be drawn.
+        OutputError: The output cannot be written; checkpoints that are there are whole.
     """
     from tablerec.devices import parse_device, require_device
     from tablerec.training.launch import is_launched, launch_ranks

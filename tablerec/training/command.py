@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import importlib.util
 import re
-from collections.abc import Iterable
+import shutil
+import sys
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 import click
 
 from tablerec.errors import MissingDependencyError, SettingsError
+
+_PROGRESS = re.compile(r"(step \d+) (total .*) (left \S+ min)")
 
 
 @click.command("train", context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
@@ -33,7 +37,11 @@ def command(config: Path, plugin: str | None, fields: tuple[str, ...], **changes
     from tablerec.training.settings import read_settings
 
     _require("train", "paddle", "safetensors", "yaml")
-    train(read_settings(config, **_read_fields(fields), **changes), click.echo, plugin)
+    lines = Lines(sys.stdout.isatty())
+    try:
+        train(read_settings(config, **{**_read_fields(fields), **_given(changes)}), lines.print, plugin)
+    finally:
+        lines.close()
 
 
 @click.command("tune", context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
@@ -59,8 +67,13 @@ def tune_command(
     _require("tune", "paddle", "safetensors", "yaml")
     from tablerec.training.tune import tune
 
-    settings = read_settings(config, **_read_fields(fields), **changes)
+    settings = read_settings(config, **{**_read_fields(fields), **_given(changes)})
     tune(settings, read_bytes(memory), minutes, click.echo, plugin)
+
+
+def _given(changes: Mapping[str, Any]) -> dict[str, Any]:
+    """Options that were given."""
+    return {name: value for name, value in changes.items() if value is not None}
 
 
 def _require(verb: str, *packages: str) -> None:
@@ -82,6 +95,34 @@ def read_bytes(text: str) -> float:
     if match is None or not float(match[1]):
         raise SettingsError(f"memory {text!r} is no size: write for example 4GB or 800MB")
     return float(match[1]) * (1024 if match[3] else 1000) ** (3 if match[2] == "g" else 2)
+
+
+class Lines:
+    """Lines for the user; on a terminal the progress is one line that changes.
+
+    Args:
+        changing: Whether it is a terminal.
+    """
+
+    def __init__(self, changing: bool) -> None:
+        self._changing, self._open = changing, False
+
+    def print(self, line: str) -> None:
+        """Show a line; one of a step gives way to the next."""
+        progress = _PROGRESS.fullmatch(line) if self._changing else None
+        self.close(keep=False)
+        if progress is None:
+            click.echo(line)
+            return
+        step, losses, left = progress.groups()
+        click.echo(f"{step} {left} {losses}"[: shutil.get_terminal_size().columns - 1], nl=False)
+        self._open = True
+
+    def close(self, *, keep: bool = True) -> None:
+        """End the line that changes, or clear it."""
+        if self._open:
+            click.echo("" if keep else "\r" + " " * (shutil.get_terminal_size().columns - 1) + "\r", nl=keep)
+        self._open = False
 
 
 def _read_fields(fields: Iterable[str]) -> dict[str, Any]:

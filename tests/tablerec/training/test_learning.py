@@ -159,7 +159,7 @@ def test_broken_adapters_are_named(tmp_path: Path) -> None:
         ("learns: 're:('", "no regular expression"),
         ("lora: {rank: 0}", "rank is 0"),
         ("lora: {where: '('}", "no regular expression"),
-        ("lora: {width: 2}", "lora know no width"),
+        ("lora: {width: 2}", "there is no 'width'"),
         ("frozen: int4", "frozen 'int4' is unknown"),
         ("frozen: int8", "but all learns"),
         ("recompute: cost", "give memory too"),

@@ -160,7 +160,7 @@ def test_broken_adapters_are_named(tmp_path: Path) -> None:
         ("lora: {rank: 0}", "rank is 0"),
         ("lora: {where: '('}", "no regular expression"),
         ("lora: {width: 2}", "there is no 'width'"),
-        ("frozen: int4", "frozen 'int4' is unknown"),
+        ("frozen: int4", "frozen is 'int4'"),
         ("frozen: int8", "but all learns"),
         ("recompute: cost", "give memory too"),
     ],

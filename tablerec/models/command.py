@@ -28,17 +28,17 @@ if TYPE_CHECKING:
     type=click.Choice(OFFICIAL),
     help="Write it in the form of PaddleX's detector of this name, whose place it takes in PaddleX's own pipelines.",
 )
-@click.option("--adapter", type=click.Path(path_type=Path), help="What a training of few parameters learnt on FILE.")
 @click.option(
     "--report", is_flag=True, help="Also say where graphs break, how far the forms differ, how fast they are."
 )
+@click.option("--adapter", type=click.Path(path_type=Path), help="What a training of few parameters learnt on FILE.")
 def command(
     weights: tuple[Path, ...],
     output: Path,
     threshold: float,
     paddlex_name: str | None,
-    adapter: Path | None,
     report: bool,
+    adapter: Path | None,
 ) -> None:
     """Write the network of FILE, a safetensors file of `tablerec train`, as Paddle's static model and as ONNX.
 
@@ -62,12 +62,12 @@ def command(
     from tablerec.models.export import export_cellnet, export_for_paddlex, load_cellnet
 
     net = load_cellnet(*(weights or (WEIGHTS,)))
+    if report and paddlex_name:
+        raise SettingsError("--report compares CellNet's own forms: leave --as out")
     if adapter:
         from tablerec.models.adapter import apply_adapter
 
         apply_adapter(net, adapter)
-    if report and paddlex_name:
-        raise SettingsError("--report compares CellNet's own forms: leave --as out")
     if paddlex_name:
         export_for_paddlex(net, output, paddlex_name, threshold)
     else:

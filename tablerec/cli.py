@@ -22,6 +22,7 @@ VERBS = {
     "device": "tablerec.devices.command:command",
     "eval": "tablerec.evaluate.command:command",
     "export": "tablerec.models.command:command",
+    "labels": "tablerec.labels.command:command",
     "models": "tablerec.models.command:models",
     "synth": "tablerec.synth.command:command",
     "train": "tablerec.training.command:command",
@@ -45,6 +46,7 @@ Examples:
 Verbs:
   tablerec device list   devices for Paddle: list, build, doctor, trace, coverage, parity, bench
   tablerec eval GT_DIR   score the recognition against labelled tables
+  tablerec labels check  check, convert and propose labels of cells
   tablerec synth RECIPE  draw tables with exact truth, for training and tests
   tablerec train CONFIG  train a cell detector, or go on with it
   tablerec export FILE   make a trained cell detector ready for recognition

@@ -20,7 +20,8 @@ LAYERS: list[tuple[str, str]] = [
     ("peers", "errors config result"),
     (
         "peers",
-        "detect devices evaluate images models ocr output overlay paddlex_support pdf synth trace turning unwarping",
+        "detect devices evaluate images labels models ocr output overlay paddlex_support pdf synth trace turning "
+        "unwarping",
     ),
     ("apart", "pipeline training"),
     ("apart", "__init__"),

@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
-import json
+import warnings
 from collections.abc import Callable, Sequence
 from functools import lru_cache
 from importlib import import_module
+from multiprocessing import parent_process
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from postprocess.boxes import boxes_to_quads
 from tablerec.errors import InputError, SettingsError
+from tablerec.labels import Problem, find_unusable, load_image, read_labels
 from tablerec.training.crops import crop_anew
 
 Source = Callable[[int], Any]
 """From an index to anything with an ``image``, ``(H, W, 3)`` uint8 RGB, and ``quads`` or ``cells.quads``, \
 ``(N, 4, 2)`` px; the same index gives the same sample."""
+
+
+_MOST_NAMED = 10
 
 
 class LabelledPicture(NamedTuple):
@@ -38,9 +42,11 @@ def load_source(text: str) -> Source:
 
     Args:
         text: One of ``synth:RECIPE`` or ``synth:RECIPE@SEED``, tables that ``tablerec.synth`` draws;
-            ``folder:PATH``, pictures with their labels beside them; ``crops:PATH``, the same, cropped,
-            scaled and compressed anew each time (``crops.crop_anew``); ``MODULE:FUNCTION``. Several of
-            them, separated by commas, each with its share: ``synth:mixed*3, crops:tables*1``.
+            ``folder:PATH``, labelled pictures in any format of ``tablerec.labels.read_labels``;
+            ``crops:PATH``, the same, cropped, scaled and compressed anew each time (``crops.crop_anew``);
+            ``MODULE:FUNCTION``. Several of them, separated by commas, each with its share:
+            ``synth:mixed*3, crops:tables*1``. ``folder:PATH#train`` takes the labels of a split, where they have one.
+            A picture with a bad label is passed over, as a missing cell would be learnt, and is named in a warning.
 
     Raises:
         SettingsError: There is no such recipe or function.
@@ -66,7 +72,7 @@ def load_source(text: str) -> Source:
 def _load_one(text: str) -> Source:
     kind, _, name = text.partition(":")
     if kind in ("folder", "crops"):
-        return _Folder(Path(name), anew=kind == "crops")
+        return _Folder(name, anew=kind == "crops")
     if kind == "synth":
         return _load_recipe(name)
     try:
@@ -90,72 +96,69 @@ def _load_recipe(text: str) -> Source:
     return lambda index: synth.draw(recipe, first, index)
 
 
+class _Member(NamedTuple):
+    """A picture of a folder; its text height is None where it is not known."""
+
+    image: Path
+    where: str
+    quads: NDArray[np.float32]
+    text_height: float | None
+
+
 class _Folder:
     """Labelled pictures, in another order each time that all have been seen."""
 
-    def __init__(self, folder: Path, *, anew: bool) -> None:
+    def __init__(self, text: str, *, anew: bool) -> None:
         self.anew = anew
-        self.paths = [path for path in sorted(folder.rglob("*.json")) if _quads_of(_read_label(path), path) is not None]
-        if not self.paths:
-            raise InputError(
-                f"source folder:{folder} holds no labels of cells: each picture needs a JSON file beside it, with "
-                "`image` and `cells` with `quad` or `bbox`, and bbox_kind `cell` in `meta`"
-            )
+        self.members = _read_members(text)
 
     def __call__(self, index: int) -> LabelledPicture:
-        turn, place = divmod(index, len(self.paths))
-        path = self.paths[_shuffled(turn, len(self.paths))[place]]
-        label = _read_label(path)
-        quads = _quads_of(label, path)
-        assert quads is not None  # as when the folder was read
-        image = _read_image(path, label)
+        turn, place = divmod(index, len(self.members))
+        member = self.members[_shuffled(turn, len(self.members))[place]]
+        try:
+            image, quads = load_image(member.image), member.quads
+        except InputError as error:
+            raise InputError(f"{member.where}: {error}") from error
         if self.anew:
-            text_height = label.get("meta", {}).get("text_height")
-            image, quads = crop_anew(image, quads, text_height, np.random.default_rng([index, 5]))
+            image, quads = crop_anew(image, quads, member.text_height, np.random.default_rng([index, 5]))
         return LabelledPicture(image, quads)
 
 
-def _read_image(path: Path, label: dict[str, Any]) -> NDArray[np.uint8]:
-    """``(H, W, 3)`` RGB of the picture beside a label."""
-    import cv2
+def _read_members(text: str) -> list[_Member]:
+    """Read ``PATH`` or ``PATH#SPLIT``; a picture with a bad label is passed over and named."""
+    path, split = _split_name(text)
+    members: list[_Member] = []
+    bad: list[Problem] = []
+    splits: set[str] = set()
+    for label in read_labels(path):
+        if isinstance(label, Problem):
+            bad += [label] * label.is_error
+            continue
+        splits |= {label.split} if label.split else set()
+        if label.outlines_cells and split in ("", label.split):
+            faults = find_unusable(label)
+            bad += faults[:1]
+            if not faults:
+                members.append(_Member(label.image, label.where, label.quads.astype(np.float32), label.text_height))
+    named = "".join(f"\n  {problem}" for problem in bad[:_MOST_NAMED])
+    check = f"`tablerec labels check {path}` names all faults"
+    if not members:
+        having = f"; its splits are {', '.join(sorted(splits)) or 'none'}" if split else ""
+        raise InputError(
+            f"source folder:{text} holds no labels of cells that can be learnt from{having}: give COCO, PPOCRLabel, "
+            f"labelme, or for each picture a JSON file beside it, with `image` and `cells` with `quad` or `bbox`, and "
+            f"bbox_kind `cell` in `meta`; {check}{named}"
+        )
+    if bad and parent_process() is None:  # the processes that draw would say it again
+        warnings.warn(f"{len(bad)} bad labels are passed over, {check}:{named}", stacklevel=2)
+    return members
 
-    try:
-        image = path.parent / label["image"]
-        read = cv2.imdecode(np.fromfile(image, np.uint8), cv2.IMREAD_COLOR)
-    except (OSError, KeyError, TypeError, cv2.error) as error:
-        raise InputError(f"{path}: its picture cannot be read ({error!r}): remove {path.name} or repair it") from error
-    if read is None:
-        raise InputError(f"{image} cannot be read as a picture: remove {path.name} or repair it")
-    return np.ascontiguousarray(read[:, :, ::-1], np.uint8)
+
+def _split_name(text: str) -> tuple[Path, str]:
+    path, mark, split = text.rpartition("#")
+    return (Path(path), split) if mark and not Path(text).exists() else (Path(text), "")
 
 
 @lru_cache(maxsize=2)
 def _shuffled(turn: int, count: int) -> Sequence[int]:
     return np.random.default_rng([turn, 4]).permutation(count).tolist()
-
-
-def _read_label(path: Path) -> dict[str, Any]:
-    try:
-        label = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise InputError(f"{path} is no label ({error!r}): remove it or repair it") from error
-    if not isinstance(label, dict):
-        raise InputError(f"{path} is no label (it is a {type(label).__name__}): remove it or repair it")
-    return label
-
-
-def _quads_of(label: dict[str, Any], path: Path) -> NDArray[np.float32] | None:
-    """``(N, 4, 2)`` cells of a label, of all its tables; None where the label does not outline cells."""
-    try:
-        tables = label.get("tables", [label])
-        cells = [cell for table in tables for cell in table["cells"]]
-        if all(cell.get("quad") for cell in cells):
-            quads = [cell["quad"] for cell in cells]
-        elif label.get("meta", {}).get("bbox_kind") == "cell":
-            # A cell without a box is an empty slot that nobody outlined.
-            quads = boxes_to_quads([cell["bbox"] for cell in cells if cell.get("bbox")]).tolist()
-        else:
-            return None
-        return np.array(quads, np.float32).reshape(-1, 4, 2)
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise InputError(f"{path} is no label ({error!r}): remove it or repair it") from error

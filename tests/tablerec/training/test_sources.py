@@ -77,7 +77,7 @@ def test_a_folder_without_labels(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="holds no labels of cells"):
         load_source(f"folder:{tmp_path}")
     (tmp_path / "odd.json").write_text("[1]")
-    with pytest.raises(InputError, match=r"odd\.json is no label"):
+    with pytest.raises(InputError, match=r"odd\.json: is no label"):
         load_source(f"folder:{tmp_path}")
 
 

@@ -1,0 +1,122 @@
+"""The checker names each fault."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+from postprocess.boxes import boxes_to_quads
+from tablerec.cli import command
+from tablerec.labels import check_labels, find_unusable, read_labels
+from tablerec.labels.check import CheckSettings, Summary, outlines_texts, overlap_faults, shape_faults
+from tablerec.labels.label import Label
+from tests.tablerec.labels.pictures import SQUARE, coco, write_bench, write_json, write_picture
+
+NAN = float("nan")
+SETTINGS = CheckSettings()
+
+
+def errors_of(folder: Path) -> list[str]:
+    return [str(problem) for problem in check_labels(read_labels(folder), Summary()) if problem.is_error]
+
+
+def test_nothing_is_wrong_with_good_labels(samples: Path) -> None:
+    assert errors_of(samples) == []
+
+
+def test_no_cells_is_no_error(tmp_path: Path) -> None:
+    write_bench(tmp_path, "a", [])
+    assert errors_of(tmp_path) == []
+    empty = np.zeros((0, 4, 2))
+    assert shape_faults(empty, SETTINGS) == overlap_faults(empty, SETTINGS) == []
+    assert not outlines_texts(empty, SETTINGS)
+
+
+@pytest.mark.parametrize(
+    ("quad", "what"),
+    [
+        ([[NAN, 2], [11, 2], [11, 8], [1, 8]], "is no number"),
+        ([[1, 2], [11, 2], [11, 2], [1, 2]], "has no area (10 x 0 px)"),
+        (SQUARE[::-1], "run backwards"),
+        ([SQUARE[0], SQUARE[2], SQUARE[1], SQUARE[3]], "cross or bend inwards"),
+        ([[1, 2], [11, 2], [3, 4], [1, 8]], "cross or bend inwards"),
+        ([[1, 10], [41, 10], [41, 16], [1, 16]], "reaches 11 px outside the picture (30 x 20 px)"),
+        ([[-9, 10], [11, 10], [11, 16], [-9, 16]], "reaches 9 px outside"),
+        (SQUARE, "is there twice"),
+        ([[4, 2], [14, 2], [14, 8], [4, 8]], "lies over cell number 1 of the picture by 70%"),
+        ([[1, 10], [11, "10"], [11, 16], [1, 16]], "which is no list of numbers"),
+        ([1, 10, 11], "which is 3 numbers"),
+        ([[1, 2], [11, 2], [11, 1e12], [1, 8]], "beyond any picture"),
+    ],
+)
+def test_a_bad_cell_is_named(tmp_path: Path, quad: Any, what: str) -> None:
+    write_bench(tmp_path, "a", [SQUARE, quad])
+    found = errors_of(tmp_path)
+    assert len(found) == 1 and f"{tmp_path / 'a.json'}: cells[1]: " in found[0] and what in found[0]
+
+
+def test_a_cell_that_begins_at_another_corner(tmp_path: Path) -> None:
+    rows = [[[x + shift, y] for x, y in SQUARE] for shift in (0, 10)]
+    write_bench(tmp_path, "a", [*rows, [[x, y + 6] for x, y in SQUARE[1:] + SQUARE[:1]]])
+    assert "begins at another corner" in errors_of(tmp_path)[0]
+    turned = [row[1:] + row[:1] for row in rows]
+    write_bench(tmp_path, "a", turned)  # all of them do: a picture on its side
+    assert errors_of(tmp_path) == []
+
+
+def test_too_many_cells() -> None:
+    quads = np.repeat(np.array([SQUARE]), SETTINGS.most_cells + 1, axis=0)
+    label = Label(Path("a.png"), "a.json", quads, ("x",) * len(quads), (None,) * len(quads))
+    assert [str(problem) for problem in find_unusable(label)] == [
+        "a.json: has 32,768 cells, more than 32,767: cut the picture"
+    ]
+
+
+def test_pictures_that_are_missing_broken_or_of_another_size(tmp_path: Path) -> None:
+    write_bench(tmp_path, "broken", [SQUARE])
+    (tmp_path / "broken.png").write_bytes(b"no picture")
+    write_bench(tmp_path, "missing", [SQUARE])
+    (tmp_path / "missing.png").unlink()
+    write_bench(tmp_path, "other", [SQUARE], width=20, height=30)
+    broken, missing, other = errors_of(tmp_path)
+    assert "broken.json" in broken and "broken.png" in broken
+    assert "missing.json: its picture missing.png is not there" in missing
+    assert "says 20 x 30 px, but other.png has 30 x 20" in other
+
+
+def test_boxes_around_texts_are_told_from_cells() -> None:
+    edges = np.arange(6) * 20.0
+    cells = np.array([[x, y, x + 20, y + 20] for y in edges for x in edges * 3])
+    cells[:, 2] = cells[:, 0] + 60
+    assert not outlines_texts(boxes_to_quads(cells), SETTINGS)
+    texts = cells + np.array([8, 5, -12, -5])
+    assert outlines_texts(boxes_to_quads(texts), SETTINGS)
+    dense = cells + np.array([8, 0.5, -12, -0.5])  # lines of text nearly touch above and below
+    assert outlines_texts(boxes_to_quads(dense), SETTINGS)
+
+
+def test_the_command(tmp_path: Path) -> None:
+    write_picture(tmp_path / "images" / "a.png")
+    write_json(tmp_path / "annotations" / "instance_train.json", coco())
+    done = CliRunner().invoke(command, ["labels", "check", str(tmp_path)])
+    assert done.exit_code == 0, done.output
+    assert "1 pictures, 2 cells, 0 errors, 1 notes" in done.output and "all are for training" in done.output
+    content = coco()
+    content["annotations"] *= 2
+    write_json(tmp_path / "annotations" / "instance_train.json", content)
+    done = CliRunner().invoke(command, ["labels", "check", str(tmp_path), "--most", "1"])
+    assert done.exit_code == 1 and "instance_train.json, image 7: annotation 1: is there twice" in done.output
+    assert "... and 2 more" in done.output
+    done = CliRunner().invoke(command, ["labels", "check", str(tmp_path / "none")])
+    assert done.exit_code == 1 and "is not there" in done.output and "Traceback" not in done.output
+
+
+def test_the_command_says_that_boxes_outline_texts(tmp_path: Path) -> None:
+    boxes = [[x, y, x + 6, y + 3] for y in range(1, 18, 6) for x in range(1, 28, 10)]
+    write_bench(tmp_path, "a", boxes_to_quads(boxes).tolist())
+    done = CliRunner().invoke(command, ["labels", "check", str(tmp_path)])
+    assert done.exit_code == 0 and "in 1 of 1 the boxes lie apart" in done.output

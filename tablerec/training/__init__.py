@@ -13,7 +13,9 @@
     average.py       averaged weights and their statistics
     trainer.py       one step, and the state of a checkpoint
     checkpoint.py    whole checkpoints or none
-    members.py       several processes that average their weights
+    ranks.py         several processes that train together
+    launch.py        starts them
+    meeting.py       lets them wait for each other
     validation.py    F1 on fixed samples, and pictures
     logs.py          a line for each step and each validation
     loop.py          all together
@@ -52,16 +54,17 @@ def train(
         TrainingError: The loss is not finite, or samples cannot be drawn.
     """
     from tablerec.devices import parse_device, require_device
+    from tablerec.training.launch import is_launched, launch_ranks
 
-    library = None
+    if settings.ranks > 1 and not is_launched():
+        return launch_ranks(settings, report, plugin)
     if plugin is not None:
         from tablerec.devices.build import KINDS, build_plugin
         from tablerec.devices.plugin import load_plugin
 
-        library = build_plugin(str(plugin)) if plugin in KINDS else Path(plugin)
-        load_plugin(library)
-    for number in range(settings.members):
+        load_plugin(build_plugin(str(plugin)) if plugin in KINDS else Path(plugin))
+    for number in range(settings.ranks):
         require_device(parse_device(settings.device_of(number)))
     from tablerec.training.loop import run
 
-    return run(settings, report, library)
+    return run(settings, report)

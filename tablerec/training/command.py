@@ -18,6 +18,7 @@ from tablerec.errors import MissingDependencyError, SettingsError
 @click.option("--resume", type=click.Path(path_type=Path), help="Folder of an earlier run to go on from.")
 @click.option("--stretch-minutes", type=float, metavar="N", help="End after N minutes, with a checkpoint.")
 @click.option("--device", metavar="NAME", help="cpu, gpu, or the name of a device of a plugin.")
+@click.option("--ranks", type=int, metavar="N", help="Processes that train together, each on a device of its own.")
 @click.option("--workers", type=int, metavar="N", help="Processes that draw samples.")
 @click.option("--plugin", metavar="KIND|PATH", help="Device plugin to load: simulated, cuda or a library.")
 @click.option("--set", "fields", multiple=True, metavar="NAME=VALUE", help="Another value for a field of CONFIG.")

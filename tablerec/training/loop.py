@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import signal
 import time
-from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -14,9 +14,10 @@ import paddle
 
 from tablerec.errors import SettingsError, TrainingError
 from tablerec.training.batches import SampleBuffer
-from tablerec.training.checkpoint import checkpoints, load_checkpoint, save_checkpoint
+from tablerec.training.checkpoint import load_newest, save_checkpoint
+from tablerec.training.launch import LOGS, WEIGHTS, is_deserted
 from tablerec.training.logs import CURVE, TrainingLog, read_lines
-from tablerec.training.members import Member, other_members
+from tablerec.training.ranks import Ranks, join_ranks
 from tablerec.training.samples import Canvas, Sample, SampleFeed
 from tablerec.training.settings import TrainSettings
 from tablerec.training.trainer import Trainer
@@ -31,100 +32,101 @@ class Run:
     Args:
         settings: See ``TrainSettings``.
         report: Called with each line for the user.
-        number: Which of the members it is, from 0; only the first one validates and writes.
+        ranks: The processes that train together; only the first one validates and reports.
     """
 
-    def __init__(self, settings: TrainSettings, report: Report, number: int = 0) -> None:
-        self.settings, self.report, self.number = settings, report, number
+    def __init__(self, settings: TrainSettings, report: Report, ranks: Ranks) -> None:
+        self.settings, self.report, self.ranks = settings, report, ranks
         self.started = time.monotonic()
-        paddle.set_device(settings.device_of(number))
         settings.output.mkdir(parents=True, exist_ok=True)
-        self.trainer = Trainer(settings, number)
-        self.log = TrainingLog(settings.output, tensorboard=settings.tensorboard)
+        self.trainer = Trainer(settings, ranks)
+        self.log = TrainingLog(settings.output, tensorboard=settings.tensorboard and not ranks.number)
         self.buffer = SampleBuffer(settings.buffer, on_device=settings.keep == "device")
         self.n_taken = 0  # samples so far in all stretches
         self.validation: list[Sample] = []
         self.best = Best()
+        self.saved = -1  # the step of the last checkpoint
         self.weights = settings.output
-        first = self._resume()
         s, task = settings, self.trainer.task
         self.canvas = Canvas(s.side, min(s.most_cells, task.most_cells or s.most_cells), s.stack, task.stretch)
-        self.feed = SampleFeed(s.source, first + number, self.canvas, s.workers, s.members)
+        self.feed = SampleFeed(s.source, self._resume(), self.canvas, s.workers, ranks.count)
 
     def _resume(self) -> int:
         """Load the newest checkpoint; return the index of the first sample to draw."""
         s = self.settings
-        found = checkpoints(s.output) or (checkpoints(s.resume) if s.resume else [])
-        if not found:
+        found = load_newest(s.output, self.report) or (load_newest(s.resume, self.report) if s.resume else None)
+        if found is None:
             if s.resume:
                 raise SettingsError(f"resume: {s.resume} holds no checkpoint; leave it out to begin anew")
-            return s.first
-        groups, state = load_checkpoint(found[-1])
+            if self.ranks.number == 0:
+                self.log.take_over(s.output, -1)  # a run that was killed before its first checkpoint
+            return s.first + self.ranks.number
+        path, groups, state = found
         self.trainer.load(groups, state)
-        if self.number == 0:
-            self.log.take_over(found[-1].parent, self.trainer.step)
+        if self.ranks.number == 0:
+            self.log.take_over(path.parent, self.trainer.step)
             for line in read_lines(s.output / CURVE):
                 self.best = self.best.after(line["step"], line["f1_80"])
-        # The samples of the buffer are drawn again: all of them where the steps depend on them.
-        refill = state["buffer"] if s.reuse is not None else state["buffer"][-s.warm :]
-        self.n_taken = state["n_taken"] - len(refill)
-        self.report(f"going on from {found[-1].name}, drawing {len(refill)} samples again")
-        return int(refill[0])
+        first, length, self.n_taken = find_place(state, self.ranks.number, self.ranks.count, s)
+        self.report(f"going on from {path.name}, drawing {length} samples again")
+        return first
 
     def close(self) -> None:
         """End the processes that draw samples."""
         self.feed.close()
 
-    def go(self, should_stop: Callable[[], bool], member: Member | None = None) -> bool:
+    def go(self, should_stop: Callable[[], bool]) -> bool:
         """Train until the schedule, the stretch or the user ends; returns whether the schedule did.
 
         Args:
             should_stop: Whether the user wants to.
-            member: The tie to the other members, where there are some.
         """
-        s, trainer = self.settings, self.trainer
+        s, trainer, leads = self.settings, self.trainer, self.ranks.number == 0
         earlier = trainer.seconds
-        if self.number == 0:
+        if leads:
             self._load_validation()
         self._fill(s.warm + self._n_for_step() if s.reuse is not None else s.warm)
         begun = time.monotonic()
-        if self.number == 0 and s.initial and trainer.step == 0:
+        if leads and s.initial and trainer.step == 0:
             self._validate()
-        while not self._ends(should_stop, member):
+        while not self._ends(should_stop):
             progress = trainer.progress(trainer.seconds)
             self._fill(None if s.reuse is None else s.warm + self._n_for_step())
             parts = trainer.train_step(self.buffer, progress)
             trainer.seconds = earlier + time.monotonic() - begun
-            if self.number:
-                continue
-            self.log.add(parts, step=trainer.step, learning_rate=trainer.learning_rate(progress))
-            if trainer.step % s.log_every == 0:
-                self._report_losses()
-            finished = trainer.progress(trainer.seconds) >= 1
-            if trainer.step % s.validate_every == 0 and not finished:
-                self._validate()
-            if trainer.step % s.checkpoint_every == 0 and not finished:
+            if leads:
+                self._note(parts, trainer.learning_rate(progress))
+            if trainer.step % s.validate_every == 0:
+                self.ranks.mean_statistics(trainer.net)
+                if leads and trainer.progress(trainer.seconds) < 1:
+                    self._validate()
+            if trainer.step % s.checkpoint_every == 0:
                 self._save()
-        trainer.seconds = earlier + time.monotonic() - begun
         finished = trainer.progress(trainer.seconds) >= 1
-        if self.number == 0:
+        if self.saved != trainer.step:
             self._save()
-            if self.best.latest != trainer.step:
-                self._validate()
-            self.log.close()
+        if leads and self.best.latest != trainer.step:
+            self._validate()
+        self.log.close()
         return finished or self._is_no_better()
 
-    def _ends(self, should_stop: Callable[[], bool], member: Member | None) -> bool:
-        """Whether no step follows; members decide it together when they meet to average their weights."""
-        done = self.trainer.progress(self.trainer.seconds) >= 1 or self._is_no_better()
-        ends = done or should_stop() or self._is_over()
-        if member is None:
-            return ends
-        if self.trainer.step % self.settings.meet_every:
-            return False
-        mean, ends = member.meet(self.trainer.values(), ends=ends)
-        self.trainer.take_values(mean)
-        return ends
+    def _ends(self, should_stop: Callable[[], bool]) -> bool:
+        """Whether no step follows; the ranks decide it together, by the first one's clock."""
+        wants_to = should_stop() or is_deserted()
+        if self.ranks.number == 0:
+            done = self.trainer.progress(self.trainer.seconds) >= 1 or self._is_no_better()
+            wants_to = wants_to or done or self._is_over()
+        said = self.ranks.exchange([wants_to, self.trainer.seconds])
+        self.trainer.seconds = said[0][1]
+        return any(wants for wants, _ in said)
+
+    def _note(self, parts: dict[str, Any], learning_rate: float) -> None:
+        """Put a step into the log, and report now and then."""
+        ranks = self.ranks
+        shared = {"all_reduces": ranks.n_reduced, "all_reduced_bytes": ranks.n_bytes} if ranks.count > 1 else {}
+        self.log.add(parts, step=self.trainer.step, learning_rate=learning_rate, **shared)
+        if self.trainer.step % self.settings.log_every == 0:
+            self._report_losses()
 
     def _n_for_step(self) -> int:
         """Samples that the steps so far have used up, where ``reuse`` says so."""
@@ -176,7 +178,7 @@ class Run:
             )
         s, step = self.settings, self.trainer.step
         parts = " ".join(f"{name} {value:.4g}" for name, value in means.values.items())
-        speed = means.steps * s.batch * s.accumulate / means.seconds
+        speed = means.steps * s.batch * s.accumulate * self.ranks.count / means.seconds
         left = self._seconds_left(means.seconds / means.steps) / 60
         passed_over = f" passed over {self.feed.n_failed}" if self.feed.n_failed else ""
         self.report(
@@ -211,15 +213,50 @@ class Run:
 
     def _save(self) -> None:
         self._report_losses()  # nothing is saved after a loss that is not finite
+        trainer, ranks = self.trainer, self.ranks
+        begun, self.saved = time.monotonic(), trainer.step
         state = {
-            "seconds": self.trainer.seconds,
+            "seconds": trainer.seconds,
             "n_taken": self.n_taken,
             "buffer": list(self.buffer.indices),
             "settings": asdict(self.settings),
             "paddle": paddle.__version__,
         }
-        path = save_checkpoint(self.settings.output, self.trainer.step, self.trainer.arrays(), state)
-        self.report(f"step {self.trainer.step} saved as {path.name}")
+        ranks.mean_statistics(trainer.net)
+        groups = trainer.arrays() if ranks.number == 0 else {}
+        path = save_checkpoint(self.settings.output, trainer.step, groups, state, ranks.number, ranks.count, ranks.meet)
+        self.report(f"step {trainer.step} saved as {path.name} in {time.monotonic() - begun:.2f} s")
+
+
+def find_place(state: Mapping[str, Any], number: int, count: int, settings: TrainSettings) -> tuple[int, int, int]:
+    """Find where a rank goes on in the source.
+
+    The samples of the buffer are drawn again: all of them where the steps depend on them.
+
+    Args:
+        state: Of a checkpoint.
+        number: Which rank this is, from 0.
+        count: How many there are now; where it differs from those of the checkpoint, each draws as many samples again
+            as one of them had, from the places before the last one.
+        settings: See ``TrainSettings``.
+
+    Returns:
+        Index of the first sample, how many are drawn again, and how many were taken before them.
+
+    >>> state = {"ranks": 1, "n_taken": 9, "buffer": [6, 7, 8, 9]}
+    >>> find_place(state, 0, 1, TrainSettings("a:b", Path("out"), steps=1, reuse=2.0))
+    (6, 4, 5)
+    >>> find_place(state, 1, 2, TrainSettings("a:b", Path("out"), steps=1, reuse=2.0))
+    (3, 4, 5)
+    """
+    states = state.get("of_ranks", [state])
+    mine = states[number] if len(states) == count else state
+    again = mine["buffer"] if settings.reuse is not None else mine["buffer"][-settings.warm :]
+    first, length = int(again[0]), len(again)
+    if len(states) != count:
+        last = max(int(each["buffer"][-1]) for each in states)
+        first = max(settings.first, last + 1 - length * count) + number
+    return first, length, int(mine["n_taken"]) - length
 
 
 @dataclass(frozen=True, slots=True)
@@ -249,43 +286,37 @@ class Best:
         return replace(self, n_since=self.n_since + 1, latest=step)
 
 
-def run(settings: TrainSettings, report: Report, plugin: Path | None = None) -> Path:
+def run(settings: TrainSettings, report: Report) -> Path:
     """Train; returns the file of weights. See ``tablerec.training.train``.
 
     Args:
         settings: See ``TrainSettings``.
         report: Called with each line for the user.
-        plugin: The library that is loaded, for the other members to load too.
     """
-    stretch = Run(settings, report)
-    try:
-        with _stop_on_signals(report) as should_stop, _others(stretch, plugin) as member:
-            finished = stretch.go(should_stop, member)
-    finally:
-        stretch.close()
-    how = "finished" if finished else "stopped; the same command goes on"
-    report(f"{how}: {stretch.weights}")
+    with join_ranks(settings) as ranks:
+        stretch = Run(replace(settings, ranks=ranks.count), report, ranks)
+        try:
+            with _stop_on_signals(report, again=ranks.count == 1) as should_stop:
+                finished = stretch.go(should_stop)
+        finally:
+            stretch.close()
+    if ranks.number == 0:
+        how = "finished" if finished else "stopped; the same command goes on"
+        report(f"{how}: {stretch.weights}")
+        if ranks.count > 1:
+            (settings.output / LOGS).mkdir(exist_ok=True)
+            (settings.output / LOGS / WEIGHTS).write_text(str(stretch.weights), encoding="utf-8")
     return stretch.weights
 
 
-def _others(stretch: Run, plugin: Path | None) -> AbstractContextManager[Member | None]:
-    if stretch.settings.members == 1:
-        return nullcontext()
-    return other_members(stretch.settings, plugin, len(stretch.trainer.values()))
-
-
-def train_beside(settings: TrainSettings, member: Member) -> None:
-    """What all members but the first do."""
-    stretch = Run(settings, lambda line: None, member.number)
-    try:
-        stretch.go(lambda: False, member)
-    finally:
-        stretch.close()
-
-
 @contextmanager
-def _stop_on_signals(report: Report) -> Iterator[Callable[[], bool]]:
-    """The first SIGINT or SIGTERM ends the loop after its step; the second one ends the process as usual."""
+def _stop_on_signals(report: Report, *, again: bool) -> Iterator[Callable[[], bool]]:
+    """The first SIGINT or SIGTERM ends the loop after its step; the second one ends the process as usual.
+
+    Args:
+        report: Called with a line.
+        again: Whether a second one counts; Paddle's launcher sends one beside that of the terminal.
+    """
     received: list[int] = []
     before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
 
@@ -295,8 +326,9 @@ def _stop_on_signals(report: Report) -> Iterator[Callable[[], bool]]:
 
     def receive(number: int, frame: Any) -> None:
         received.append(number)
-        restore()
-        report("stopping after this step; once more to stop at once")
+        if again:
+            restore()
+            report("stopping after this step; once more to stop at once")
 
     for number in before:
         signal.signal(number, receive)

@@ -10,7 +10,7 @@ import queue
 import signal
 import traceback
 from collections.abc import Iterable, Sequence
-from multiprocessing import get_context
+from multiprocessing import get_context, parent_process
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -235,13 +235,24 @@ def _work(source: str, canvas: Canvas, memory: Any, tasks: Any, results: Any) ->
     cv2.setNumThreads(1)
     draw = load_source(source)
     while True:
-        index, slot = tasks.get()
+        try:
+            index, slot = tasks.get(timeout=2.0)
+        except queue.Empty:
+            if _is_orphan():
+                return
+            continue
         sample = _draw_one(draw, index, canvas)
         if isinstance(sample, Sample):
             arrays: list[NDArray[Any]] = list(_view(memory, slot, canvas))
             for target, value in zip(arrays, sample, strict=True):
                 target[...] = value
         results.put((index, slot, sample if isinstance(sample, str) else None))
+
+
+def _is_orphan() -> bool:
+    """Whether the training was killed, so that it could not end its workers."""
+    parent = parent_process()
+    return parent is not None and not parent.is_alive()
 
 
 def _layout(canvas: Canvas) -> list[tuple[Any, tuple[int, ...]]]:

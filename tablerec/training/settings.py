@@ -45,8 +45,7 @@ class Augmentation:
 
 
 _AT_LEAST_ONE = (
-    "members",
-    "meet_every",
+    "ranks",
     "batch",
     "accumulate",
     "stack",
@@ -77,11 +76,11 @@ class TrainSettings:
         resume: Folder of an earlier run to go on from where ``output`` holds no checkpoint.
         initial: Weights to start from: a safetensors file, a folder of ``tablerec export``, or
             ``cellnet`` for the weights in the package.
-        device: ``cpu``, ``gpu`` or the name of a device of a plugin; ``gpu:2,3`` where several members have theirs.
-        members: Processes that train side by side, each on a device of its own and on samples of its own, with
-            ``workers`` of its own. On the CPU they share it. A resumed run is exactly the uninterrupted one
-            with one member only.
-        meet_every: Steps after which the members average their weights.
+        device: ``cpu``, ``gpu`` or the name of a device of a plugin; ``gpu:2,3`` where several ranks have theirs.
+        ranks: Processes that train together, each on a device of its own and on samples of its own, with
+            ``workers`` of its own; a step learns from the mean of their gradients. On the CPU they share it. Under
+            ``paddle.distributed.launch`` its number counts. A run may go on with another number of ranks, from the
+            same weights and the same place in the source; it then is no longer exactly the uninterrupted one.
         network: Arguments of the network, by name.
         steps: Length of the schedule in steps.
         minutes: Length of the schedule in minutes of training over all stretches; instead of ``steps``.
@@ -129,8 +128,7 @@ class TrainSettings:
     resume: Path | None = None
     initial: Path | None = None
     device: str = "cpu"
-    members: int = 1
-    meet_every: int = 16
+    ranks: int = 1
     network: Mapping[str, Any] = field(default_factory=dict)
     steps: int | None = None
     minutes: float | None = None
@@ -185,21 +183,21 @@ class TrainSettings:
         if self.reuse is not None and not self.reuse > 0:
             raise SettingsError(f"reuse is {self.reuse}: give a value above 0")
         ids = parse_device(self.device).ids
-        if self.members > 1 and ids and len(ids) != self.members:
-            raise SettingsError(f"device {self.device!r} names {len(ids)} devices for {self.members} members")
+        if self.ranks > 1 and ids and len(ids) != self.ranks:
+            raise SettingsError(f"device {self.device!r} names {len(ids)} devices for {self.ranks} ranks")
         if not 0 <= self.average < 1:
             raise SettingsError(f"average is {self.average}: give a value from 0 to below 1")
 
-    def device_of(self, member: int) -> str:
-        """The device of a member, counted from 0.
+    def device_of(self, rank: int) -> str:
+        """The device of a rank, counted from 0.
 
-        >>> TrainSettings("synth:mixed", Path("out"), steps=1, device="gpu", members=2).device_of(1)
+        >>> TrainSettings("synth:mixed", Path("out"), steps=1, device="gpu", ranks=2).device_of(1)
         'gpu:1'
         """
         device = parse_device(self.device)
-        if self.members == 1 or device.kind == "cpu":
+        if self.ranks == 1 or device.kind == "cpu":
             return self.device
-        return str(Device(device.kind, ((device.ids or range(self.members))[member],)))
+        return str(Device(device.kind, ((device.ids or range(rank + 1))[rank],)))
 
 
 def read_settings(path: Path, **changes: Any) -> TrainSettings:

@@ -15,6 +15,7 @@ from tablerec.errors import SettingsError
 from tablerec.models.weights import arrays_to_network, network_to_arrays, trainable
 from tablerec.training.average import WeightAverage, recompute_statistics
 from tablerec.training.batches import Batch, SampleBuffer, change_batch, draw_change
+from tablerec.training.ranks import Ranks
 from tablerec.training.settings import TrainSettings
 from tablerec.training.task import find_task
 
@@ -29,7 +30,7 @@ class Trainer:
 
     Args:
         settings: See ``TrainSettings``.
-        member: Which of the members it belongs to, from 0: each sees batches of its own.
+        ranks: The processes that train together: each sees batches of its own.
 
     Raises:
         SettingsError: The device does not compute with the precision.
@@ -37,9 +38,10 @@ class Trainer:
         ModelNotFoundError: The initial weights are a folder without a whole model.
     """
 
-    def __init__(self, settings: TrainSettings, member: int = 0) -> None:
+    def __init__(self, settings: TrainSettings, ranks: Ranks | None = None) -> None:
         self.settings = settings
-        self._key = [member] if member else []
+        self.ranks = ranks or Ranks()
+        self._key = [self.ranks.number] if self.ranks.number else []
         self.step = 0
         self.seconds = 0.0
         _check_precision(settings.precision)
@@ -77,21 +79,27 @@ class Trainer:
         return self.settings.learning_rate * rise * (0.01 + 0.99 * 0.5 * (1 + math.cos(math.pi * progress)))
 
     def train_step(self, buffer: SampleBuffer, progress: float) -> dict[str, Tensor]:
-        """Learn from ``accumulate`` batches; returns the means of the parts of the loss, still on the device."""
+        """Learn from ``accumulate`` batches of each rank; returns the means of the parts of the loss, on the device.
+
+        A batch counts by its cells, as in one large batch: losses are means over cells.
+        """
         s = self.settings
         self.net.train()
-        sums: dict[str, Tensor] = {}
+        total, sums, names = 0.0, paddle.zeros([1]), list[str]()
         for number in range(s.accumulate):
             batch = self._draw(buffer, [s.seed, self.step * s.accumulate + number, *self._key])
             parts = self.task.loss(self.net, batch, lambda: _precision(s.precision))
-            (parts["total"] / s.accumulate).backward()
-            sums = {name: sums.get(name, 0.0) + value.detach() / s.accumulate for name, value in parts.items()}
+            weight = max(float(batch.n_cells.sum()), 1.0) / s.batch if s.accumulate * self.ranks.count > 1 else 1.0
+            (parts["total"] * weight).backward()
+            total, names = total + weight, list(parts)
+            sums = sums + paddle.stack([value.detach() for value in parts.values()]) * weight
+        means = self.ranks.mean_gradients(list(self._parameters.values()), total, sums)
         self.optimizer.set_lr(self.learning_rate(progress))
         self.optimizer.step()
         self.optimizer.clear_grad()
         self.average.update(self.step)
         self.step += 1
-        return sums
+        return dict(zip(names, paddle.unbind(means), strict=True))
 
     def show(self, buffer: SampleBuffer) -> nn.Layer:
         """Return a network with the averaged weights and statistics of their own, for evaluation."""
@@ -111,20 +119,6 @@ class Trainer:
         paddle.seed(int(rng.integers(2**31)))
         batch = buffer.draw(rng, s.batch)
         return change_batch(batch, draw_change(rng, s.batch, s.side, s.augmentation))
-
-    @paddle.no_grad()
-    def values(self) -> NDArray[np.float32]:
-        """Return all weights and statistics as one vector."""
-        joined: NDArray[np.float32] = paddle.concat([each.flatten() for each in self.net.state_dict().values()]).numpy()
-        return joined
-
-    def take_values(self, values: NDArray[np.float32]) -> None:
-        """Replace all weights and statistics by what ``values`` returned, here or elsewhere."""
-        start = 0
-        for each in self.net.state_dict().values():
-            count = int(np.prod(each.shape))
-            each.set_value(values[start : start + count].reshape(each.shape))
-            start += count
 
     def arrays(self) -> dict[str, dict[str, NDArray[Any]]]:
         """Return all arrays of a checkpoint, by group and name."""

@@ -13,12 +13,11 @@ import pytest
 from tablerec.errors import InputError, SettingsError, TrainingError
 from tablerec.training import train
 from tablerec.training.settings import Augmentation, TrainSettings, read_settings
-from tests.tablerec.training.grids import draw_ruled
 
 paddle = pytest.importorskip("paddle")
 
 from tablerec.models.weights import load_arrays  # noqa: E402
-from tablerec.training.checkpoint import checkpoints, load_checkpoint, save_checkpoint  # noqa: E402
+from tablerec.training.checkpoint import checkpoints, load_checkpoint  # noqa: E402
 
 SOURCE = "tests.tablerec.training.grids:draw_ruled"
 STILL = Augmentation(unchanged=1, gain=(1, 1), lift=0, inverted=0, noise=0)
@@ -146,33 +145,6 @@ def test_weights_to_start_from_are_scored_first(tmp_path: Path) -> None:
     assert scores[1][0]["f1_60"] == scores[0][-1]["f1_60"]
 
 
-def test_members_share_weights_and_not_samples(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("PYTHONPATH", str(Path(__file__).resolve().parents[3]))
-    train(settings(tmp_path, members=2, meet_every=2, steps=4, checkpoint_every=2))
-    assert len(losses(tmp_path)) == 4
-    alone = tmp_path / "alone"
-    train(settings(alone, steps=4))
-    # Up to the first meeting the first member does what it would do alone, with every other sample.
-    assert losses(tmp_path)[3] != losses(alone)[3]
-    _, state = load_checkpoint(checkpoints(tmp_path)[-1])
-    assert state["step"] == 4 and {index % 2 for index in state["buffer"]} == {0}
-    train(settings(tmp_path, members=2, meet_every=2, steps=6))
-    assert [line["step"] for line in lines(tmp_path)] == [1, 2, 3, 4, 5, 6]
-
-
-def test_a_member_that_fails_ends_the_training(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("PYTHONPATH", str(Path(__file__).resolve().parents[3]))
-    source = "tests.tablerec.training.test_loop:fails_for_odd"
-    with pytest.raises(TrainingError, match="another process"):
-        train(settings(tmp_path, members=2, stack=1, source=source, validation_source=SOURCE))
-
-
-def fails_for_odd(index: int) -> object:
-    if index % 2:
-        raise ValueError("odd")
-    return draw_ruled(index)
-
-
 def test_a_precision_that_the_device_lacks(tmp_path: Path) -> None:
     with pytest.raises(SettingsError, match="Choose float32"):
         train(settings(tmp_path, precision="bfloat16"))
@@ -225,18 +197,6 @@ def test_a_source_that_fails_is_shown(tmp_path: Path) -> None:
 def test_no_such_source(tmp_path: Path) -> None:
     with pytest.raises(SettingsError, match="MODULE:FUNCTION"):
         train(settings(tmp_path, source="nowhere:draw"))
-
-
-def test_checkpoints_are_whole_or_absent(tmp_path: Path) -> None:
-    for step in range(4):
-        save_checkpoint(tmp_path, step, {"network": {"a": np.full(3, step)}}, {"seconds": 1.5})
-    (tmp_path / "unfinished-00000009").mkdir()
-    assert [path.name for path in checkpoints(tmp_path)] == ["checkpoint-00000002", "checkpoint-00000003"]
-    groups, state = load_checkpoint(checkpoints(tmp_path)[-1])
-    assert groups["network"]["a"].tolist() == [3, 3, 3] and state == {"step": 3, "seconds": 1.5}
-    (checkpoints(tmp_path)[-1] / "state.json").unlink()
-    with pytest.raises(InputError, match="is no checkpoint"):
-        load_checkpoint(checkpoints(tmp_path)[-1])
 
 
 def test_settings_are_read_and_checked(tmp_path: Path) -> None:

@@ -58,11 +58,11 @@ class History:
 
     def undo(self) -> History:
         """Go one state back, where there is one."""
-        return replace(self, place=max(self.place - 1, 0))
+        return replace(self, place=self.place - 1) if self.place else self
 
     def redo(self) -> History:
         """Go one state on, where there is one."""
-        return replace(self, place=min(self.place + 1, len(self.tables) - 1))
+        return replace(self, place=self.place + 1) if self.place + 1 < len(self.tables) else self
 
 
 def complete(table: Table, size_wh: tuple[int, int]) -> Table:

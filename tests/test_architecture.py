@@ -20,10 +20,10 @@ LAYERS: list[tuple[str, str]] = [
     ("peers", "errors config result"),
     (
         "peers",
-        "detect devices evaluate images labels models ocr output overlay paddlex_support pdf synth trace turning "
+        "detect devices editor evaluate images labels models ocr output overlay paddlex_support pdf synth trace turning "
         "unwarping",
     ),
-    ("apart", "pipeline training"),
+    ("apart", "pipeline review training widgets"),
     ("apart", "__init__"),
     ("apart", "batch command pool"),
     ("apart", "cli plugins"),

@@ -87,7 +87,7 @@ class ReviewServer(ThreadingHTTPServer):
         _logger.debug("connection of %s", client_address, exc_info=True)
 
 
-class _Refused(Exception):
+class _RefusedError(Exception):
     """A request that is not answered.
 
     Args:
@@ -105,12 +105,12 @@ class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
     server_version = "tablerec"
     sys_version = ""
-    timeout: ClassVar[float] = _SECONDS  # type: ignore[assignment]
+    timeout: ClassVar[float] = _SECONDS
 
-    def do_GET(self) -> None:  # noqa: N802 - the name of the base class
+    def do_GET(self) -> None:
         self._answer(self._get)
 
-    def do_POST(self) -> None:  # noqa: N802
+    def do_POST(self) -> None:
         self._answer(self._post)
 
     def log_message(self, format: str, *args: Any) -> None:
@@ -125,7 +125,7 @@ class _Handler(BaseHTTPRequestHandler):
                 return
             self._check_cookie()
             status, kind, body = work(unquote(address.path))
-        except _Refused as error:
+        except _RefusedError as error:
             self.close_connection = True  # a body may be left unread
             status, kind, body = _json({"error": str(error)}, error.status)
         except TablerecError as error:
@@ -148,7 +148,7 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _check_host(self) -> None:
         if self.headers.get_all("Host", []) not in [[host] for host in self.server.hosts]:
-            raise _Refused(HTTPStatus.FORBIDDEN, "this address is not the one of the review")
+            raise _RefusedError(HTTPStatus.FORBIDDEN, "this address is not the one of the review")
 
     def _log_in(self, token: str) -> None:
         self._check_token(token)
@@ -165,7 +165,7 @@ class _Handler(BaseHTTPRequestHandler):
     def _check_token(self, token: str) -> None:
         if not hmac.compare_digest(token.encode("utf-8", "replace"), self.server.token.encode()):
             message = "open the address that `tablerec review` printed: it has the token of this review"
-            raise _Refused(HTTPStatus.FORBIDDEN, message)
+            raise _RefusedError(HTTPStatus.FORBIDDEN, message)
 
     def _get(self, path: str) -> Reply:
         desk = self.server.desk
@@ -186,7 +186,7 @@ class _Handler(BaseHTTPRequestHandler):
                 return HTTPStatus.OK, _EXCEL, _workbook(desk.correction(name))
             case ["tables", name, "page"]:
                 return HTTPStatus.OK, "text/plain; charset=utf-8", _page(desk.correction(name))
-        raise _Refused(HTTPStatus.NOT_FOUND, "there is nothing at this address")
+        raise _RefusedError(HTTPStatus.NOT_FOUND, "there is nothing at this address")
 
     def _post(self, path: str) -> Reply:
         self._check_origin()
@@ -205,7 +205,7 @@ class _Handler(BaseHTTPRequestHandler):
                 except TablerecError as error:
                     return _json({"error": str(error), "table": correction.view()}, HTTPStatus.CONFLICT)
                 return _json(correction.view())
-        raise _Refused(HTTPStatus.NOT_FOUND, "there is nothing at this address")
+        raise _RefusedError(HTTPStatus.NOT_FOUND, "there is nothing at this address")
 
     def _save(self, correction: Correction, version: int) -> None:
         if version != correction.version:
@@ -215,22 +215,22 @@ class _Handler(BaseHTTPRequestHandler):
     def _check_origin(self) -> None:
         origin = self.headers.get("Origin")
         if origin is None or origin.removeprefix("http://") not in self.server.hosts:
-            raise _Refused(HTTPStatus.FORBIDDEN, "another site may not change tables")
+            raise _RefusedError(HTTPStatus.FORBIDDEN, "another site may not change tables")
 
     def _body(self) -> dict[str, Any]:
         if self.headers.get_content_type() != "application/json":
-            raise _Refused(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, "a step is application/json")
+            raise _RefusedError(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, "a step is application/json")
         length = self.headers.get("Content-Length", "")
         if not length.isascii() or not length.isdigit():
-            raise _Refused(HTTPStatus.LENGTH_REQUIRED, "a step has a length")
+            raise _RefusedError(HTTPStatus.LENGTH_REQUIRED, "a step has a length")
         if len(length) > 9 or int(length) > MAX_BODY:
-            raise _Refused(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, f"a step has {MAX_BODY:,} bytes at most")
+            raise _RefusedError(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, f"a step has {MAX_BODY:,} bytes at most")
         try:
             data = json.loads(self.rfile.read(int(length)))
         except (ValueError, RecursionError):
             data = None
         if not isinstance(data, dict):
-            raise _Refused(HTTPStatus.BAD_REQUEST, "a step is a JSON object")
+            raise _RefusedError(HTTPStatus.BAD_REQUEST, "a step is a JSON object")
         return data
 
 
@@ -240,7 +240,7 @@ def _json(data: Any, status: HTTPStatus = HTTPStatus.OK) -> Reply:
 
 
 def _file(package: str, name: str) -> bytes:
-    return resources.files(package).joinpath("static", name).read_bytes()
+    return resources.files(package).joinpath("static").joinpath(name).read_bytes()
 
 
 def _workbook(correction: Correction) -> bytes:

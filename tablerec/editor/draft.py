@@ -69,10 +69,10 @@ def page_to_drafts(page: Page) -> list[Draft]:
         return [Draft(name, source, number, 0, upright.picture.image, blank)]
     boxes = [quads_to_boxes([table.quad])[0] for table in tables if table.quad]
     drafts = []
-    for index, (table, box) in enumerate(zip(tables, boxes, strict=True)):
+    for index, (found, table, box) in enumerate(zip(upright.tables, tables, boxes, strict=True)):
         x0, y0, x1, y1 = _window(box, boxes[:index] + boxes[index + 1 :], (width, height))
         moved = _move(table, upright, (x0, y0))
-        sureness = 0.0 if table.confidence is None else float(np.nan_to_num(table.confidence.table).clip(0, 1))
+        sureness = 0.0 if found.confidence is None else float(np.nan_to_num(found.confidence.table).clip(0, 1))
         image = np.ascontiguousarray(upright.picture.image[y0:y1, x0:x1])
         text_height = _text_height(upright.words, box)
         drafts.append(Draft(f"{name}_{index + 1}", source, number, index + 1, image, moved, sureness, text_height))

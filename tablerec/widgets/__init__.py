@@ -1,0 +1,5 @@
+"""Widgets for notebooks; they need the extra ``lab``."""
+
+from tablerec.widgets.table_editor import TableEditor
+
+__all__ = ["TableEditor"]

@@ -17,7 +17,7 @@ ROOT = Path(__file__).resolve().parent.parent
 # A layer imports the layers before it. "peers" may also import one another, "apart" may not.
 # "command" is the command.py of any part: a verb of the command line.
 LAYERS: list[tuple[str, str]] = [
-    ("peers", "errors config result"),
+    ("peers", "errors config display result"),
     (
         "peers",
         "detect devices editor evaluate images labels models ocr output overlay paddlex_support pdf synth trace turning "

@@ -6,18 +6,13 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
+import anywidget
+import traitlets
+
 from postprocess.table import Table
 from tablerec.editor import CorrectionFolder, Draft, page_to_drafts
-from tablerec.errors import InputError, MissingDependencyError, TablerecError
+from tablerec.errors import InputError, TablerecError
 from tablerec.result import Page, Result
-
-try:
-    import anywidget
-    import traitlets
-except ImportError as error:
-    raise MissingDependencyError(
-        "the table editor needs anywidget, which is not installed: pip install 'tablerec[lab]'"
-    ) from error
 
 _STATIC = resources.files("tablerec.editor").joinpath("static")
 

@@ -199,9 +199,11 @@ def _to_head(data: Mapping[str, Any]) -> Head:
     width, height = data["size_wh"]
     height_of_text = data.get("text_height")
     whole = all(type(value) is int and value >= 0 for value in (*numbers.values(), width, height))
-    reals = [data["sureness"], *([] if height_of_text is None else [height_of_text])]
+    sureness = data["sureness"]
     if not all(isinstance(value, str) for value in texts.values()) or not whole:
         raise ValueError("its name, source, page or size is missing")
-    if not all(type(value) in (int, float) and math.isfinite(value) for value in reals):
-        raise ValueError("its sureness or text height is no number")
-    return Head(**texts, **numbers, size_wh=(width, height), sureness=float(reals[0]), text_height=height_of_text)
+    if type(sureness) not in (int, float) or not 0 <= sureness <= 1:
+        raise ValueError("its sureness is not from 0 to 1")
+    if height_of_text is not None and (type(height_of_text) not in (int, float) or not 0 < height_of_text < math.inf):
+        raise ValueError("its text height is no number above 0")
+    return Head(**texts, **numbers, size_wh=(width, height), sureness=float(sureness), text_height=height_of_text)

@@ -18,6 +18,7 @@ from http import HTTPStatus
 from http.cookies import CookieError, SimpleCookie
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from importlib import resources
+from socketserver import TCPServer
 from typing import Any, ClassVar
 from urllib.parse import parse_qs, unquote, urlsplit
 
@@ -76,6 +77,11 @@ class ReviewServer(ThreadingHTTPServer):
         self.hosts = {f"{name}:{self.server_port}" for name in ("127.0.0.1", "localhost")}
         self.cookie = f"tablerec-{self.server_port}"
         """Its name: cookies do not tell ports apart."""
+
+    def server_bind(self) -> None:
+        """Take the port, without the look-up of a name that the base class makes."""
+        TCPServer.server_bind(self)
+        self.server_name, self.server_port = "127.0.0.1", self.socket.getsockname()[1]
 
     @property
     def address(self) -> str:
@@ -194,10 +200,10 @@ class _Handler(BaseHTTPRequestHandler):
         match path.strip("/").split("/"):
             case ["tables", name, "do"]:
                 correction = desk.correction(name)
-                version = step.pop("version", None)
-                if type(version) is not int:
-                    raise InputError("a step has no version: reload the page")
                 try:
+                    version = step.pop("version", None)
+                    if type(version) is not int:
+                        raise InputError("a step has no version: reload the page")
                     if step.get("do") == "save":
                         self._save(correction, version)
                     else:

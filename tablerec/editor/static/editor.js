@@ -119,8 +119,13 @@ export function mount(root, host) {
       place.row = clamp(place.row, 0, state.n_rows - 1);
       place.col = clamp(place.col, 0, state.n_cols - 1);
     }
+    show();
+  }
+
+  function show() {
     fillGrid();
     showSelection();
+    root.dataset.version = state.version;
   }
 
   const commands = {
@@ -702,8 +707,7 @@ export function mount(root, host) {
   root.ownerDocument.addEventListener("visibilitychange", keep);
   const observer = new ResizeObserver(resize);
   observer.observe(pane);
-  fillGrid();
-  showSelection();
+  show();
   return {
     update,
     focus: focusCell,

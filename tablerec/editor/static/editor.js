@@ -164,6 +164,14 @@ export function mount(root, host) {
     },
   };
 
+  async function mergeSelected() {
+    const { row, col } = selection();
+    await step(commands.merge);
+    active = { row, col };
+    anchor = { row, col };
+    showSelection();
+  }
+
   async function join(axis) {
     const s = selection(), [first, end] = axis === "row" ? [s.row, s.endRow] : [s.col, s.endCol];
     const several = anchor[axis] !== active[axis];
@@ -193,7 +201,7 @@ export function mount(root, host) {
         ["oneBorder", "One border", "Move one border only, not the whole line (B)", toggleOneBorder]],
       [["joinRows", "Join rows", "Take out the line below (J)", () => join("row")],
         ["joinCols", "Join columns", "Take out the line to the right (Shift+J)", () => join("col")],
-        ["merge", "Merge", "Merge the selected cells (M)", () => step(commands.merge)],
+        ["merge", "Merge", "Merge the selected cells (M)", mergeSelected],
         ["split", "Split", "Split a merged cell (S)", () => step(commands.split)]],
       [["top", "＋↑", "Add a row above the table", () => step(() => commands.extend("row", false))],
         ["bottom", "＋↓", "Add a row below the table (A)", () => step(() => commands.extend("row", true))],
@@ -401,7 +409,7 @@ export function mount(root, host) {
   // --- keys ---
 
   const LETTERS = {
-    m: () => step(commands.merge), s: () => step(commands.split), b: toggleOneBorder,
+    m: mergeSelected, s: () => step(commands.split), b: toggleOneBorder,
     o: () => { otherSide = !otherSide; describe(); redraw(); },
     g: () => step(commands.section), "?": () => help.showModal(), "+": () => zoom(1.25), "=": () => zoom(1.25),
     "-": () => zoom(1 / 1.25), 0: fit,

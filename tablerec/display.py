@@ -21,7 +21,7 @@ MAX_BYTES = 200_000
 MAX_PAGES = 10
 """A notebook shows so many; the result has all."""
 
-_SIDE = 1000
+_SIDE = 800
 """Longer side of the picture in pixels."""
 _MOST_LINKED = 1000
 """Cells of a page that light up in the picture when their place in the table is pointed at."""
@@ -79,7 +79,7 @@ def _page(page: Page) -> str:
     alt = escape(f"{page.picture.source}, page {page.picture.number}")
     return (
         f'<div class="{name}" style="display:flex;flex-wrap:wrap;gap:16px;align-items:flex-start">{_style(page, name)}'
-        f'<div style="position:relative;width:{width}px;max-width:100%">'
+        f'<div style="position:relative;flex:0 1 {width}px;min-width:18rem">'
         f'<img alt="{alt}" src="data:image/jpeg;base64,{data}" style="display:block;width:100%;margin:0">'
         f'<svg viewBox="0 0 {width} {height}" style="position:absolute;left:0;top:0;width:100%;height:100%">'
         f"{outlines}</svg></div><div>{tables or 'no table was found'}</div></div>"

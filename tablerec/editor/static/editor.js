@@ -220,7 +220,8 @@ export function mount(root, host) {
     for (const group of groups) {
       const box = make("div", { className: "group" });
       for (const [name, label, title, action] of group) {
-        const button = make("button", { type: "button", textContent: label, title, ariaLabel: title });
+        const button = make("button", { type: "button", textContent: label, title });
+        if (!/[a-z]/.test(label)) button.ariaLabel = title; // a sign has no name
         button.dataset.tool = name;
         button.addEventListener("click", action);
         buttons[name] = button;
@@ -243,6 +244,7 @@ export function mount(root, host) {
     buttons.rowLine.ariaPressed = String(tool === "row");
     buttons.colLine.ariaPressed = String(tool === "col");
     buttons.save.classList.toggle("done", state.is_done);
+    buttons.save.textContent = state.is_done ? "Saved" : "Save";
   }
 
   function toggleOneBorder() { oneBorder = !oneBorder; showTools(); }

@@ -20,6 +20,6 @@ def make_table(n_rows: int = 3, n_cols: int = 3, box: tuple[int, int, int, int] 
 
 def make_page(*tables: Table, source: str = "scan.png", number: int = 1, turn: int = 0) -> Page:
     """A page with these tables, in a picture that no other page has."""
-    image = np.full((160, 340, 3), [sum(source.encode()) % 256, number, len(tables)], np.uint8)
+    image = np.full((160, 340, 3), [255 - sum(source.encode()) % 50, 255 - number, 255 - len(tables)], np.uint8)
     sure = [replace(t, confidence=Confidence(0.5, (0.5,) * t.n_rows, (0.5,) * t.n_cols, "row 1")) for t in tables]
     return Page(PageImage(source, number, image), tuple(sure), turn=turn)

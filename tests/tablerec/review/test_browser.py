@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -63,14 +62,14 @@ def test_drag_merge_edit_save(page: Any, server: ReviewServer, tmp_path: Path) -
 
     centers = [[sum(p[axis] for p in corners(correction.table, 0, col)) / 4 for axis in (0, 1)] for col in (0, 1)]
     drag(page, to_screen(page, correction, *centers[0]), to_screen(page, correction, *centers[1]))
-    page.get_by_role("button", name="Merge the selected cells").click()
+    page.get_by_role("button", name="Merge", exact=True).click()
     expect_version(page, correction, 2)
 
     page.mouse.dblclick(*to_screen(page, correction, *centers[0]))
     page.keyboard.type("<b>sum</b> 表")
     page.keyboard.press("Enter")
     expect_version(page, correction, 3)
-    page.get_by_role("button", name=re.compile("^Save")).click()
+    page.get_by_role("button", name="Save", exact=True).click()
     expect_status(page, "Saved")
     page.locator("#tables .done", has_text="saved").wait_for()
 
@@ -90,7 +89,7 @@ def test_a_line_is_drawn_where_one_clicks_and_one_border_moves_alone(page: Any, 
     open_review(page, server)
     correction = server.desk.correction("scan_1_1")
     (x0, y0), _, (x1, y1), _ = corners(correction.table, 1, 1)
-    page.get_by_role("button", name="Draw a line through a row").click()
+    page.get_by_role("button", name="Row line").click()
     page.mouse.click(*to_screen(page, correction, (x0 + x1) / 2, y0 + 0.25 * (y1 - y0)))
     expect_version(page, correction, 1)
     assert correction.table.shape == (4, 3)

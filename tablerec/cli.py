@@ -27,6 +27,7 @@ VERBS = {
     "review": "tablerec.review.command:command",
     "synth": "tablerec.synth.command:command",
     "train": "tablerec.training.command:command",
+    "weights": "tablerec.models.command:weights",
 }
 """Verb -> "module:command", imported when the verb is used. A file of that name is given as ``./eval``."""
 

@@ -40,7 +40,8 @@ def test_code_cells_are_short(path: Path) -> None:
 
 @pytest.mark.filterwarnings("ignore")  # of Jupyter, not of the notebook
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
-def test_notebook_runs(path: Path) -> None:
+def test_notebook_runs(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TABLEREC_SMOKE", "1")  # a notebook that takes long then uses smaller sizes
     nbclient = pytest.importorskip("nbclient", reason="needs the dev or the lab extra")
     nbformat = pytest.importorskip("nbformat")
     notebook = nbformat.read(path, as_version=4)

@@ -9,6 +9,8 @@
     scores.py     score(truth, table) -> Scores       all of the above at once
     runner.py     evaluate(truths, recognizer)        the pipeline over a folder
     report.py     results.json and the page of worst cases
+    errors.py     find_errors(found, true)            what went wrong with each cell
+    error_report.py  errors of many pictures          kinds, prices, places, pictures
     compare.py    two runs against each other
     command.py    `tablerec eval`
 """

@@ -61,6 +61,9 @@ _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 )
 @click.option("--worst", type=click.IntRange(0), default=20, show_default=True, help="Cases on the page.")
 @click.option("--against", type=_FILE, help="results.json of an earlier run to compare with.")
+@click.option(
+    "--errors", is_flag=True, help="Also tell what is wrong with the cells: kinds, price, place, and a picture."
+)
 @click.option("--jobs", type=click.IntRange(1), default=2, show_default=True, help="Processes that compute scores.")
 def command(
     gt_dir: Path,
@@ -78,6 +81,7 @@ def command(
     resume: bool,
     worst: int,
     against: Path | None,
+    errors: bool,
     jobs: int,
 ) -> None:
     """Score the recognition of the tables in GT_DIR, which holds JSON files with their pictures beside them.
@@ -85,7 +89,8 @@ def command(
     Prints the means by source: tables, missing ones, grid size right, adjacency F1, GriTS-Top,
     TEDS-Struct, TEDS, all cells exact, detection F1 at an IoU of 0.6 and 0.8 (only where the
     boxes of the truth outline cells, not texts), share of the characters read that are kept,
-    seconds a picture. A missing table, or a picture that fails, scores 0.
+    seconds a picture. A missing table, or a picture that fails, scores 0. With --errors also what the cells have
+    wrong, at an IoU of 0.8: it is in results.json too, and errors.png shows the worst tables.
     """
     from tablerec.evaluate.runner import Storage
 
@@ -97,7 +102,7 @@ def command(
         made_with = {name: value if value is None else str(value) for name, value in asdict(settings).items()}
         storage = Storage(output / "predictions", resume, made_with, words_dir / ocr if words_dir else None)
         cases, interrupted = _run(truths, _make_recognizer(settings), storage, jobs)
-        _report(cases, made_with, output, worst, old, interrupted)
+        _report(cases, made_with, output, worst, old, interrupted, errors)
     except TablerecError as error:
         raise click.ClickException(str(error)) from error
     if interrupted:
@@ -196,7 +201,13 @@ def _run(truths: Sequence[Truth], recognizer: RecognizesTables, storage: Storage
 
 
 def _report(
-    cases: Sequence[Case], made_with: dict[str, Any], output: Path, worst: int, old: list[Entry], interrupted: bool
+    cases: Sequence[Case],
+    made_with: dict[str, Any],
+    output: Path,
+    worst: int,
+    old: list[Entry],
+    interrupted: bool,
+    errors: bool,
 ) -> None:
     from tablerec.evaluate.compare import compare, format_comparison
     from tablerec.evaluate.files import write_json, write_text
@@ -207,12 +218,32 @@ def _report(
     click.echo(format_summary(report["sources"]))
     if old:
         click.echo("\nchange over the tables in both runs:\n" + format_comparison(compare(old, report["tables"])))
+    if errors:
+        report["errors"] = _report_errors(cases, output / "errors.png", worst)
     write_json(output / "results.json", report)
     write_text(output / "worst.html", worst_page(cases, worst))
     click.echo(f"wrote {output / 'results.json'} and {output / 'worst.html'}", err=True)
     failed = [case.prediction for case in cases if case.prediction.error]
     if failed:
         click.echo(f"failed: {len(failed)}, the first: {failed[0].id}: {failed[0].error}", err=True)
+
+
+def _report_errors(cases: Sequence[Case], picture: Path, worst: int) -> dict[str, Any]:
+    import cv2
+
+    from tablerec.evaluate.error_report import case_errors, error_sheet, format_errors, summarize_errors
+    from tablerec.output import atomic_file
+
+    known = [found for case in cases if (found := case_errors(case))]
+    if len(known) < len(cases):
+        click.echo(f"errors: {len(cases) - len(known)} tables left out, whose boxes do not outline cells", err=True)
+    summary = summarize_errors(known)
+    click.echo("\n" + format_errors(summary))
+    if (sheet := error_sheet(cases, worst)) is not None:
+        with atomic_file(picture) as file:
+            file.write(cv2.imencode(".png", sheet)[1].tobytes())
+        click.echo(f"wrote {picture}", err=True)
+    return summary
 
 
 def _read_old(path: Path | None) -> list[Entry]:

@@ -52,7 +52,7 @@ def adjacency_f1(predicted: Grid, true: Grid, *, filled: Collection[Position] | 
         at_filled = [[(cell.row, cell.col) in filled for cell in grid.cells] for grid in (predicted, true)]
         with_text = [[a or b for a, b in zip(with_text[0], at_filled[0], strict=True)], at_filled[1]]
     found, wanted = relations(predicted, with_text[0]), relations(true, with_text[1])
-    return _f1(len(found & wanted), len(found), len(wanted))
+    return f1_of(len(found & wanted), len(found), len(wanted))
 
 
 def relations(grid: Grid, filled: Sequence[bool]) -> set[Relation]:
@@ -75,15 +75,37 @@ def detection_f1(predicted: NDArray[np.float64], true: NDArray[np.float64], min_
     >>> detection_f1(np.array([[0.0, 0, 10, 10]]), np.array([[0.0, 0, 10, 9], [20, 0, 30, 10]]), 0.8)
     0.6666666666666666
     """
-    iou = _box_iou(predicted, true)
+    return f1_of(len(match_boxes(box_iou(predicted, true), min_iou)), len(predicted), len(true))
+
+
+def match_boxes(iou: NDArray[np.float64], min_iou: float) -> list[tuple[int, int]]:
+    """Pair what was found with what is there, one to one, the greatest overlap first.
+
+    Args:
+        iou: ``(N, M)`` intersection over union, 0 to 1.
+        min_iou: Least overlap of a pair.
+
+    Returns:
+        Pairs of a row and a column.
+
+    >>> match_boxes(np.array([[0.9, 0.6], [0.8, 0.0]]), 0.5)
+    [(0, 0)]
+    """
     candidates = np.argwhere(iou >= min_iou)
     matched: set[int] = set()
-    used: set[int] = set()
+    pairs: dict[int, int] = {}
     for p, t in candidates[np.argsort(-iou[iou >= min_iou], kind="stable")].tolist():
-        if p not in used and t not in matched:
-            used.add(p)
+        if p not in pairs and t not in matched:
+            pairs[p] = t
             matched.add(t)
-    return _f1(len(matched), len(predicted), len(true))
+    return list(pairs.items())
+
+
+def box_iou(a: NDArray[np.float64], b: NDArray[np.float64]) -> NDArray[np.float64]:
+    """``(N, M)`` intersection over union of two sets of xyxy boxes; 0 where neither has an area."""
+    shared = intersection_areas(a, b)
+    union = box_areas(a)[:, None] + box_areas(b)[None, :] - shared
+    return np.divide(shared, union, out=np.zeros_like(shared), where=union > 0)
 
 
 def characters_kept(read: Iterable[str], written: Iterable[str]) -> float:
@@ -109,14 +131,9 @@ def _neighbours(line: list[int], filled: Sequence[bool]) -> Iterable[tuple[int, 
     return ((a, b) for a, b in pairwise(seen) if a != b and a >= 0 and b >= 0)
 
 
-def _f1(n_matched: int, n_predicted: int, n_true: int) -> float:
+def f1_of(n_matched: int, n_predicted: int, n_true: int) -> float:
+    """F1 of counts; 1 where there is nothing to find and nothing was found."""
     return 2 * n_matched / (n_predicted + n_true) if n_predicted + n_true else 1.0
-
-
-def _box_iou(a: NDArray[np.float64], b: NDArray[np.float64]) -> NDArray[np.float64]:
-    shared = intersection_areas(a, b)
-    union = box_areas(a)[:, None] + box_areas(b)[None, :] - shared
-    return np.divide(shared, union, out=np.zeros_like(shared), where=union > 0)
 
 
 def _count(texts: Iterable[str]) -> Counter[str]:

@@ -75,6 +75,7 @@ class Truth:
         flawed: Whether the truth is known to miss spanning cells.
         boxes_are_cells: Whether the boxes outline cells; else they outline the
             text in them or bands of the grid, and cannot be compared with found cells.
+        rulings: ``wired``, ``lineless``, ``partial``, or empty where it is not known.
     """
 
     id: str
@@ -85,6 +86,7 @@ class Truth:
     has_text: bool = True
     flawed: bool = False
     boxes_are_cells: bool = False
+    rulings: str = ""
 
 
 def find_truths(folder: Path) -> list[Truth]:
@@ -145,6 +147,7 @@ def read_truth(path: Path) -> Truth:
         has_text=meta.flag("has_text", any(normalize(cell.text) for cell in cells)),
         flawed=meta.is_set("suspect_spans") or meta.whole("ambiguous_spans", 0) > 0,
         boxes_are_cells=meta.text("bbox_kind", "") == "cell",
+        rulings=meta.text("ruling_est", ""),
     )
 
 

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator
 from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from tablerec.images import display_name
+
 if TYPE_CHECKING:
     from tablerec.labels.check import Summary
-    from tablerec.labels.label import Problem
+    from tablerec.labels.label import Label, Problem
+    from tablerec.pipeline import Recognizer
 
 _SETTINGS = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 _BINS = (0, 10, 50, 200, 1000)
@@ -43,8 +48,6 @@ def check(ctx: click.Context, path: Path, most: int) -> None:
 
 
 def _print(problems: Iterable[Problem], most: int) -> None:
-    from tablerec.images import display_name
-
     count = 0
     for count, problem in enumerate(problems, start=1):
         if count <= most:
@@ -79,7 +82,6 @@ def _summary_lines(summary: Summary) -> list[str]:
 @click.pass_context
 def convert(ctx: click.Context, path: Path, format: Any, output: Path, split: float | None) -> None:
     """Write labels and pictures in another format; exit code 1 if some were left out, which are named."""
-    from tablerec.images import display_name
     from tablerec.labels.convert import convert_labels
     from tablerec.labels.label import Problem
     from tablerec.labels.read import read_labels
@@ -93,3 +95,75 @@ def convert(ctx: click.Context, path: Path, format: Any, output: Path, split: fl
             n_written += 1
     click.echo(f"wrote {output} ({n_written} pictures, {format})")
     ctx.exit(1 if n_errors or not n_written else 0)
+
+
+@command.command("propose", context_settings=_SETTINGS)
+@click.argument("pictures", nargs=-1, required=True, metavar="PICTURE...")
+@click.option("-o", "--output", type=click.Path(path_type=Path), required=True, help="New folder to write to.")
+@click.option(
+    "--min-confidence", type=click.FloatRange(0, 1), default=0.7, show_default=True, help="Least score of a table."
+)
+@click.option("--ocr", "reader", default="rapidocr", show_default=True, help="Text reader, as for recognition.")
+@click.option("--detector", default="auto", show_default=True, help="Cell detector, as for recognition.")
+@click.option("--recursive", is_flag=True, help="Also read the folders inside a folder.")
+@click.pass_context
+def propose(
+    ctx: click.Context,
+    pictures: tuple[str, ...],
+    output: Path,
+    min_confidence: float,
+    reader: str,
+    detector: str,
+    recursive: bool,
+) -> None:
+    """Recognize tables, and keep as labels those that are explained perfectly: to learn from, after a look at them.
+
+    PICTURE is a picture, a folder or a glob. A picture is kept as a whole or not at all, and each one that is not
+    is named with the reason. Exit code 1 if a picture could not be read, or none was kept.
+    """
+    from tablerec.config import Settings
+    from tablerec.errors import InputError
+    from tablerec.images import expand_inputs
+    from tablerec.labels.convert import convert_labels
+    from tablerec.labels.label import Label, Problem
+
+    reasons: Counter[str] = Counter()
+    failed: list[InputError] = []
+
+    def proposals() -> Iterator[Label | Problem]:
+        from tablerec.pipeline import Recognizer
+
+        recognizer = Recognizer(Settings(reader=reader, detector=detector))
+        for source in expand_inputs(pictures, recursive, on_error=failed.append):
+            try:
+                found, reason = _propose(recognizer, source, min_confidence)
+            except InputError as error:
+                failed.append(error)
+                continue
+            if reason:
+                reasons[re.sub(r"[\d.]+", "N", reason)] += 1
+                yield Problem(str(source), reason, is_error=False)
+            elif found is not None:
+                yield found
+
+    kept = 0
+    for each in convert_labels(proposals(), output, "bench"):
+        kept += isinstance(each, Label)
+        if isinstance(each, Problem):
+            click.echo(display_name(str(each)), err=True)
+    for error in failed:
+        click.echo(f"Error: {error}", err=True)
+    click.echo(f"wrote {output} ({kept} of {kept + sum(reasons.values())} pictures)")
+    for reason, count in reasons.most_common():
+        click.echo(f"{count:5d} not kept: {reason}")
+    ctx.exit(1 if failed or not kept else 0)
+
+
+def _propose(recognizer: Recognizer, source: Any, min_confidence: float) -> tuple[Label | None, str]:
+    from tablerec.labels.propose import page_to_label, why_not
+
+    pages = recognizer.recognize(source).pages
+    if not isinstance(source, str) or len(pages) != 1 or pages[0].picture.words is not None:
+        return None, "no picture of one page: save the pages of a document as pictures"
+    reason = why_not(pages[0], min_confidence)
+    return (None, reason) if reason else (page_to_label(pages[0], Path(source)), "")

@@ -147,3 +147,79 @@ def _is_there(model: Model, runtime: Runtime) -> bool:
     except (ModelNotFoundError, MissingDependencyError):
         return model.origin != "paddlex"
     return True
+
+
+@click.group("weights", context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+def weights() -> None:
+    """Show what files of weights hold, and convert them for networks that name or turn their weights differently.
+
+    FILE is a safetensors file, Paddle's .pdparams, or PyTorch's .pt, .pth or .bin. The last ones are pickles, which
+    are programs: they are read without running any, and whatever asks for more than arrays is refused.
+    """
+
+
+@weights.command()
+@click.argument("file", type=click.Path(path_type=Path))
+def inspect(file: Path) -> None:
+    """List the arrays of FILE: name, type and shape."""
+    from tablerec.models.mapping import load_weights
+
+    _need_safetensors("weights")
+    arrays = load_weights(file)
+    for name, array in sorted(arrays.items()):
+        click.echo(f"{name}  {array.dtype}  {list(array.shape)}")
+    total = sum(array.nbytes for array in arrays.values())
+    click.echo(f"{len(arrays)} arrays, {sum(array.size for array in arrays.values())} values, {total / 1e6:.1f} MB")
+
+
+@weights.command()
+@click.argument("file", type=click.Path(path_type=Path))
+@click.option("--map", "map_name", required=True, metavar="NAME|FILE", help="A map of the package, or a YAML file.")
+@click.option("-o", "--output", type=click.Path(path_type=Path), required=True, help="File: .safetensors or .pdparams.")
+@click.option("--reverse", is_flag=True, help="Undo the map instead.")
+@click.option("--adapter", type=click.Path(path_type=Path), help="Adapter of `tablerec train` to merge before.")
+@click.option(
+    "--like", type=click.Path(path_type=Path), help="Weights of the network they are for: names are compared."
+)
+@click.option("--check", is_flag=True, help="Undo the map, and compare bit for bit.")
+@click.pass_context
+def convert(
+    ctx: click.Context,
+    file: Path,
+    map_name: str,
+    output: Path,
+    reverse: bool,
+    adapter: Path | None,
+    like: Path | None,
+    check: bool,
+) -> None:
+    """Convert the weights of FILE with a map: rename, split, merge, transpose, cast.
+
+    Maps of the package: paddlex_rtdetr and paddledetection_rtdetr, from PaddleX's parameters and from PaddleDetection's
+    to those of transformers; cellnet_torch. tablerec/models/mapping.py says how to write one.
+    The exit code is 1 where a comparison finds a difference.
+    """
+    from tablerec.models.mapping import apply_map, check_round_trip, compare_names, load_weights, read_map, save_weights
+
+    _need_safetensors("weights")
+    steps, arrays = read_map(map_name), load_weights(file)
+    if adapter:
+        from tablerec.models.adapter import load_adapter, merge_adapter
+
+        arrays = merge_adapter(arrays, *load_adapter(adapter, arrays), str(adapter))
+    made, untouched = apply_map(arrays, steps, reverse=reverse)
+    differences = check_round_trip(arrays, made, steps, reverse=reverse) if check else []
+    differences += compare_names(made, load_weights(like)) if like else []
+    save_weights(output, made)
+    for line in differences:
+        click.echo(f"differs: {line}", err=True)
+    if untouched:
+        some = ", ".join(untouched[:3]) + (", ..." if len(untouched) > 3 else "")
+        click.echo(f"{len(untouched)} as they were: {some}")
+    click.echo(f"{len(arrays)} arrays to {len(made)}: {output}")
+    ctx.exit(1 if differences else 0)
+
+
+def _need_safetensors(verb: str) -> None:
+    if importlib.util.find_spec("safetensors") is None:
+        raise MissingDependencyError(f'tablerec {verb} needs safetensors: run pip install "tablerec[paddle]"')

@@ -2,24 +2,30 @@
 
 from __future__ import annotations
 
+import json
+import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import paddle
+import yaml
 from paddle import Tensor, nn
+from safetensors import SafetensorError
 
 from tablerec.devices.networks import prepare_rtdetr
-from tablerec.errors import InputError
+from tablerec.errors import InputError, OutputError
 from tablerec.models.cellnet import Double
 from tablerec.models.folder import DESCRIPTION
+from tablerec.models.weights import save_arrays
 from tablerec.paddlex_support import import_paddlex
 
 WEIGHTS = "model.safetensors"
+CONFIG = "config.json"
 SIDE = 640
-"""Side of the pictures that PaddleX's RT-DETR takes."""
+"""Side of the pictures that PaddleX's RT-DETR takes, where its description says no other."""
 
 
 class RTDETRWithBoxes(nn.Layer):
@@ -72,24 +78,106 @@ def export_rtdetr(source: Path, folder: Path) -> None:
         InputError: The folder holds no such model.
         MissingDependencyError: PaddleX is not installed.
     """
-    import_paddlex()
-    from paddlex.inference.models.object_detection.modeling.rt_detr import RTDETR
-
     if not (source / DESCRIPTION).is_file():
         raise InputError(f"{source} holds no {DESCRIPTION}: name the folder of an RT-DETR that PaddleX can load")
-    try:
-        network = RTDETR.from_pretrained(source, use_safetensors=True, convert_from_hf=True, dtype="float32")
-    except Exception as error:  # PaddleX's loader raises all kinds
-        raise InputError(f"{source} holds no RT-DETR that PaddleX can load ({error!r}): name another folder") from error
-    whole = RTDETRWithBoxes(network)
+    whole = RTDETRWithBoxes(load_rtdetr(source))
     whole.eval()
-    prepare_rtdetr(whole, SIDE)
-    shapes = {"im_shape": [None, 2], "image": [None, 3, SIDE, SIDE], "scale_factor": [None, 2]}
+    side = read_side(source)
+    prepare_rtdetr(whole, side)
+    shapes = {"im_shape": [None, 2], "image": [None, 3, side, side], "scale_factor": [None, 2]}
     spec = [paddle.static.InputSpec(shape, "float32", name) for name, shape in shapes.items()]
     folder.mkdir(parents=True, exist_ok=True)
     with _doubling_by_copies():
         paddle.jit.save(paddle.jit.to_static(whole, input_spec=spec, full_graph=True), str(folder / "inference"))
     shutil.copyfile(source / DESCRIPTION, folder / DESCRIPTION)
+
+
+def read_side(folder: Path) -> int:
+    """Return to which side ``inference.yml`` says that pictures are resized.
+
+    Raises:
+        InputError: It is broken, or the pictures are no squares of a multiple of 32.
+    """
+    path = folder / DESCRIPTION
+    try:
+        steps = yaml.safe_load(path.read_text(encoding="utf-8")).get("Preprocess") or ()
+        sizes = [step["target_size"] for step in steps if step["type"] == "Resize"] or [[SIDE, SIDE]]
+        (height, width) = map(int, sizes[0])
+    except (OSError, UnicodeDecodeError, yaml.YAMLError, AttributeError, KeyError, TypeError, ValueError) as error:
+        raise InputError(f"{path} is damaged ({error!r}): copy it anew from PaddleX's model") from error
+    if height != width or height % 32 or not 32 <= height <= 4096:
+        raise InputError(f"{path}: target_size is {height} x {width}: RT-DETR takes squares of a multiple of 32")
+    return height
+
+
+def load_rtdetr(source: Path) -> Any:
+    """Load PaddleX's dynamic network, in float32.
+
+    Args:
+        source: Folder with ``model.safetensors`` and ``config.json``.
+
+    Returns:
+        PaddleX's ``RTDETR``.
+
+    Raises:
+        InputError: The folder holds no such model, or a part of it only.
+        MissingDependencyError: PaddleX is not installed.
+    """
+    import_paddlex()
+    from paddlex.inference.models.object_detection.modeling.rt_detr import RTDETR
+
+    kind = {"use_safetensors": True, "convert_from_hf": True, "dtype": "float32"}
+    try:
+        network = RTDETR.from_pretrained(source, **kind)
+        missing = sorted(set(network.get_hf_state_dict()) - _names_in(source / WEIGHTS))
+    except Exception as error:  # PaddleX's loader raises all kinds
+        raise InputError(f"{source} holds no RT-DETR that PaddleX can load ({error!r}): name another folder") from error
+    # PaddleX fills what is missing with random weights; only training needs the embedding of noised cells.
+    missing = [name for name in missing if "denoising_class_embed" not in name]
+    if missing:
+        raise InputError(f"{source / WEIGHTS} lacks {len(missing)} weights, such as {missing[0]}: name another folder")
+    return network
+
+
+def _names_in(path: Path) -> set[str]:
+    """Names of the arrays in a safetensors file, spelled as PaddleX writes them."""
+    from paddlex.inference.models.object_detection.modeling import pp_doclayout_v2 as names
+    from safetensors import safe_open
+
+    with safe_open(path, "numpy") as file:
+        found = dict.fromkeys(file.keys())
+    return set(names._reverse_rt_detr_key_conversion(names._apply_rt_detr_key_conversion(found)))
+
+
+def save_rtdetr(network: Any, folder: Path, description: Mapping[str, Any]) -> None:
+    """Write the folder that PaddleX's engine ``paddle_dynamic`` and ``export_rtdetr`` load.
+
+    Args:
+        network: PaddleX's ``RTDETR``.
+        folder: Where to; it is made if need be. Each file is replaced as a whole, the weights last.
+        description: Content of ``inference.yml``.
+
+    Raises:
+        OutputError: It cannot be written.
+    """
+    turned = set(network.get_transpose_weight_keys())
+    arrays = {
+        name: tensor.numpy().T if name in turned and tensor.ndim == 2 else tensor.numpy()
+        for name, tensor in network.get_hf_state_dict().items()
+    }
+    texts = {
+        DESCRIPTION: yaml.safe_dump(dict(description), sort_keys=False, allow_unicode=True),
+        CONFIG: json.dumps(network.config.to_dict(), default=str, indent=1),
+    }
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        for name, text in texts.items():
+            unfinished = folder / f"{name}.unfinished"
+            unfinished.write_text(text, encoding="utf-8")
+            os.replace(unfinished, folder / name)
+        save_arrays(folder / WEIGHTS, arrays, {"format": "pt"})
+    except (OSError, SafetensorError) as error:
+        raise OutputError(f"{folder} cannot be written ({error}): free some space or choose another output") from error
 
 
 @contextmanager

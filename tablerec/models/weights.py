@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from paddle import Tensor, nn
 
 Arrays = Mapping[str, NDArray[Any]]
+STATISTICS = ("._mean", "._variance")
+"""Ends of the names of running statistics."""
 
 
 def network_to_arrays(net: nn.Layer) -> dict[str, NDArray[Any]]:

@@ -12,6 +12,7 @@ from tablerec.synth.sample import CellKind
 
 RowKind = Literal["header", "body", "section", "total", "blank"]
 ColumnKind = Literal["label", "text", "long", "code", "number"]
+Fill = Literal["", "band", "shade", "accent"]
 
 
 @dataclass(slots=True)
@@ -42,6 +43,8 @@ class DraftCell:
     final_rule: bool = False
     direction: Direction = "horizontal"
     is_checkbox: bool = False
+    fill: Fill = ""
+    """A colour of the theme behind the cell, whatever the style of the table fills."""
     is_centred: bool = False
     """Whether the text stands in the middle of its rows; else at the first or last of them, by style."""
 
@@ -142,7 +145,7 @@ class Draft:
     def split(self, cell: DraftCell, text_row: int) -> list[DraftCell]:
         """Return single cells in place of a merged one, with the text in one row of its first column."""
         parts = [
-            DraftCell(row, col, kind=cell.kind, bold=cell.bold, align=cell.align)
+            DraftCell(row, col, kind=cell.kind, bold=cell.bold, align=cell.align, fill=cell.fill)
             for row in range(cell.row, cell.row + cell.rowspan)
             for col in range(cell.col, cell.col + cell.colspan)
         ]

@@ -40,6 +40,9 @@ STRUCTURES = (
     "schedule",  # days by hours, or groups of rows, merged both ways
     "paragraphs",  # long texts
     "pairs",  # two or three columns: what and how much
+    "rota",  # people by days in narrow columns, filled stretches; this and the next two are in no part of `mixed`
+    "cards",  # sheets of cells with several lines each
+    "questionnaire",  # questions with all answers in one cell
 )
 SCRIPTS = ("english", "latin", "chinese")
 RULES = (

@@ -31,23 +31,30 @@ def outline_cells(image: Image, cells: Cells) -> Image:
 
 
 def contact_sheet(samples: Iterable[Sample], columns: int = 4, side: int = 480) -> Image:
-    """Return small pictures of samples side by side.
+    """Return small pictures of samples side by side, the cells outlined; see ``tile``."""
+    return tile((outline_cells(sample.image, sample.cells) for sample in samples), columns, side)
+
+
+def tile(pictures: Iterable[Image], columns: int = 4, side: int = 480) -> Image:
+    """Return small pictures side by side.
 
     Args:
-        samples: At least one.
+        pictures: At least one, ``(height, width, 3)`` uint8.
         columns: Pictures in a row.
         side: Room for each, px.
+
+    >>> tile([np.zeros((200, 100, 3), np.uint8)] * 3, columns=2, side=50).shape
+    (100, 100, 3)
     """
     import cv2
 
     tiles = []
-    for sample in samples:
-        picture = outline_cells(sample.image, sample.cells)
+    for picture in pictures:
         factor = min(1.0, (side - 8) / max(picture.shape[:2]))
         size = (max(1, int(picture.shape[1] * factor)), max(1, int(picture.shape[0] * factor)))
-        tile = np.full((side, side, 3), 96, np.uint8)
-        tile[4 : 4 + size[1], 4 : 4 + size[0]] = cv2.resize(picture, size, interpolation=cv2.INTER_AREA)
-        tiles.append(tile)
+        square = np.full((side, side, 3), 96, np.uint8)
+        square[4 : 4 + size[1], 4 : 4 + size[0]] = cv2.resize(picture, size, interpolation=cv2.INTER_AREA)
+        tiles.append(square)
     columns = max(1, min(columns, len(tiles)))
     while len(tiles) % columns:
         tiles.append(np.full((side, side, 3), 96, np.uint8))

@@ -270,6 +270,13 @@ def _fills(draft: Draft, writer: Writer, look: Look) -> dict[tuple[int, int], tu
             found[slot] = theme.accent, theme.accent_ink
         if look.fill == "cells" and writer.chance(0.1 if n_cols > 1 else 0):
             found[slot] = theme.shade, None
+        if cell.fill:
+            inks = {
+                "band": (theme.band, None),
+                "shade": (theme.shade, None),
+                "accent": (theme.accent, theme.accent_ink),
+            }
+            found[slot] = inks[cell.fill]
     return found
 
 

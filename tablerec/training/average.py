@@ -53,17 +53,17 @@ class WeightAverage:
 def recompute_statistics(net: nn.Layer, draw: Callable[[int], Tensor], count: int) -> None:
     """Set the running mean and variance of all batch normalizations to those over some batches.
 
-    Averaged weights need statistics of their own. The network is left in evaluation.
+    Averaged weights need statistics of their own; norms that are frozen keep theirs. The network is left in evaluation.
 
     Args:
         net: The network.
         draw: From a number to a batch of pictures.
         count: How many batches.
     """
-    norms = [layer for layer in net.sublayers() if isinstance(layer, nn.BatchNorm2D)]
+    norms = [layer for layer in net.sublayers() if isinstance(layer, nn.BatchNorm2D) and not layer._use_global_stats]
     momenta = [norm._momentum for norm in norms]
     net.train()
-    for number in range(count):
+    for number in range(count if norms else 0):
         for norm in norms:
             norm._momentum = number / (number + 1)
         net(draw(number))

@@ -43,6 +43,59 @@ def crop_anew(
     return _wear(image, rng), quads
 
 
+def crop_to_cells(image: Image, quads: Quads, most_cells: int, rng: np.random.Generator) -> tuple[Image, Quads]:
+    """Cut a random window with at most so many cells out of a picture with more.
+
+    The window ends on sides of cells, so that a table is cut between its rows and columns. A cell that is cut all the
+    same, such as a header over all columns, becomes what the window shows of it.
+
+    Args:
+        image: ``(H, W, 3)`` uint8.
+        quads: ``(N, 4, 2)`` float32 pixels.
+        most_cells: In the window, 1 or more.
+        rng: Decides where it is.
+
+    Returns:
+        Image and quads, nothing outside; as they are where there are no more cells. More cells are left only where
+        they lie upon one another.
+
+    >>> page = np.zeros((20, 200, 3), np.uint8)
+    >>> row = np.array([[[x, 0], [x + 10, 0], [x + 10, 20], [x, 20]] for x in range(0, 200, 10)], np.float32)
+    >>> window, quads = crop_to_cells(page, row, 5, np.random.default_rng(0))
+    >>> window.shape, len(quads)
+    ((20, 50, 3), 5)
+    """
+    while len(quads) > most_cells:
+        sides = [_sides(quads[..., axis], image.shape[1 - axis]) for axis in (0, 1)]
+        axis = int(len(sides[1]) > len(sides[0]))
+        n_parts = len(sides[axis]) - 1
+        if n_parts < 2:
+            break
+        # Half at most is cut off at once, so that both ways are cut and the window is as wide as it may be.
+        size = min(max(1, int(n_parts * max(0.5, most_cells / len(quads)))), n_parts - 1)
+        first = int(rng.integers(0, n_parts - size + 1))
+        low, high = int(sides[axis][first]), int(sides[axis][first + size])
+        image = image[low:high] if axis else image[:, low:high]
+        quads = _clip(quads, axis, low, high)
+    return np.ascontiguousarray(image), quads
+
+
+def _sides(values: NDArray[np.float32], length: int) -> NDArray[np.int64]:
+    """Return where cells begin and end along an axis, whole pixels, and both ends of the picture."""
+    ends = np.concatenate([[0, length], values.min(axis=1), values.max(axis=1)])
+    return np.unique(np.rint(ends).clip(0, length).astype(np.int64))
+
+
+def _clip(quads: Quads, axis: int, low: int, high: int) -> Quads:
+    """Return the cells of which a window shows the half or more, or that are cut on both sides, in its pixels."""
+    starts, ends = quads[..., axis].min(axis=1), quads[..., axis].max(axis=1)
+    shown = np.minimum(ends, high) - np.maximum(starts, low)
+    kept = (shown >= 0.5 * (ends - starts)) | (shown >= 0.5 * (high - low))
+    clipped = quads[kept].copy()
+    clipped[..., axis] = (clipped[..., axis] - low).clip(0, high - low)
+    return clipped
+
+
 def _crop(image: Image, quads: Quads, rng: np.random.Generator) -> tuple[Image, Quads]:
     """Cut off some of what surrounds the tables, on each side for itself; a third are cut close on all."""
     if not len(quads):

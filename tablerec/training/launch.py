@@ -16,6 +16,7 @@ from typing import Any
 
 from tablerec.devices import parse_device
 from tablerec.errors import TrainingError
+from tablerec.training.meeting import FAILED
 from tablerec.training.settings import TrainSettings
 
 LOGS = "ranks"
@@ -61,7 +62,7 @@ def launch_ranks(settings: TrainSettings, report: Callable[[str], None], plugin:
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / "settings.json"
     path.write_text(json.dumps(asdict(settings), default=str), encoding="utf-8")
-    begun = subprocess.Popen(  # noqa: S603
+    launcher = subprocess.Popen(  # noqa: S603
         _command(settings, path, plugin),
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
@@ -71,16 +72,28 @@ def launch_ranks(settings: TrainSettings, report: Callable[[str], None], plugin:
         env={**_QUIET, **os.environ, _PARENT: str(os.getpid())},
         start_new_session=True,  # Ctrl-C reaches this process alone, which passes it on once
     )
-    with _passing_signals_on(begun, report) as stopped:
-        assert begun.stdout is not None
-        for line in begun.stdout:
+    with launcher, _passing_signals_on(launcher, report) as stopped:
+        assert launcher.stdout is not None
+        for line in launcher.stdout:
             if line.strip() and not line.startswith("LAUNCH"):
                 report(line.rstrip())
-        code = begun.wait()
-    if code and not stopped:
-        raise TrainingError(f"a process of this training has failed: see its messages in {folder}")
+    if launcher.returncode and not stopped:
+        raise TrainingError(f"a process of this training has failed{_last_words(folder)}: see its messages in {folder}")
+    if stopped:
+        report(f"stopped; the same command goes on: {settings.output}")
     written = folder / WEIGHTS
     return Path(written.read_text(encoding="utf-8")) if written.is_file() else settings.output
+
+
+def _last_words(folder: Path) -> str:
+    """What the ranks said that failed first: the launcher shows one, which may be one that missed another."""
+    found = []
+    for path in sorted(folder.glob("workerlog.*")):
+        lines = path.read_text(encoding="utf-8", errors="replace").split("\n")
+        last = next((line for line in reversed(lines) if line.strip()), "")
+        if "Error" in last and FAILED not in last:
+            found.append(last)
+    return f" ({'; '.join(found)})" if found else ""
 
 
 def _command(settings: TrainSettings, path: Path, plugin: str | Path | None) -> list[str]:

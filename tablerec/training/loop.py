@@ -4,20 +4,24 @@ from __future__ import annotations
 
 import signal
 import time
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import paddle
+from paddle import Tensor
 
-from tablerec.errors import SettingsError, TrainingError
+from tablerec.errors import OutputError, SettingsError, TablerecError, TrainingError
+from tablerec.models.weights import trainable
 from tablerec.training.batches import SampleBuffer
-from tablerec.training.checkpoint import load_newest, save_checkpoint
+from tablerec.training.checkpoint import checkpoints, load_newest, save_checkpoint
 from tablerec.training.launch import LOGS, WEIGHTS, is_deserted
 from tablerec.training.logs import CURVE, TrainingLog, read_lines
+from tablerec.training.memory import peak_memory, remedies, reset_peak_memory
 from tablerec.training.ranks import Ranks, join_ranks
+from tablerec.training.report import Ended, Outcome, write_report
 from tablerec.training.samples import Canvas, Sample, SampleFeed
 from tablerec.training.settings import TrainSettings
 from tablerec.training.trainer import Trainer
@@ -39,6 +43,7 @@ class Run:
         self.settings, self.report, self.ranks = settings, report, ranks
         self.started = time.monotonic()
         settings.output.mkdir(parents=True, exist_ok=True)
+        reset_peak_memory(settings.device_of(ranks.number))
         self.trainer = Trainer(settings, ranks)
         self.log = TrainingLog(settings.output, tensorboard=settings.tensorboard and not ranks.number)
         self.buffer = SampleBuffer(settings.buffer, on_device=settings.keep == "device")
@@ -48,7 +53,9 @@ class Run:
         self.saved = -1  # the step of the last checkpoint
         self.weights = settings.output
         s, task = settings, self.trainer.task
-        self.canvas = Canvas(s.side, min(s.most_cells, task.most_cells or s.most_cells), s.stack, task.stretch)
+        self.canvas = Canvas(
+            s.side, min(s.most_cells, task.most_cells or s.most_cells), s.stack, task.stretch, s.copy_paste
+        )
         self.feed = SampleFeed(s.source, self._resume(), self.canvas, s.workers, ranks.count)
 
     def _resume(self) -> int:
@@ -149,7 +156,7 @@ class Run:
         if not s.validation_count:
             return
         source = s.validation_source or s.source
-        feed = SampleFeed(source, s.validation_first, self.canvas._replace(stack=1), s.workers)
+        feed = SampleFeed(source, s.validation_first, self.canvas._replace(stack=1, copy_paste=0.0), s.workers)
         try:
             while len(self.validation) < s.validation_count:
                 sample = feed.take(wait=True)
@@ -197,14 +204,14 @@ class Run:
         s, step = self.settings, self.trainer.step
         net = self.trainer.show(self.buffer)
         if not self.validation:
-            self.weights = self.trainer.task.save(net, s.output)
+            self.weights = self.trainer.save(net)
             return
         found = find_cells(self.trainer.task, net, self.validation, s.batch, s.threshold)
         scores = asdict(score_cells(found, self.validation))
         self.log.scores(step, {"seconds": round(self.trainer.seconds, 1), **scores})
         self.best = self.best.after(step, scores["f1_80"])
         if s.patience is None or self.best.step == step:
-            self.weights = self.trainer.task.save(net, s.output)
+            self.weights = self.trainer.save(net)
         if s.pictures:
             path = s.output / f"pictures/step-{step:08d}.jpg"
             draw_cells(path, found[: s.pictures], self.validation[: s.pictures])
@@ -217,6 +224,7 @@ class Run:
         begun, self.saved = time.monotonic(), trainer.step
         state = {
             "seconds": trainer.seconds,
+            **trainer.state(),
             "n_taken": self.n_taken,
             "buffer": list(self.buffer.indices),
             "settings": asdict(self.settings),
@@ -226,6 +234,25 @@ class Run:
         groups = trainer.arrays() if ranks.number == 0 else {}
         path = save_checkpoint(self.settings.output, trainer.step, groups, state, ranks.number, ranks.count, ranks.meet)
         self.report(f"step {trainer.step} saved as {path.name} in {time.monotonic() - begun:.2f} s")
+
+    def outcome(self, ended: Ended, problem: str = "") -> Outcome:
+        """Return what the report says besides the files of the run."""
+        net, whole = self.trainer.net, checkpoints(self.settings.output)
+        return Outcome(
+            ended,
+            weights=None if self.weights == self.settings.output else self.weights,
+            checkpoint=whole[-1] if whole else None,
+            seconds=self.trainer.seconds,
+            n_samples=self.n_taken,
+            n_parameters=_size(net.parameters()),
+            n_learning=_size(trainable(net).values()),
+            peak_bytes=peak_memory(self.settings.device_of(self.ranks.number)),
+            problem=problem,
+        )
+
+
+def _size(parameters: Iterable[Tensor]) -> int:
+    return sum(int(each.size) for each in parameters)
 
 
 def find_place(state: Mapping[str, Any], number: int, count: int, settings: TrainSettings) -> tuple[int, int, int]:
@@ -296,13 +323,19 @@ def run(settings: TrainSettings, report: Report) -> Path:
     with join_ranks(settings) as ranks:
         stretch = Run(replace(settings, ranks=ranks.count), report, ranks)
         try:
-            with _stop_on_signals(report, again=ranks.count == 1) as should_stop:
+            with _stop_on_signals(report, again=ranks.count == 1) as should_stop, remedies(settings):
                 finished = stretch.go(should_stop)
+        except TablerecError as error:
+            if ranks.number == 0:
+                with suppress(OutputError):  # of the two, the user must hear of the first one
+                    write_report(settings, stretch.outcome("failed", str(error)))
+            raise
         finally:
             stretch.close()
     if ranks.number == 0:
         how = "finished" if finished else "stopped; the same command goes on"
-        report(f"{how}: {stretch.weights}")
+        page = write_report(settings, stretch.outcome("finished" if finished else "stopped"))
+        report(f"{how}: {stretch.weights}, report {page}")
         if ranks.count > 1:
             (settings.output / LOGS).mkdir(exist_ok=True)
             (settings.output / LOGS / WEIGHTS).write_text(str(stretch.weights), encoding="utf-8")

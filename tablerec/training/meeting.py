@@ -83,12 +83,22 @@ def open_meeting(
     try:
         if number == 0:
             return Meeting(0, _welcome(count, host, publish))
-        port, token = look_up().split()
-        line = socket.create_connection((host, int(port)), 60)
-        _send(line, [token, number])
-        return Meeting(number, [line])
+        return Meeting(number, [_introduce(number, host, *look_up().split())])
     except (OSError, ValueError) as error:
         raise TrainingError(f"the processes of this training do not find each other at {host} ({error})") from error
+
+
+def _introduce(number: int, host: str, port: str = "", token: str = "") -> socket.socket:
+    line = socket.socket()
+    try:
+        line.settimeout(300)
+        line.connect((host, int(port)))
+        _send(line, [token, number])
+        _receive(line)
+    except (OSError, ValueError):
+        line.close()
+        raise
+    return line
 
 
 def _welcome(count: int, host: str, publish: Callable[[str], object]) -> list[socket.socket]:
@@ -104,6 +114,7 @@ def _welcome(count: int, host: str, publish: Callable[[str], object]) -> list[so
                 said, number = _receive(line)
                 if not secrets.compare_digest(said, token) or number not in range(1, count):
                     raise ValueError("a stranger")
+                _send(line, "welcome")
             except (OSError, ValueError, TypeError):
                 line.close()
                 continue

@@ -25,6 +25,7 @@ from paddle import Tensor, nn
 
 from tablerec.devices import parse_device
 from tablerec.errors import SettingsError, TrainingError
+from tablerec.models.weights import STATISTICS
 from tablerec.training.launch import is_launched
 from tablerec.training.meeting import FAILED, Meeting, open_meeting
 from tablerec.training.settings import TrainSettings
@@ -115,8 +116,7 @@ class Ranks:
     @paddle.no_grad()
     def mean_statistics(self, net: nn.Layer) -> None:
         """Replace running means and variances, which no gradient reaches, by their means over all ranks."""
-        learnt = {name for name, each in net.named_parameters() if not each.stop_gradient}
-        kept = [each for name, each in net.state_dict().items() if name not in learnt and each.dtype == paddle.float32]
+        kept = [each for name, each in net.state_dict().items() if name.endswith(STATISTICS)]
         if self.count == 1 or not kept:
             return
         mean = self.sum(paddle.concat([each.flatten() for each in kept])) / self.count

@@ -17,6 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tablerec.errors import TrainingError
+from tablerec.training.copy_paste import swap_cells
+from tablerec.training.crops import crop_to_cells
 from tablerec.training.owners import quads_to_owners
 from tablerec.training.sources import Source, load_source
 
@@ -24,6 +26,10 @@ PAPER = 127
 """Grey of the canvas where the picture does not reach."""
 OWNER_STRIDE = 2
 """Pixels between two positions of the owner map; finer than the network's, as the map is moved by its positions."""
+
+
+Picture = tuple[NDArray[np.uint8], NDArray[np.float32]]
+"""``(H, W, 3)`` uint8 RGB and its cells, ``(N, 4, 2)`` float32 pixels."""
 
 
 class Sample(NamedTuple):
@@ -50,38 +56,42 @@ class Canvas(NamedTuple):
         most_cells: Cells on it, at most.
         stack: Pictures on it, at most; the small ones are put one below the other.
         stretch: Each picture fills it alone, whatever its shape.
+        copy_paste: Share of the cells whose contents change places, see ``copy_paste.swap_cells``.
     """
 
     side: int
     most_cells: int
     stack: int = 1
     stretch: bool = False
+    copy_paste: float = 0.0
 
 
-def place_pictures(drawn: Iterable[Any], index: int, canvas: Canvas) -> Sample | None:
+def place_pictures(drawn: Iterable[Any], index: int, canvas: Canvas) -> Sample:
     """Put pictures on the canvas, one below the other, as many as fit; or one alone that fills it.
 
-    A picture larger than the canvas is made smaller, or a random part of it is shown.
+    A picture larger than the canvas is made smaller, or a random part of it is shown; and a part where it has more
+    cells than the canvas holds.
 
     Args:
         drawn: What the source returned, see ``sources.Source``; the next is asked for while there is room.
         index: Decides the places.
         canvas: See ``Canvas``.
 
-    Returns:
-        None for a first picture with more cells.
+    Raises:
+        ValueError: Even a part of the first picture has more cells, as they lie upon one another.
     """
     rng, side = np.random.default_rng([index, 20]), canvas.side
-    chosen: list[tuple[NDArray[np.uint8], NDArray[np.float32]]] = []
+    chosen: list[Picture] = []
     height = n_cells = 0
     for each in drawn:
-        image, quads = _stretch(each, side) if canvas.stretch else _fit(each, side, rng)
+        image, quads = _prepare(each, canvas, rng)
+        image, quads = _resize(image, quads, [side, side]) if canvas.stretch else _fit(image, quads, side, rng)
         if height + image.shape[0] > side or n_cells + len(quads) > canvas.most_cells:
             break
         chosen.append((image, quads))
         height, n_cells = height + image.shape[0], n_cells + len(quads)
     if not chosen:
-        return None
+        raise ValueError(f"more than {canvas.most_cells} cells lie upon one another: see `tablerec labels check`")
     paper = np.full((side, side, 3), PAPER, np.uint8)
     placed = np.zeros((canvas.most_cells, 4, 2), np.float32)
     # Half of the canvases begin at the corner, as pictures will when they are recognized.
@@ -97,9 +107,17 @@ def place_pictures(drawn: Iterable[Any], index: int, canvas: Canvas) -> Sample |
     return Sample(paper, owners, placed, np.int64(n_cells))
 
 
-def _fit(drawn: Any, side: int, rng: np.random.Generator) -> tuple[NDArray[np.uint8], NDArray[np.float32]]:
+def _prepare(drawn: Any, canvas: Canvas, rng: np.random.Generator) -> Picture:
+    """A picture with no more cells than the canvas holds, perhaps with other contents."""
+    given = drawn.cells.quads if hasattr(drawn, "cells") else drawn.quads
+    image, quads = drawn.image, np.asarray(given, np.float32).reshape(-1, 4, 2)
+    if len(quads) > canvas.most_cells:
+        image, quads = crop_to_cells(image, quads, canvas.most_cells, rng)
+    return (swap_cells(image, quads, rng, canvas.copy_paste) if canvas.copy_paste else image), quads
+
+
+def _fit(image: NDArray[np.uint8], quads: NDArray[np.float32], side: int, rng: np.random.Generator) -> Picture:
     """A picture no larger than the canvas, and its cells."""
-    image, quads = _picture_of(drawn)
     factor = side / max(image.shape[:2])
     if factor < 1 and rng.random() < 0.5:
         image, quads = _resize(image, quads, [max(1, int(factor * length)) for length in image.shape[1::-1]])
@@ -108,18 +126,7 @@ def _fit(drawn: Any, side: int, rng: np.random.Generator) -> tuple[NDArray[np.ui
     return part, quads - np.array(skip[::-1], np.float32)
 
 
-def _stretch(drawn: Any, side: int) -> tuple[NDArray[np.uint8], NDArray[np.float32]]:
-    return _resize(*_picture_of(drawn), [side, side])
-
-
-def _picture_of(drawn: Any) -> tuple[NDArray[np.uint8], NDArray[np.float32]]:
-    given = drawn.cells.quads if hasattr(drawn, "cells") else drawn.quads
-    return drawn.image, np.asarray(given, np.float32).reshape(-1, 4, 2)
-
-
-def _resize(
-    image: NDArray[np.uint8], quads: NDArray[np.float32], size_wh: Sequence[int]
-) -> tuple[NDArray[np.uint8], NDArray[np.float32]]:
+def _resize(image: NDArray[np.uint8], quads: NDArray[np.float32], size_wh: Sequence[int]) -> Picture:
     import cv2
 
     step = np.array(size_wh, np.float32) / np.array(image.shape[1::-1], np.float32)
@@ -198,7 +205,7 @@ class SampleFeed:
         return self._done.pop(self.next_index)
 
     def _count_failure(self, problem: str) -> None:
-        self.n_failed += bool(problem.strip())
+        self.n_failed += 1
         if self.n_failed > 20 and self.n_failed > 0.05 * self.next_index / self.stride:
             raise TrainingError(f"source {self._source} fails for too many samples; the last one:\n{problem}")
 
@@ -216,11 +223,11 @@ class SampleFeed:
 
 
 def _draw_one(draw: Source, index: int, canvas: Canvas) -> Sample | str:
-    """Draw a sample; a text says what went wrong, a blank one that it has too many cells."""
+    """Draw a sample; a text says what went wrong."""
     try:
         stack = 1 if canvas.stretch else canvas.stack
         pictures = (draw(index * stack + number) for number in range(stack))
-        return place_pictures(pictures, index, canvas) or " "
+        return place_pictures(pictures, index, canvas)
     except Exception:
         return f"sample {index}: {traceback.format_exc()}"
 

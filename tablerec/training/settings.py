@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
 from tablerec.devices import Device, parse_device
 from tablerec.errors import InputError, SettingsError
+from tablerec.training.fields import to_settings
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +45,72 @@ class Augmentation:
     inverted: float = 0.03
     noise: float = 12.0
 
+    def __post_init__(self) -> None:
+        check_least(self, {"aspect": 1, **dict.fromkeys(("shift", "degrees", "tilt", "depth", "lift", "noise"), 0)})
+        for name in ("unchanged", "tilted", "inverted"):
+            if not 0 <= getattr(self, name) <= 1:
+                raise SettingsError(f"{name} is {getattr(self, name)}: give a share from 0 to 1")
+        for name in ("zoom", "gain"):
+            least, greatest = getattr(self, name)
+            if not 0 < least <= greatest:
+                raise SettingsError(f"{name} is {least}, {greatest}: give two values above 0, the smaller one first")
+
+
+@dataclass(frozen=True, slots=True)
+class LoRA:
+    """Changes of low rank, for ``learns: lora``; see ``tablerec.training.lora``.
+
+    Args:
+        rank: Columns of the one factor, rows of the other.
+        alpha: The change is multiplied by ``alpha / rank``.
+        where: Regular expression, searched for in the names of the layers; empty for all.
+
+    Raises:
+        SettingsError: The rank is below 1, or ``where`` is no regular expression.
+    """
+
+    rank: int = 8
+    alpha: float = 16.0
+    where: str = ""
+
+    def __post_init__(self) -> None:
+        if self.rank < 1:
+            raise SettingsError(f"lora: rank is {self.rank}: give 1 or more")
+        check_pattern("lora: where", self.where)
+
+    @property
+    def scale(self) -> float:
+        """Factor of the change.
+
+        >>> LoRA(rank=8, alpha=16).scale
+        2.0
+        """
+        return self.alpha / self.rank
+
+
+def check_least(settings: Any, least: Mapping[str, float]) -> None:
+    """Make sure that fields have at least these values; those that are None pass.
+
+    Raises:
+        SettingsError: One has not.
+    """
+    for name, value in least.items():
+        given = getattr(settings, name)
+        if given is not None and not given >= value:
+            raise SettingsError(f"{name} is {given}: give {value} or more")
+
+
+def check_pattern(setting: str, pattern: str) -> None:
+    """Make sure that a setting is a regular expression.
+
+    Raises:
+        SettingsError: It is not.
+    """
+    try:
+        re.compile(pattern)
+    except re.error as error:
+        raise SettingsError(f"{setting} {pattern!r} is no regular expression ({error}): correct it") from error
+
 
 _AT_LEAST_ONE = (
     "ranks",
@@ -50,17 +118,36 @@ _AT_LEAST_ONE = (
     "accumulate",
     "stack",
     "most_cells",
-    "statistics",
     "warm",
     "validate_every",
     "checkpoint_every",
     "log_every",
+    "steps",
 )
 
 
+_AT_LEAST_ZERO = (
+    *(
+        "statistics",
+        "workers",
+        "validation_count",
+        "pictures",
+        "learning_rate",
+        "warmup",
+        "weight_decay",
+        "stretch_minutes",
+    ),
+    *("seed", "first", "validation_first"),
+)
+_MOST_BYTES = 1_000_000
+"""Of a file of settings."""
+_LEARNS = ("all", "head", "norm_bias", "lora")
 _CHOICES = {
     "model": ("cellnet", "rtdetr_l"),
-    "precision": ("float32", "bfloat16"),
+    "precision": ("float32", "bfloat16", "float16"),
+    "frozen": ("float32", "bfloat16", "float16", "int8"),
+    "recompute": ("none", "all", "cost"),
+    "optimizer": ("adamw", "adamw8bit"),
     "keep": ("device", "host"),
 }
 
@@ -89,14 +176,27 @@ class TrainSettings:
         accumulate: Batches in a step: their gradients are added.
         side: Height and width of the canvas in pixels, a multiple of 32.
         stack: Pictures on a canvas, at most: small ones are put one below the other.
-        most_cells: Canvases hold no more cells; pictures with more are passed over.
+        most_cells: Canvases hold no more cells; of a picture with more, a part is shown.
+        copy_paste: Share of the cells whose contents change places each time a picture is drawn, 0 to 1.
         learning_rate: The greatest.
         warmup: Steps in which the learning rate rises.
         weight_decay: AdamW's, for all but norms and biases.
         clip: Greatest norm of the gradient.
         average: Decay of the averaged weights by step.
-        statistics: Batches over which the statistics of the averaged weights are computed, for a validation.
-        precision: ``float32``, or ``bfloat16`` for convolutions.
+        statistics: Batches over which the statistics of the averaged weights are computed, for a validation. 0: all
+            norms keep the statistics that they were given, in training too. A few pictures in small batches tell little
+            about them: fine-tuning wants 0.
+        precision: ``float32``, or ``bfloat16`` or ``float16`` for convolutions and linear layers; float16 scales
+            the loss, so that small gradients stay above zero.
+        learns: What learns: ``all``, ``head``, ``norm_bias``, ``lora``, several of these joined by ``+``, or
+            ``re:PATTERN`` for names of parameters; see ``learning.choose``.
+        lora: See ``LoRA``.
+        frozen: How weights that do not learn are kept: ``float32``, ``bfloat16``, ``float16`` or ``int8``.
+        recompute: Activations that are computed again for the gradients instead of being kept: those of no part of
+            the network (``none``), of each (``all``), or of the cheapest parts that make the step fit into
+            ``memory`` (``cost``).
+        memory: GB of the device's memory for a step, for ``recompute: cost``.
+        optimizer: ``adamw``, or ``adamw8bit``, whose state takes a quarter of the memory.
         buffer: Samples kept for reuse.
         keep: Where they wait: on the ``device``, or on the ``host``, which costs a copy for each batch.
         warm: Samples in the buffer before the first step.
@@ -138,13 +238,20 @@ class TrainSettings:
     side: int = 960
     stack: int = 4
     most_cells: int = 1024
+    copy_paste: float = 0.0
     learning_rate: float = 2.5e-3
     warmup: int = 300
     weight_decay: float = 0.02
     clip: float = 5.0
     average: float = 0.9985
     statistics: int = 40
-    precision: Literal["float32", "bfloat16"] = "float32"
+    precision: Literal["float32", "bfloat16", "float16"] = "float32"
+    learns: str = "all"
+    lora: LoRA = field(default_factory=LoRA)
+    frozen: Literal["float32", "bfloat16", "float16", "int8"] = "float32"
+    recompute: Literal["none", "all", "cost"] = "none"
+    memory: float | None = None
+    optimizer: Literal["adamw", "adamw8bit"] = "adamw"
     buffer: int = 4000
     keep: Literal["device", "host"] = "device"
     warm: int = 800
@@ -172,12 +279,18 @@ class TrainSettings:
         for name, known in _CHOICES.items():
             if getattr(self, name) not in known:
                 raise SettingsError(f"{name} {getattr(self, name)!r} is unknown: choose {' or '.join(known)}")
-        least = dict.fromkeys(_AT_LEAST_ONE, 1)
-        for name, value in {**least, "workers": 0, "validation_count": 0, "pictures": 0}.items():
-            if getattr(self, name) < value:
-                raise SettingsError(f"{name} is {getattr(self, name)}: give {value} or more")
+        check_least(self, {**dict.fromkeys(_AT_LEAST_ONE, 1), **dict.fromkeys(_AT_LEAST_ZERO, 0)})
+        for name in ("minutes", "clip"):
+            if getattr(self, name) is not None and not getattr(self, name) > 0:
+                raise SettingsError(f"{name} is {getattr(self, name)}: give a value above 0")
+        if not 0 <= self.threshold <= 1:
+            raise SettingsError(f"threshold is {self.threshold}: give a value from 0 to 1")
         if self.buffer < self.warm:
             raise SettingsError(f"buffer is {self.buffer}, less than warm, which is {self.warm}: make it larger")
+        for word in learns_words(self.learns):
+            _check_learns(word)
+        if self.recompute == "cost" and not (self.memory or 0) > 0:
+            raise SettingsError("recompute is cost: give memory too, the GB that a step may take")
         if self.patience is not None and (self.patience < 1 or not self.validation_count):
             raise SettingsError(f"patience is {self.patience}: give 1 or more, and a validation_count above 0")
         if self.reuse is not None and not self.reuse > 0:
@@ -185,6 +298,8 @@ class TrainSettings:
         ids = parse_device(self.device).ids
         if self.ranks > 1 and ids and len(ids) != self.ranks:
             raise SettingsError(f"device {self.device!r} names {len(ids)} devices for {self.ranks} ranks")
+        if not 0 <= self.copy_paste <= 1:
+            raise SettingsError(f"copy_paste is {self.copy_paste}: give a value from 0 to 1")
         if not 0 <= self.average < 1:
             raise SettingsError(f"average is {self.average}: give a value from 0 to below 1")
 
@@ -200,12 +315,29 @@ class TrainSettings:
         return str(Device(device.kind, ((device.ids or range(rank + 1))[rank],)))
 
 
+def learns_words(learns: str) -> list[str]:
+    """Take ``learns`` apart.
+
+    >>> learns_words("lora + head"), learns_words("re:maps|(up)+4")
+    (['lora', 'head'], ['re:maps|(up)+4'])
+    """
+    return [learns] if learns.startswith("re:") else [word.strip() for word in learns.split("+")]
+
+
+def _check_learns(word: str) -> None:
+    if word.startswith("re:"):
+        check_pattern("learns", word.removeprefix("re:"))
+    elif word not in _LEARNS:
+        raise SettingsError(f"learns {word!r} is unknown: choose {', '.join(_LEARNS)}, joined by +, or re:PATTERN")
+
+
 def read_settings(path: Path, **changes: Any) -> TrainSettings:
     """Read a YAML or JSON file with the fields of ``TrainSettings``.
 
     Args:
         path: The file. Folders in it are relative to the working directory.
-        **changes: Fields that replace those of the file; None leaves the file's.
+        **changes: Fields that replace those of the file; None leaves the file's. A length of the schedule replaces
+            the other one.
 
     Raises:
         InputError: The file cannot be read.
@@ -214,29 +346,15 @@ def read_settings(path: Path, **changes: Any) -> TrainSettings:
     import yaml
 
     try:
+        if path.stat().st_size > _MOST_BYTES:
+            raise InputError(f"{path} is too large for settings: give a file below {_MOST_BYTES // 1000} kB")
         read = yaml.safe_load(path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+    except (OSError, ValueError, RecursionError, yaml.YAMLError) as error:
         raise InputError(f"{path} cannot be read ({error}): write the settings as YAML or JSON") from error
     if not isinstance(read, dict):
         raise InputError(f"{path} holds no settings: write a line `name: value` for each")
-    values = {**read, **{name: value for name, value in changes.items() if value is not None}}
-    for name in ("output", "resume", "initial"):
-        if values.get(name) is not None:
-            values[name] = Path(values[name])
-    augmentation = values.get("augmentation", {})
-    if isinstance(augmentation, dict):
-        _check_names(path, "augmentation", augmentation, Augmentation)
-        given: dict[str, Any] = {k: tuple(v) if isinstance(v, list) else v for k, v in augmentation.items()}
-        values["augmentation"] = Augmentation(**given)
-    _check_names(path, "the settings", values, TrainSettings)
-    try:
-        return TrainSettings(**values)
-    except TypeError as error:
-        raise SettingsError(f"{path}: {error}") from error
-
-
-def _check_names(path: Path, what: str, values: Mapping[str, Any], kind: type) -> None:
-    known = [each.name for each in fields(kind)]
-    unknown = sorted(set(values) - set(known))
-    if unknown:
-        raise SettingsError(f"{path}: {what} know no {', '.join(unknown)}; the names are {', '.join(known)}")
+    given = {name: value for name, value in changes.items() if value is not None}
+    if {"steps", "minutes"} & given.keys():
+        read = {name: value for name, value in read.items() if name not in ("steps", "minutes")}
+    settings: TrainSettings = to_settings(TrainSettings, {**read, **given}, str(path))
+    return settings

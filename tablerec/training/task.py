@@ -80,6 +80,10 @@ class Task(ABC):
 
 def find_task(settings: TrainSettings) -> Task:
     """Make the task that ``model`` names."""
+    if settings.model == "rtdetr_l":
+        from tablerec.training.rtdetr_task import RTDETRTask
+
+        return RTDETRTask(settings)
     from tablerec.training.cellnet_task import CellNetTask
 
     return CellNetTask(settings)

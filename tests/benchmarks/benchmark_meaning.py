@@ -59,7 +59,9 @@ class Meaning:
 
 def drawn_meanings(seed: int, count: int) -> Iterator[Meaning]:
     """Tables of all recipes but mixtures, with their meaning; Chinese ones also where no font could draw them."""
-    recipes = [load_recipe(name) for name in recipe_names() if name not in ("mixed", "page")]
+    recipes = [
+        load_recipe(name) for name in recipe_names() if name not in ("mixed", "page") and not name.startswith("unseen_")
+    ]
     for number in range(count):
         with warnings.catch_warnings(), patch("tablerec.synth.pages.can_write", return_value=True):
             warnings.simplefilter("ignore")

@@ -17,6 +17,7 @@ from tablerec.synth.structures.lists import pairs, paragraphs, records, schedule
 from tablerec.synth.structures.prospectus import prospectus
 from tablerec.synth.structures.registers import register
 from tablerec.synth.structures.studies import scientific, statistical
+from tablerec.synth.structures.unseen import cards, questionnaire, rota
 from tablerec.synth.structures.worksheets import worksheet
 
 BUILDERS: dict[str, Callable[[Writer, Recipe], Draft]] = {
@@ -38,6 +39,9 @@ BUILDERS: dict[str, Callable[[Writer, Recipe], Draft]] = {
     "schedule": schedule,
     "paragraphs": paragraphs,
     "pairs": pairs,
+    "rota": rota,
+    "cards": cards,
+    "questionnaire": questionnaire,
 }
 """Name of a structure, as recipes use it -> what composes it."""
 

@@ -152,6 +152,19 @@ def test_words_are_kept_by_reader(run: Callable[..., Result], tmp_path: Path) ->
     assert sorted(path.name for path in (tmp_path / "words" / "none").iterdir()) == ["a.json", "b.json", "d.json"]
 
 
+def test_errors_are_told_and_drawn(
+    run: Callable[..., Result], write_truth: Callable[..., Path], tmp_path: Path
+) -> None:
+    path = write_truth("e", GRID, source="z")
+    cv2.imwrite(str(path.with_suffix(".png")), np.full((40, 40, 3), 255, np.uint8))
+    result = run("--errors")
+    assert "F1 0.0000: 0 finds for 4 cells in 1 pictures" in result.stdout  # its cells have no quads
+    assert "3 tables left out" in result.stderr
+    errors = json.loads((tmp_path / "tablerec-eval" / "results.json").read_text())["errors"]
+    assert errors["kinds"]["missed"] == {"n": 4, "gain": 1.0}
+    assert cv2.imread(str(tmp_path / "tablerec-eval" / "errors.png")) is not None
+
+
 def test_a_limit_is_spread_over_the_folder(run: Callable[..., Result], tmp_path: Path) -> None:
     truths = find_truths(tmp_path / "truth")
     assert [truth.id for truth in module.spread(truths, 2)] == ["a", "c"]

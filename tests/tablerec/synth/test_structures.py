@@ -145,3 +145,15 @@ def test_a_large_title_does_not_make_other_rows_high() -> None:
 
     assert heights(1) == [16, 16, 16]
     assert heights(3) == [40, 16, 16]
+
+
+def test_what_is_unseen_looks_as_it_should() -> None:
+    """Cards hold several lines, days are narrow and some filled, and all answers to a question share a cell."""
+    for draft in drafts("cards", "unseen_cards", 9):
+        texts = [cell.text for cell in draft.cells if cell.text]
+        assert texts and all("\n" in text for text in texts)
+    for draft in drafts("rota", "unseen_rota", 9):
+        assert max(draft.widths[col] for col in range(1, len(draft.columns))) < draft.widths[0]
+        assert {"accent"} <= {cell.fill for cell in draft.cells}
+    answers = [cell for draft in drafts("questionnaire", "unseen_questionnaire", 9) for cell in draft.cells]
+    assert max(cell.text.count("\n") for cell in answers) == 4

@@ -18,7 +18,7 @@ from tablerec.training.average import WeightAverage, recompute_statistics  # noq
 SIDE = 128
 
 
-def place_sample(drawn: Drawn, index: int, side: int, most_cells: int) -> Sample | None:
+def place_sample(drawn: Drawn, index: int, side: int, most_cells: int) -> Sample:
     return place_pictures([drawn], index, Canvas(side, most_cells))
 
 
@@ -62,8 +62,24 @@ def test_small_pictures_are_stacked() -> None:
     assert int(place_pictures(drawn, 0, Canvas(256, len(drawn[0].quads), stack=9)).n_cells) == len(drawn[0].quads)
 
 
-def test_too_many_cells_are_passed_over() -> None:
-    assert place_sample(draw_ruled(0), 0, SIDE, 3) is None
+def test_of_too_many_cells_a_part_is_shown() -> None:
+    drawn = draw_ruled(0)
+    sample = place_sample(drawn, 0, SIDE, 3)
+    assert 1 <= int(sample.n_cells) <= 3
+    sizes = {tuple(size) for size in (drawn.quads[:, 2] - drawn.quads[:, 0]).tolist()}
+    assert {tuple(size) for size in (sample.quads[:1, 2] - sample.quads[:1, 0]).tolist()} <= sizes
+
+
+def test_more_cells_upon_one_another_than_a_canvas_holds() -> None:
+    drawn = Drawn(np.zeros((40, 40, 3), np.uint8), np.repeat(grid_quads([0, 40], [0, 40]), 9, 0))
+    with pytest.raises(ValueError, match="lie upon one another"):
+        place_sample(drawn, 0, SIDE, 8)
+
+
+def test_contents_change_places_and_cells_stay() -> None:
+    drawn = draw_ruled(0)
+    plain, pasted = (place_pictures([drawn], 0, Canvas(SIDE, 64, copy_paste=share)) for share in (0.0, 1.0))
+    assert plain.n_cells == pasted.n_cells and plain.quads.shape == pasted.quads.shape
 
 
 def test_no_cells() -> None:

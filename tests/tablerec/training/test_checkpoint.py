@@ -114,9 +114,8 @@ def test_paddles_loader_reads_what_several_ranks_wrote(tmp_path: Path) -> None:
     save_from(tmp_path, 2)
     wanted = {f"moment1/weight{number}": paddle.zeros([2, 2]) for number in range(2)}
     wanted["network/weight0"] = paddle.zeros([2])
-    paddle.distributed.load_state_dict(
-        wanted, str(shutil.copytree(tmp_path / "checkpoint-00000007", tmp_path / "copy")), safetensors=True
-    )
+    folder = shutil.copytree(tmp_path / "checkpoint-00000007", tmp_path / "copy")
+    paddle.distributed.load_state_dict(wanted, str(folder), safetensors=True)
     assert [float(each.sum()) for each in wanted.values()] == [0, 4, 2]
 
 

@@ -206,10 +206,10 @@ def test_settings_are_read_and_checked(tmp_path: Path) -> None:
     assert (read.output, read.device, read.augmentation.zoom) == (tmp_path, "cpu", (0.5, 2))
     for text, message in {
         "source: a:b\noutput: out\n": "either steps or minutes",
-        "source: a:b\noutput: out\nsteps: 1\nspeed: 9\n": "know no speed",
+        "source: a:b\noutput: out\nsteps: 1\nspeed: 9\n": "no 'speed'",
         "source: a:b\noutput: out\nsteps: 1\nside: 100\n": "multiple of 32",
         "source: a:b\noutput: out\nsteps: 1\nbatch: 0\n": "batch is 0",
-        "source: a:b\noutput: out\nsteps: 1\naugmentation: {blur: 1}\n": "know no blur",
+        "source: a:b\noutput: out\nsteps: 1\naugmentation: {blur: 1}\n": "no 'blur'",
         "output: out\nsteps: 1\n": "source",
     }.items():
         path.write_text(text)
@@ -240,3 +240,14 @@ def test_the_command_line(tmp_path: Path) -> None:
     assert isinstance(CellNetDetector(folder).detect(np.zeros((40, 50, 3), np.uint8), []), list)
     done = CliRunner().invoke(command, ["train", str(tmp_path / "absent.yaml")])
     assert done.exit_code == 1 and "cannot be read" in done.output
+
+
+def test_statistics_that_are_kept(tmp_path: Path) -> None:
+    weights = train(settings(tmp_path / "first", steps=3))
+    kept = train(settings(tmp_path / "second", steps=3, initial=weights, statistics=0))
+    before, after = load_arrays(weights), load_arrays(kept)
+    moved = {name for name, array in after.items() if (array != before[name]).any()}
+    assert moved and not any(name.endswith(("_mean", "_variance")) for name in moved)
+    assert any(name.endswith("_mean") for name in after)
+    values = [line["f1_60"] for line in lines(tmp_path / "second", "curve.jsonl")]
+    assert values[0] == lines(tmp_path / "first", "curve.jsonl")[-1]["f1_60"]

@@ -9,6 +9,8 @@ import numpy as np
 import pytest
 
 from tablerec.errors import InputError, SettingsError
+from tablerec.labels import read_labels
+from tablerec.labels.convert import convert_labels
 from tablerec.training.sources import load_source
 from tests.tablerec.training.grids import draw_ruled
 
@@ -18,7 +20,7 @@ RULED = "tests.tablerec.training.grids:draw_ruled"
 def write(folder: Path, name: str, label: dict) -> None:
     import cv2
 
-    folder.mkdir(exist_ok=True)
+    folder.mkdir(parents=True, exist_ok=True)
     image = np.zeros((20, 30, 3), np.uint8)
     image[..., 0] = 200  # blue, as OpenCV writes
     cv2.imwrite(str(folder / f"{name}.png"), image)
@@ -98,3 +100,31 @@ def test_wrong_descriptions() -> None:
     }.items():
         with pytest.raises(SettingsError, match=message):
             load_source(text)
+
+
+def test_one_split_of_a_folder(tmp_path: Path) -> None:
+    write(tmp_path, "a", {"cells": [QUAD], "meta": {"split": "train"}})
+    write(tmp_path, "b", {"cells": [QUAD, QUAD], "meta": {"split": "val"}})
+    assert {len(load_source(f"folder:{tmp_path}#train")(index).quads) for index in range(6)} == {1}
+    assert {len(load_source(f"crops:{tmp_path}#val")(index).quads) for index in range(6)} == {2}
+    assert {len(load_source(f"folder:{tmp_path}")(index).quads) for index in range(6)} == {1, 2}
+    with pytest.raises(InputError, match="its splits are train, val"):
+        load_source(f"folder:{tmp_path}#test")
+
+
+def test_a_picture_with_a_bad_label_is_passed_over_and_named(tmp_path: Path) -> None:
+    write(tmp_path, "good", {"cells": [QUAD]})
+    write(tmp_path, "flat", {"cells": [QUAD, {"quad": [[1, 2], [11, 2], [11, 2], [1, 2]]}]})
+    write(tmp_path, "gone", {"cells": [QUAD, QUAD]})
+    (tmp_path / "gone.png").unlink()
+    with pytest.warns(UserWarning, match="2 bad labels are passed over") as warned:
+        source = load_source(f"folder:{tmp_path}")
+    message = str(warned[0].message)
+    assert "flat.json: cells[1]: has no area" in message and "gone.json: its picture gone.png is not there" in message
+    assert {len(source(index).quads) for index in range(6)} == {1}
+
+
+def test_coco_is_a_folder_too(tmp_path: Path) -> None:
+    write(tmp_path / "in", "a", {"cells": [QUAD]})
+    list(convert_labels(read_labels(tmp_path / "in"), tmp_path / "out", "coco"))
+    assert load_source(f"folder:{tmp_path / 'out'}#train")(0).quads.tolist() == [QUAD["quad"]]

@@ -1,0 +1,217 @@
+"""What came of a run: ``summary.json`` for programs, ``report.html`` for people.
+
+Both are made from what the run left in its output, so that a run that was stopped or failed has them too.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from tablerec.output import atomic_file
+from tablerec.training.logs import CURVE, LOG, read_lines
+from tablerec.training.settings import TrainSettings
+
+SUMMARY = "summary.json"
+"""In the output: what was trained, on what, and what came of it."""
+PAGE = "report.html"
+"""In the output: the same as a page with curves and pictures."""
+SCORES = ("f1_60", "f1_80", "exact")
+
+_FEW_STEPS = 30
+"""Below these the losses say nothing about where they go."""
+_NOTEWORTHY = 0.005
+"""A smaller difference of two scores is chance on a validation of usual size."""
+
+Line = Mapping[str, Any]
+Ended = Literal["finished", "stopped", "failed"]
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What the files of a run do not say.
+
+    Args:
+        ended: ``finished`` the schedule, ``stopped`` before its end, or ``failed``.
+        weights: The weights to use; None where there are none yet.
+        checkpoint: The newest whole checkpoint, from which the same command goes on; None without one.
+        seconds: Training time over all stretches.
+        n_samples: Samples that were drawn.
+        n_parameters: Numbers in the weights.
+        n_learning: Those of them that learn.
+        peak_bytes: Most memory that Paddle's tensors took on the device; 0 where it is not counted.
+        problem: Why it failed.
+    """
+
+    ended: Ended
+    weights: Path | None
+    checkpoint: Path | None
+    seconds: float
+    n_samples: int
+    n_parameters: int
+    n_learning: int
+    peak_bytes: int = 0
+    problem: str = ""
+
+
+def write_report(settings: TrainSettings, outcome: Outcome) -> Path:
+    """Write summary and page into the output of a run; returns the page.
+
+    Raises:
+        OutputError: One of them cannot be written; an earlier one is left as it was.
+    """
+    from tablerec.training.report_page import page
+
+    output = settings.output
+    losses, curve = read_lines(output / LOG), read_lines(output / CURVE)
+    summary = summarize(settings, outcome, losses, curve)
+    with atomic_file(output / SUMMARY) as file:
+        file.write((json.dumps(summary, indent=1, default=str) + "\n").encode())
+    with atomic_file(output / PAGE) as file:
+        file.write(page(summary, losses, curve, pictures_of(output, curve)).encode())
+    return output / PAGE
+
+
+def process_peak_bytes() -> int | None:
+    """Most memory that this process has held so far; None where the system does not tell."""
+    try:
+        import resource
+    except ImportError:  # Windows
+        return None
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return peak if sys.platform == "darwin" else 1024 * peak
+
+
+def summarize(
+    settings: TrainSettings, outcome: Outcome, losses: Sequence[Line], curve: Sequence[Line]
+) -> dict[str, Any]:
+    """Put together what ``summary.json`` holds.
+
+    Args:
+        settings: Of the run.
+        outcome: See ``Outcome``.
+        losses: Lines of ``log.jsonl``.
+        curve: Lines of ``curve.jsonl``; that of step 0 tells how good the weights were as they were given.
+
+    Returns:
+        Values for JSON. ``before`` and ``after`` hold scores, 0 to 1, and are None where nothing was
+        validated; ``after`` is of the weights that were kept.
+    """
+    steps = int(losses[-1]["step"]) if losses else 0
+    before = curve[0] if curve and curve[0]["step"] == 0 else None
+    after = _kept(curve, best=settings.patience is not None)
+    images = steps * settings.batch * settings.accumulate * settings.ranks
+    return {
+        "ended": outcome.ended,
+        "problem": outcome.problem,
+        "model": settings.model,
+        "learns": getattr(settings, "learns", "all"),
+        "n_parameters": outcome.n_parameters,
+        "n_learning": outcome.n_learning,
+        "device": settings.device,
+        "source": settings.source,
+        "samples": outcome.n_samples,
+        "steps": steps,
+        "minutes": round(outcome.seconds / 60, 2),
+        "images_per_second": round(images / outcome.seconds, 2) if outcome.seconds else None,
+        "peak_bytes": outcome.peak_bytes,
+        "process_bytes": process_peak_bytes(),
+        "before": None if before is None else {name: before[name] for name in SCORES},
+        "after": None if after is None else {"step": after["step"], **{name: after[name] for name in SCORES}},
+        "weights": outcome.weights,
+        "checkpoint": outcome.checkpoint,
+        "warnings": find_warnings(settings, outcome, losses, curve),
+        "settings": asdict(settings),
+    }
+
+
+def find_warnings(
+    settings: TrainSettings, outcome: Outcome, losses: Sequence[Line], curve: Sequence[Line]
+) -> list[str]:
+    """Say what an engineer should look at before using the weights, each with what to do."""
+    checks = (
+        _few_samples(settings, outcome),
+        _no_validation(settings, curve),
+        _no_progress(curve),
+        _falling(losses, curve, kept_best=settings.patience is not None),
+        _loss_stays(losses),
+    )
+    return [warning for warning in checks if warning]
+
+
+def _few_samples(settings: TrainSettings, outcome: Outcome) -> str:
+    if 0 < outcome.n_samples < settings.batch * settings.accumulate:
+        return f"Only {outcome.n_samples} samples were drawn, fewer than one step takes: raise warm, or lower batch."
+    return ""
+
+
+def _no_validation(settings: TrainSettings, curve: Sequence[Line]) -> str:
+    if not curve:
+        return "Nothing was validated: set validation_source and validation_count to learn whether it became better."
+    if settings.validation_count < 10:
+        return f"The scores are over {settings.validation_count} samples only: they say little. Validate on 30 or more."
+    return ""
+
+
+def _no_progress(curve: Sequence[Line]) -> str:
+    if len(curve) < 2 or curve[0]["step"] != 0:
+        return ""
+    before, best = curve[0]["f1_80"], max(line["f1_80"] for line in curve[1:])
+    if best - before >= _NOTEWORTHY:
+        return ""
+    found = "It became worse" if before - best >= _NOTEWORTHY else "No progress"
+    return (
+        f"{found}: F1 at 0.8 was {before:.3f} before and {best:.3f} at best. Look whether the labels outline whole "
+        "cells (tablerec labels check); then train longer, or with another learning_rate."
+    )
+
+
+def _falling(losses: Sequence[Line], curve: Sequence[Line], *, kept_best: bool) -> str:
+    """The validation falls while the loss falls: the network learns its samples by heart."""
+    best = _kept(curve, best=True)
+    if best is None or best is curve[-1] or best["step"] == 0 or best["f1_80"] - curve[-1]["f1_80"] < _NOTEWORTHY:
+        return ""
+    totals = [line["total"] for line in losses if line["step"] > best["step"]]
+    early, late = _mean(totals[: len(totals) // 2]), _mean(totals[len(totals) // 2 :])
+    if len(totals) < 2 or not late < early:
+        return ""
+    kept = "Those of the best step were kept." if kept_best else "Set patience, which keeps the best weights."
+    return (
+        f"Overfitting: after step {best['step']} F1 at 0.8 fell from {best['f1_80']:.3f} to {curve[-1]['f1_80']:.3f} "
+        f"while the loss went on falling. {kept} More labels, or drawn tables among them, help."
+    )
+
+
+def _loss_stays(losses: Sequence[Line]) -> str:
+    totals = [line["total"] for line in losses]
+    third = len(totals) // 3
+    if len(totals) < _FEW_STEPS or _mean(totals[-third:]) < 0.98 * _mean(totals[:third]):
+        return ""
+    return "The loss does not fall: raise learning_rate where the scores do not rise either, or train longer."
+
+
+def _kept(curve: Sequence[Line], *, best: bool) -> Line | None:
+    """The validation of the weights that were kept: the first best one, or the last."""
+    if not curve:
+        return None
+    return max(curve, key=lambda line: (line["f1_80"], -line["step"])) if best else curve[-1]
+
+
+def _mean(values: Sequence[float]) -> float:
+    return math.fsum(values) / len(values) if values else math.nan
+
+
+def pictures_of(output: Path, curve: Sequence[Line]) -> list[tuple[int, Path]]:
+    """Find the pictures of the first and of the last validation: step and file, at most two.
+
+    >>> pictures_of(Path("nowhere"), [{"step": 0}])
+    []
+    """
+    paths = [(int(line["step"]), output / f"pictures/step-{int(line['step']):08d}.jpg") for line in curve]
+    there = [(step, path) for step, path in paths if path.is_file()]
+    return there[:1] + there[1:][-1:]

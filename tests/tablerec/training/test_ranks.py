@@ -1,0 +1,172 @@
+"""Ranks learn together as one process would from all of their samples, with one all-reduce for each step."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tablerec.errors import SettingsError, TrainingError
+from tablerec.training import train
+from tablerec.training.settings import TrainSettings
+from tests.tablerec.training.grids import draw_ruled
+from tests.tablerec.training.test_loop import losses, settings
+
+paddle = pytest.importorskip("paddle")
+if not hasattr(paddle.distributed, "all_reduce"):
+    pytest.skip("this Paddle was built without paddle.distributed", allow_module_level=True)
+
+from tablerec.training.checkpoint import checkpoints, load_checkpoint  # noqa: E402
+from tablerec.training.ranks import Ranks, join_ranks  # noqa: E402
+
+ROOT = Path(__file__).resolve().parents[3]
+
+
+@pytest.fixture(autouse=True)
+def _path(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PYTHONPATH", str(ROOT))
+
+
+def make_net(*, norm: bool) -> paddle.nn.Layer:
+    paddle.seed(5)
+    middle = [paddle.nn.BatchNorm2D(4)] if norm else []
+    return paddle.nn.Sequential(
+        paddle.nn.Conv2D(3, 4, 3, bias_attr=False),
+        *middle,
+        paddle.nn.ReLU(),
+        paddle.nn.Flatten(),
+        paddle.nn.Linear(4 * 36, 2),
+    )
+
+
+def learn(net: paddle.nn.Layer, ranks: Ranks, mine: list[int], steps: int) -> list[list[float]]:
+    """Take steps on the batches of this rank, each with a weight of its own; returns the mean losses."""
+    parameters = net.parameters()
+    optimizer = paddle.optimizer.AdamW(0.01, parameters=parameters)
+    said = []
+    for step in range(steps):
+        total, sums = 0.0, paddle.zeros([1])
+        for number in mine:
+            rng = np.random.default_rng([step, number])
+            loss = net(paddle.to_tensor(rng.random((2, 3, 8, 8), np.float32))).square().mean()
+            (loss * (number + 1)).backward()
+            total, sums = total + number + 1, sums + loss.detach() * (number + 1)
+        said.append(ranks.mean_gradients(parameters, total, sums).tolist())
+        optimizer.step()
+        optimizer.clear_grad()
+    ranks.mean_statistics(net)
+    return said
+
+
+def be_rank(folder: str) -> None:
+    """What each of the two processes does."""
+    with join_ranks(TrainSettings("a:b", Path(folder), steps=1, ranks=2)) as ranks:
+        for norm in (False, True):
+            net = make_net(norm=norm)
+            reduced = ranks.n_reduced
+            said = learn(net, ranks, [2 * ranks.number, 2 * ranks.number + 1], 3)
+            arrays = {name: each.numpy() for name, each in net.state_dict().items()}
+            np.savez(f"{folder}/{ranks.number}-{norm}.npz", losses=said, **arrays)
+            assert ranks.n_reduced - reduced == 3 + norm  # a step each, and the statistics
+        assert ranks.exchange(ranks.number) == [0, 1]
+
+
+def test_two_ranks_learn_as_one(tmp_path: Path) -> None:
+    script = tmp_path / "be_rank.py"
+    script.write_text(f"from tests.tablerec.training.test_ranks import be_rank\nbe_rank({str(tmp_path)!r})\n")
+    launch = [sys.executable, "-m", "paddle.distributed.launch", "--nproc_per_node", "2", "--log_dir", str(tmp_path)]
+    done = subprocess.run([*launch, str(script)], capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+    for norm in (False, True):
+        net = make_net(norm=norm)
+        said = learn(net, Ranks(), [0, 1, 2, 3], 3)
+        one, two = (np.load(tmp_path / f"{number}-{norm}.npz") for number in range(2))
+        assert sorted(one) == sorted(two) == sorted(["losses", *net.state_dict()])
+        for name in one:
+            np.testing.assert_array_equal(one[name], two[name])
+        # The normalization sees each batch alone, here as there; only its running statistics go other ways.
+        np.testing.assert_allclose(one["losses"], said, rtol=1e-5)
+        for name, each in net.state_dict().items():
+            tolerance = 0.2 if name.endswith(("_mean", "_variance")) else 1e-5
+            np.testing.assert_allclose(one[name], each.numpy(), tolerance, tolerance)
+
+
+def test_one_rank_has_nothing_to_reduce() -> None:
+    net = make_net(norm=True)
+    learn(net, ranks := Ranks(), [0], 2)
+    assert (ranks.n_reduced, ranks.n_bytes, ranks.exchange("a")) == (0, 0, ["a"])
+    with join_ranks(TrainSettings("a:b", Path("out"), steps=1)) as alone:
+        assert (alone.number, alone.count) == (0, 1)
+
+
+def test_each_rank_has_a_device_of_its_own() -> None:
+    def devices(device: str, ranks: int) -> list[str]:
+        chosen = TrainSettings("a:b", Path("out"), steps=1, device=device, ranks=ranks)
+        return [chosen.device_of(rank) for rank in range(ranks)]
+
+    assert devices("gpu", 2) == ["gpu:0", "gpu:1"]
+    assert devices("tablerec_gpu:3,1", 2) == ["tablerec_gpu:3", "tablerec_gpu:1"]
+    assert devices("cpu", 2) == ["cpu", "cpu"]
+    assert devices("gpu:5", 1) == ["gpu:5"]
+    with pytest.raises(SettingsError, match="names 3 devices for 2 ranks"):
+        devices("gpu:0,1,2", 2)
+
+
+def test_a_run_of_two_ranks_goes_on_and_changes_their_number(tmp_path: Path) -> None:
+    def two(name: str, **changes: object) -> TrainSettings:
+        return settings(tmp_path / name, ranks=2, accumulate=2, batch=2, validation_count=1, pictures=0, **changes)
+
+    weights = train(two("whole", steps=4, checkpoint_every=2))
+    assert weights == tmp_path / "whole/cellnet.safetensors" and weights.is_file()
+    # One all-reduce a step, however many batches; one more for the statistics of each checkpoint.
+    lines = [json.loads(line) for line in (tmp_path / "whole/log.jsonl").read_text().splitlines()]
+    assert [line["all_reduces"] for line in lines] == [1, 2, 4, 5]
+    _, state = load_checkpoint(checkpoints(tmp_path / "whole")[-1])
+    assert [{index % 2 for index in each["buffer"]} for each in state["of_ranks"]] == [{0}, {1}]
+
+    (tmp_path / "again").mkdir()
+    checkpoints(tmp_path / "whole")[0].rename(tmp_path / "again/checkpoint-00000002")
+    train(two("again", steps=4, checkpoint_every=2))
+    assert losses(tmp_path / "again")[-2:] == losses(tmp_path / "whole")[-2:]
+
+    train(settings(tmp_path / "again", steps=5))  # alone, from what both had
+    _, state = load_checkpoint(checkpoints(tmp_path / "again")[-1])
+    assert state["step"] == 5 and state["ranks"] == 1
+
+
+def fails_for_odd(index: int) -> object:
+    if index % 2:
+        raise ValueError("odd")
+    return draw_ruled(index)
+
+
+def dies_for_odd(index: int) -> object:
+    if index % 2 and index > 20:
+        os.kill(os.getpid(), signal.SIGKILL)
+    return draw_ruled(index)
+
+
+@pytest.mark.parametrize(("source", "word"), [("fails_for_odd", "ValueError: odd"), ("dies_for_odd", "has failed")])
+def test_a_rank_that_ends_ends_all(tmp_path: Path, source: str, word: str) -> None:
+    source = f"tests.tablerec.training.test_ranks:{source}"
+    with pytest.raises(TrainingError, match=word):
+        train(settings(tmp_path, ranks=2, steps=10_000, stack=1, source=source, validation_count=0))
+    assert "another process of this training has failed" in (tmp_path / "ranks/workerlog.0").read_text()
+
+
+def test_a_signal_ends_all_after_a_checkpoint(tmp_path: Path) -> None:
+    said: list[str] = []
+
+    def report(line: str) -> None:
+        said.append(line)
+        if line.startswith("step 3 "):
+            os.kill(os.getpid(), signal.SIGTERM)
+
+    train(settings(tmp_path, steps=10_000, ranks=2, checkpoint_every=10_000, validation_count=0), report)
+    assert len(checkpoints(tmp_path)) == 1 and any("the same command goes on" in line for line in said)

@@ -20,8 +20,8 @@ LAYERS: list[tuple[str, str]] = [
     ("peers", "errors config display result"),
     (
         "peers",
-        "detect devices editor evaluate images labels models ocr output overlay paddlex_support pdf synth trace turning "
-        "unwarping",
+        "detect devices editor evaluate images labels models ocr output overlay paddlex_support pdf synth trace "
+        "turning unwarping",
     ),
     ("apart", "pipeline review training widgets"),
     ("apart", "__init__"),

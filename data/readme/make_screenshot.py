@@ -1,4 +1,4 @@
-"""Draw review.png: ``tablerec review`` on a sample, with a line being dragged. Needs Chromium and the extra ``browser``."""
+"""Draw review.png: ``tablerec review`` on some samples. Needs Chromium and the extra ``browser``."""
 
 from __future__ import annotations
 

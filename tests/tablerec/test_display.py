@@ -15,6 +15,7 @@ from tablerec.display import MAX_BYTES, MAX_PAGES, image_to_jpeg, pages_to_html
 from tablerec.result import Page, PageImage, Result
 from tests.postprocess.strategies import tables
 from tests.tablerec.editor.samples import make_page, make_table
+from tests.tablerec.review.browsing import open_browser
 
 lxml_html = pytest.importorskip("lxml.html")
 
@@ -46,6 +47,18 @@ def test_cells_say_what_they_hold_and_how_sure_they_are() -> None:
     assert "stroke-dasharray" in polygon.attrib
     assert root.find(".//td").get("class") == polygon.get("class")
     assert f"td,th).{polygon.get('class')}:hover) polygon.{polygon.get('class')}" in root.find(".//style").text
+
+
+def test_a_cell_of_the_table_lights_up_in_the_picture() -> None:
+    with open_browser() as browser:
+        page = browser.new_page(java_script_enabled=False)
+        page.set_content(make_page(make_table())._repr_html_())
+        cell = page.get_by_text("1.2", exact=True)
+        outline = page.locator(f"polygon.{cell.get_attribute('class')}")
+        opacity = "polygon => getComputedStyle(polygon).fillOpacity"
+        before = outline.evaluate(opacity)
+        cell.hover()
+        assert float(outline.evaluate(opacity)) > float(before)
 
 
 @pytest.mark.parametrize("shape", [(30, 50), (3000, 2000), (1, 4000)])

@@ -1,5 +1,10 @@
 from __future__ import annotations
 
+import re
+import signal
+import socket
+import subprocess
+import sys
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -112,6 +117,40 @@ def test_a_folder_without_pictures_ends_with_a_message(tmp_path: Path) -> None:
     assert (done.exit_code, done.output.count("\n")) == (1, 1)
     assert "no pictures" in done.output
     assert not (tmp_path / "corrections").exists()
+
+
+def test_the_command_serves_until_it_is_stopped(tmp_path: Path, repository: Path) -> None:
+    Image.new("RGB", (60, 40), "white").save(tmp_path / "blank.png")
+    code = "import sys; from tablerec.cli import main; sys.exit(main())"
+    running = subprocess.Popen(
+        [sys.executable, "-c", code, "review", str(tmp_path), "--no-browser", "--ocr", "none", "--detector", "rulings"],
+        cwd=repository,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert running.stdout is not None
+    said = [running.stdout.readline() for _ in range(3)]
+    found = re.search(r"http://127\.0\.0\.1:(\d+)/\?token=(\S+)", said[1])
+    assert found, (said, running.communicate())
+    with socket.socket() as connection:
+        connection.connect(("127.0.0.1", int(found[1])))
+        lines = [f"GET /?token={found[2]} HTTP/1.1", f"Host: 127.0.0.1:{found[1]}", "Connection: close", "", ""]
+        connection.sendall("\r\n".join(lines).encode())
+        assert connection.recv(100).startswith(b"HTTP/1.1 303")
+    running.send_signal(signal.SIGINT)
+    _, errors = running.communicate(timeout=60)
+    assert (running.returncode, errors.strip()) == (130, "stopped")
+
+
+def test_a_port_that_is_taken_is_named(tmp_path: Path) -> None:
+    Image.new("RGB", (8, 8)).save(tmp_path / "a.png")
+    with socket.socket() as other:
+        other.bind(("127.0.0.1", 0))
+        other.listen()
+        port = str(other.getsockname()[1])
+        done = CliRunner().invoke(command, ["review", str(tmp_path), "--no-browser", "--port", port])
+    assert done.exit_code == 2 and f"--port {port}" in done.output
 
 
 def test_the_corrections_folder_may_be_elsewhere(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ import threading
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from postprocess.editing import History
 from postprocess.export.json import table_from_dict, table_to_dict
@@ -23,6 +23,12 @@ FORMAT = "tablerec-corrections"
 VERSION = 1
 _LARGEST = 256 << 20
 """Bytes of a journal that are read."""
+
+
+Verdict = Literal["open", "saved", "rejected"]
+"""What a person said of a table as it is now: nothing yet, that it is right, or that it is none."""
+
+_VERDICTS: dict[Any, Verdict] = {"save": "saved", "reject": "rejected"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,8 +74,7 @@ class Correction:
         self.history = History((start,))
         self.version = 0
         """Number of steps so far."""
-        self.is_done = False
-        """Whether it was saved, and not changed since."""
+        self.verdict: Verdict = "open"
         self.lock = threading.RLock()
 
     @property
@@ -90,7 +95,8 @@ class Correction:
         """Do one step and keep it.
 
         Args:
-            operation: See ``tablerec.editor.operations.apply``; or ``save``, which says that the table is right.
+            operation: See ``tablerec.editor.operations.apply``; or ``save``, which says that the table is right, or
+                ``reject``, which says that it is none.
             version: Number of steps that whoever asks for it has seen; None does not compare.
 
         Raises:
@@ -99,12 +105,25 @@ class Correction:
             OutputError: The journal cannot be written; then the step is not done.
         """
         with self.lock:
-            if version is not None and version != self.version:
-                raise InputError("the table was changed in another window: this one now shows that state")
-            history, is_done = self._after(operation)
-            if history is not self.history or is_done != self.is_done:
+            self.check(version)
+            history, verdict = self._after(operation)
+            if history is not self.history or verdict != self.verdict:
                 self._append(operation, "ab")
-                self._go_on(history, is_done)
+                self._go_on(history, verdict)
+
+    def check(self, version: int | None) -> None:
+        """Refuse a step of somebody who has seen another state; None is not compared.
+
+        Raises:
+            InputError: The table has changed since.
+        """
+        if version is not None and version != self.version:
+            raise InputError("the table was changed in another window: this one now shows that state")
+
+    @property
+    def is_done(self) -> bool:
+        """Whether a person said what to make of the table, and did not change it since."""
+        return self.verdict != "open"
 
     def view(self) -> dict[str, Any]:
         """Return what the editor draws, ready for JSON."""
@@ -118,21 +137,22 @@ class Correction:
                 "version": self.version,
                 "can_undo": self.history.place > 0,
                 "can_redo": self.history.place < last,
-                "is_done": self.is_done,
+                "verdict": self.verdict,
             }
 
     def replay(self, operation: Any) -> None:
         """Do a step that the journal holds."""
         self._go_on(*self._after(operation))
 
-    def _after(self, operation: Any) -> tuple[History, bool]:
-        if isinstance(operation, Mapping) and operation.get("do") == "save":
-            return self.history, True
+    def _after(self, operation: Any) -> tuple[History, Verdict]:
+        name = operation.get("do") if isinstance(operation, Mapping) else None
+        if isinstance(name, str) and name in _VERDICTS:
+            return self.history, _VERDICTS[name]
         history = apply(self.history, operation)
-        return history, self.is_done and history.now == self.table
+        return history, self.verdict if history.now == self.table else "open"
 
-    def _go_on(self, history: History, is_done: bool) -> None:
-        self.history, self.is_done = history, is_done
+    def _go_on(self, history: History, verdict: Verdict) -> None:
+        self.history, self.verdict = history, verdict
         self.version += 1
 
     def _append(self, line: Mapping[str, Any], mode: str) -> None:

@@ -19,6 +19,7 @@ import itertools
 import json
 import logging
 import threading
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -97,6 +98,38 @@ class CorrectionFolder:
         """Where the picture of a table is."""
         return self.folder / "images" / f"{correction.head.name}.png"
 
+    def do(self, correction: Correction, step: Mapping[str, Any], version: int | None = None) -> None:
+        """Do a step of a correction, with all that belongs to it; see ``Correction.do``."""
+        with self._lock, correction.lock:
+            correction.check(version)
+            if step.get("do") == "save":
+                self.save(correction)
+            elif step.get("do") == "reject":
+                self.reject(correction)
+            else:
+                correction.do(step)
+
+    def reject(self, correction: Correction) -> None:
+        """Take out what was saved of a table that is none, and mark it as done.
+
+        Raises:
+            OutputError: A file cannot be removed.
+        """
+        name = correction.head.name
+        files = [self.folder / "tables" / f"{name}.xlsx", self.folder / "tables" / f"{name}.html"]
+        files.append(self.folder / "images" / f"{name}.json")
+        with self._lock, correction.lock:
+            was_saved = any(path.exists() for path in files)
+            for path in files:
+                try:
+                    path.unlink(missing_ok=True)
+                except OSError as error:
+                    shown = display_name(str(path))
+                    raise OutputError(f"{shown}: cannot be removed ({error.strerror}); close it") from error
+            if was_saved:
+                self._write_coco()
+            correction.do({"do": "reject"})
+
     def save(self, correction: Correction) -> list[Path]:
         """Write workbook, page and labels of a table, and mark it as done.
 
@@ -116,8 +149,7 @@ class CorrectionFolder:
             }
             for path, content in files.items():
                 _write(path, content)
-            coco = self.folder / "annotations" / "instance_train.json"
-            _write(coco, self._all_as_coco(coco))
+            coco = self._write_coco()
             correction.do({"do": "save"})
             return [*files, coco]
 
@@ -180,15 +212,17 @@ class CorrectionFolder:
         place = {"id": head.name, "source": "corrections", "image": f"{head.name}.png"}
         return {**place, "original": display_name(head.source), **content, "meta": meta}
 
-    def _all_as_coco(self, path: Path) -> bytes:
-        """All labels of the folder; a file that somebody else wrote there is kept aside."""
+    def _write_coco(self) -> Path:
+        """Write all labels of the folder; a file that somebody else wrote there is kept aside."""
+        path = self.folder / "annotations" / "instance_train.json"
         if path.exists() and not self._is_ours(path):
             name = display_name(str(path))
             self.set_aside(path, f"{name}: was not written by the corrections, or is broken")
         labels = [label for label in map(self._read_label, sorted((self.folder / "images").glob("*.json"))) if label]
         sizes = [label.size_wh or (0, 0) for label in labels]
         content = labels_to_coco(labels, [label.image.name for label in labels], sizes)
-        return json.dumps({"info": {"description": OURS}, **content}, ensure_ascii=False).encode()
+        _write(path, json.dumps({"info": {"description": OURS}, **content}, ensure_ascii=False).encode())
+        return path
 
     def _is_ours(self, path: Path) -> bool:
         try:

@@ -157,7 +157,7 @@ def _summary(table: Correction) -> dict[str, Any]:
         "n_rows": now.n_rows,
         "n_cols": now.n_cols,
         "n_steps": table.version,
-        "is_done": table.is_done,
+        "verdict": table.verdict,
     }
 
 

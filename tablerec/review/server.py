@@ -204,19 +204,11 @@ class _Handler(BaseHTTPRequestHandler):
                     version = step.pop("version", None)
                     if type(version) is not int:
                         raise InputError("a step has no version: reload the page")
-                    if step.get("do") == "save":
-                        self._save(correction, version)
-                    else:
-                        correction.do(step, version)
+                    desk.corrections.do(correction, step, version)
                 except TablerecError as error:
                     return _json({"error": str(error), "table": correction.view()}, HTTPStatus.CONFLICT)
                 return _json(correction.view())
         raise _RefusedError(HTTPStatus.NOT_FOUND, "there is nothing at this address")
-
-    def _save(self, correction: Correction, version: int) -> None:
-        if version != correction.version:
-            raise InputError("the table was changed in another window: look at it, and save again")
-        self.server.desk.corrections.save(correction)
 
     def _check_origin(self) -> None:
         origin = self.headers.get("Origin")

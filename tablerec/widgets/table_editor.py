@@ -46,8 +46,6 @@ class TableEditor(anywidget.AnyWidget):
     ) -> None:
         self.folder = CorrectionFolder(Path(folder))
         self.correction = self.folder.open(_find(source, index))
-        self.saved: list[Path] = []
-        """Files that saving wrote."""
         picture = self.folder.picture(self.correction).read_bytes()
         super().__init__(picture=picture, state=self.correction.view(), height=height)
         self.on_msg(self._answer)
@@ -63,9 +61,9 @@ class TableEditor(anywidget.AnyWidget):
         Raises:
             OutputError: A file cannot be written.
         """
-        self.saved = self.folder.save(self.correction)
+        saved = self.folder.save(self.correction)
         self.state = self.correction.view()
-        return self.saved
+        return saved
 
     def do(self, **step: Any) -> None:
         """Do one step, as the buttons of the editor do: ``editor.do(do="split", row=0, col=0)``.
@@ -74,7 +72,7 @@ class TableEditor(anywidget.AnyWidget):
             InputError: It is no step, see ``tablerec.editor.operations``.
             TableError: The table does not allow it.
         """
-        self.correction.do(step)
+        self.folder.do(self.correction, step)
         self.state = self.correction.view()
 
     def _answer(self, _: Any, content: Any, __: Any) -> None:
@@ -87,10 +85,7 @@ class TableEditor(anywidget.AnyWidget):
             if not isinstance(step, dict) or type(step.get("version")) is not int:
                 raise InputError("this is no step of a correction: run the cell again")
             version = step.pop("version")
-            if step.get("do") == "save" and version == self.correction.version:
-                self.saved = self.folder.save(self.correction)
-            else:
-                self.correction.do(step, version)
+            self.folder.do(self.correction, step, version)
         except TablerecError as error:
             self.send({**reply, "error": str(error), "table": self.correction.view()})
             return

@@ -31,7 +31,7 @@ const KEYS = [
   ["X, Shift + X", "delete the selected rows, columns with their texts"],
   ["H, Shift + H", "header rows down to here, columns of row names up to here; again: none"],
   ["G", "heading of a section"], ["D, Shift + D", "next, previous doubtful cell"],
-  ["Ctrl + Z, Ctrl + Y", "undo, redo"], ["Ctrl + S", "save workbook, page and label"],
+  ["Ctrl + Z, Ctrl + Y", "undo, redo"], ["Ctrl + S", "save workbook, page and label"], ["N", "this is no table"],
   ["Ctrl + Enter", "save and go to the next table"], ["+, −, 0", "larger, smaller, whole picture"], ["?", "this list"],
 ];
 
@@ -52,7 +52,8 @@ export function mount(root, host) {
   const bar = make("div", { className: "bar", role: "toolbar", ariaLabel: "Tools" });
   const main = make("div", { className: "main" });
   const pane = make("div", { className: "picture" });
-  const image = make("img", { alt: "", src: host.picture, draggable: false });
+  const [width, height] = host.state.size;
+  const image = make("img", { alt: "", src: host.picture, draggable: false, width, height });
   const canvas = make("canvas", { ariaHidden: "true" }); // the grid beside it says and does all of it
   const sheet = make("div", { className: "sheet" });
   const grid = make("table", { role: "grid", ariaLabel: "Cells of the table", ariaMultiSelectable: "true" });
@@ -104,6 +105,7 @@ export function mount(root, host) {
       try {
         update(await host.send({ ...asked, version: state.version }));
         if (asked.do === "save") say("Saved: workbook, page and label.");
+        if (asked.do === "reject") say("Marked as no table: nothing is saved of it.");
       } catch (error) {
         if (error.table) update(error.table);
         say(error.message, true);
@@ -132,6 +134,7 @@ export function mount(root, host) {
     undo: () => ({ do: "undo" }),
     redo: () => ({ do: "redo" }),
     save: () => ({ do: "save" }),
+    reject: () => ({ do: "reject" }),
     merge: () => {
       const s = selection();
       return { do: "merge", row: s.row, col: s.col, end_row: s.endRow, end_col: s.endCol };
@@ -188,7 +191,7 @@ export function mount(root, host) {
 
   async function saveAndGoOn() {
     await step(commands.save);
-    if (state.is_done) host.next?.();
+    if (state.verdict === "saved") host.next?.();
   }
 
   // --- tools ---
@@ -215,7 +218,8 @@ export function mount(root, host) {
       [["doubt", "Next doubt", "Go to the next doubtful cell (D)", () => goToDoubt(1)]],
       [["out", "−", "Smaller (−)", () => zoom(1 / 1.25)], ["fit", "⤢", "Whole picture (0)", fit], ["in", "+", "Larger (+)", () => zoom(1.25)],
         ["help", "?", "Keys (?)", () => help.showModal()]],
-      [["save", "Save", "Save workbook, page and label (Ctrl+S)", () => step(commands.save)]],
+      [["reject", "No table", "This is no table: nothing is saved of it (N)", () => step(commands.reject)],
+        ["save", "Save", "Save workbook, page and label (Ctrl+S)", () => step(commands.save)]],
     ];
     for (const group of groups) {
       const box = make("div", { className: "group" });
@@ -243,8 +247,9 @@ export function mount(root, host) {
     buttons.oneBorder.ariaPressed = String(oneBorder);
     buttons.rowLine.ariaPressed = String(tool === "row");
     buttons.colLine.ariaPressed = String(tool === "col");
-    buttons.save.classList.toggle("done", state.is_done);
-    buttons.save.textContent = state.is_done ? "Saved" : "Save";
+    buttons.save.classList.toggle("done", state.verdict === "saved");
+    buttons.save.textContent = state.verdict === "saved" ? "Saved" : "Save";
+    buttons.reject.ariaPressed = String(state.verdict === "rejected");
   }
 
   function toggleOneBorder() { oneBorder = !oneBorder; showTools(); }
@@ -359,6 +364,7 @@ export function mount(root, host) {
     if (!item || item.querySelector("textarea")) return;
     const box = make("textarea", { value: cell.text, rows: Math.max(1, cell.text.split("\n").length), spellcheck: false });
     box.setAttribute("aria-label", `Text of row ${cell.row + 1}, column ${cell.col + 1}`);
+    box.style.minWidth = `${item.clientWidth - 12}px`;
     let open = true;
     const close = (keep) => {
       if (!open) return;
@@ -413,7 +419,7 @@ export function mount(root, host) {
   const LETTERS = {
     m: mergeSelected, s: () => step(commands.split), b: toggleOneBorder,
     o: () => { otherSide = !otherSide; describe(); redraw(); },
-    g: () => step(commands.section), "?": () => help.showModal(), "+": () => zoom(1.25), "=": () => zoom(1.25),
+    g: () => step(commands.section), n: () => step(commands.reject), "?": () => help.showModal(), "+": () => zoom(1.25), "=": () => zoom(1.25),
     "-": () => zoom(1 / 1.25), 0: fit,
     r: (shift) => step(() => commands.divide("row", shift)), c: (shift) => step(() => commands.divide("col", shift)),
     j: (shift) => join(shift ? "col" : "row"), a: (shift) => step(() => commands.extend(shift ? "col" : "row", true)),

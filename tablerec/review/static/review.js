@@ -19,7 +19,7 @@ async function ask(address, options = {}) {
 
 const address = (name, part = "") => `/tables/${encodeURIComponent(name)}${part}`;
 
-async function open(name) {
+async function openTable(name) {
   await editor?.idle();
   const state = await ask(address(name));
   editor?.destroy();
@@ -46,8 +46,8 @@ async function open(name) {
 function openNext() {
   const names = listing.tables.map((table) => table.name), here = names.indexOf(current);
   const order = [...listing.tables.slice(here + 1), ...listing.tables.slice(0, here + 1)];
-  const next = order.find((table) => !table.is_done && table.name !== current);
-  if (next) open(next.name).catch(fail);
+  const next = order.find((table) => table.verdict === "open" && table.name !== current);
+  if (next) openTable(next.name).catch(fail);
 }
 
 function fail(error) {
@@ -61,9 +61,9 @@ async function refresh() {
     showList();
     if (!current && listing.tables.length) {
       const wanted = decodeURIComponent(location.hash.slice(1));
-      const known = listing.tables.find((table) => table.name === wanted) ?? listing.tables.find((table) => !table.is_done);
+      const known = listing.tables.find((table) => table.name === wanted) ?? listing.tables.find((table) => table.verdict === "open");
       // While pictures are read, the most doubtful one may still be to come: the first is as good.
-      await open((known ?? listing.tables[0]).name);
+      await openTable((known ?? listing.tables[0]).name);
     }
   } catch (error) {
     fail(error);
@@ -73,9 +73,9 @@ async function refresh() {
 
 function showList() {
   const { tables, problems, n_read: read, n_inputs: inputs } = listing;
-  const done = tables.filter((table) => table.is_done).length;
+  const done = tables.filter((table) => table.verdict !== "open").length;
   const reading = read < inputs ? `reading: ${read} of ${inputs} files · ` : "";
-  $("progress").textContent = `${reading}${done} of ${tables.length} tables saved`;
+  $("progress").textContent = `${reading}${done} of ${tables.length} tables done`;
   if (!tables.length && read >= inputs) $("title").textContent = "No table was found";
   $("problems").hidden = !problems.length;
   $("problems").replaceChildren(...problems.map((text) => Object.assign(document.createElement("li"), { textContent: text })));
@@ -90,13 +90,14 @@ function makeItem(table) {
   button.dataset.name = table.name;
   if (table.name === current) button.setAttribute("aria-current", "true");
   const grade = table.sureness < .5 ? "unlikely" : table.sureness < .8 ? "unsure" : "sure";
-  const mark = table.is_done ? ["mark done", "saved"] : [`mark ${grade}`, `${Math.round(100 * table.sureness)} %`];
+  const open = [`mark ${grade}`, `${Math.round(100 * table.sureness)} %`];
+  const mark = { open, saved: ["mark done", "saved"], rejected: ["mark done", "no table"] }[table.verdict];
   const where = `${table.source}${table.page > 1 ? `, page ${table.page}` : ""}`;
-  const changed = table.n_steps && !table.is_done ? ", changed" : "";
+  const changed = table.n_steps && table.verdict === "open" ? ", changed" : "";
   button.append(
     span("name", table.name), span(...mark), span("where", table.number ? where : `${where}: none found`),
     span("size", `${table.n_rows} × ${table.n_cols}${changed}`));
-  button.addEventListener("click", () => open(table.name).catch(fail));
+  button.addEventListener("click", () => openTable(table.name).catch(fail));
   item.append(button);
   return item;
 }
@@ -105,6 +106,6 @@ const span = (className, text) => Object.assign(document.createElement("span"), 
 
 window.addEventListener("hashchange", () => {
   const name = decodeURIComponent(location.hash.slice(1));
-  if (name && name !== current) open(name).catch(fail);
+  if (name && name !== current) openTable(name).catch(fail);
 });
 refresh();

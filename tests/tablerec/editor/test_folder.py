@@ -125,6 +125,19 @@ def test_a_change_after_saving_asks_for_another(tmp_path: Path) -> None:
     assert CorrectionFolder(tmp_path).read()["scan_1_1"].is_done
 
 
+def test_what_is_no_table_leaves_the_labels(tmp_path: Path) -> None:
+    corrections, correction = begin(tmp_path)
+    _, other = begin(tmp_path, source="other.png")
+    for each in (correction, other):
+        corrections.do(each, {"do": "save"})
+    corrections.do(correction, {"do": "reject"}, version=1)
+    assert [label.image.name for label in read_labels(tmp_path)] == ["other_1_1.png"]
+    assert [path.stem for path in sorted((tmp_path / "tables").iterdir())] == ["other_1_1", "other_1_1"]
+    assert CorrectionFolder(tmp_path).read()["scan_1_1"].verdict == "rejected"
+    corrections.do(correction, MERGE)
+    assert correction.verdict == "open"
+
+
 def test_a_step_of_an_old_state_is_refused(tmp_path: Path) -> None:
     _, correction = begin(tmp_path)
     correction.do(MERGE, version=0)

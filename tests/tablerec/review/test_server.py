@@ -158,10 +158,10 @@ def test_saving_writes_the_files(server: ReviewServer, tmp_path: Path) -> None:
     assert do(server, {"do": "save", "version": 0})[0] == 409
     assert not (tmp_path / "corrections" / "tables").exists()
     status, table = do(server, {"do": "save", "version": 1})
-    assert (status, table["is_done"]) == (200, True)
+    assert (status, table["verdict"]) == (200, "saved")
     assert (tmp_path / "corrections" / "tables" / "scan_1_1.xlsx").is_file()
     [entry] = json.loads(ask(server, "GET", "/tables")[1])["tables"]
-    assert entry["is_done"] and entry["name"] == "scan_1_1"
+    assert entry["verdict"] == "saved" and entry["name"] == "scan_1_1"
 
 
 def test_the_table_as_it_is_now_can_be_fetched(server: ReviewServer) -> None:

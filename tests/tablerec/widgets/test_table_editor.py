@@ -52,11 +52,10 @@ def test_what_cannot_be_done_is_answered_with_the_reason(tmp_path: Path, step: A
 
 def test_saving_names_the_files(tmp_path: Path) -> None:
     ask = Asked(tmp_path)
-    assert ask({"do": "save", "version": 0})["table"]["is_done"]
-    assert [path.name for path in ask.editor.saved] == [
-        *("scan_1_1.xlsx", "scan_1_1.html", "scan_1_1.json", "instance_train.json")
-    ]
-    assert ask.editor.save() == ask.editor.saved
+    assert ask({"do": "save", "version": 0})["table"]["verdict"] == "saved"
+    saved = ask.editor.save()
+    assert [path.name for path in saved] == ["scan_1_1.xlsx", "scan_1_1.html", "scan_1_1.json", "instance_train.json"]
+    assert all(path.is_file() for path in saved)
 
 
 def test_steps_from_the_notebook(tmp_path: Path) -> None:

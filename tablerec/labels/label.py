@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from postprocess.boxes import boxes_to_quads
 from tablerec.errors import InputError
 from tablerec.images import load_pages
 
@@ -19,6 +18,7 @@ Floats = NDArray[np.float64]
 
 NO_SLOT = (-1, -1, -1, 1, 1)
 _GREATEST = 1e9
+_MOST_POINTS = 4000
 _SHOWN = 60
 
 
@@ -97,7 +97,7 @@ class LabelBuilder:
     def __init__(self, where: str) -> None:
         self.where = where
         self.problems: list[Problem] = []
-        self._quads: list[Floats] = []
+        self._quads: list[list[float]] = []
         self._names: list[str] = []
         self._texts: list[str | None] = []
         self._slots: list[tuple[int, ...]] = []
@@ -109,7 +109,7 @@ class LabelBuilder:
         except ValueError as error:
             self.refuse(name, f"its place is {_short(place)}, which is {error}: correct or delete it")
             return
-        if not all(type(value) is int and -1 <= value < 1_000_000 for value in slot):
+        if slot is not NO_SLOT and not all(type(value) is int and -1 <= value < 1_000_000 for value in slot):
             self.refuse(name, f"its row, column and spans are {_short(slot[1:])}: give whole numbers from 0")
             return
         self._quads.append(quad)
@@ -146,33 +146,38 @@ class LabelBuilder:
         )
 
 
-def place_to_quad(place: Any) -> Floats:
-    """Return the corners of a cell.
+def place_to_quad(place: Any) -> list[float]:
+    """Return the corners of a cell, in plain numbers: files hold hundreds of thousands.
 
     Args:
         place: ``[x0, y0, x1, y1]``, or the points of a polygon one after the other or each a pair: two are opposite
             corners of an upright box, four the corners; of more the upright hull is taken.
 
     Returns:
-        ``(4, 2)`` pixels; not finite where the numbers are not.
+        x and y of each corner, eight numbers in pixels; not finite where they are not in the file.
 
     Raises:
         ValueError: It is none of these.
 
-    >>> place_to_quad([[9, 2], [1, 0]]).tolist()
-    [[1.0, 0.0], [9.0, 0.0], [9.0, 2.0], [1.0, 2.0]]
+    >>> place_to_quad([[9, 2], [1, 0]])
+    [1, 0, 9, 0, 9, 2, 1, 2]
     """
-    flat = [each for point in place for each in (point if isinstance(point, list) else [point])] if place else []
+    if not isinstance(place, list) or len(place) > _MOST_POINTS:
+        raise ValueError("no list of numbers")
+    if any(isinstance(point, list) for point in place):
+        place = [value for point in place for value in (point if isinstance(point, list) else [None])]
+    flat: list[Any] = place
     if not all(type(value) in (int, float) for value in flat):
         raise ValueError("no list of numbers")
-    if len(flat) < 4 or len(flat) % 2 or len(flat) > 4000:
+    if len(flat) < 4 or len(flat) % 2:
         raise ValueError(f"{len(flat)} numbers and not the corners of a cell")
-    if any(abs(value) > _GREATEST for value in flat if value == value and abs(value) != float("inf")):
+    # What is not finite is found by the checker.
+    if any(_GREATEST < abs(value) < float("inf") for value in flat):
         raise ValueError("beyond any picture")
-    points = np.array(flat, np.float64).reshape(-1, 2)
-    if len(points) == 4:
-        return points
-    return boxes_to_quads([[*points.min(axis=0), *points.max(axis=0)]])[0]
+    if len(flat) == 8:
+        return flat
+    x0, x1, y0, y1 = min(flat[::2]), max(flat[::2]), min(flat[1::2]), max(flat[1::2])
+    return [x0, y0, x1, y0, x1, y1, x0, y1]
 
 
 def order_corners(quads: Floats) -> Floats:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -56,9 +56,9 @@ def _read_line(path: Path, where: str, line: str, root: Path) -> Label:
 
 def _read_table(path: Path, where: str, line: str, root: Path) -> Label:
     data = parse_json(line, where)
-    html = data.get("html")
-    tokens = html.get("structure", {}).get("tokens") if isinstance(html, dict) else None
-    cells = html.get("cells") if isinstance(html, dict) else None
+    html = data.get("html") if isinstance(data, dict) else None
+    structure, cells = (html.get("structure"), html.get("cells")) if isinstance(html, dict) else (None, None)
+    tokens = structure.get("tokens") if isinstance(structure, dict) else None
     if not isinstance(tokens, list) or not isinstance(cells, list) or not all(isinstance(c, dict) for c in cells):
         raise InputError(f"{where} is no label (html has no structure with tokens and cells): remove it or repair it")
     slots = tokens_to_slots(tokens, where)
@@ -68,10 +68,14 @@ def _read_table(path: Path, where: str, line: str, root: Path) -> Label:
         slots = [NO_SLOT] * len(cells)
     for index, (cell, slot) in enumerate(zip(cells, slots, strict=True)):
         if cell.get("bbox"):
-            text = "".join(token for token in cell.get("tokens") or [] if isinstance(token, str))
-            builder.add(f"cell {index + 1}", cell["bbox"], text=re.sub(r"</?\w+>", "", text), slot=slot)
+            text = re.sub(r"</?\w+>", "", _join(cell.get("tokens")))
+            builder.add(f"cell {index + 1}", cell["bbox"], text=text, slot=slot)
     split = data.get("split")
     return _finish(builder, path, data.get("filename"), root, split if isinstance(split, str) else None)
+
+
+def _join(tokens: Any) -> str:
+    return "".join(token for token in tokens if isinstance(token, str)) if isinstance(tokens, list) else ""
 
 
 def _finish(builder: LabelBuilder, path: Path, name: Any, root: Path, split: str | None = None) -> Label:
@@ -84,7 +88,7 @@ def _finish(builder: LabelBuilder, path: Path, name: Any, root: Path, split: str
     return builder.finish(image, split=split or split_of(path))
 
 
-def tokens_to_slots(tokens: Sequence[Any], where: str) -> list[tuple[int, int, int, int, int]]:
+def tokens_to_slots(tokens: list[Any], where: str) -> list[tuple[int, int, int, int, int]]:
     """Return table, row, column and spans of each cell of a structure, placed as a browser places them.
 
     Raises:
@@ -93,7 +97,7 @@ def tokens_to_slots(tokens: Sequence[Any], where: str) -> list[tuple[int, int, i
     >>> tokens_to_slots(["<tr>", "<td", ' rowspan="2"', ">", "</td>", "<td>", "</td>", "</tr>", "<tr>", "<td>"], "")
     [(0, 0, 0, 2, 1), (0, 0, 1, 1, 1), (0, 1, 1, 1, 1)]
     """
-    structure = "".join(token for token in tokens if isinstance(token, str))
+    structure = _join(tokens)
     slots: list[tuple[int, int, int, int, int]] = []
     taken: set[tuple[int, int]] = set()
     row, col = -1, 0

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from click.testing import CliRunner
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tablerec.cli import command
@@ -32,6 +32,7 @@ def to_label(image: Path, drawn: list, split: str | None) -> Label:
     return Label(image, "x", np.array(quads).reshape(-1, 4, 2), texts, texts, slots, split)  # type: ignore[arg-type]
 
 
+@settings(max_examples=40)
 @given(cells, st.sampled_from(["train", "val", None]))
 def test_round_trip(drawn: list, split: str | None) -> None:
     with tempfile.TemporaryDirectory() as name:

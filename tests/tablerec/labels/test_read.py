@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
+import copy
 import json
 import os
+import tempfile
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from tablerec.errors import InputError
-from tablerec.labels import files, load_image, read_labels
+from tablerec.labels import Summary, check_labels, files, find_unusable, load_image, read_labels
 from tablerec.labels.label import order_corners
 from tests.tablerec.labels.pictures import BESIDE, SQUARE, coco, read, write_bench, write_json, write_picture
+
+KEYS = ("cells", "quad", "bbox", "points", "label", "id", "tokens", "html", "structure")
 
 
 def test_an_empty_folder_and_none(tmp_path: Path) -> None:
@@ -190,3 +198,62 @@ def test_ours_are_read_as_they_were_written(tmp_path: Path) -> None:
     labels, problems = read(tmp_path)
     assert problems == [] and labels[0].split == "dev" and labels[0].text_height == 5
     assert labels[0].slots.tolist() == [[0, 0, 0, 1, 1], [0, 0, 1, 1, 1]]
+
+
+numbers = st.integers() | st.floats() | st.integers(-9, 40)
+values = st.recursive(
+    st.none() | st.booleans() | numbers | st.text(max_size=3) | st.just("a.png"),
+    lambda inner: st.lists(inner, max_size=8) | st.dictionaries(st.sampled_from(KEYS), inner, max_size=4),
+    max_leaves=12,
+)
+spoilt = st.lists(st.tuples(st.integers(0, 99), values), min_size=1, max_size=3)
+
+
+@settings(max_examples=60)
+@given(st.sampled_from(["coco", "labelme", "bench", "lines", "tables"]), spoilt)
+def test_whatever_a_label_holds_is_read_or_named(format: str, changes: list[tuple[int, Any]]) -> None:
+    """Values of sound labels are replaced by others: nothing is raised, and what stays is sound."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        write_picture(folder / "a.png")
+        content = copy.deepcopy(sound(format))
+        for place, value in changes:
+            places = list(places_of(content))
+            holder, key = places[place % len(places)]
+            holder[key] = value
+        text = json.dumps(content)
+        if format == "lines":
+            text = f"a.png\t{text}"
+        (folder / ("Label.txt" if format in ("lines", "tables") else "a.json")).write_text(text)
+        list(check_labels(read_labels(folder), Summary()))
+        for label in read(folder)[0]:
+            assert len(label.quads) == len(label.names) == len(label.texts) == len(label.slots)
+            if not find_unusable(label):
+                assert np.isfinite(label.quads).all() and label.image.is_file()
+
+
+def sound(format: str) -> Any:
+    """Return the content of a sound label."""
+    box = {"transcription": "x", "points": SQUARE}
+    cell = {"row": 0, "col": 0, "quad": SQUARE, "bbox": [1, 2, 11, 8], "text": "x"}
+    html = {
+        "structure": {"tokens": ["<tr>", "<td>", "</td>", "</tr>"]},
+        "cells": [{"tokens": ["x"], "bbox": [1, 2, 9, 8]}],
+    }
+    shapes = [{"label": "cell", "shape_type": "polygon", "points": SQUARE}]
+    return {
+        "coco": coco(),
+        "labelme": {"shapes": shapes, "imagePath": "a.png", "imageWidth": 30, "imageHeight": 20},
+        "bench": {"image": "a.png", "tables": [{"cells": [cell]}], "meta": {"split": "train", "text_height": 9}},
+        "lines": [box, dict(box)],
+        "tables": {"filename": "a.png", "html": html, "split": "train"},
+    }[format]
+
+
+def places_of(content: Any) -> Iterator[tuple[Any, Any]]:
+    """Yield each container and key, however deep."""
+    keys = range(len(content)) if isinstance(content, list) else list(content)
+    for key in keys:
+        yield content, key
+        if isinstance(content[key], (list, dict)):
+            yield from places_of(content[key])

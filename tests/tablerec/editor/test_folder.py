@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -74,12 +75,13 @@ def test_saved_files_are_right(tmp_path: Path) -> None:
 def test_the_folder_is_read_as_labels(tmp_path: Path) -> None:
     corrections, correction = begin(tmp_path)
     _, unsaved = begin(tmp_path, source="later.png")
+    correction.head = replace(correction.head, text_height=12.5)
     correction.do(MERGE)
     corrections.save(correction)
     for path in (tmp_path, tmp_path / "images"):
         [label] = read_labels(path)
         assert not label.problems, path
-        assert label.image.name == "scan_1_1.png" and label.outlines_cells
+        assert label.image.name == "scan_1_1.png" and label.outlines_cells and label.text_height == 12.5
         assert np.allclose(label.quads, [cell.quad for cell in correction.table.cells], atol=0.01)
     assert unsaved.head.name == "later_1_1"
 

@@ -11,8 +11,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from postprocess.editing import History
 from postprocess.export.json import table_from_dict, table_to_dict
+from postprocess.history import History
 from postprocess.table import Table
 from tablerec.editor.operations import apply
 from tablerec.editor.view import table_to_view

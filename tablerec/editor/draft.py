@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from postprocess.boxes import Floats, quads_to_array, quads_to_boxes, word_height
-from postprocess.editing import complete
+from postprocess.placing import complete
 from postprocess.table import Cell, Table
 from postprocess.words import Word
 from tablerec.result import Image, Page, move_page

@@ -26,8 +26,8 @@ from typing import Any
 import numpy as np
 
 from postprocess.boxes import quads_to_boxes
-from postprocess.editing import tidy
 from postprocess.export import table_to_html, tables_to_html, write_excel
+from postprocess.placing import tidy
 from postprocess.table import Table
 from tablerec.editor.correction import Correction, Head, read_correction
 from tablerec.editor.draft import Draft

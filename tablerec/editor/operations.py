@@ -8,8 +8,9 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from postprocess import editing
-from postprocess.editing import History
+from postprocess.axes import Axis
 from postprocess.export.json import HEADERS
+from postprocess.history import History
 from postprocess.table import Table
 from tablerec.errors import InputError
 
@@ -46,10 +47,10 @@ def _text(value: Any) -> str:
     return value.replace("\r\n", "\n").encode("utf-8", "replace").decode("utf-8")
 
 
-def _axis(value: Any) -> editing.Axis:
+def _axis(value: Any) -> Axis:
     if value not in ("row", "col"):
         raise ValueError("neither 'row' nor 'col'")
-    axis: editing.Axis = value
+    axis: Axis = value
     return axis
 
 

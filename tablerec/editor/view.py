@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from postprocess.editing import directions
+from postprocess.axes import directions
 from postprocess.roles import stub_width
 from postprocess.table import Cell, Table
 
@@ -20,7 +20,7 @@ def table_to_view(table: Table, size_wh: tuple[int, int]) -> dict[str, Any]:
         table: With a place for each cell.
         size_wh: Width and height of the picture, px.
 
-    >>> from postprocess.editing import complete
+    >>> from postprocess.placing import complete
     >>> view = table_to_view(complete(Table.from_texts([["a"]]), (40, 20)), (40, 20))
     >>> view["n_rows"], view["cells"][0]["quad"]
     (1, [0.0, 0.0, 40.0, 0.0, 40.0, 20.0, 0.0, 20.0])

@@ -22,8 +22,8 @@ from socketserver import TCPServer
 from typing import Any, ClassVar
 from urllib.parse import parse_qs, unquote, urlsplit
 
-from postprocess.editing import tidy
 from postprocess.export import tables_to_html, write_excel
+from postprocess.placing import tidy
 from tablerec.editor import Correction
 from tablerec.errors import InputError, TablerecError
 from tablerec.review.desk import Desk

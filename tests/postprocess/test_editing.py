@@ -10,10 +10,12 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from postprocess import editing
+from postprocess.axes import Axis
 from postprocess.boxes import array_to_quad, quads_to_array, rotate_points
-from postprocess.editing import History, complete
 from postprocess.errors import TableError
-from postprocess.table import Cell, Table
+from postprocess.history import History
+from postprocess.placing import complete, tidy
+from postprocess.table import Cell, HeaderKind, Table
 from tests.postprocess.strategies import PLAIN_TEXTS, tables
 
 FEW = settings(max_examples=40)
@@ -56,14 +58,14 @@ def steps(draw: st.DrawFn) -> tuple[str, Step]:
     return name, every[name]
 
 
-def draw_kind(number: int) -> editing.HeaderKind | None:
-    kinds: list[editing.HeaderKind | None] = [None, "column", "row", "section"]
+def draw_kind(number: int) -> HeaderKind | None:
+    kinds: list[HeaderKind | None] = [None, "column", "row", "section"]
     return kinds[number % 4]
 
 
 def test_empty_table() -> None:
     empty = complete(Table([]), SIZE)
-    assert empty == Table([]) == editing.tidy(empty) == editing.set_headers(empty, 0, 0)
+    assert empty == Table([]) == tidy(empty) == editing.set_headers(empty, 0, 0)
     for step in (
         lambda: editing.extend(empty, "row"),
         lambda: editing.divide(empty, "row", 0),
@@ -121,7 +123,7 @@ def test_merge_then_split_restores_the_grid(data: st.DataObject) -> None:
 @FEW
 @given(filled(), st.sampled_from(["row", "col"]), st.integers(0, 5), st.floats(0.1, 0.9))
 def test_a_line_that_is_drawn_and_taken_out_leaves_the_table_as_it_was(
-    table: Table, axis: editing.Axis, index: int, share: float
+    table: Table, axis: Axis, index: int, share: float
 ) -> None:
     try:
         divided = editing.divide(table, axis, index, share)
@@ -138,9 +140,7 @@ def test_a_line_that_is_drawn_and_taken_out_leaves_the_table_as_it_was(
 
 @FEW
 @given(filled(), st.sampled_from(["row", "col"]), st.booleans())
-def test_a_row_outside_that_is_added_and_removed_leaves_the_table(
-    table: Table, axis: editing.Axis, at_end: bool
-) -> None:
+def test_a_row_outside_that_is_added_and_removed_leaves_the_table(table: Table, axis: Axis, at_end: bool) -> None:
     count = {"row": table.n_rows, "col": table.n_cols}[axis]
     extended = editing.extend(table, axis, at_end=at_end)
     back = editing.remove(extended, axis, count if at_end else 0)
@@ -149,7 +149,7 @@ def test_a_row_outside_that_is_added_and_removed_leaves_the_table(
 
 @FEW
 @given(filled(), st.sampled_from(["row", "col"]), st.integers(0, 6), st.floats(-900, 900))
-def test_no_cell_gets_thinner_than_a_pixel(table: Table, axis: editing.Axis, line: int, offset: float) -> None:
+def test_no_cell_gets_thinner_than_a_pixel(table: Table, axis: Axis, line: int, offset: float) -> None:
     assume(line <= {"row": table.n_rows, "col": table.n_cols}[axis])
     moved = editing.move_line(table, axis, line, offset)
     for cell in moved.cells:

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from postprocess.editing import complete
+from postprocess.placing import complete
 from postprocess.table import Confidence, Table
 from tablerec.result import Page, PageImage
 

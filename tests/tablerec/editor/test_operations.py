@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from postprocess.editing import History
+from postprocess.history import History
 from postprocess.table import Table
 from tablerec.editor.operations import MAX_TEXT, OPERATIONS, apply
 from tablerec.errors import InputError, TablerecError

@@ -30,7 +30,7 @@ def main() -> None:
         server = ReviewServer(desk)
         threading.Thread(target=server.serve_forever, daemon=True).start()
         browser = playwright.chromium.launch(executable_path=shutil.which("chromium"))
-        page = browser.new_page(viewport={"width": 1240, "height": 620})
+        page = browser.new_page(viewport={"width": 1280, "height": 620})
         page.goto(server.address)
         page.locator("#tables button", has_text="spans_1_1").click()
         page.locator(".sheet td", has_text="Hollow Field").first.click()

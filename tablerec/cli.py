@@ -27,6 +27,7 @@ VERBS = {
     "review": "tablerec.review.command:command",
     "synth": "tablerec.synth.command:command",
     "train": "tablerec.training.command:command",
+    "tune": "tablerec.training.command:tune_command",
     "weights": "tablerec.models.command:weights",
 }
 """Verb -> "module:command", imported when the verb is used. A file of that name is given as ``./eval``."""
@@ -52,6 +53,7 @@ Verbs:
   tablerec review FOLDER correct tables in the browser: workbooks, and labels to train on
   tablerec synth RECIPE  draw tables with exact truth, for training and tests
   tablerec train CONFIG  train a cell detector, or go on with it
+  tablerec tune CONFIG   find settings for it within a limit of memory and time
   tablerec export FILE   make a trained cell detector ready for recognition
   tablerec models list   models for recognition: list, fetch (the one verb that downloads), verify
 

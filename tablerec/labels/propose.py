@@ -48,7 +48,7 @@ def page_to_label(page: Page, image: Path) -> Label:
     )
 
 
-def why_not(page: Page, min_confidence: float = 0.7) -> str:
+def why_not(page: Page, min_confidence: float = 0.8) -> str:
     """Say why the tables of a page are not to be learnt from; empty where they are.
 
     A page counts as a whole: a table that is left out of its label would be learnt as ground. The confidence is that

@@ -129,7 +129,7 @@ class StripContext(nn.Layer):
 
 def _largest(x: Tensor, axis: int) -> Tensor:
     """Maximum along axis 2 or 3, which is kept; on the CPU, Paddle 3.3 takes seconds for the gradient of ``max``."""
-    if paddle.in_dynamic_mode() and x.place.is_cpu_place():
+    if paddle.in_dynamic_mode() and paddle.get_device() == "cpu":
         return F.max_pool2d(x, (x.shape[2], 1) if axis == 2 else (1, x.shape[3]))
     return x.max(axis, keepdim=True)
 

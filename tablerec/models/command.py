@@ -15,6 +15,7 @@ from tablerec.paddlex_support import ENGINES, Runtime, fetch_model, find_model, 
 
 if TYPE_CHECKING:
     from tablerec.models.catalogue import Model
+    from tablerec.models.weights import Arrays
 
 
 @click.command("export", context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
@@ -27,7 +28,10 @@ if TYPE_CHECKING:
     type=click.Choice(OFFICIAL),
     help="Write it in the form of PaddleX's detector of this name, whose place it takes in PaddleX's own pipelines.",
 )
-def command(weights: tuple[Path, ...], output: Path, threshold: float, paddlex_name: str | None) -> None:
+@click.option(
+    "--report", is_flag=True, help="Also say where graphs break, how far the forms differ, how fast they are."
+)
+def command(weights: tuple[Path, ...], output: Path, threshold: float, paddlex_name: str | None, report: bool) -> None:
     """Write the network of FILE, a safetensors file of `tablerec train`, as Paddle's static model and as ONNX.
 
     Several files, of trainings that went on from the same checkpoint, are averaged; without any it is the
@@ -40,6 +44,8 @@ def command(weights: tuple[Path, ...], output: Path, threshold: float, paddlex_n
     if len(weights) == 1 and (weights[0] / "model.safetensors").is_file():
         from tablerec.models.rtdetr import export_rtdetr
 
+        if report:
+            raise SettingsError("--report is for CellNet: tests/benchmarks/benchmark_static.py measures RT-DETR")
         if paddlex_name:
             raise SettingsError("--as is for CellNet: the inference.yml of an RT-DETR has its name")
         export_rtdetr(weights[0], output)
@@ -48,11 +54,17 @@ def command(weights: tuple[Path, ...], output: Path, threshold: float, paddlex_n
     from tablerec.models.export import export_cellnet, export_for_paddlex, load_cellnet
 
     net = load_cellnet(*(weights or (WEIGHTS,)))
+    if report and paddlex_name:
+        raise SettingsError("--report compares CellNet's own forms: leave --as out")
     if paddlex_name:
         export_for_paddlex(net, output, paddlex_name, threshold)
     else:
         export_cellnet(net, output, threshold)
     click.echo(output)
+    if report:
+        from tablerec.models.static import report_forms
+
+        click.echo(report_forms(net, output, threshold))
 
 
 @click.group("models", context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
@@ -181,7 +193,7 @@ def inspect(file: Path) -> None:
 @click.option(
     "--like", type=click.Path(path_type=Path), help="Weights of the network they are for: names are compared."
 )
-@click.option("--check", is_flag=True, help="Undo the map, and compare bit for bit.")
+@click.option("--check", is_flag=True, help="Undo the map and compare bit for bit; RT-DETRs also answer a picture.")
 @click.pass_context
 def convert(
     ctx: click.Context,
@@ -197,7 +209,8 @@ def convert(
 
     Maps of the package: paddlex_rtdetr and paddledetection_rtdetr, from PaddleX's parameters and from PaddleDetection's
     to those of transformers; cellnet_torch. tablerec/models/mapping.py says how to write one.
-    The exit code is 1 where a comparison finds a difference.
+    With --check, PaddleX's RT-DETR is built where its config.json lies beside FILE or the output, once with PaddleX's
+    reading of the names and once with the map's. The exit code is 1 where a comparison finds a difference.
     """
     from tablerec.models.mapping import apply_map, check_round_trip, compare_names, load_weights, read_map, save_weights
 
@@ -209,6 +222,8 @@ def convert(
         arrays = merge_adapter(arrays, *load_adapter(adapter, arrays), str(adapter))
     made, untouched = apply_map(arrays, steps, reverse=reverse)
     differences = check_round_trip(arrays, made, steps, reverse=reverse) if check else []
+    if check and map_name.endswith("_rtdetr"):
+        differences += _compare_answers(arrays if reverse else made, (output.parent, file.parent))
     differences += compare_names(made, load_weights(like)) if like else []
     save_weights(output, made)
     for line in differences:
@@ -218,6 +233,16 @@ def convert(
         click.echo(f"{len(untouched)} as they were: {some}")
     click.echo(f"{len(arrays)} arrays to {len(made)}: {output}")
     ctx.exit(1 if differences else 0)
+
+
+def _compare_answers(arrays: Arrays, folders: tuple[Path, ...]) -> list[str]:
+    config = next((path / "config.json" for path in folders if (path / "config.json").is_file()), None)
+    if config is None:
+        click.echo("answers are not compared: PaddleX's config.json lies beside neither file", err=True)
+        return []
+    from tablerec.models.rtdetr import compare_answers
+
+    return compare_answers(arrays, config)
 
 
 def _need_safetensors(verb: str) -> None:

@@ -12,7 +12,8 @@ in their places in the new name, in the same order::
     - drop: ["*.num_batches_tracked"]
     - cast: float32
 
-``merge`` is the reverse of ``split``. Every step but the last two can be undone, so a map serves both ways.
+``merge`` is the reverse of ``split``. Every step but the last two can be undone, so a map serves both ways; what is
+dropped is so both ways.
 """
 
 from __future__ import annotations
@@ -53,10 +54,10 @@ class Step:
     axis: int = 0
 
     def reversed(self) -> Step | None:
-        """Return the step that undoes this one; None where nothing is to be or can be undone."""
-        if self.kind in ("drop", "cast"):
+        """Return the step that undoes this one; None for a cast."""
+        if self.kind == "cast":
             return None
-        if self.kind in ("transpose", "pad", "unpad"):
+        if self.kind in ("transpose", "drop", "pad", "unpad"):
             return replace(self, kind={"pad": "unpad", "unpad": "pad"}.get(self.kind, self.kind))
         opposite = {"rename": "rename", "split": "merge", "merge": "split"}
         return Step(opposite[self.kind], self.into, self.names, self.axis)
@@ -135,7 +136,7 @@ def apply_map(arrays: Arrays, steps: Sequence[Step], *, reverse: bool = False) -
     Args:
         arrays: Arrays by name.
         steps: Of ``read_map``.
-        reverse: Undo the map; what it drops and casts stays as it is.
+        reverse: Undo the map; what it casts stays as it is.
 
     Raises:
         InputError: An array does not fit its step, or two get the same name.

@@ -106,6 +106,11 @@ def _encode(text: Any, encoding: Any) -> bytes:
     return text.encode("latin1")
 
 
+def _no_bytes() -> bytes:
+    """Stands for ``bytes``, as which old protocols write no bytes."""
+    return b""
+
+
 def _make_dict(pairs: Any = ()) -> dict[Any, Any]:
     """Stands for ``collections.OrderedDict``."""
     return dict(pairs)
@@ -116,6 +121,7 @@ _PADDLE: dict[tuple[str, str], Any] = {
     ("numpy", "ndarray"): _Name(_begin_array),
     ("numpy", "dtype"): _Name(_Kind),
     ("_codecs", "encode"): _Name(_encode),
+    ("__builtin__", "bytes"): _Name(_no_bytes),
     ("collections", "OrderedDict"): _Name(_make_dict),
 }
 

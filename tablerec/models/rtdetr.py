@@ -8,8 +8,10 @@ import shutil
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
+import numpy as np
 import paddle
 import yaml
 from paddle import Tensor, nn
@@ -19,7 +21,8 @@ from tablerec.devices.networks import prepare_rtdetr
 from tablerec.errors import InputError, OutputError
 from tablerec.models.cellnet import Double
 from tablerec.models.folder import DESCRIPTION
-from tablerec.models.weights import save_arrays
+from tablerec.models.mapping import apply_map, read_map
+from tablerec.models.weights import Arrays, arrays_to_network, save_arrays
 from tablerec.paddlex_support import import_paddlex
 
 WEIGHTS = "model.safetensors"
@@ -137,6 +140,40 @@ def load_rtdetr(source: Path) -> Any:
     if missing:
         raise InputError(f"{source / WEIGHTS} lacks {len(missing)} weights, such as {missing[0]}: name another folder")
     return network
+
+
+def compare_answers(arrays: Arrays, config: Path) -> list[str]:
+    """Ask two networks about a random picture: one with PaddleX's conversion of the names, one with our map.
+
+    Args:
+        arrays: RT-DETR's weights under the names of transformers.
+        config: PaddleX's ``config.json`` of the network.
+
+    Returns:
+        Lines on what differs, none where both answer the same within 1e-5.
+
+    Raises:
+        InputError: The weights make no network.
+        MissingDependencyError: PaddleX is not installed.
+    """
+    ours = apply_map(arrays, read_map("paddlex_rtdetr"), reverse=True).arrays
+    with TemporaryDirectory() as folder:
+        try:
+            shutil.copyfile(config, Path(folder) / CONFIG)
+        except OSError as error:
+            raise InputError(f"{config} cannot be read ({error}): copy it from PaddleX's model") from error
+        save_arrays(Path(folder) / WEIGHTS, arrays, {"format": "pt"})
+        networks = [load_rtdetr(Path(folder)), load_rtdetr(Path(folder))]
+    arrays_to_network(ours, networks[1], "the map's weights")
+    picture = paddle.to_tensor(np.random.default_rng(0).random((1, 3, 320, 320), np.float32))
+    answers = []
+    for network in networks:
+        network.eval()
+        with paddle.no_grad():
+            found = network.model(picture)
+        answers.append({name: found[f"intermediate_{name}"].numpy() for name in ("logits", "reference_points")})
+    gaps = {name: float(np.abs(answers[0][name] - answers[1][name]).max()) for name in answers[0]}
+    return [f"{name} of the two networks by {gap:.2g}" for name, gap in gaps.items() if not gap < 1e-5]
 
 
 def _names_in(path: Path) -> set[str]:

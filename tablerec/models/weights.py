@@ -86,12 +86,19 @@ def save_arrays(path: Path, arrays: Arrays, notes: Mapping[str, str] | None = No
         path: The file.
         arrays: The arrays.
         notes: Texts that the file keeps beside them.
+
+    Raises:
+        OSError: It cannot be written.
     """
+    from safetensors import SafetensorError
     from safetensors.numpy import save_file
 
     unfinished = path.with_name(path.name + ".unfinished")
     contiguous = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
-    save_file(contiguous, unfinished, dict(notes) if notes else None)
+    try:
+        save_file(contiguous, unfinished, dict(notes) if notes else None)
+    except SafetensorError as error:
+        raise OSError(str(error)) from error
     os.replace(unfinished, path)
 
 

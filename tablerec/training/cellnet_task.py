@@ -11,6 +11,7 @@ from paddle import Tensor, nn
 
 from postprocess.boxes import merge_doubles
 from tablerec.detect import WEIGHTS
+from tablerec.errors import SettingsError
 from tablerec.models.cellnet import CellNet, decode
 from tablerec.models.weights import arrays_to_network, load_arrays, network_to_arrays, save_arrays
 from tablerec.training.batches import Batch
@@ -32,8 +33,17 @@ class CellNetTask(Task):
         self.arguments = dict(settings.network)
 
     def make(self) -> nn.Layer:
-        """Make a CellNet."""
-        return CellNet(**self.arguments)
+        """Make a CellNet.
+
+        Raises:
+            SettingsError: ``network`` does not describe one.
+        """
+        try:
+            return CellNet(**self.arguments)
+        except Exception as error:  # whatever Paddle makes of widths that are none
+            raise SettingsError(
+                f"network {self.arguments}: {str(error).strip()[-200:]}; see CellNet's arguments"
+            ) from error
 
     def load(self, net: nn.Layer, path: Path) -> None:
         """Take a safetensors file, a folder of ``tablerec export``, or ``cellnet``, the weights in the package."""

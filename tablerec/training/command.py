@@ -1,15 +1,20 @@
-"""``tablerec train``."""
+"""``tablerec train`` and ``tablerec tune``."""
 
 from __future__ import annotations
 
 import importlib.util
-from collections.abc import Iterable
+import re
+import shutil
+import sys
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 import click
 
 from tablerec.errors import MissingDependencyError, SettingsError
+
+_PROGRESS = re.compile(r"(step \d+) (total .*) (left \S+ min)")
 
 
 @click.command("train", context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
@@ -31,10 +36,93 @@ def command(config: Path, plugin: str | None, fields: tuple[str, ...], **changes
     from tablerec.training import train
     from tablerec.training.settings import read_settings
 
-    for package in ("paddle", "safetensors", "yaml"):
+    _require("train", "paddle", "safetensors", "yaml")
+    lines = Lines(sys.stdout.isatty())
+    try:
+        train(read_settings(config, **{**_read_fields(fields), **_given(changes)}), lines.print, plugin)
+    finally:
+        lines.close()
+
+
+@click.command("tune", context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.argument("config", type=click.Path(path_type=Path))
+@click.option("--memory", required=True, metavar="SIZE", help="Of the device, for example 4GB or 800MB.")
+@click.option(
+    "--minutes", type=click.FloatRange(min=0, min_open=True), required=True, help="For measurements and trials."
+)
+@click.option("--output", type=click.Path(path_type=Path), help="Folder to write to, instead of the file's.")
+@click.option("--device", metavar="NAME", help="cpu, gpu, or the name of a device of a plugin.")
+@click.option("--plugin", metavar="KIND|PATH", help="Device plugin to load: simulated, cuda or a library.")
+@click.option("--set", "fields", multiple=True, metavar="NAME=VALUE", help="Another value for a field of CONFIG.")
+def tune_command(
+    config: Path, memory: str, minutes: float, plugin: str | None, fields: tuple[str, ...], **changes: Any
+) -> None:
+    """Find settings for `tablerec train` that learn most within a limit of memory, and say why.
+
+    A few steps of each way to learn are measured; what cannot fit is left out; short trainings decide between the
+    rest. OUTPUT/tune/chosen.yaml is written. A tuning that was stopped goes on with the same command.
+    """
+    from tablerec.training.settings import read_settings
+
+    _require("tune", "paddle", "safetensors", "yaml")
+    from tablerec.training.tune import tune
+
+    settings = read_settings(config, **{**_read_fields(fields), **_given(changes)})
+    tune(settings, read_bytes(memory), minutes, click.echo, plugin)
+
+
+def _given(changes: Mapping[str, Any]) -> dict[str, Any]:
+    """Options that were given."""
+    return {name: value for name, value in changes.items() if value is not None}
+
+
+def _require(verb: str, *packages: str) -> None:
+    for package in packages:
         if importlib.util.find_spec(package) is None:
-            raise MissingDependencyError(f'tablerec train needs {package}: run pip install "tablerec[paddle]"')
-    train(read_settings(config, **_read_fields(fields), **changes), click.echo, plugin)
+            raise MissingDependencyError(f'tablerec {verb} needs {package}: run pip install "tablerec[paddle]"')
+
+
+def read_bytes(text: str) -> float:
+    """Read a size of memory.
+
+    Raises:
+        SettingsError: It is none.
+
+    >>> read_bytes("4GB"), read_bytes("1.5 GiB"), read_bytes("800mb")
+    (4000000000.0, 1610612736.0, 800000000.0)
+    """
+    match = re.fullmatch(r"([0-9]+(?:\.[0-9]+)?)\s*([gm])(i?)b?", text.strip().lower())
+    if match is None or not float(match[1]):
+        raise SettingsError(f"memory {text!r} is no size: write for example 4GB or 800MB")
+    return float(match[1]) * (1024 if match[3] else 1000) ** (3 if match[2] == "g" else 2)
+
+
+class Lines:
+    """Lines for the user; on a terminal the progress is one line that changes.
+
+    Args:
+        changing: Whether it is a terminal.
+    """
+
+    def __init__(self, changing: bool) -> None:
+        self._changing, self._open = changing, False
+
+    def print(self, line: str) -> None:
+        """Show a line; one of a step gives way to the next."""
+        progress = _PROGRESS.fullmatch(line) if self._changing else None
+        self.close(keep=False)
+        if progress is None:
+            click.echo(line)
+            return
+        step, losses, left = progress.groups()
+        click.echo(f"{step} {left} {losses}"[: shutil.get_terminal_size().columns - 1], nl=False)
+        self._open = True
+
+    def close(self, *, keep: bool = True) -> None:
+        """End the line that changes, or clear it."""
+        if self._open:
+            click.echo("" if keep else "\r" + " " * (shutil.get_terminal_size().columns - 1) + "\r", nl=keep)
+        self._open = False
 
 
 def _read_fields(fields: Iterable[str]) -> dict[str, Any]:

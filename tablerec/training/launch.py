@@ -93,7 +93,7 @@ def _last_words(folder: Path) -> str:
         last = next((line for line in reversed(lines) if line.strip()), "")
         if "Error" in last and FAILED not in last:
             found.append(last)
-    return f" ({'; '.join(found)})" if found else ""
+    return f" ({'; '.join(dict.fromkeys(found))})" if found else ""
 
 
 def _command(settings: TrainSettings, path: Path, plugin: str | Path | None) -> list[str]:

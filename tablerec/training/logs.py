@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from paddle import Tensor
 
 from tablerec.errors import MissingDependencyError
+from tablerec.output import atomic_file
 
 LOG = "log.jsonl"
 """In the output: the losses, a line for each step."""
@@ -63,7 +64,8 @@ class TrainingLog:
                 shutil.copyfile(earlier / name, path)
             if path.is_file():
                 kept = [line for line in path.read_text(encoding="utf-8").splitlines() if _step_of(line) <= step]
-                path.write_text("".join(line + "\n" for line in kept), encoding="utf-8")
+                with atomic_file(path) as file:
+                    file.write("".join(line + "\n" for line in kept).encode())
 
     def add(self, parts: Mapping[str, Tensor], **notes: Any) -> None:
         """Remember a step: parts of the loss, still on the device, and what else its line says."""

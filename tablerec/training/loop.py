@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import signal
 import time
+import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, replace
@@ -14,7 +15,8 @@ import paddle
 from paddle import Tensor
 
 from tablerec.errors import OutputError, SettingsError, TablerecError, TrainingError
-from tablerec.models.weights import trainable
+from tablerec.models.adapter import is_adapter
+from tablerec.models.weights import STATISTICS, trainable
 from tablerec.training.batches import SampleBuffer
 from tablerec.training.checkpoint import checkpoints, load_newest, save_checkpoint
 from tablerec.training.launch import LOGS, WEIGHTS, is_deserted
@@ -43,7 +45,7 @@ class Run:
         self.settings, self.report, self.ranks = settings, report, ranks
         self.started = time.monotonic()
         settings.output.mkdir(parents=True, exist_ok=True)
-        reset_peak_memory(settings.device_of(ranks.number))
+        reset_peak_memory(paddle.get_device())
         self.trainer = Trainer(settings, ranks)
         self.log = TrainingLog(settings.output, tensorboard=settings.tensorboard and not ranks.number)
         self.buffer = SampleBuffer(settings.buffer, on_device=settings.keep == "device")
@@ -179,10 +181,7 @@ class Run:
         if means is None:
             return
         if not all(abs(value) < float("inf") for value in means.values.values()):
-            raise TrainingError(
-                f"the loss is not finite at step {self.trainer.step}: {means.values}; lower learning_rate "
-                f"and go on from the last checkpoint in {self.settings.output}"
-            )
+            raise self._not_finite(f"the loss is not finite at step {self.trainer.step}: {means.values}")
         s, step = self.settings, self.trainer.step
         parts = " ".join(f"{name} {value:.4g}" for name, value in means.values.items())
         speed = means.steps * s.batch * s.accumulate * self.ranks.count / means.seconds
@@ -192,6 +191,10 @@ class Run:
             f"step {step} {parts} lr {self.trainer.learning_rate(self.trainer.progress(self.trainer.seconds)):.2g} "
             f"{speed:.1f} images/s samples {self.n_taken}{passed_over} buffer {len(self.buffer)} left {left:.1f} min"
         )
+
+    def _not_finite(self, what: str) -> TrainingError:
+        output = self.settings.output
+        return TrainingError(f"{what}; lower learning_rate and go on from the last checkpoint in {output}")
 
     def _seconds_left(self, seconds_a_step: float) -> float:
         s = self.settings
@@ -206,7 +209,7 @@ class Run:
         if not self.validation:
             self.weights = self.trainer.save(net)
             return
-        found = find_cells(self.trainer.task, net, self.validation, s.batch, s.threshold)
+        found = find_cells(self.trainer.task, net, self.validation, s.threshold)
         scores = asdict(score_cells(found, self.validation))
         self.log.scores(step, {"seconds": round(self.trainer.seconds, 1), **scores})
         self.best = self.best.after(step, scores["f1_80"])
@@ -221,6 +224,8 @@ class Run:
     def _save(self) -> None:
         self._report_losses()  # nothing is saved after a loss that is not finite
         trainer, ranks = self.trainer, self.ranks
+        if not paddle.isfinite(trainer.average.vector).all():
+            raise self._not_finite(f"the weights are not finite at step {trainer.step}")
         begun, self.saved = time.monotonic(), trainer.step
         state = {
             "seconds": trainer.seconds,
@@ -231,22 +236,23 @@ class Run:
             "paddle": paddle.__version__,
         }
         ranks.mean_statistics(trainer.net)
-        groups = trainer.arrays() if ranks.number == 0 else {}
-        path = save_checkpoint(self.settings.output, trainer.step, groups, state, ranks.number, ranks.count, ranks.meet)
+        own = ranks.number, ranks.count, ranks.meet
+        path = save_checkpoint(self.settings.output, trainer.step, trainer.arrays(), state, *own)
         self.report(f"step {trainer.step} saved as {path.name} in {time.monotonic() - begun:.2f} s")
 
     def outcome(self, ended: Ended, problem: str = "") -> Outcome:
         """Return what the report says besides the files of the run."""
         net, whole = self.trainer.net, checkpoints(self.settings.output)
+        weights = (each for name, each in net.named_parameters() if not (name.endswith(STATISTICS) or is_adapter(name)))
         return Outcome(
             ended,
             weights=None if self.weights == self.settings.output else self.weights,
             checkpoint=whole[-1] if whole else None,
             seconds=self.trainer.seconds,
             n_samples=self.n_taken,
-            n_parameters=_size(net.parameters()),
+            n_parameters=_size(weights),
             n_learning=_size(trainable(net).values()),
-            peak_bytes=peak_memory(self.settings.device_of(self.ranks.number)),
+            peak_bytes=peak_memory(paddle.get_device()),
             problem=problem,
         )
 
@@ -320,7 +326,8 @@ def run(settings: TrainSettings, report: Report) -> Path:
         settings: See ``TrainSettings``.
         report: Called with each line for the user.
     """
-    with join_ranks(settings) as ranks:
+    with join_ranks(settings) as ranks, _writing(settings), warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "When training, we now always track")  # of each batch normalization
         stretch = Run(replace(settings, ranks=ranks.count), report, ranks)
         try:
             with _stop_on_signals(report, again=ranks.count == 1) as should_stop, remedies(settings):
@@ -332,14 +339,28 @@ def run(settings: TrainSettings, report: Report) -> Path:
             raise
         finally:
             stretch.close()
-    if ranks.number == 0:
-        how = "finished" if finished else "stopped; the same command goes on"
-        page = write_report(settings, stretch.outcome("finished" if finished else "stopped"))
-        report(f"{how}: {stretch.weights}, report {page}")
-        if ranks.count > 1:
-            (settings.output / LOGS).mkdir(exist_ok=True)
-            (settings.output / LOGS / WEIGHTS).write_text(str(stretch.weights), encoding="utf-8")
+        if ranks.number == 0:
+            how = "finished" if finished else "stopped; the same command goes on"
+            page = write_report(settings, stretch.outcome("finished" if finished else "stopped"))
+            report(f"{how}: {stretch.weights}, report {page}")
+            if ranks.count > 1:
+                (settings.output / LOGS).mkdir(exist_ok=True)
+                (settings.output / LOGS / WEIGHTS).write_text(str(stretch.weights), encoding="utf-8")
     return stretch.weights
+
+
+@contextmanager
+def _writing(settings: TrainSettings) -> Iterator[None]:
+    """Name what cannot be written: a full disk, a folder that is closed, a file where a folder should be."""
+    try:
+        yield
+    except ConnectionError:  # between ranks
+        raise
+    except OSError as error:
+        raise OutputError(
+            f"{error.filename or settings.output} cannot be written ({error.strerror or error}): make room, or choose "
+            "another output; checkpoints that are there are whole"
+        ) from error
 
 
 @contextmanager

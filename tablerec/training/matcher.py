@@ -40,8 +40,8 @@ def match_queries(logits: NDArray[np.float32], boxes: NDArray[np.float32], truth
 
     >>> truth = Truth(np.array([[0.2, 0.5, 0.1, 0.1], [0.7, 0.5, 0.1, 0.1]], np.float32), np.zeros(2, np.int64))
     >>> boxes = np.array([[[0.7, 0.5, 0.1, 0.1], [0.4, 0.5, 0.1, 0.1], [0.2, 0.5, 0.1, 0.1]]], np.float32)
-    >>> match_queries(np.zeros((1, 3, 1), np.float32), boxes, truth)
-    array([[ 1, -1,  0]])
+    >>> match_queries(np.zeros((1, 3, 1), np.float32), boxes, truth).tolist()
+    [[1, -1, 0]]
     """
     from scipy.optimize import linear_sum_assignment
 

@@ -73,13 +73,16 @@ def measure_here(settings: TrainSettings, steps: int = 3) -> Measured:
     return Measured(peak_memory(device), statistics.median(seconds[1:]), _process_bytes(), n_cells)
 
 
-def measure_apart(settings: TrainSettings, steps: int = 3, timeout: float = 600.0) -> Measured:
+def measure_apart(
+    settings: TrainSettings, steps: int = 3, timeout: float = 600.0, plugin: str | None = None
+) -> Measured:
     """Take steps in a new process, so that the peak is that of these settings alone.
 
     Args:
         settings: See ``measure_here``; ``warm`` samples are drawn.
         steps: See ``measure_here``.
         timeout: Seconds after which it is given up.
+        plugin: Device plugin that the process loads first.
 
     Raises:
         TrainingError: The process failed for another reason than a lack of memory or settings that cannot be.
@@ -87,11 +90,10 @@ def measure_apart(settings: TrainSettings, steps: int = 3, timeout: float = 600.
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "settings.json"
         path.write_text(settings_to_json(settings), encoding="utf-8")
-        command = [sys.executable, "-m", "tablerec.training.measure", str(path), str(steps)]
-        environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+        command = [sys.executable, "-m", "tablerec.training.measure", str(path), str(steps), plugin or ""]
         try:
             done = subprocess.run(  # noqa: S603
-                command, capture_output=True, text=True, timeout=timeout, env=environment, check=False
+                command, capture_output=True, text=True, timeout=timeout, env=child_environment(), check=False
             )
         except subprocess.TimeoutExpired:
             return Measured(problem=f"no step within {timeout:.0f} s")
@@ -101,6 +103,11 @@ def measure_apart(settings: TrainSettings, steps: int = 3, timeout: float = 600.
     if done.returncode or not lines:
         raise TrainingError(f"steps cannot be measured: {done.stderr.strip()[-1000:] or 'the process said nothing'}")
     return Measured(**json.loads(lines[-1]))
+
+
+def child_environment() -> dict[str, str]:
+    """Return the environment in which another Python finds what this one finds."""
+    return {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
 
 
 def settings_to_json(settings: TrainSettings) -> str:
@@ -118,10 +125,12 @@ def _process_bytes() -> float:
     return float(peak if sys.platform == "darwin" else 1024 * peak)
 
 
-def _main(path: str, steps: str) -> None:
+def _main(path: str, steps: str, plugin: str) -> None:
     from tablerec.errors import TablerecError
+    from tablerec.training import load_device_plugin
 
     try:
+        load_device_plugin(plugin or None)
         found = measure_here(read_settings(Path(path)), int(steps))
     except TablerecError as error:
         found = Measured(problem=str(error))

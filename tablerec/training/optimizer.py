@@ -13,6 +13,7 @@ from paddle.nn import functional as F  # noqa: N812
 
 from tablerec.errors import InputError
 from tablerec.training.settings import TrainSettings
+from tablerec.training.sharding import ShardedOptimizer
 
 Groups = dict[str, dict[str, NDArray[Any]]]
 
@@ -24,12 +25,13 @@ _MOMENTS = ("moment1", "moment2", "beta1_pow_acc", "beta2_pow_acc")
 _BETA1, _BETA2, _EPSILON = 0.9, 0.999, 1e-8
 
 
-def make_optimizer(parameters: Mapping[str, Tensor], settings: TrainSettings) -> Any:
+def make_optimizer(parameters: Mapping[str, Tensor], settings: TrainSettings, *, sharded: bool = False) -> Any:
     """Make the optimizer that ``optimizer`` names; ``weight_decay`` is for all but norms and biases.
 
     Args:
         parameters: What learns, by name.
         settings: ``optimizer``, ``learning_rate``, ``weight_decay`` and ``clip``.
+        sharded: Divide its state among the ranks, see ``sharding``.
 
     Returns:
         An object with ``set_lr``, ``step`` and ``clear_grad``.
@@ -39,22 +41,27 @@ def make_optimizer(parameters: Mapping[str, Tensor], settings: TrainSettings) ->
     if settings.optimizer == "adamw8bit":
         shares = [settings.weight_decay * (each.name in decays) for each in parameters.values()]
         return AdamW8bit(list(parameters.values()), shares, settings.learning_rate, clip)
-    return paddle.optimizer.AdamW(
+    adamw = paddle.optimizer.AdamW(
         settings.learning_rate,
         parameters=list(parameters.values()),
         weight_decay=settings.weight_decay,
         apply_decay_param_fun=decays.__contains__,
-        grad_clip=clip,
+        grad_clip=None if sharded else clip,
     )
+    return ShardedOptimizer(adamw, list(parameters.values()), clip) if sharded else adamw
 
 
 def optimizer_arrays(optimizer: Any, parameters: Mapping[str, Tensor]) -> Groups:
-    """Copy the state to the host, by group and name; empty before the first step."""
+    """Copy the state to the host, this rank's part of it, by group and name; empty before the first step."""
     if isinstance(optimizer, AdamW8bit):
         return {"moments8bit": optimizer.arrays()}
     state = optimizer.state_dict()
     return {
-        kind: {name: state[f"{each.name}_{kind}_0"].numpy() for name, each in parameters.items()}
+        kind: {
+            name: state[f"{each.name}_{kind}_0"].numpy()
+            for name, each in parameters.items()
+            if f"{each.name}_{kind}_0" in state
+        }
         for kind in _MOMENTS
         if any(f"{each.name}_{kind}_0" in state for each in parameters.values())
     }

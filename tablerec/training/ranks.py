@@ -29,6 +29,7 @@ from tablerec.models.weights import STATISTICS
 from tablerec.training.launch import is_launched
 from tablerec.training.meeting import FAILED, Meeting, open_meeting
 from tablerec.training.settings import TrainSettings
+from tablerec.training.sharding import connect_shards
 
 
 class Ranks:
@@ -86,7 +87,7 @@ class Ranks:
             paddle.distributed.all_reduce(summed)
         except RuntimeError as error:
             raise TrainingError(f"{FAILED} ({str(error).strip().splitlines()[-1]})") from error
-        return summed if summed.place._equals(place) else paddle.to_tensor(summed, place=place)
+        return summed if summed.place._equals(place) else paddle.to_tensor(summed.numpy(), place=place)
 
     @paddle.no_grad()
     def mean_gradients(self, parameters: Sequence[Tensor], weight: float, values: Tensor) -> Tensor:
@@ -153,9 +154,14 @@ def _connect(settings: TrainSettings) -> tuple[int, int, Meeting, bool]:
     )
     if not own_collective:
         os.environ["PADDLE_DISTRI_BACKEND"] = "gloo"
+    if settings.shard != "none" and not own_collective and device.kind != "cpu":
+        raise SettingsError(f"shard: Paddle has no collectives of its own for {device.kind}: set shard: none")
     try:
         with contextlib.redirect_stderr(io.StringIO()):  # it lists flags that differ from Paddle's defaults
-            paddle.distributed.init_parallel_env()
+            if settings.shard == "none":
+                paddle.distributed.init_parallel_env()
+            else:
+                connect_shards(int(os.environ["PADDLE_TRAINERS_NUM"]))
         store = paddle.base.core.create_or_get_global_tcp_store()
     except (RuntimeError, NotImplementedError, AttributeError) as error:
         raise SettingsError(f"ranks: Paddle cannot connect the processes ({error}); train with ranks: 1") from error

@@ -25,7 +25,7 @@ h1 { font-size: 1.5em; margin-bottom: 0 } h2 { font-size: 1.1em; margin: 2em 0 .
 table { border-collapse: collapse } td, th { padding: .2em 1.2em .2em 0; text-align: left; vertical-align: top }
 th { font-weight: normal; color: #666 } td.number { text-align: right; font-variant-numeric: tabular-nums }
 .better { color: #17733a } .worse { color: #a00 }
-.notes { background: #fff6dd; border-left: 4px solid #e0a800; padding: .5em 1em }
+.notes { background: #fff6dd; border-left: 4px solid #e0a800; padding: .5em 1em .5em 2em }
 .failed { background: #fde8e8; border-left: 4px solid #a00; padding: .5em 1em; white-space: pre-wrap }
 pre { background: #f5f5f5; padding: .8em; overflow-x: auto }
 .curves svg { max-width: 100%; height: auto }
@@ -75,6 +75,8 @@ def _section(heading: str, content: str) -> str:
 
 def _headline(summary: Mapping[str, Any]) -> str:
     before, after = summary["before"], summary["after"]
+    if summary["ended"] == "failed":
+        return f"{summary['model']}: failed at step {summary['steps']:,}"
     if not after:
         return f"{summary['model']}, not validated"
     if not before or after["step"] == 0:
@@ -191,6 +193,7 @@ def _draw_curves(losses: Sequence[Line], curve: Sequence[Line]) -> str:
 
     figure = Figure(figsize=(10, 3.2), layout="constrained")
     left, right = figure.subplots(1, 2)
+    right.set_visible(bool(curve))
     steps, totals = [line["step"] for line in losses], [line["total"] for line in losses]
     left.plot(steps, totals, color="#bbb", linewidth=0.8)
     left.plot(steps, _smooth(totals), color="#1f4e9c", label="loss")
@@ -198,6 +201,8 @@ def _draw_curves(losses: Sequence[Line], curve: Sequence[Line]) -> str:
         points = [line["step"] for line in curve], [line[name] for line in curve]
         right.plot(*points, marker="o", markersize=4, color=color, label=HEADINGS[name])
     right.legend(frameon=False)
+    if totals and 0 < 100 * min(totals) < max(totals):
+        left.set_yscale("log")
     left.set_title("loss")
     right.set_title("validation")
     for axes in (left, right):

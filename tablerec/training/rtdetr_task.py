@@ -28,6 +28,8 @@ from tablerec.training.task import Cast, Found, Task
 FOLDER = "rtdetr"
 NAME = "RT-DETR-L_wired_table_cell_det"
 """Whose place the network takes in PaddleX, where it starts from no other."""
+MOST_LAYERS = 100
+"""A file that asks for more layers than this is broken."""
 LEAST = 1.0
 """Pixels of a cell on the canvas, in width and in height, below which it is not asked for."""
 
@@ -37,6 +39,7 @@ class RTDETRTask(Task):
 
     ``network`` holds arguments of PaddleX's configuration, such as ``freeze_backbone_batch_norms``: true where
     the training starts from weights, false where it does not, as fixed statistics are of use only where they fit.
+    RT-DETR was trained with ``side`` 640, ``learning_rate`` 1e-4, ``weight_decay`` 1e-4 and ``clip`` 0.1.
 
     Raises:
         InputError: ``config.json`` in the folder of the initial weights is missing or broken.
@@ -90,7 +93,7 @@ class RTDETRTask(Task):
         """Return the boxes of the last layer whose first class is as sure as the threshold, the best first."""
         answers = net(images)
         scores = nn.functional.sigmoid(answers.logits[:, -1, :, 0].astype("float32")).numpy().astype(np.float64)
-        boxes = answers.boxes[:, -1].astype("float32").numpy().astype(np.float64) * self.side
+        boxes = answers.boxes[:, -1].astype("float32").numpy().astype(np.float64) * images.shape[-1]
         found = []
         for of_one, at in zip(scores, boxes, strict=True):
             order = np.argsort(-of_one, kind="stable")
@@ -113,6 +116,8 @@ class RTDETRShape:
         self.n_attentions = len(arguments.get("encode_proj_layers", (2,)))
         self.n_layers = int(arguments.get("decoder_layers", 6))
         self.n_queries = int(arguments.get("num_queries", 300))
+        if not (0 < self.n_layers <= MOST_LAYERS and self.n_queries > 0):
+            raise ValueError(f"decoder_layers is {self.n_layers}, num_queries {self.n_queries}")
 
     def parts(self) -> tuple[str, ...]:
         """Sublayers in the order in which they run; ``dict(net.named_sublayers())`` finds them.

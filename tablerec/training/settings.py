@@ -148,6 +148,7 @@ _CHOICES = {
     "frozen": ("float32", "bfloat16", "float16", "int8"),
     "recompute": ("none", "all", "cost"),
     "optimizer": ("adamw", "adamw8bit"),
+    "shard": ("none", "optimizer"),
     "keep": ("device", "host"),
 }
 
@@ -162,13 +163,16 @@ class TrainSettings:
         output: Folder for checkpoints, weights, the log and pictures.
         resume: Folder of an earlier run to go on from where ``output`` holds no checkpoint.
         initial: Weights to start from: a safetensors file, a folder of ``tablerec export``, or
-            ``cellnet`` for the weights in the package.
+            ``cellnet`` for the weights in the package; of RT-DETR the folder that PaddleX's engine
+            ``paddle_dynamic`` loads.
         device: ``cpu``, ``gpu`` or the name of a device of a plugin; ``gpu:2,3`` where several ranks have theirs.
         ranks: Processes that train together, each on a device of its own and on samples of its own, with
             ``workers`` of its own; a step learns from the mean of their gradients. On the CPU they share it. Under
             ``paddle.distributed.launch`` its number counts. A run may go on with another number of ranks, from the
             same weights and the same place in the source; it then is no longer exactly the uninterrupted one.
-        network: Arguments of the network, by name.
+        shard: ``optimizer`` divides AdamW's moments among the ranks: less memory for one more exchange in each step.
+            On the CPU and on GPUs.
+        network: Arguments of the network, by name; of RT-DETR those of PaddleX's configuration.
         steps: Length of the schedule in steps.
         minutes: Length of the schedule in minutes of training over all stretches; instead of ``steps``.
         stretch_minutes: End after this long, counted from the start of the process, with a checkpoint.
@@ -229,6 +233,7 @@ class TrainSettings:
     initial: Path | None = None
     device: str = "cpu"
     ranks: int = 1
+    shard: Literal["none", "optimizer"] = "none"
     network: Mapping[str, Any] = field(default_factory=dict)
     steps: int | None = None
     minutes: float | None = None
@@ -289,10 +294,14 @@ class TrainSettings:
             raise SettingsError(f"buffer is {self.buffer}, less than warm, which is {self.warm}: make it larger")
         for word in learns_words(self.learns):
             _check_learns(word)
+        if self.frozen != "float32" and "all" in learns_words(self.learns):
+            raise SettingsError(f"frozen is {self.frozen}, but all learns: set learns, or leave frozen out")
         if self.recompute == "cost" and not (self.memory or 0) > 0:
             raise SettingsError("recompute is cost: give memory too, the GB that a step may take")
         if self.patience is not None and (self.patience < 1 or not self.validation_count):
             raise SettingsError(f"patience is {self.patience}: give 1 or more, and a validation_count above 0")
+        if self.shard != "none" and self.optimizer != "adamw":
+            raise SettingsError(f"shard divides the moments of adamw, not of {self.optimizer}: change one of the two")
         if self.reuse is not None and not self.reuse > 0:
             raise SettingsError(f"reuse is {self.reuse}: give a value above 0")
         ids = parse_device(self.device).ids

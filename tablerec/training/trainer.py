@@ -16,6 +16,7 @@ from tablerec.errors import InputError
 from tablerec.models.weights import arrays_to_network
 from tablerec.training.average import WeightAverage, recompute_statistics
 from tablerec.training.batches import Batch, SampleBuffer, change_batch, draw_change
+from tablerec.training.frozen import keep_frozen
 from tablerec.training.learning import Learning
 from tablerec.training.memory import choose_parts, measure_step, recompute_parts
 from tablerec.training.optimizer import load_optimizer, make_optimizer, optimizer_arrays
@@ -58,6 +59,7 @@ class Trainer:
         if settings.initial:
             self.task.load(self.net, settings.initial)
         self.learning = Learning(self.net, settings, self.task.head)
+        keep_frozen(self.net, settings.frozen)
         self.recomputed: list[str] | None = None
         if settings.recompute != "cost":
             self._recompute(self.task.parts if settings.recompute == "all" else [])
@@ -65,7 +67,8 @@ class Trainer:
         self.learning.freeze_norms_of(self.shown)
         self.average = WeightAverage(self.net, settings.average)
         self._parameters = self.learning.parameters
-        self.optimizer = make_optimizer(self._parameters, settings)
+        self._sharded = settings.shard == "optimizer" and self.ranks.count > 1
+        self.optimizer = make_optimizer(self._parameters, settings, sharded=self._sharded)
 
     def progress(self, seconds: float) -> float:
         """Return the share of the schedule that is done, 0 to 1.
@@ -101,6 +104,8 @@ class Trainer:
             sums = sums + paddle.stack([value.detach() for value in parts.values()]) * weight
         means = self.ranks.mean_gradients(list(self._parameters.values()), total, sums)
         self.optimizer.set_lr(self.learning_rate(progress))
+        if self.ranks.count > 1:
+            paddle.seed(s.seed + self.step)  # what the optimizer rounds at random is the same in all
         if self.scale.undo(self._parameters.values()):
             self.optimizer.step()
             self.average.update(self.step)
@@ -159,8 +164,12 @@ class Trainer:
         return self.task.save(shown, self.settings.output)
 
     def arrays(self) -> dict[str, dict[str, NDArray[Any]]]:
-        """Return all arrays of a checkpoint, by group and name."""
+        """Return the arrays of a checkpoint that this rank is to write, by group and name."""
+        if self.ranks.number and not self._sharded:
+            return {}
         state = optimizer_arrays(self.optimizer, self._parameters) if self.step else {}
+        if self.ranks.number:
+            return state
         return {"network": self.learning.arrays(), "average": self.average.arrays(), **state}
 
     def state(self) -> dict[str, Any]:

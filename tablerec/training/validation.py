@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -13,6 +13,7 @@ from paddle import nn
 
 from postprocess.boxes import quads_to_boxes
 from tablerec.evaluate.metrics import detection_f1
+from tablerec.output import atomic_file
 from tablerec.training.samples import Sample
 from tablerec.training.task import Task
 
@@ -35,12 +36,14 @@ class Validation:
 
 
 @paddle.no_grad()
-def find_cells(task: Task, net: nn.Layer, samples: Sequence[Sample], batch: int, threshold: float) -> list[Floats]:
-    """Find the cells in samples with a network in evaluation: ``(N, 4, 2)`` px for each sample."""
+def find_cells(task: Task, net: nn.Layer, samples: Iterable[Sample], threshold: float) -> list[Floats]:
+    """Find the cells in samples with a network in evaluation: ``(N, 4, 2)`` px for each sample.
+
+    One at a time: that takes less memory than a step of training does, whatever the batch.
+    """
     found: list[Floats] = []
-    for start in range(0, len(samples), batch):
-        images = paddle.to_tensor(np.stack([sample.image for sample in samples[start : start + batch]]))
-        images = images.transpose([0, 3, 1, 2]).astype("float32")
+    for sample in samples:
+        images = paddle.to_tensor(sample.image[None]).transpose([0, 3, 1, 2]).astype("float32")
         found += [each.quads for each in task.find(net, images, threshold)]
     return found
 
@@ -79,6 +82,6 @@ def draw_cells(path: Path, found: Sequence[Floats], samples: Sequence[Sample], c
         return
     tiles += [np.full_like(tiles[0], 255)] * (-len(tiles) % min(columns, len(tiles)))
     rows = [np.hstack(tiles[start : start + columns]) for start in range(0, len(tiles), columns)]
-    path.parent.mkdir(parents=True, exist_ok=True)
     _, encoded = cv2.imencode(".jpg", np.vstack(rows), [cv2.IMWRITE_JPEG_QUALITY, 80])
-    path.write_bytes(encoded.tobytes())
+    with atomic_file(path) as file:
+        file.write(encoded.tobytes())

@@ -27,6 +27,10 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, NamedTuple
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+
+from tablerec.devices.build import KINDS, build_plugin
+
 ROOT = Path(__file__).resolve().parents[2]
 METHODS: dict[str, dict[str, Any]] = {
     "all": {"learning_rate": 5e-4},
@@ -239,6 +243,8 @@ def main() -> None:
     for kind in chosen.kinds:
         for part, count in [*(("train", count) for count in chosen.labels), ("test", chosen.tests)]:
             draw_labels(kind, part, count, chosen.output / "labels", os.cpu_count() or 1)
+    if chosen.plugin in KINDS:
+        build_plugin(chosen.plugin)  # once, not in each of the trainings side by side
     jobs = [Job(kind, count, what) for kind in chosen.kinds for count in chosen.labels for what in chosen.learns]
     with ThreadPoolExecutor(chosen.jobs) as pool:
         results = list(zip(jobs, pool.map(lambda job: train(job, chosen), jobs), strict=True))

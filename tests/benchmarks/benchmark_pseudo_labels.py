@@ -4,6 +4,9 @@ A developer script, not a test. SOURCE is what ``tablerec train`` reads, with kn
 ``folder:out/kernel_docs``. The words of drawn tables are known to the pipeline, those of others are read. Prints for
 each least confidence how many pictures ``tablerec labels propose`` keeps, the F1 of their cells at an IoU of 0.8 pooled
 over all cells, and how many of them have every cell right; ``any`` leaves out the other reasons too.
+
+Of 100 pictures of ``synth:mixed``: any 100 kept, F1 0.885, 45 % all right; from 0.5 on 39 kept,
+0.979, 72 %; from 0.7 on 21, 0.981, 81 %; from 0.8 on, the default, 13, 0.988, 92 % (2026-11-28).
 """
 
 from __future__ import annotations

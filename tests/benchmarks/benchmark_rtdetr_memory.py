@@ -54,7 +54,7 @@ def main() -> None:
         start = time.perf_counter()
         sample = Batch(images, images, quads, np.full(chosen.batch, count))
         task.loss(net, sample, nullcontext)["total"].backward()
-        net.clear_gradients()
+        net.clear_gradients(set_to_zero=False)
         seconds = time.perf_counter() - start
         print(f"{chosen.batch:5} {count:6} {peak_memory('cpu') / 1e6:6.0f} {seconds:5.1f}", flush=True)
 

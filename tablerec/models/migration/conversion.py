@@ -7,9 +7,11 @@ import importlib.util
 import re
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from tablerec.errors import InputError, MissingDependencyError
 from tablerec.evaluate.fields import Fields
@@ -17,6 +19,8 @@ from tablerec.output import atomic_file
 
 MARK = ">>>>>>"
 """What PaConvert puts before a line that it cannot convert."""
+HELPER = "paddle_utils"
+"""Module of stand-ins that PaConvert writes beside the converted files."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,6 +147,35 @@ def apply_edits(folder: Path, edits: Sequence[Edit]) -> int:
     0
     """
     return sum(_apply(folder, edit) for edit in edits)
+
+
+@contextmanager
+def set_apart() -> Iterator[None]:
+    """Undo afterwards what running converted code does to the process.
+
+    Its helper ``paddle_utils`` adds its folder to ``sys.path`` and gives ``paddle.Tensor`` other methods, and each
+    conversion has one of its own under the same name.
+    """
+    import paddle
+
+    path, methods = list(sys.path), dict(vars(paddle.Tensor))
+    helper = sys.modules.pop(HELPER, None)
+    try:
+        yield
+    finally:
+        sys.path[:] = path
+        sys.modules.pop(HELPER, None)
+        if helper is not None:
+            sys.modules[HELPER] = helper
+        _restore(paddle.Tensor, methods)
+
+
+def _restore(kind: Any, before: Mapping[str, Any]) -> None:
+    for name, value in list(vars(kind).items()):
+        if name not in before:
+            delattr(kind, name)
+        elif value is not before[name]:
+            setattr(kind, name, before[name])
 
 
 def _apply(folder: Path, edit: Edit) -> int:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import runpy
-import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from math import isfinite
@@ -13,12 +12,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tablerec.models.migration.conversion import set_apart
 from tablerec.models.migration.layers import Difference, Output, arrays_of, compare_outputs, digest
 from tablerec.output import atomic_file
 
 Array = NDArray[Any]
 N_VALUES = 16
 """Values kept of each result."""
+SIGNS = {"add": "+", "sub": "-", "mul": "*", "div": "/", "matmul": "@"}
+"""PyTorch calls these by name where the code has a sign."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,17 +132,13 @@ def check_calls(calls: Sequence[Call], folder: Path) -> list[Difference]:
 def _check(call: Call, path: Path) -> Difference:
     import paddle
 
-    # The converted files look for their helpers in their own folder, which they add to the path.
-    before = list(sys.path)
     try:
-        function = runpy.run_path(str(path))["call"]
-        with paddle.no_grad():
+        with set_apart(), paddle.no_grad():
+            function = runpy.run_path(str(path))["call"]
             found = [digest(array, N_VALUES) for array in arrays_of(function(**_named(call.inputs, paddle.to_tensor)))]
     except Exception as error:  # whatever it is, it is the finding
         message = "marked by PaConvert" if isinstance(error, SyntaxError) else f"{type(error).__name__}: {error}"
         return Difference(call.code, message.strip().splitlines()[0], float("inf"), float("inf"))
-    finally:
-        sys.path[:] = before
     if len(found) != len(call.outputs):
         return Difference(call.code, f"{len(found)} results, not {len(call.outputs)}", float("inf"), float("inf"))
     differences = [compare_outputs(call.code, a, b) for a, b in zip(call.outputs, found, strict=True)]
@@ -166,8 +164,11 @@ def _write(name: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> _Writte
     if not tensors:
         return None
     kind = f"{name}/{len(plain)}/{','.join(sorted(kwargs))}/{[tensor.dim() for tensor in tensors]}"
+    method = name.rpartition(".")[2]
+    if name.startswith("torch.Tensor.") and method in SIGNS and len(plain) == 2:
+        return _Written(kind, f"{plain[0]} {SIGNS[method]} {plain[1]}", tensors)
     if name.startswith("torch.Tensor."):
-        return _Written(kind, f"{plain[0]}.{name.rpartition('.')[2]}({', '.join([*plain[1:], *named])})", tensors)
+        return _Written(kind, f"{plain[0]}.{method}({', '.join([*plain[1:], *named])})", tensors)
     return _Written(kind, f"{name}({', '.join([*plain, *named])})", tensors)
 
 

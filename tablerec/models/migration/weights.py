@@ -74,8 +74,8 @@ def load_weights(arrays: Mapping[str, NDArray[Any]], net: nn.Layer) -> list[str]
     turned = _linear_weights(net) & set(given)
     for name, array in given.items():
         values = array.T if name in turned else array
-        if list(values.shape) != tensors[name].shape:
-            raise InputError(f"{name} is {list(values.shape)}, in the converted network {tensors[name].shape}")
+        if list(values.shape) != list(tensors[name].shape):
+            raise InputError(f"{name} is {list(values.shape)}, in the converted network {list(tensors[name].shape)}")
         tensors[name].set_value(values.astype(tensors[name].numpy().dtype))
     return sorted(turned)
 

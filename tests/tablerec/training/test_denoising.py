@@ -27,6 +27,7 @@ def test_pictures_without_cells() -> None:
 
 @pytest.mark.parametrize("sizes", [[1], [7, 0, 3], [100], [40, 200], [1500], [1500, 2, 0]])
 def test_the_number_of_queries_has_a_bound(sizes: list[int]) -> None:
+    """PaddleDetection issue 8836: memory grew with the boxes of a picture until it failed."""
     found = noise_cells([truth_of(n) for n in sizes], 1, np.random.default_rng(0))
     assert found is not None
     n_queries = found.labels.shape[1]

@@ -161,6 +161,7 @@ def test_broken_adapters_are_named(tmp_path: Path) -> None:
         ("lora: {where: '('}", "no regular expression"),
         ("lora: {width: 2}", "lora know no width"),
         ("frozen: int4", "frozen 'int4' is unknown"),
+        ("frozen: int8", "but all learns"),
         ("recompute: cost", "give memory too"),
     ],
 )

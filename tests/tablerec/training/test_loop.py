@@ -6,11 +6,12 @@ import json
 import os
 import signal
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
-from tablerec.errors import InputError, SettingsError, TrainingError
+from tablerec.errors import InputError, OutputError, SettingsError, TrainingError
 from tablerec.training import train
 from tablerec.training.settings import Augmentation, TrainSettings, read_settings
 
@@ -153,6 +154,65 @@ def test_a_precision_that_the_device_lacks(tmp_path: Path) -> None:
 def test_a_loss_that_is_not_finite_stops_with_advice(tmp_path: Path) -> None:
     with pytest.raises(TrainingError, match="lower learning_rate"):
         train(settings(tmp_path, learning_rate=1e30, warmup=1))
+
+
+def test_the_report_of_a_loss_that_is_not_finite_names_the_checkpoint(tmp_path: Path) -> None:
+    train(settings(tmp_path, steps=2, validation_count=0))
+    with pytest.raises(TrainingError, match="not finite"):
+        train(settings(tmp_path, steps=12, learning_rate=1e30, validation_count=0))
+    summary = json.loads((tmp_path / "summary.json").read_text())
+    assert summary["ended"] == "failed" and "lower learning_rate" in summary["problem"]
+    assert "checkpoint-00000002 is whole" in (tmp_path / "report.html").read_text()
+    load_checkpoint(checkpoints(tmp_path)[-1])
+
+
+def test_a_second_signal_ends_at_once_and_leaves_whole_checkpoints(tmp_path: Path) -> None:
+    said: list[str] = []
+
+    def report(line: str) -> None:
+        said.append(line)
+        if line.startswith("step 3 total"):
+            os.kill(os.getpid(), signal.SIGINT)
+            os.kill(os.getpid(), signal.SIGINT)
+
+    with pytest.raises(KeyboardInterrupt):
+        train(settings(tmp_path, checkpoint_every=2), report)
+    assert any("once more" in line for line in said)
+    assert [path.name for path in checkpoints(tmp_path)] == ["checkpoint-00000002"]
+    train(settings(tmp_path, steps=4))
+    assert len(losses(tmp_path)) == 4
+
+
+@pytest.mark.parametrize("name", ["log.jsonl", "curve.jsonl"])
+def test_a_full_disk(tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    train(settings(tmp_path, steps=2, checkpoint_every=1))
+    opened = Path.open
+
+    def open_unless_full(self: Path, mode: str = "r", *args: Any, **kwargs: Any) -> Any:
+        if self.name == name and "a" in mode:
+            raise OSError(28, "No space left on device", str(self))
+        return opened(self, mode, *args, **kwargs)
+
+    monkeypatch.setattr(Path, "open", open_unless_full)
+    with pytest.raises(OutputError, match=rf"{name}.*No space left.*make room"):
+        train(settings(tmp_path, steps=4))
+    load_checkpoint(checkpoints(tmp_path)[-1])
+    monkeypatch.undo()
+    train(settings(tmp_path, steps=4))
+    assert len(losses(tmp_path)) == 4
+
+
+def test_an_output_that_is_a_file(tmp_path: Path) -> None:
+    (tmp_path / "out").write_text("mine")
+    with pytest.raises(OutputError, match="choose another output"):
+        train(settings(tmp_path / "out"))
+    assert (tmp_path / "out").read_text() == "mine"
+
+
+def test_a_network_that_is_none(tmp_path: Path) -> None:
+    for network in ({"width": 3}, {**NETWORK, "widths": ["a"]}, {**NETWORK, "widths": [-8, 8, 16, 16, 16]}):
+        with pytest.raises(SettingsError, match="network"):
+            train(settings(tmp_path, network=network))
 
 
 def test_weights_of_another_network(tmp_path: Path) -> None:

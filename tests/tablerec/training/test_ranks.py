@@ -22,7 +22,9 @@ paddle = pytest.importorskip("paddle")
 if not hasattr(paddle.distributed, "all_reduce"):
     pytest.skip("this Paddle was built without paddle.distributed", allow_module_level=True)
 
+from tablerec.models.weights import trainable  # noqa: E402
 from tablerec.training.checkpoint import checkpoints, load_checkpoint  # noqa: E402
+from tablerec.training.optimizer import make_optimizer, optimizer_arrays, state_bytes  # noqa: E402
 from tablerec.training.ranks import Ranks, join_ranks  # noqa: E402
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -45,10 +47,15 @@ def make_net(*, norm: bool) -> paddle.nn.Layer:
     )
 
 
-def learn(net: paddle.nn.Layer, ranks: Ranks, mine: list[int], steps: int) -> list[list[float]]:
-    """Take steps on the batches of this rank, each with a weight of its own; returns the mean losses."""
-    parameters = net.parameters()
-    optimizer = paddle.optimizer.AdamW(0.01, parameters=parameters)
+KINDS = {"plain": {}, "norm": {}, "sharded": {"shard": "optimizer"}}
+
+
+def learn(kind: str, ranks: Ranks, mine: list[int], steps: int) -> tuple[dict[str, np.ndarray], int]:
+    """Take steps on the batches of this rank, each with a weight; returns all numbers, and the bytes of the state."""
+    net = make_net(norm=kind == "norm")
+    parameters = trainable(net)
+    chosen = TrainSettings("a:b", Path("out"), steps=1, learning_rate=0.01, clip=0.1, **KINDS[kind])
+    optimizer = make_optimizer(parameters, chosen, sharded=kind == "sharded" and ranks.count > 1)
     said = []
     for step in range(steps):
         total, sums = 0.0, paddle.zeros([1])
@@ -57,23 +64,24 @@ def learn(net: paddle.nn.Layer, ranks: Ranks, mine: list[int], steps: int) -> li
             loss = net(paddle.to_tensor(rng.random((2, 3, 8, 8), np.float32))).square().mean()
             (loss * (number + 1)).backward()
             total, sums = total + number + 1, sums + loss.detach() * (number + 1)
-        said.append(ranks.mean_gradients(parameters, total, sums).tolist())
+        said.append(ranks.mean_gradients(list(parameters.values()), total, sums).tolist())
         optimizer.step()
         optimizer.clear_grad()
     ranks.mean_statistics(net)
-    return said
+    arrays = {name: each.numpy() for name, each in net.state_dict().items()}
+    for group, moments in optimizer_arrays(optimizer, parameters).items():
+        arrays.update({f"{group}/{name}": array for name, array in moments.items()})
+    return {"losses": np.array(said), **arrays}, state_bytes(optimizer)
 
 
 def be_rank(folder: str) -> None:
     """What each of the two processes does."""
-    with join_ranks(TrainSettings("a:b", Path(folder), steps=1, ranks=2)) as ranks:
-        for norm in (False, True):
-            net = make_net(norm=norm)
+    with join_ranks(TrainSettings("a:b", Path(folder), steps=1, ranks=2, shard="optimizer")) as ranks:
+        for kind in KINDS:
             reduced = ranks.n_reduced
-            said = learn(net, ranks, [2 * ranks.number, 2 * ranks.number + 1], 3)
-            arrays = {name: each.numpy() for name, each in net.state_dict().items()}
-            np.savez(f"{folder}/{ranks.number}-{norm}.npz", losses=said, **arrays)
-            assert ranks.n_reduced - reduced == 3 + norm  # a step each, and the statistics
+            arrays, size = learn(kind, ranks, [2 * ranks.number, 2 * ranks.number + 1], 3)
+            np.savez(f"{folder}/{ranks.number}-{kind}.npz", size=size, **arrays)
+            assert ranks.n_reduced - reduced == 3 + (kind == "norm")  # a step each, and the statistics
         assert ranks.exchange(ranks.number) == [0, 1]
 
 
@@ -83,23 +91,26 @@ def test_two_ranks_learn_as_one(tmp_path: Path) -> None:
     launch = [sys.executable, "-m", "paddle.distributed.launch", "--nproc_per_node", "2", "--log_dir", str(tmp_path)]
     done = subprocess.run([*launch, str(script)], capture_output=True, text=True)
     assert done.returncode == 0, done.stdout + done.stderr
-    for norm in (False, True):
-        net = make_net(norm=norm)
-        said = learn(net, Ranks(), [0, 1, 2, 3], 3)
-        one, two = (np.load(tmp_path / f"{number}-{norm}.npz") for number in range(2))
-        assert sorted(one) == sorted(two) == sorted(["losses", *net.state_dict()])
-        for name in one:
+    for kind in KINDS:
+        alone, size = learn(kind, Ranks(), [0, 1, 2, 3], 3)
+        one, two = (dict(np.load(tmp_path / f"{number}-{kind}.npz")) for number in range(2))
+        sizes = [int(each.pop("size")) for each in (one, two)]
+        if kind == "sharded":  # each has a part of the state, and together they have all of it
+            moments = [{name for name in each if "/" in name} for each in (one, two)]
+            assert moments[0] and moments[1] and not moments[0] & moments[1]
+            assert sum(sizes) == size and max(sizes) < size
+        for name in one.keys() & two.keys():
             np.testing.assert_array_equal(one[name], two[name])
-        # The normalization sees each batch alone, here as there; only its running statistics go other ways.
-        np.testing.assert_allclose(one["losses"], said, rtol=1e-5)
-        for name, each in net.state_dict().items():
+        together = {**one, **two}
+        assert together.keys() == alone.keys()
+        for name, array in alone.items():
+            # The normalization sees each batch alone, here as there; only its running statistics go other ways.
             tolerance = 0.2 if name.endswith(("_mean", "_variance")) else 1e-5
-            np.testing.assert_allclose(one[name], each.numpy(), tolerance, tolerance)
+            np.testing.assert_allclose(together[name], array, tolerance, tolerance, err_msg=name)
 
 
 def test_one_rank_has_nothing_to_reduce() -> None:
-    net = make_net(norm=True)
-    learn(net, ranks := Ranks(), [0], 2)
+    learn("norm", ranks := Ranks(), [0], 2)
     assert (ranks.n_reduced, ranks.n_bytes, ranks.exchange("a")) == (0, 0, ["a"])
     with join_ranks(TrainSettings("a:b", Path("out"), steps=1)) as alone:
         assert (alone.number, alone.count) == (0, 1)
@@ -120,7 +131,8 @@ def test_each_rank_has_a_device_of_its_own() -> None:
 
 def test_a_run_of_two_ranks_goes_on_and_changes_their_number(tmp_path: Path) -> None:
     def two(name: str, **changes: object) -> TrainSettings:
-        return settings(tmp_path / name, ranks=2, accumulate=2, batch=2, validation_count=1, pictures=0, **changes)
+        few = {"accumulate": 2, "batch": 2, "validation_count": 1, "pictures": 0}
+        return settings(tmp_path / name, ranks=2, shard="optimizer", **few, **changes)
 
     weights = train(two("whole", steps=4, checkpoint_every=2))
     assert weights == tmp_path / "whole/cellnet.safetensors" and weights.is_file()

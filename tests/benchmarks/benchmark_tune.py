@@ -1,0 +1,65 @@
+"""Memory and time of training steps as ``tablerec tune`` predicts them, against what was measured afterwards.
+
+Run as ``python tests/benchmarks/benchmark_tune.py --device cpu --side 640``. The model is fitted to batches of one and
+two; what is predicted are batches and sides that it has not seen.
+"""
+
+from __future__ import annotations
+
+import argparse
+from dataclasses import replace
+from pathlib import Path
+
+from tablerec.training.costs import Point, fit_costs
+from tablerec.training.measure import measure_apart
+from tablerec.training.settings import TrainSettings
+from tablerec.training.tune import Way
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--model", default="cellnet")
+    parser.add_argument("--initial", default="cellnet")
+    parser.add_argument("--device", default="cpu")
+    parser.add_argument("--plugin")
+    parser.add_argument("--side", type=int, default=640)
+    parser.add_argument("--batches", type=lambda text: [int(each) for each in text.split(",")], default=[4, 8])
+    parser.add_argument("--ways", default="all none,all all,lora none,lora all,head none")
+    parser.add_argument("--cells", choices=["50", "200", "1500", "mixed"], default="200")
+    chosen = parser.parse_args()
+    settings = TrainSettings(
+        f"tests.benchmarks.training_pictures:draw_{chosen.cells}", Path("out"), steps=10, model=chosen.model,
+        initial=Path(chosen.initial), device=chosen.device, side=chosen.side, most_cells=1600, stack=1, buffer=64,
+        warm=2,
+    )  # fmt: skip
+    smaller = chosen.side * 3 // 4 // 32 * 32
+    print(
+        f"{'way':<22} {'batch':>5} {'side':>5} {'predicted MB':>13} {'measured':>9} {'off':>6} {'s':>6} {'measured':>9}"
+    )
+    for words in chosen.ways.split(","):
+        way = Way(*words.split(), "float32")
+        known = []
+        for batch, side in ((1, chosen.side), (2, chosen.side), (1, smaller)):
+            found = measure(settings, way, batch, side, chosen.plugin)
+            known.append(Point(batch, side, found.n_cells, found.peak_bytes, found.seconds))
+        model = fit_costs(known)
+        for batch, side in [(chosen.batches[0], smaller), *((batch, chosen.side) for batch in chosen.batches)]:
+            found = measure(settings, way, batch, side, chosen.plugin)
+            told = model.peak_bytes(batch, side, found.n_cells)
+            print(
+                f"{words:<22} {batch:>5} {side:>5} {told / 1e6:>13.0f} {found.peak_bytes / 1e6:>9.0f} "
+                f"{told / found.peak_bytes - 1:>+6.1%} {model.seconds(batch, side, found.n_cells):>6.2f} "
+                f"{found.seconds:>9.2f}",
+                flush=True,
+            )
+
+
+def measure(settings: TrainSettings, way: Way, batch: int, side: int, plugin: str | None):
+    changed = replace(settings, **way._asdict(), batch=batch, side=side, warm=batch)
+    found = measure_apart(changed, steps=2, plugin=plugin)
+    assert not found.problem, found.problem
+    return found
+
+
+if __name__ == "__main__":
+    main()

@@ -31,7 +31,15 @@ if TYPE_CHECKING:
 @click.option(
     "--report", is_flag=True, help="Also say where graphs break, how far the forms differ, how fast they are."
 )
-def command(weights: tuple[Path, ...], output: Path, threshold: float, paddlex_name: str | None, report: bool) -> None:
+@click.option("--adapter", type=click.Path(path_type=Path), help="What a training of few parameters learnt on FILE.")
+def command(
+    weights: tuple[Path, ...],
+    output: Path,
+    threshold: float,
+    paddlex_name: str | None,
+    report: bool,
+    adapter: Path | None,
+) -> None:
     """Write the network of FILE, a safetensors file of `tablerec train`, as Paddle's static model and as ONNX.
 
     Several files, of trainings that went on from the same checkpoint, are averaged; without any it is the
@@ -48,7 +56,7 @@ def command(weights: tuple[Path, ...], output: Path, threshold: float, paddlex_n
             raise SettingsError("--report is for CellNet: tests/benchmarks/benchmark_static.py measures RT-DETR")
         if paddlex_name:
             raise SettingsError("--as is for CellNet: the inference.yml of an RT-DETR has its name")
-        export_rtdetr(weights[0], output)
+        export_rtdetr(weights[0], output, adapter)
         click.echo(output)
         return
     from tablerec.models.export import export_cellnet, export_for_paddlex, load_cellnet
@@ -56,6 +64,10 @@ def command(weights: tuple[Path, ...], output: Path, threshold: float, paddlex_n
     net = load_cellnet(*(weights or (WEIGHTS,)))
     if report and paddlex_name:
         raise SettingsError("--report compares CellNet's own forms: leave --as out")
+    if adapter:
+        from tablerec.models.adapter import apply_adapter
+
+        apply_adapter(net, adapter)
     if paddlex_name:
         export_for_paddlex(net, output, paddlex_name, threshold)
     else:

@@ -19,6 +19,7 @@ from safetensors import SafetensorError
 
 from tablerec.devices.networks import prepare_rtdetr
 from tablerec.errors import InputError, OutputError
+from tablerec.models.adapter import apply_adapter
 from tablerec.models.cellnet import Double
 from tablerec.models.folder import DESCRIPTION
 from tablerec.models.mapping import apply_map, read_map
@@ -69,21 +70,25 @@ class RTDETRWithBoxes(nn.Layer):
         return rows.reshape([-1, 6]), counts
 
 
-def export_rtdetr(source: Path, folder: Path) -> None:
+def export_rtdetr(source: Path, folder: Path, adapter: Path | None = None) -> None:
     """Write ``inference.json`` and ``inference.pdiparams``, with PaddleX's ``inference.yml`` beside them.
 
     Args:
         source: Folder of an RT-DETR as PaddleX's engine ``paddle_dynamic`` loads it: ``model.safetensors``,
             ``config.json`` and ``inference.yml``.
         folder: Where to; it is made if need be.
+        adapter: What a training of few parameters has learnt on these weights.
 
     Raises:
-        InputError: The folder holds no such model.
+        InputError: The folder holds no such model, or the adapter belongs to another.
         MissingDependencyError: PaddleX is not installed.
     """
     if not (source / DESCRIPTION).is_file():
         raise InputError(f"{source} holds no {DESCRIPTION}: name the folder of an RT-DETR that PaddleX can load")
-    whole = RTDETRWithBoxes(load_rtdetr(source))
+    network = load_rtdetr(source)
+    if adapter:
+        apply_adapter(network, adapter)
+    whole = RTDETRWithBoxes(network)
     whole.eval()
     side = read_side(source)
     prepare_rtdetr(whole, side)

@@ -17,6 +17,15 @@
     matcher.py       which query answers for which cell
     denoising.py     queries that hold noised cells, as many for any picture
     average.py       averaged weights and their statistics
+    learning.py      which parameters learn
+    lora.py          changes of low rank
+    frozen.py        weights that do not learn, in fewer bits
+    memory.py        peaks, recomputation, and what to do where memory lacks
+    optimizer.py     AdamW, and AdamW with a state of 8 bits
+    precision.py     bfloat16 and float16
+    measure.py       what a few steps take, in a process of their own
+    costs.py         what other settings would take
+    tune.py          settings that learn most within a limit
     trainer.py       one step, and the state of a checkpoint
     checkpoint.py    whole checkpoints or none
     ranks.py         several processes that train together
@@ -28,7 +37,7 @@
     report.py        what came of a run, and what to worry about
     report_page.py   the same as a page
     loop.py          all together
-    command.py       `tablerec train`
+    command.py       `tablerec train` and `tablerec tune`
 
 The modules that compute import Paddle and are imported late.
 """

@@ -56,7 +56,7 @@ def _terms(batch: int, side: int, n_cells: int) -> NDArray[np.float64]:
 
 
 def fit_costs(points: Sequence[Point]) -> CostModel:
-    """Fit a model by least squares of the relative errors.
+    """Fit a model by least squares of the relative errors; no term is negative.
 
     Args:
         points: Measurements of one way to learn; batches and sides should differ.
@@ -78,8 +78,10 @@ def fit_costs(points: Sequence[Point]) -> CostModel:
 
 
 def _solve(terms: NDArray[np.float64], values: NDArray[np.float64]) -> NDArray[np.float64]:
+    from scipy.optimize import nnls
+
     share = 1 / np.maximum(values, 1e-12)
     size = np.abs(terms * share[:, None]).max(axis=0)
     size[size == 0] = 1.0
-    found = np.linalg.lstsq(terms * share[:, None] / size, np.ones(len(values)), rcond=1e-9)[0]
+    found, _ = nnls(terms * share[:, None] / size, np.ones(len(values)))
     return np.asarray(found / size)

@@ -117,24 +117,48 @@ def measure_ways(
     models: dict[Way, CostModel] = {}
     n_cells = 0
     for way in ways:
-        points, problem = list[Point](), ""
-        for batch, side in ((1, settings.side), (2, settings.side), (1, settings.side * 3 // 4 // 32 * 32)):
-            if until() and models:
-                problem = "no time was left to measure it"
+        if until() and models:
+            report(f"{_name(way)}: left out, no time was left to measure it")
+            continue
+        for sizes in plan_sizes(settings):
+            points, problem = _measure_sizes(settings, way, sizes, file, measure)
+            if not problem:
                 break
-            changed = replace(settings, **way._asdict(), batch=batch, side=max(side, 32), accumulate=1, warm=batch)
-            found = _measured(changed, file, measure)
-            if found.problem:
-                problem = found.problem
-                break
-            n_cells = max(n_cells, found.n_cells)
-            points.append(Point(batch, changed.side, found.n_cells, found.peak_bytes, found.seconds))
-        if len(points) == 3:
-            models[way] = fit_costs(points)
-            report(f"{_name(way)}: {points[0].peak_bytes / 1e9:.2f} GB and {points[0].seconds:.2f} s with one picture")
-        else:
+        if problem:
             report(f"{_name(way)}: left out, {problem}")
+            continue
+        models[way], n_cells = fit_costs(points), max(n_cells, *(point.n_cells for point in points))
+        one = models[way].peak_bytes(1, settings.side, n_cells), models[way].seconds(1, settings.side, n_cells)
+        report(f"{_name(way)}: {one[0] / 1e9:.2f} GB and {one[1]:.2f} s with one picture")
     return models, n_cells
+
+
+def plan_sizes(settings: TrainSettings) -> list[list[tuple[int, int]]]:
+    """Choose batches and sides to measure; the second plan is for a device that is too small for the first.
+
+    Large ones, as with little to keep the peak is not within the network but in the optimizer.
+
+    >>> plan_sizes(TrainSettings("a:b", Path("out"), steps=1, side=640))
+    [[(2, 640), (2, 480), (4, 480)], [(1, 640), (1, 480), (2, 480)]]
+    """
+    smaller = max(32, settings.side * 3 // 4 // 32 * 32)
+    many = [(2, settings.side), (2, smaller), (4, smaller)]
+    few = [(1, settings.side), (1, smaller), (2, smaller)]
+    return [many, few] if settings.batch * settings.accumulate > 1 else [few]
+
+
+def _measure_sizes(
+    settings: TrainSettings, way: Way, sizes: Iterable[tuple[int, int]], file: Path, measure: Measure
+) -> tuple[list[Point], str]:
+    """Measure a way at some sizes; the text says why one could not be measured."""
+    points = []
+    for batch, side in sizes:
+        changed = replace(settings, **way._asdict(), batch=batch, side=side, accumulate=1, warm=batch)
+        found = _measured(replace(changed, buffer=max(batch, settings.buffer)), file, measure)
+        if found.problem:
+            return [], found.problem
+        points.append(Point(batch, side, found.n_cells, found.peak_bytes, found.seconds))
+    return points, ""
 
 
 def _name(way: Way) -> str:

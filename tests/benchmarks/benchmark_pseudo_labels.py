@@ -7,6 +7,7 @@ over all cells, and how many of them have every cell right; ``any`` leaves out t
 
 Of 100 pictures of ``synth:mixed``: any 100 kept, F1 0.885, 45 % all right; from 0.5 on 39 kept,
 0.979, 72 %; from 0.7 on 21, 0.981, 81 %; from 0.8 on, the default, 13, 0.988, 92 % (2026-11-28).
+Of 40 real tables of ``kernel_docs``, read by RapidOCR: any 0.854, 40 %; 0.7 11 kept, 0.979, 82 %; 0.8 8, 1.000, all.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Memory and time of training steps as ``tablerec tune`` predicts them, against what was measured afterwards.
 
-Run as ``python tests/benchmarks/benchmark_tune.py --device cpu --side 640``. The model is fitted to batches of one and
-two; what is predicted are batches and sides that it has not seen.
+Run as ``python tests/benchmarks/benchmark_tune.py --device cpu --side 640``. What is
+predicted are batches and sides that the model was not fitted to.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from pathlib import Path
 from tablerec.training.costs import Point, fit_costs
 from tablerec.training.measure import measure_apart
 from tablerec.training.settings import TrainSettings
-from tablerec.training.tune import Way
+from tablerec.training.tune import Way, plan_sizes
 
 
 def main() -> None:
@@ -39,11 +39,11 @@ def main() -> None:
     for words in chosen.ways.split(","):
         way = Way(*words.split(), "float32")
         known = []
-        for batch, side in ((1, chosen.side), (2, chosen.side), (1, smaller)):
+        for batch, side in plan_sizes(settings)[0]:
             found = measure(settings, way, batch, side, chosen.plugin)
             known.append(Point(batch, side, found.n_cells, found.peak_bytes, found.seconds))
         model = fit_costs(known)
-        for batch, side in [(chosen.batches[0], smaller), *((batch, chosen.side) for batch in chosen.batches)]:
+        for batch, side in [(2 * chosen.batches[0], smaller), *((batch, chosen.side) for batch in chosen.batches)]:
             found = measure(settings, way, batch, side, chosen.plugin)
             told = model.peak_bytes(batch, side, found.n_cells)
             print(

@@ -7,7 +7,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from click.testing import CliRunner
 
+from tablerec.cli import command
 from tablerec.errors import InputError, SettingsError, TrainingError
 from tablerec.training import train
 from tablerec.training.settings import LoRA, TrainSettings
@@ -172,3 +174,19 @@ def test_the_scale_of_the_loss_follows_the_gradients() -> None:
 def test_a_precision_that_the_device_lacks_is_named(precision: str) -> None:
     with pytest.raises(SettingsError, match=f"precision '{precision}'"):
         check_precision(precision)
+
+
+def test_an_adapter_is_exported_with_its_weights(tmp_path: Path, initial: Path) -> None:
+    chosen = from_initial(tmp_path / "run", initial, learns="lora", lora=LoRA(rank=2), learning_rate=0.05)
+    learnt = train(chosen)
+    done = []
+    adapter = str(tmp_path / "run" / "adapter.safetensors")
+    for name, arguments in (("with", [initial, "--adapter", adapter]), ("whole", [learnt])):
+        texts = ["export", *map(str, arguments), "--output", str(tmp_path / name)]
+        result = CliRunner().invoke(command, texts)
+        assert result.exit_code == 0, result.output
+        done.append(load_arrays(tmp_path / name))
+    assert all(np.allclose(array, done[1][name], atol=1e-6) for name, array in done[0].items())
+    wrong = ["export", str(learnt), "--adapter", adapter, "-o", str(tmp_path / "no")]
+    result = CliRunner().invoke(command, wrong)
+    assert result.exit_code == 1 and "learnt on other weights" in result.output

@@ -169,7 +169,6 @@ def test_a_rank_that_ends_ends_all(tmp_path: Path, source: str, word: str) -> No
     source = f"tests.tablerec.training.test_ranks:{source}"
     with pytest.raises(TrainingError, match=word):
         train(settings(tmp_path, ranks=2, steps=10_000, stack=1, source=source, validation_count=0))
-    assert "another process of this training has failed" in (tmp_path / "ranks/workerlog.0").read_text()
 
 
 def test_a_signal_ends_all_after_a_checkpoint(tmp_path: Path) -> None:

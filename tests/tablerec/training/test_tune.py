@@ -17,7 +17,7 @@ from tablerec.training.settings import TrainSettings, read_settings
 paddle = pytest.importorskip("paddle")
 
 from tablerec.training.measure import Measured, measure_apart  # noqa: E402
-from tablerec.training.tune import SAFETY, Option, Tried, Way, choose_options, list_sides, list_ways, tune  # noqa: E402
+from tablerec.training.tune import SAFETY, Option, Tried, Way, choose_options, list_sides, list_ways, plan_sizes, tune  # noqa: E402
 from tests.tablerec.training.test_loop import settings as small_settings  # noqa: E402
 
 
@@ -38,7 +38,7 @@ def law(changed: TrainSettings) -> Measured:
 def test_costs_are_predicted_where_nothing_was_measured() -> None:
     rng = np.random.default_rng(0)
     points = []
-    for batch, side in ((1, 640), (2, 640), (1, 480)):
+    for batch, side in plan_sizes(settings(Path("out")))[0]:
         noise = rng.uniform(0.99, 1.01, 2)
         found = law(settings(Path("out"), batch=batch, side=side))
         points.append(Point(batch, side, 200, found.peak_bytes * noise[0], found.seconds * noise[1]))
@@ -67,7 +67,7 @@ def test_options_fit_and_are_the_fastest_that_do(limit: float) -> None:
     chosen = settings(Path("out"), accumulate=2)
     models = {}
     for way in list_ways(chosen):
-        sizes = ((1, 640), (2, 640), (1, 480))
+        sizes = plan_sizes(chosen)[0]
         made = [replace(chosen, **way._asdict(), batch=batch, side=side) for batch, side in sizes]
         models[way] = fit_costs([Point(s.batch, s.side, 200, law(s).peak_bytes, law(s).seconds) for s in made])
     said: list[str] = []

@@ -338,7 +338,7 @@ def _share_lines(text: str, fractions: Sequence[float]) -> list[str]:
     if len(lines) == count:
         return lines
     middles = (np.arange(len(lines)) + 0.5) / max(len(lines), 1)
-    places = np.searchsorted(fractions[1:-1], middles, side="right").tolist()
+    places = np.searchsorted(fractions[1:-1], middles).tolist()
     return [
         "\n".join(line for line, place in zip(lines, places, strict=True) if place == part) for part in range(count)
     ]

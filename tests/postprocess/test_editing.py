@@ -197,6 +197,12 @@ def test_one_cell_is_divided_and_its_neighbours_cover_both_parts() -> None:
         editing.divide(table, "row", 0, 1e-4)
 
 
+def test_one_line_of_text_stays_above_a_line_through_its_middle() -> None:
+    table = complete(Table.from_texts([["a"]]), SIZE)
+    assert editing.divide(table, "row", 0).to_grid() == [["a"], [""]]
+    assert editing.divide(table, "row", 0, 0.4).to_grid() == [[""], ["a"]]
+
+
 def test_touched_cells_are_no_longer_doubtful() -> None:
     table = complete(Table([Cell(0, 0, text="a", confidence=0.2, reader_score=0.3), Cell(0, 1, confidence=0.2)]), SIZE)
     changed = editing.set_text(table, 0, 0, "a")

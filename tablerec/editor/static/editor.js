@@ -115,7 +115,10 @@ export function mount(root, host) {
   }
 
   function update(next) {
-    if (drag?.hit && next.version !== state.version) drag = null;
+    if (next.version !== state.version) {
+      hover = null;
+      if (drag?.hit) drag = null;
+    }
     state = next;
     for (const place of [anchor, active]) {
       place.row = clamp(place.row, 0, state.n_rows - 1);

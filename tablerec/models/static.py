@@ -1,9 +1,10 @@
 """From dynamic to static: where a graph breaks and why, how far the forms of a network differ, and how fast they are.
 
 Paddle makes a static graph of Python code in two ways. The **AST** way (``full_graph=True``) rewrites the source of
-``forward`` and gives one whole graph or an error; only such a graph can be exported. The **SOT** way (symbolic opcode
-translation, ``full_graph=False``) follows the bytecode and, where it cannot go on, closes the graph, lets Python run,
-and begins another: nothing fails, but each break costs time, and the breaks say what an export would stumble over.
+``forward`` and gives one whole graph or an error; only such a graph can be exported. The **SOT** way (symbolic
+translation of opcodes, ``full_graph=False``) follows the bytecode and, where it cannot go on, closes the graph, lets
+Python run, and begins another: mostly nothing fails, but each break costs time, and the breaks say what an export would
+stumble over.
 """
 
 from __future__ import annotations

@@ -139,6 +139,7 @@ _AT_LEAST_ZERO = (
     ),
     *("seed", "first", "validation_first"),
 )
+_AT_MOST = {"side": 8192, "most_cells": 32_767, "workers": 512, "ranks": 1024, "buffer": 10_000_000}
 _MOST_BYTES = 1_000_000
 """Of a file of settings."""
 _LEARNS = ("all", "head", "norm_bias", "lora")
@@ -285,6 +286,9 @@ class TrainSettings:
             if getattr(self, name) not in known:
                 raise SettingsError(f"{name} {getattr(self, name)!r} is unknown: choose {' or '.join(known)}")
         check_least(self, {**dict.fromkeys(_AT_LEAST_ONE, 1), **dict.fromkeys(_AT_LEAST_ZERO, 0)})
+        for name, most in _AT_MOST.items():
+            if getattr(self, name) > most:
+                raise SettingsError(f"{name} is {getattr(self, name)}: give {most} or less")
         for name in ("minutes", "clip"):
             if getattr(self, name) is not None and not getattr(self, name) > 0:
                 raise SettingsError(f"{name} is {getattr(self, name)}: give a value above 0")

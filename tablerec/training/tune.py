@@ -322,7 +322,7 @@ def _open_study(settings: TrainSettings, options: list[Option], folder: Path) ->
     try:
         import optuna
     except ImportError as error:
-        message = f'tablerec tune needs optuna ({error}): run pip install "tablerec[tune]"'
+        message = f'tablerec tune needs optuna ({error}): run pip install "tablerec[train]"'
         raise MissingDependencyError(message) from error
     optuna.logging.set_verbosity(optuna.logging.WARNING)
     names = [str(option) for option in options]

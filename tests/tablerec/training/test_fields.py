@@ -40,6 +40,8 @@ def test_nothing_given_is_all_defaults() -> None:
         ("batch", 10**30, "whole number"),
         ("batch", None, "whole number"),
         ("batch", -4, "1 or more"),
+        ("side", 32 * 10**9, "8192 or less"),
+        ("most_cells", 10**12, "32767 or less"),
         ("steps", 0, "1 or more"),
         ("seed", -1, "0 or more"),
         ("learning_rate", float("nan"), "a number"),

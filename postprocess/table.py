@@ -175,6 +175,12 @@ class Table:
     def __repr__(self) -> str:
         return f"Table({self.n_rows} rows x {self.n_cols} columns, {len(self.cells)} cells)"
 
+    def _repr_html_(self) -> str:
+        """What a notebook shows."""
+        from postprocess.export.notebook import table_to_notebook
+
+        return table_to_notebook(self)
+
     def __len__(self) -> int:
         return len(self.cells)
 

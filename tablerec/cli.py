@@ -24,6 +24,7 @@ VERBS = {
     "export": "tablerec.models.command:command",
     "labels": "tablerec.labels.command:command",
     "models": "tablerec.models.command:models",
+    "review": "tablerec.review.command:command",
     "synth": "tablerec.synth.command:command",
     "train": "tablerec.training.command:command",
     "tune": "tablerec.training.command:tune_command",
@@ -49,6 +50,7 @@ Verbs:
   tablerec device list   devices for Paddle: list, build, doctor, trace, coverage, parity, bench
   tablerec eval GT_DIR   score the recognition against labelled tables
   tablerec labels check  check, convert and propose labels of cells
+  tablerec review FOLDER correct tables in the browser: workbooks, and labels to train on
   tablerec synth RECIPE  draw tables with exact truth, for training and tests
   tablerec train CONFIG  train a cell detector, or go on with it
   tablerec tune CONFIG   find settings for it within a limit of memory and time

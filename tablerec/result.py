@@ -90,6 +90,12 @@ class Page:
     turn: int = 0
     trace: Stages | None = None
 
+    def _repr_html_(self) -> str:
+        """What a notebook shows: the picture with the cells, and the tables beside it."""
+        from tablerec.display import pages_to_html
+
+        return pages_to_html([self])
+
 
 @dataclass(frozen=True)
 class Result:
@@ -104,6 +110,12 @@ class Result:
     source: str
     pages: tuple[Page, ...]
     join_pages: bool = False
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows: each picture with the cells, and its tables beside it."""
+        from tablerec.display import pages_to_html
+
+        return pages_to_html(self.pages)
 
     @cached_property
     def tables(self) -> tuple[Table, ...]:

@@ -17,13 +17,13 @@ ROOT = Path(__file__).resolve().parent.parent
 # A layer imports the layers before it. "peers" may also import one another, "apart" may not.
 # "command" is the command.py of any part: a verb of the command line.
 LAYERS: list[tuple[str, str]] = [
-    ("peers", "errors config result"),
+    ("peers", "errors config display result"),
     (
         "peers",
-        "detect devices evaluate images labels models ocr output overlay paddlex_support pdf synth trace turning "
-        "unwarping",
+        "detect devices editor evaluate images labels models ocr output overlay paddlex_support pdf synth trace "
+        "turning unwarping",
     ),
-    ("apart", "pipeline training"),
+    ("apart", "pipeline review training widgets"),
     ("apart", "__init__"),
     ("apart", "batch command pool"),
     ("apart", "cli plugins"),

@@ -88,7 +88,13 @@ def _read_image(
         file = path
     width, height = image.get("width"), image.get("height")
     known = isinstance(width, int) and isinstance(height, int)
-    return builder.finish(file, split=SPLITS.get(path.stem), size_wh=(width, height) if known else None)
+    text_height = image.get("text_height")
+    return builder.finish(
+        file,
+        split=SPLITS.get(path.stem),
+        size_wh=(width, height) if known else None,
+        text_height=float(text_height) if isinstance(text_height, (int, float)) and 1 <= text_height <= 1000 else None,
+    )
 
 
 def _place(annotation: Mapping[str, Any]) -> Any:
@@ -114,7 +120,9 @@ def labels_to_coco(labels: Sequence[Label], images: Sequence[str], sizes: Sequen
         "categories": [{"id": 1, "name": "cell", "supercategory": "table"}],
     }
     for number, (label, image, (width, height)) in enumerate(zip(labels, images, sizes, strict=True), start=1):
-        content["images"].append({"id": number, "file_name": image, "width": width, "height": height})
+        place = {"id": number, "file_name": image, "width": width, "height": height}
+        # A field of our own, which other readers pass over: pictures are scaled by it when they are trained on.
+        content["images"].append(place | ({"text_height": label.text_height} if label.text_height else {}))
         for quad, box in zip(label.quads, quads_to_boxes(label.quads), strict=True):
             content["annotations"].append(_to_annotation(quad, box, len(content["annotations"]) + 1, number))
     return content

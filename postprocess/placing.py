@@ -1,0 +1,116 @@
+"""Where the cells and lines of a table are in its picture, also those that nobody saw."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from postprocess.axes import SIDES, Axis, cell_span, line_count
+from postprocess.boxes import Floats, array_to_quad, as_quads, boxes_to_quads, quads_to_array
+from postprocess.frame import UPRIGHT, quads_to_frame, straighten
+from postprocess.table import Cell, Quad, Table
+
+
+def complete(table: Table, size_wh: tuple[int, int]) -> Table:
+    """Give each cell a place in the picture.
+
+    A cell that was not seen lies between the lines of those that were; a line that nobody saw, between its neighbours.
+
+    Args:
+        table: Any table.
+        size_wh: Width and height of the picture, px; a table without a place fills it.
+
+    >>> seen = Cell(0, 0, quad=((0, 0), (40, 0), (40, 10), (0, 10)))
+    >>> complete(Table([seen, Cell(0, 1)]), (90, 30))[0, 1].quad
+    ((40.0, 0.0), (80.0, 0.0), (80.0, 10.0), (40.0, 10.0))
+    """
+    seen = [cell for cell in table.cells if cell.quad is not None and np.isfinite(cell.quad).all()]
+    if len(seen) == len(table) or not len(table):
+        return rebuild(table, table.cells)
+    quads = quads_to_array([cell.quad for cell in seen if cell.quad])
+    frame = quads_to_frame(quads) if seen else UPRIGHT
+    boxes = straighten(quads, frame) if seen else np.zeros((0, 4))
+    whole = _bounds(table, size_wh)
+    rows, cols = (_lines(seen, boxes, axis, table, whole) for axis in SIDES)
+    kept = {(cell.row, cell.col) for cell in seen}
+    cells = []
+    for cell in table.cells:
+        box = cols[cell.col], rows[cell.row], cols[cell.end_col], rows[cell.end_row]
+        quad = array_to_quad(frame.to_picture(boxes_to_quads([box]))[0])
+        cells.append(cell if (cell.row, cell.col) in kept else replace(cell, quad=quad))
+    return rebuild(table, cells)
+
+
+def tidy(table: Table) -> Table:
+    """Leave out lines on which no cell ends: after all their cells were merged they divide nothing.
+
+    >>> tidy(Table([Cell(0, 0, colspan=2, text="a"), Cell(1, 0, colspan=2)])).shape
+    (2, 1)
+    """
+    rows, cols = (sorted({start for start, _ in (cell_span(cell, axis) for cell in table.cells)}) for axis in SIDES)
+    cells = []
+    for cell in table.cells:
+        row, end_row = np.searchsorted(rows, cell_span(cell, "row")).tolist()
+        col, end_col = np.searchsorted(cols, cell_span(cell, "col")).tolist()
+        cells.append(replace(cell, row=row, col=col, rowspan=end_row - row, colspan=end_col - col))
+    return replace(table, cells=cells)
+
+
+def _lines(
+    cells: Sequence[Cell], boxes_xyxy: Floats, axis: Axis, table: Table, whole: tuple[float, float, float, float]
+) -> Floats:
+    """``(n + 1,)`` increasing positions of the lines in the straight frame.
+
+    Args:
+        cells: Those that were seen.
+        boxes_xyxy: ``(N, 4)`` their boxes in that frame.
+        axis: Of the lines.
+        table: Says how many there are.
+        whole: Where all of it is if nothing was seen.
+    """
+    count, first = line_count(table, axis), 1 if axis == "row" else 0
+    sides: list[list[float]] = [[] for _ in range(count + 1)]
+    for cell, box in zip(cells, boxes_xyxy.tolist(), strict=True):
+        for line, position in zip(cell_span(cell, axis), (box[first], box[first + 2]), strict=True):
+            sides[line].append(position)
+    known = [line for line in range(count + 1) if sides[line]]
+    if not known:
+        return np.linspace(whole[first], whole[first + 2], count + 1)
+    at = np.array([np.median(sides[line]) for line in known])
+    lines = np.interp(np.arange(count + 1), known, at)
+    size = (at[-1] - at[0]) / (known[-1] - known[0])
+    lines[: known[0]] = at[0] - size * np.arange(known[0], 0, -1)
+    lines[known[-1] :] = at[-1] + size * np.arange(count + 1 - known[-1])
+    return np.maximum.accumulate(lines)
+
+
+def table_lines(table: Table, axis: Axis) -> Floats:
+    """``(n + 1,)`` increasing positions of the lines of a table whose cells have a place, in its straight frame."""
+    quads = quads_to_array([cell.quad for cell in table.cells if cell.quad])
+    return _lines(table.cells, straighten(quads, quads_to_frame(quads)), axis, table, (0.0, 0.0, 1.0, 1.0))
+
+
+def _bounds(table: Table, size_wh: tuple[int, int]) -> tuple[float, float, float, float]:
+    if table.quad is None or not np.isfinite(table.quad).all():
+        return 0.0, 0.0, float(size_wh[0]), float(size_wh[1])
+    corners = as_quads([table.quad])[0]
+    (x0, y0), (x1, y1) = corners.min(axis=0).tolist(), corners.max(axis=0).tolist()
+    return x0, y0, x1, y1
+
+
+def outline(table: Table, row: int, col: int, end_row: int, end_col: int) -> Quad | None:
+    """The corners of a rectangle of whole cells; None where one of them has no place."""
+    corners = [table[row, col], table[row, end_col - 1], table[end_row - 1, end_col - 1], table[end_row - 1, col]]
+    if any(cell.quad is None for cell in corners):
+        return None
+    a, b, c, d = (cell.quad[index] for index, cell in enumerate(corners) if cell.quad)
+    return a, b, c, d
+
+
+def rebuild(table: Table, cells: Iterable[Cell]) -> Table:
+    """The table with other cells, and its outline around them."""
+    changed = table.with_cells(cells)
+    around = outline(changed, 0, 0, *changed.shape) if len(changed) else None
+    return replace(changed, quad=around or table.quad)

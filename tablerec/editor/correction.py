@@ -1,0 +1,229 @@
+"""A table on its way from found to right: every step is on disk before it counts."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import threading
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from postprocess.export.json import table_from_dict, table_to_dict
+from postprocess.history import History
+from postprocess.table import Table
+from tablerec.editor.operations import apply
+from tablerec.editor.view import table_to_view
+from tablerec.errors import InputError, OutputError, TablerecError
+from tablerec.images import display_name
+
+FORMAT = "tablerec-corrections"
+VERSION = 1
+_LARGEST = 256 << 20
+"""Bytes of a journal that are read."""
+
+
+Verdict = Literal["open", "saved", "rejected"]
+"""What a person said of a table as it is now: nothing yet, that it is right, or that it is none."""
+
+_VERDICTS: dict[Any, Verdict] = {"save": "saved", "reject": "rejected"}
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    """First line of a journal: what is corrected.
+
+    Args:
+        name: Of the table's files.
+        source: Name of the input.
+        page: Number of the page, from 1.
+        number: Of the table on its page, from 1; 0 where none was found.
+        key: Identity of the picture's pixels.
+        size_wh: Width and height of the picture, px.
+        sureness: Probability that the table was right as it was found, 0 to 1.
+        text_height: Of its lines, px, where it is known.
+    """
+
+    name: str
+    source: str
+    page: int
+    number: int
+    key: str
+    size_wh: tuple[int, int]
+    sureness: float
+    text_height: float | None = None
+
+
+class Correction:
+    """A table, all that was done to it, and the journal of that.
+
+    A journal has one JSON object a line: its head with the table as it was found, then each step. It only grows,
+    so that nothing is lost when a page is closed or a machine stops.
+
+    Args:
+        path: The journal.
+        head: What is corrected.
+        start: The table as it was found, with a place for each cell.
+    """
+
+    def __init__(self, path: Path, head: Head, start: Table) -> None:
+        self.path = path
+        self.head = head
+        self.history = History((start,))
+        self.version = 0
+        """Number of steps so far."""
+        self.verdict: Verdict = "open"
+        self.lock = threading.RLock()
+
+    @property
+    def table(self) -> Table:
+        """The table as it is now."""
+        return self.history.now
+
+    def begin(self) -> None:
+        """Write the head of the journal.
+
+        Raises:
+            OutputError: It cannot be written, or is there.
+        """
+        head = {"format": FORMAT, "version": VERSION, **asdict(self.head), "table": table_to_dict(self.table)}
+        self._append(head, "xb")
+
+    def do(self, operation: Mapping[str, Any], version: int | None = None) -> None:
+        """Do one step and keep it.
+
+        Args:
+            operation: See ``tablerec.editor.operations.apply``; or ``save``, which says that the table is right, or
+                ``reject``, which says that it is none.
+            version: Number of steps that whoever asks for it has seen; None does not compare.
+
+        Raises:
+            InputError: It is no step, or the table has changed since.
+            TableError: The table does not allow it.
+            OutputError: The journal cannot be written; then the step is not done.
+        """
+        with self.lock:
+            self.check(version)
+            history, verdict = self._after(operation)
+            if history is not self.history or verdict != self.verdict:
+                self._append(operation, "ab")
+                self._go_on(history, verdict)
+
+    def check(self, version: int | None) -> None:
+        """Refuse a step of somebody who has seen another state; None is not compared.
+
+        Raises:
+            InputError: The table has changed since.
+        """
+        if version is not None and version != self.version:
+            raise InputError("the table was changed in another window: this one now shows that state")
+
+    @property
+    def is_done(self) -> bool:
+        """Whether a person said what to make of the table, and did not change it since."""
+        return self.verdict != "open"
+
+    def view(self) -> dict[str, Any]:
+        """Return what the editor draws, ready for JSON."""
+        with self.lock:
+            last = len(self.history.tables) - 1
+            return {
+                **table_to_view(self.table, self.head.size_wh),
+                "name": self.head.name,
+                "source": display_name(self.head.source),
+                "page": self.head.page,
+                "version": self.version,
+                "can_undo": self.history.place > 0,
+                "can_redo": self.history.place < last,
+                "verdict": self.verdict,
+            }
+
+    def replay(self, operation: Any) -> None:
+        """Do a step that the journal holds."""
+        self._go_on(*self._after(operation))
+
+    def _after(self, operation: Any) -> tuple[History, Verdict]:
+        name = operation.get("do") if isinstance(operation, Mapping) else None
+        if isinstance(name, str) and name in _VERDICTS:
+            return self.history, _VERDICTS[name]
+        history = apply(self.history, operation)
+        return history, self.verdict if history.now == self.table else "open"
+
+    def _go_on(self, history: History, verdict: Verdict) -> None:
+        self.history, self.verdict = history, verdict
+        self.version += 1
+
+    def _append(self, line: Mapping[str, Any], mode: str) -> None:
+        try:
+            content = json.dumps(line, ensure_ascii=False, allow_nan=False, separators=(",", ":")) + "\n"
+            with self.path.open(mode) as file:
+                file.write(content.encode("utf-8", "backslashreplace"))
+                file.flush()
+                os.fsync(file.fileno())
+        except (OSError, ValueError) as error:
+            name = display_name(str(self.path))
+            raise OutputError(
+                f"{name}: cannot be written ({error}); the step was not done: make room, try again"
+            ) from error
+
+
+def read_correction(path: Path) -> tuple[Correction, str | None]:
+    """Read a journal.
+
+    Returns:
+        The correction, and what is wrong with the journal: then the correction is as it was before that.
+
+    Raises:
+        InputError: Not even its first line can be used; the message names the file.
+    """
+    name = display_name(str(path))
+    try:
+        if path.stat().st_size > _LARGEST:
+            raise InputError(f"{name}: no journal of corrections (larger than {_LARGEST >> 20} MB); move it away")
+        lines = path.read_bytes().split(b"\n")
+    except OSError as error:
+        raise InputError(f"{name}: cannot be read ({error.strerror}); check its permissions") from error
+    try:
+        head = _parse(lines[0])
+        table = table_from_dict(head.get("table") or {}, name="the table")
+        correction = Correction(path, _to_head(head), table)
+        if correction.head.name != path.stem or any(cell.quad is None for cell in table.cells):
+            raise InputError("it belongs to another table, or its cells have no places")
+    except (TablerecError, ValueError, TypeError, KeyError, RecursionError) as error:
+        raise InputError(f"{name}: no journal of corrections ({error}); it is kept aside") from error
+    # Each line ends with a line end; what follows the last one was cut off in writing.
+    for number, line in enumerate(lines[1:], start=2):
+        if not line and number == len(lines):
+            break
+        try:
+            correction.replay(_parse(line))
+        except (TablerecError, ValueError, RecursionError) as error:
+            return correction, f"{name}, line {number}: no step of a correction ({error}); the steps before it are kept"
+    return correction, None
+
+
+def _parse(line: bytes) -> dict[str, Any]:
+    data = json.loads(line)
+    if not isinstance(data, dict):
+        raise ValueError("no JSON object")
+    return data
+
+
+def _to_head(data: Mapping[str, Any]) -> Head:
+    if data.get("format") != FORMAT or data.get("version") != VERSION:
+        raise InputError(f"its first line is not of the format {FORMAT}, version {VERSION}")
+    texts = {key: data[key] for key in ("name", "source", "key")}
+    numbers = {key: data[key] for key in ("page", "number")}
+    width, height = data["size_wh"]
+    height_of_text = data.get("text_height")
+    whole = all(type(value) is int and value >= 0 for value in (*numbers.values(), width, height))
+    sureness = data["sureness"]
+    if not all(isinstance(value, str) for value in texts.values()) or not whole:
+        raise ValueError("its name, source, page or size is missing")
+    if type(sureness) not in (int, float) or not 0 <= sureness <= 1:
+        raise ValueError("its sureness is not from 0 to 1")
+    if height_of_text is not None and (type(height_of_text) not in (int, float) or not 0 < height_of_text < math.inf):
+        raise ValueError("its text height is no number above 0")
+    return Head(**texts, **numbers, size_wh=(width, height), sureness=float(sureness), text_height=height_of_text)

@@ -1,0 +1,118 @@
+"""Tables as they were found, each with its part of the picture."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+
+from postprocess.boxes import Floats, quads_to_array, quads_to_boxes, word_height
+from postprocess.placing import complete
+from postprocess.table import Cell, Table
+from postprocess.words import Word
+from tablerec.result import Image, Page, move_page
+from tablerec.turning import turn_picture, turn_points
+
+_MARGIN = 0.04
+"""Of the table's larger side, left around it: a frame that was set too small can be drawn further out."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Draft:
+    """A table to correct.
+
+    Args:
+        name: Of its files.
+        source: Name of the input.
+        page: Number of the page, from 1.
+        number: Of the table on the page, from 1; 0 where none was found and the page itself is one cell.
+        image: ``(H, W, 3)`` uint8 BGR, upright.
+        table: With a place for each cell, in pixels of ``image``.
+        sureness: Probability that the table is right, 0 to 1.
+        text_height: Of its lines, px; None where it is not known.
+    """
+
+    name: str
+    source: str
+    page: int
+    number: int
+    image: Image
+    table: Table
+    sureness: float = 0.0
+    text_height: float | None = None
+
+
+def page_to_drafts(page: Page) -> list[Draft]:
+    """Cut out the tables of a page, turned upright.
+
+    A page on which none was found is a draft of one cell that covers it, for a person to draw lines through.
+
+    Args:
+        page: Of a result.
+
+    >>> from tablerec.result import PageImage
+    >>> [draft] = page_to_drafts(Page(PageImage("a/scan.png", 1, np.full((40, 60, 3), 255, np.uint8))))
+    >>> draft.name, draft.table.shape, draft.table.quad
+    ('scan_1', (1, 1), ((0.0, 0.0), (60.0, 0.0), (60.0, 40.0), (0.0, 40.0)))
+    """
+    upright = _turn_upright(page)
+    height, width = upright.picture.image.shape[:2]
+    stem = re.sub(r"[^\w\-]+", "_", Path(page.picture.source).stem).strip("_")[:80] or "table"
+    name, source, number = f"{stem}_{page.picture.number}", page.picture.source, page.picture.number
+    tables = [complete(table, (width, height)) for table in upright.tables]
+    if not tables:
+        blank = complete(Table([Cell(0, 0)]), (width, height))
+        return [Draft(name, source, number, 0, upright.picture.image, blank)]
+    boxes = [quads_to_boxes([table.quad])[0] for table in tables if table.quad]
+    drafts = []
+    for index, (found, table, box) in enumerate(zip(upright.tables, tables, boxes, strict=True)):
+        x0, y0, x1, y1 = _window(box, boxes[:index] + boxes[index + 1 :], (width, height))
+        moved = _move(table, upright, (x0, y0))
+        sureness = 0.0 if found.confidence is None else float(np.nan_to_num(found.confidence.table).clip(0, 1))
+        image = np.ascontiguousarray(upright.picture.image[y0:y1, x0:x1])
+        text_height = _text_height(upright.words, box)
+        drafts.append(Draft(f"{name}_{index + 1}", source, number, index + 1, image, moved, sureness, text_height))
+    return drafts
+
+
+def _turn_upright(page: Page) -> Page:
+    if not page.turn:
+        return page
+    height, width = page.picture.image.shape[:2]
+    move = partial(turn_points, turn=page.turn, size_wh=(width, height))
+    return move_page(page, turn_picture(page.picture, page.turn), move)
+
+
+def _window(box: Floats, others: Sequence[Floats], size_wh: tuple[int, int]) -> tuple[int, int, int, int]:
+    """The table and a margin that shows nothing of its neighbours, in whole pixels of the picture."""
+    x0, y0, x1, y1 = box.tolist()
+    margin = _MARGIN * max(x1 - x0, y1 - y0)
+    left, top, right, bottom = x0 - margin, y0 - margin, x1 + margin, y1 + margin
+    for a0, b0, a1, b1 in (other.tolist() for other in others):
+        if a0 < right and a1 > left:
+            top = max(top, min(b1, y0)) if b1 <= (y0 + y1) / 2 else top
+            bottom = min(bottom, max(b0, y1)) if b0 >= (y0 + y1) / 2 else bottom
+        if b0 < bottom and b1 > top:
+            left = max(left, min(a1, x0)) if a1 <= (x0 + x1) / 2 else left
+            right = min(right, max(a0, x1)) if a0 >= (x0 + x1) / 2 else right
+    width, height = size_wh
+    x0, y0 = int(np.clip(np.floor(left), 0, width - 1)), int(np.clip(np.floor(top), 0, height - 1))
+    return x0, y0, int(np.clip(np.ceil(right), x0 + 1, width)), int(np.clip(np.ceil(bottom), y0 + 1, height))
+
+
+def _move(table: Table, page: Page, offset: Sequence[int]) -> Table:
+    only = replace(page, tables=(table,), words=(), unplaced=(), dropped=())
+    return move_page(only, page.picture, lambda points: points - np.asarray(offset, np.float64)).tables[0]
+
+
+def _text_height(words: tuple[Word, ...], box: Floats) -> float | None:
+    """Median height of the words in a table, px."""
+    quads = quads_to_array([word.quad for word in words])
+    middles = quads.mean(axis=1)
+    inside = quads[((middles >= box[:2]) & (middles < box[2:])).all(axis=1)]
+    height = word_height(inside) if len(inside) else 0.0
+    return height if np.isfinite(height) and height > 0 else None

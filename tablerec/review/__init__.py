@@ -1,0 +1,1 @@
+"""``tablerec review``: the tables of a folder, corrected in the browser."""

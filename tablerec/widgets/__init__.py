@@ -1,0 +1,24 @@
+"""Widgets for notebooks; they need the extra ``lab``."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from tablerec.errors import MissingDependencyError
+
+if TYPE_CHECKING:
+    from tablerec.widgets.table_editor import TableEditor
+
+__all__ = ["TableEditor"]
+
+
+def __getattr__(name: str) -> Any:
+    """Import the widget when it is asked for, and say what is missing where it cannot be."""
+    if name != "TableEditor":
+        raise AttributeError(f"module 'tablerec.widgets' has no attribute {name!r}")
+    try:
+        from tablerec.widgets.table_editor import TableEditor
+    except ImportError as error:
+        message = f"the table editor cannot be loaded ({error}): pip install 'tablerec[lab]'"
+        raise MissingDependencyError(message) from error
+    return TableEditor

@@ -1,0 +1,56 @@
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from postprocess.boxes import quads_to_array, quads_to_boxes
+from postprocess.words import Word
+from tablerec.editor import page_to_drafts
+from tablerec.result import Page, PageImage
+from tablerec.turning import turn_page_back, turn_picture
+from tests.tablerec.editor.samples import make_page, make_table
+
+
+def test_a_page_without_tables_is_one_cell() -> None:
+    [draft] = page_to_drafts(make_page())
+    assert (draft.number, draft.sureness, draft.table.shape, draft.image.shape) == (0, 0.0, (1, 1), (160, 340, 3))
+
+
+def test_tables_are_cut_out_with_a_margin_and_nothing_of_their_neighbours() -> None:
+    page = make_page(make_table(box=(20, 20, 320, 60)), make_table(box=(20, 66, 320, 140)))
+    first, second = page_to_drafts(page)
+    assert (first.name, second.name, first.sureness) == ("scan_1_1", "scan_1_2", 0.5)
+    # Twelve pixels are 4 % of the width; above the first there are twenty, between both are six.
+    assert first.image.shape[:2] == (66 - 8, 324)
+    assert second.image.shape[:2] == (152 - 60, 324)
+    for draft, table in zip((first, second), page.tables, strict=True):
+        ours, theirs = (quads_to_boxes([each.quad])[0] for each in (draft.table, table))
+        assert np.allclose(ours[2:] - ours[:2], theirs[2:] - theirs[:2])
+        assert (ours >= 0).all() and ours[3] <= draft.image.shape[0]
+
+
+@pytest.mark.parametrize("turn", [90, 180, 270])
+def test_a_page_that_lies_on_its_side_is_turned_upright(turn: int) -> None:
+    upright = make_page(make_table())
+    given = turn_picture(upright.picture, -turn % 360)
+    lying = turn_page_back(upright, given, turn)
+    [draft], [expected] = page_to_drafts(lying), page_to_drafts(upright)
+    assert np.array_equal(draft.image, expected.image)
+    quads = [quads_to_array([cell.quad for cell in each.table.cells if cell.quad]) for each in (draft, expected)]
+    assert np.allclose(*quads)
+
+
+def test_the_height_of_text_is_that_of_the_words_inside() -> None:
+    inside = Word("a", ((30, 30), (60, 30), (60, 42), (30, 42)))
+    outside = Word("b", ((0, 0), (10, 0), (10, 90), (0, 90)))
+    page = replace(make_page(make_table()), words=(inside, outside))
+    assert page_to_drafts(page)[0].text_height == 12.0
+    assert page_to_drafts(make_page(make_table()))[0].text_height is None
+
+
+@pytest.mark.parametrize("name", ["../../etc/passwd", "a b/c:d*.png", "表格.png", "...", ""])
+def test_names_of_files_are_plain(name: str) -> None:
+    [draft] = page_to_drafts(Page(PageImage(name, 1, np.zeros((9, 9, 3), np.uint8))))
+    assert draft.name.replace("_", "").replace("-", "").isalnum()

@@ -1,0 +1,64 @@
+from __future__ import annotations
+
+import json
+from contextlib import suppress
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from postprocess.history import History
+from postprocess.table import Table
+from tablerec.editor.operations import MAX_TEXT, OPERATIONS, apply
+from tablerec.errors import InputError, TablerecError
+from tests.tablerec.editor.samples import make_table
+
+VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5) | st.sampled_from(["row", "col"]),
+    lambda children: st.lists(children, max_size=3) | st.dictionaries(st.text(max_size=3), children, max_size=3),
+    max_leaves=5,
+)
+ARGUMENTS = sorted({name for _, checks in OPERATIONS.values() for name in checks})
+
+
+@settings(max_examples=60)
+@given(st.sampled_from([*OPERATIONS, "undo", "redo", "save", ""]), st.dictionaries(st.sampled_from(ARGUMENTS), VALUES))
+def test_whatever_is_asked_for_is_done_or_refused(name: str, arguments: dict[str, Any]) -> None:
+    history = History((make_table(),))
+    with suppress(TablerecError):
+        history = apply(history, {"do": name, **arguments})
+    assert isinstance(history.now, Table)
+
+
+@pytest.mark.parametrize("step", [None, [], "undo", {}, {"do": None}, {"do": ["undo"]}, {"do": "__class__"}])
+def test_what_is_no_step_is_refused(step: Any) -> None:
+    with pytest.raises(InputError, match="step"):
+        apply(History((make_table(),)), step)
+
+
+@pytest.mark.parametrize(
+    ("step", "named"),
+    [
+        ({"do": "set_text", "row": 0, "col": 0}, "missing"),
+        ({"do": "set_text", "row": 0, "col": 0, "text": "x" * (MAX_TEXT + 1)}, "longer"),
+        ({"do": "set_text", "row": True, "col": 0, "text": ""}, "'row'"),
+        ({"do": "split", "row": 0, "col": 0, "table": 1}, "unknown"),
+        ({"do": "move_line", "axis": "row", "line": 1, "offset": float("nan")}, "finite"),
+        ({"do": "divide", "axis": "x", "index": 0}, "'axis'"),
+    ],
+)
+def test_the_message_names_what_is_wrong(step: dict[str, Any], named: str) -> None:
+    with pytest.raises(InputError, match=named):
+        apply(History((make_table(),)), step)
+
+
+def test_a_step_that_changes_nothing_is_none() -> None:
+    history = History((make_table(),))
+    assert apply(history, {"do": "move_line", "axis": "row", "line": 1, "offset": 0}) is history
+    assert apply(history, {"do": "undo"}) is history
+
+
+def test_half_a_surrogate_pair_can_be_written_to_a_file() -> None:
+    step = json.loads('{"do": "set_text", "row": 0, "col": 0, "text": "a\\ud800\\r\\nb"}')
+    assert apply(History((make_table(),)), step).now[0, 0].text.encode() == b"a?\nb"

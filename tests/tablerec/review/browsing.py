@@ -1,0 +1,68 @@
+"""A real browser for the tests of the editor: Debian's Chromium, driven by Playwright."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+
+from tablerec.editor import Correction
+from tablerec.review.server import ReviewServer
+
+
+@contextmanager
+def open_browser() -> Iterator[Any]:
+    """Start Chromium, or skip the tests where it or Playwright is missing."""
+    playwright = pytest.importorskip("playwright.sync_api")
+    chromium = shutil.which("chromium") or shutil.which("google-chrome")
+    if chromium is None:
+        pytest.skip("needs Chromium")
+    with playwright.sync_playwright() as running:
+        browser = running.chromium.launch(executable_path=chromium)
+        yield browser
+        browser.close()
+
+
+@contextmanager
+def open_page(browser: Any, **options: Any) -> Iterator[Any]:
+    """A page in which any error of a script fails the test."""
+    context = browser.new_context(viewport={"width": 1280, "height": 800}, **options)
+    page = context.new_page()
+    page.set_default_timeout(30_000)
+    errors: list[str] = []
+    page.on("pageerror", lambda error: errors.append(str(error)))
+
+    def note(message: Any) -> None:
+        # A step that is refused is answered with 409, which the browser reports by itself.
+        if message.type == "error" and "409" not in message.text:
+            errors.append(message.text)
+
+    page.on("console", note)
+    yield page
+    context.close()
+    assert errors == []
+
+
+def open_review(page: Any, server: ReviewServer) -> None:
+    """Log in and wait for the first table."""
+    page.goto(server.address)
+    page.locator(".sheet td[data-place]").first.wait_for()
+
+
+def to_screen(page: Any, correction: Correction, x: float, y: float) -> tuple[float, float]:
+    """Where a point of the picture is on the screen."""
+    box = page.locator(".picture img").bounding_box()
+    width, _ = correction.head.size_wh
+    scale = box["width"] / width
+    return box["x"] + x * scale, box["y"] + y * scale
+
+
+def drag(page: Any, start: tuple[float, float], end: tuple[float, float], steps: int = 5) -> None:
+    """Press, move and let go."""
+    page.mouse.move(*start)
+    page.mouse.down()
+    page.mouse.move(*end, steps=steps)
+    page.mouse.up()

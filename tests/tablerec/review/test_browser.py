@@ -1,0 +1,225 @@
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import openpyxl
+import pytest
+
+from postprocess import editing
+from postprocess.table import Table
+from tablerec.editor import Correction, CorrectionFolder
+from tablerec.review.server import ReviewServer
+from tests.tablerec.editor.samples import make_table
+from tests.tablerec.review.browsing import drag, open_browser, open_page, open_review, to_screen
+from tests.tablerec.review.stand_ins import make_desk, serve
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    with open_browser() as running:
+        yield running
+
+
+@pytest.fixture
+def page(browser: Any) -> Iterator[Any]:
+    with open_page(browser) as opened:
+        yield opened
+
+
+@pytest.fixture
+def server(tmp_path: Path) -> Iterator[ReviewServer]:
+    with serve(make_desk(tmp_path, ["scan.png", "second.png"])) as running:
+        yield running
+
+
+def expect_status(page: Any, text: str) -> None:
+    page.locator(".status", has_text=text).wait_for()
+
+
+def expect_version(page: Any, correction: Correction, version: int) -> None:
+    """Wait until so many steps are done and shown."""
+    page.locator(f'.tablerec-editor[data-version="{version}"]').wait_for()
+    assert correction.version == version
+
+
+def corners(table: Table, row: int, col: int) -> Any:
+    quad = table[row, col].quad
+    assert quad is not None
+    return quad
+
+
+def test_drag_merge_edit_save(page: Any, server: ReviewServer, tmp_path: Path) -> None:
+    open_review(page, server)
+    correction = server.desk.correction("scan_1_1")
+    (_, _, (x1, y1), (x0, _)) = corners(correction.table, 0, 0)
+    start = to_screen(page, correction, (x0 + x1) / 2, y1)
+    drag(page, start, to_screen(page, correction, (x0 + x1) / 2, y1 + 12))
+    expect_version(page, correction, 1)
+    assert corners(correction.table, 1, 2)[0][1] == pytest.approx(y1 + 12, abs=1)
+
+    centers = [[sum(p[axis] for p in corners(correction.table, 0, col)) / 4 for axis in (0, 1)] for col in (0, 1)]
+    drag(page, to_screen(page, correction, *centers[0]), to_screen(page, correction, *centers[1]))
+    page.get_by_role("button", name="Merge", exact=True).click()
+    expect_version(page, correction, 2)
+
+    page.mouse.dblclick(*to_screen(page, correction, *centers[0]))
+    page.keyboard.type("<b>sum</b> 表")
+    page.keyboard.press("Enter")
+    expect_version(page, correction, 3)
+    page.get_by_role("button", name="Save", exact=True).click()
+    expect_status(page, "Saved")
+    page.locator("#tables .done", has_text="saved").wait_for()
+
+    folder = tmp_path / "corrections"
+    sheet = openpyxl.load_workbook(folder / "tables" / "scan_1_1.xlsx").active
+    assert sheet["A1"].value == "<b>sum</b> 表"
+    assert [str(each) for each in sheet.merged_cells.ranges] == ["A1:B1"]
+    label = json.loads((folder / "images" / "scan_1_1.json").read_text("utf-8"))
+    assert [label["cells"][0][key] for key in ("rowspan", "colspan", "text")] == [1, 2, "<b>sum</b> 表"]
+    assert label["cells"][0]["bbox"][3] == pytest.approx(y1 + 12, abs=1)
+    coco = json.loads((folder / "annotations" / "instance_train.json").read_text("utf-8"))
+    assert len(coco["annotations"]) == 8
+    assert "&lt;b&gt;sum" in (folder / "tables" / "scan_1_1.html").read_text("utf-8")
+
+
+def test_a_line_is_drawn_where_one_clicks_and_one_border_moves_alone(page: Any, server: ReviewServer) -> None:
+    open_review(page, server)
+    correction = server.desk.correction("scan_1_1")
+    (x0, y0), _, (x1, y1), _ = corners(correction.table, 1, 1)
+    page.get_by_role("button", name="Row line").click()
+    page.mouse.click(*to_screen(page, correction, (x0 + x1) / 2, y0 + 0.25 * (y1 - y0)))
+    expect_version(page, correction, 1)
+    assert correction.table.shape == (4, 3)
+    assert corners(correction.table, 2, 0)[0][1] == pytest.approx(y0 + 0.25 * (y1 - y0), abs=1)
+    page.keyboard.press("Escape")
+    page.keyboard.down("Shift")
+    middle = (x0 + x1) / 2
+    drag(page, to_screen(page, correction, middle, y1), to_screen(page, correction, middle, y1 + 8))
+    page.keyboard.up("Shift")
+    expect_version(page, correction, 2)
+    bottoms = [corners(correction.table, 2, col)[3][1] - y1 for col in range(3)]
+    assert bottoms == pytest.approx([0, 8, 0], abs=1)
+
+
+def test_everything_by_keyboard_alone(page: Any, server: ReviewServer, tmp_path: Path) -> None:
+    open_review(page, server)
+    correction = server.desk.correction("scan_1_1")
+    expected = correction.table
+    steps = [
+        ("Alt+ArrowDown", lambda t: editing.move_line(t, "row", 1, 1.0)),
+        ("Alt+Shift+ArrowRight", lambda t: editing.move_line(t, "col", 1, 10.0)),
+        ("r", lambda t: editing.divide(t, "row", 0)),
+        ("Shift+c", lambda t: editing.divide(t, "col", 0, at=0)),
+        ("Control+z", None),
+        ("Control+y", None),
+        ("j", lambda t: editing.remove_line(t, "row", 1)),
+        ("a", lambda t: editing.extend(t, "row")),
+        ("Shift+a", lambda t: editing.extend(t, "col")),
+        ("h", lambda t: editing.set_headers(t, 1, 0)),
+        ("Shift+h", lambda t: editing.set_headers(t, 1, 1)),
+        ("g", lambda t: editing.set_header(t, 0, 0, "section")),
+        ("Shift+x", lambda t: editing.remove(t, "col", 4)),
+    ]
+    for number, (key, step) in enumerate(steps, start=1):
+        if key == "Shift+x":
+            page.keyboard.press("End")
+        page.keyboard.press(key)
+        expect_version(page, correction, number)
+        if step is not None:
+            expected = step(expected)
+            assert correction.table == expected, key
+    for key in ("End", "Shift+ArrowLeft", "Shift+ArrowDown", "m"):
+        page.keyboard.press(key)
+    expect_version(page, correction, len(steps) + 1)
+    assert max(cell.colspan * cell.rowspan for cell in correction.table.cells) >= 4
+    page.keyboard.press("s")
+    expect_version(page, correction, len(steps) + 2)
+    page.keyboard.press("Home")
+    page.keyboard.press("F2")
+    page.keyboard.type("two")
+    page.keyboard.press("Shift+Enter")
+    page.keyboard.type("lines")
+    page.keyboard.press("Enter")
+    expect_version(page, correction, len(steps) + 3)
+    assert correction.table[0, 0].text == "two\nlines"
+    page.keyboard.press("Control+Enter")
+    page.locator("#tables .done").wait_for()
+    assert (tmp_path / "corrections" / "tables" / "scan_1_1.xlsx").is_file()
+    page.locator('#tables [aria-current="true"]', has_text="second_1_1").wait_for()
+    page.keyboard.press("?")
+    page.get_by_role("dialog", name="Keys").wait_for()
+    page.keyboard.press("Escape")
+
+
+def test_nothing_is_lost_when_the_tab_closes(browser: Any, server: ReviewServer, tmp_path: Path) -> None:
+    with open_page(browser) as first:
+        open_review(first, server)
+        correction = server.desk.correction("scan_1_1")
+        first.keyboard.press("Shift+ArrowRight")
+        first.keyboard.press("m")
+        expect_version(first, correction, 1)
+        first.keyboard.press("Enter")
+        first.keyboard.type("typed, not yet kept")
+        first.reload()
+        first.locator(".sheet td[data-place]", has_text="typed, not yet kept").wait_for()
+    assert CorrectionFolder(tmp_path / "corrections").read()["scan_1_1"].view() == correction.view()
+
+
+def test_two_windows_do_not_overwrite_each_other(browser: Any, server: ReviewServer) -> None:
+    with open_page(browser) as first, open_page(browser) as second:
+        for page in (first, second):
+            open_review(page, server)
+        correction = server.desk.correction("scan_1_1")
+        first.keyboard.press("r")
+        expect_version(first, correction, 1)
+        second.keyboard.press("Shift+x")
+        expect_status(second, "another window")
+        assert correction.version == 1
+        assert second.locator(".sheet tbody tr").count() == 4
+
+
+def test_hostile_texts_stay_texts(page: Any, tmp_path: Path) -> None:
+    bad = '<img src=x onerror="document.title=1">'
+    table = editing.set_text(make_table(), 0, 0, bad)
+    with serve(make_desk(tmp_path, [f"a{bad[:4]} b.png"], [table])) as server:
+        open_review(page, server)
+        assert page.locator(".sheet td[data-place]").first.inner_text() == bad
+        assert page.locator(".sheet img, nav img").count() == 0
+        assert page.title() == "tablerec review"
+
+
+def test_the_page_is_accessible(browser: Any, server: ReviewServer) -> None:
+    axe = pytest.importorskip("axe_playwright_python.sync_playwright")
+    with open_page(browser, bypass_csp=True) as page:
+        open_review(page, server)
+        found = axe.Axe().run(page)
+        assert found.violations_count == 0, found.generate_report()
+        page.keyboard.press("?")
+        page.get_by_role("dialog", name="Keys").wait_for()
+        found = axe.Axe().run(page)
+        assert found.violations_count == 0, found.generate_report()
+
+
+def test_a_thousand_cells_stay_fluid(page: Any, tmp_path: Path) -> None:
+    table = make_table(50, 20, (4, 4, 336, 156))
+    with serve(make_desk(tmp_path, ["large.png"], [table])) as server:
+        open_review(page, server)
+        correction = server.desk.correction("large_1_1")
+        assert page.locator(".sheet td[data-place]").count() == 1000
+        page.evaluate(
+            """() => {
+                const times = window.times = [], real = window.requestAnimationFrame;
+                window.requestAnimationFrame = (work) => real.call(window, (now) => {
+                    const start = performance.now(); work(now); times.push(performance.now() - start); });
+            }"""
+        )
+        x, y = corners(correction.table, 25, 10)[0]
+        drag(page, to_screen(page, correction, x + 5, y), to_screen(page, correction, x + 5, y + 30), steps=60)
+        expect_version(page, correction, 1)
+        times = sorted(page.evaluate("window.times"))
+        assert len(times) >= 10
+        # The median: on a busy machine single frames wait for others.
+        assert times[len(times) // 2] < 16, times

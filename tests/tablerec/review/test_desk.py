@@ -1,0 +1,161 @@
+from __future__ import annotations
+
+import re
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+from PIL import Image
+
+from postprocess.table import Confidence
+from tablerec.cli import command
+from tablerec.editor import CorrectionFolder
+from tablerec.errors import InputError
+from tablerec.result import Page
+from tablerec.review.command import find_inputs
+from tablerec.review.desk import Desk
+from tests.tablerec.editor.samples import make_page, make_table
+from tests.tablerec.review.stand_ins import make_desk
+
+
+def test_empty_desk(tmp_path: Path) -> None:
+    desk = make_desk(tmp_path, [])
+    desk.read_all()
+    listing = desk.listing()
+    assert (listing["n_inputs"], listing["tables"], listing["problems"]) == (0, [], [])
+    with pytest.raises(InputError, match="no table"):
+        desk.correction("scan_1_1")
+
+
+def test_the_most_doubtful_table_comes_first(tmp_path: Path) -> None:
+    sureness = {"a.png": 0.9, "b.png": 0.2, "c.png": 0.6}
+    desk = make_desk(tmp_path, list(sureness))
+
+    def read(source: str) -> Iterator[Page]:
+        page = make_page(make_table(), source=source)
+        sure = Confidence(sureness[Path(source).name], (1.0,) * 3, (1.0,) * 3, "")
+        yield replace(page, tables=(replace(page.tables[0], confidence=sure),))
+
+    desk = Desk(desk.inputs, tmp_path, desk.corrections, read)
+    desk.read_all()
+    assert [table["source"] for table in desk.listing()["tables"]] == ["b.png", "c.png", "a.png"]
+
+
+def test_pictures_are_read_once(tmp_path: Path) -> None:
+    first = make_desk(tmp_path, ["a.png", "b.png"])
+    first.read_all()
+    first.correction("a_1_1").do({"do": "set_text", "row": 0, "col": 0, "text": "mine"})
+    (tmp_path / "a.png").rename(tmp_path / "renamed.png")
+    second = make_desk(tmp_path, ["renamed.png", "b.png"])
+
+    def read(source: str) -> Iterator[Page]:
+        raise AssertionError(f"{source} is read again")
+        yield
+
+    second = Desk(second.inputs, tmp_path, second.corrections, read)
+    second.read_all()
+    assert second.listing()["problems"] == []
+    assert second.correction("a_1_1").table[0, 0].text == "mine"
+
+
+def test_a_picture_whose_journal_is_broken_is_read_again(tmp_path: Path) -> None:
+    first = make_desk(tmp_path)
+    first.read_all()
+    first.correction("scan_1_1").path.write_bytes(b"broken")
+    second = make_desk(tmp_path)
+    second.read_all()
+    assert [table["n_steps"] for table in second.listing()["tables"]] == [0]
+    assert "broken-1" in second.listing()["problems"][0]
+
+
+@pytest.mark.parametrize("error", [InputError("b.png: broken picture; export it again"), ZeroDivisionError("oh")])
+def test_a_picture_that_cannot_be_read_is_reported_and_the_others_go_on(tmp_path: Path, error: Exception) -> None:
+    desk = make_desk(tmp_path, ["a.png", "b.png", "c.png"])
+
+    def read(source: str) -> Iterator[Page]:
+        if source.endswith("b.png"):
+            raise error
+        yield make_page(make_table(), source=source)
+
+    desk = Desk(desk.inputs, tmp_path, desk.corrections, read)
+    desk.read_all()
+    listing = desk.listing()
+    assert (listing["n_read"], len(listing["tables"]), len(listing["problems"])) == (3, 2, 1)
+    assert "b.png" in listing["problems"][0]
+
+
+def test_broken_lines_of_what_was_read_do_no_harm(tmp_path: Path) -> None:
+    make_desk(tmp_path).read_all()
+    sources = tmp_path / "corrections" / "sources.jsonl"
+    sources.write_bytes(b'\xff\n[]\n{"sha256": 1}\n{"sha256": "x", "tables": 3}\n' + sources.read_bytes())
+    desk = make_desk(tmp_path)
+    desk.read_all()
+    assert desk.listing()["problems"] == [] and len(desk.listing()["tables"]) == 1
+
+
+def test_links_out_of_the_folder_and_our_own_pictures_are_left_out(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    inside, outside = tmp_path / "in", tmp_path / "secret.png"
+    inside.mkdir()
+    for path in (inside / "a.png", outside):
+        Image.new("RGB", (8, 8)).save(path)
+    (inside / "link.png").symlink_to(outside)
+    make_desk(inside, ["a.png"]).read_all()
+    assert find_inputs(inside, inside / "corrections", recursive=True) == [inside / "a.png"]
+    assert "link.png" in capsys.readouterr().err
+
+
+def test_a_folder_without_pictures_ends_with_a_message(tmp_path: Path) -> None:
+    done = CliRunner().invoke(command, ["review", str(tmp_path)])
+    assert (done.exit_code, done.output.count("\n")) == (1, 1)
+    assert "no pictures" in done.output
+    assert not (tmp_path / "corrections").exists()
+
+
+def test_the_command_serves_until_it_is_stopped(tmp_path: Path, repository: Path) -> None:
+    Image.new("RGB", (60, 40), "white").save(tmp_path / "blank.png")
+    code = "import sys; from tablerec.cli import main; sys.exit(main())"
+    running = subprocess.Popen(
+        [sys.executable, "-c", code, "review", str(tmp_path), "--no-browser", "--ocr", "none", "--detector", "rulings"],
+        cwd=repository,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert running.stdout is not None
+    said = [running.stdout.readline() for _ in range(3)]
+    found = re.search(r"http://127\.0\.0\.1:(\d+)/\?token=(\S+)", said[1])
+    assert found, (said, running.communicate())
+    with socket.socket() as connection:
+        connection.connect(("127.0.0.1", int(found[1])))
+        lines = [f"GET /?token={found[2]} HTTP/1.1", f"Host: 127.0.0.1:{found[1]}", "Connection: close", "", ""]
+        connection.sendall("\r\n".join(lines).encode())
+        assert connection.recv(100).startswith(b"HTTP/1.1 303")
+    running.send_signal(signal.SIGINT)
+    _, errors = running.communicate(timeout=60)
+    assert (running.returncode, errors.strip()) == (130, "stopped")
+
+
+def test_a_port_that_is_taken_is_named(tmp_path: Path) -> None:
+    Image.new("RGB", (8, 8)).save(tmp_path / "a.png")
+    with socket.socket() as other:
+        other.bind(("127.0.0.1", 0))
+        other.listen()
+        port = str(other.getsockname()[1])
+        done = CliRunner().invoke(command, ["review", str(tmp_path), "--no-browser", "--port", port])
+    assert done.exit_code == 2 and f"--port {port}" in done.output
+
+
+def test_the_corrections_folder_may_be_elsewhere(tmp_path: Path) -> None:
+    desk = make_desk(tmp_path)
+    desk = Desk(desk.inputs, tmp_path, CorrectionFolder(tmp_path / "mine"), lambda source: [make_page(source=source)])
+    desk.read_all()
+    assert (tmp_path / "mine" / "journal" / "scan_1.jsonl").is_file()
+    assert not (tmp_path / "corrections").exists()

@@ -14,8 +14,9 @@ import pytest
 NOTEBOOKS = sorted((Path(__file__).resolve().parent.parent / "notebooks").glob("*.ipynb"))
 
 
-def test_notebooks_are_found() -> None:
-    assert len(NOTEBOOKS) >= 1
+def test_the_course_has_no_gap() -> None:
+    assert len(NOTEBOOKS) >= 10
+    assert [path.name[:3] for path in NOTEBOOKS] == [f"{number:02}_" for number in range(len(NOTEBOOKS))]
 
 
 def cells_of(path: Path) -> list[dict[str, Any]]:
@@ -36,6 +37,24 @@ def test_outputs_are_stripped(path: Path) -> None:
 def test_code_cells_are_short(path: Path) -> None:
     sizes = [len(cell["source"]) for cell in cells_of(path) if cell["cell_type"] == "code"]
     assert max(sizes) <= 10 and sum(sizes) <= 8 * len(sizes)
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_prose_carries_the_code(path: Path) -> None:
+    kinds = [cell["cell_type"] for cell in cells_of(path)]
+    assert 1.5 <= kinds.count("markdown") / kinds.count("code") <= 3
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_the_top_says_what_it_needs_and_how_long_it_takes(path: Path) -> None:
+    first, second = ("".join(cell["source"]) for cell in cells_of(path)[:2])
+    assert first.startswith("# ")
+    assert "pip install" in first + second and "two cores" in first + second
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_exercises_have_answers(path: Path) -> None:
+    assert any("<details><summary>Answer</summary>" in "".join(cell["source"]) for cell in cells_of(path))
 
 
 @pytest.mark.filterwarnings("ignore")  # of Jupyter, not of the notebook

@@ -1,15 +1,14 @@
 from __future__ import annotations
 
+import http.client
 import importlib.util
 import os
-import queue
 import re
-import signal
 import socket
 import subprocess
 import sys
 import threading
-import urllib.request
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -66,21 +65,56 @@ def test_a_folder_that_is_a_file_is_refused(tmp_path: Path, served: list[str]) -
     assert done.exit_code == 2 and not served
 
 
-def test_jupyterlab_answers(tmp_path: Path) -> None:
-    """The real server: it shows the notebook to who has the token, and to nobody else, and ends."""
+@pytest.fixture
+def jupyterlab(tmp_path: Path) -> Iterator[tuple[int, str]]:
+    """Start the real server, and return its port and token."""
     pytest.importorskip("jupyterlab", reason="needs the lab extra")
     # Settings of the person at this machine are none of the test.
-    places = {name: str(tmp_path / name) for name in ("JUPYTER_CONFIG_DIR", "JUPYTER_DATA_DIR", "JUPYTER_RUNTIME_DIR")}
-    environment = {**os.environ, **places, "PYTHONPATH": os.pathsep.join(filter(None, sys.path)), "NO_PROXY": "*"}
+    places = {f"JUPYTER_{name}_DIR": str(tmp_path / name) for name in ("CONFIG", "DATA", "RUNTIME")}
+    environment = {**os.environ, **places, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
     arguments = [sys.executable, "-m", "tablerec", "lab", str(tmp_path / "mine"), "--no-browser"]
-    # A program that is asked by address never needs the name of this machine: no_network holds in this test too.
-    server = subprocess.Popen(arguments, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True, env=environment)
-    try:
-        port, token = _address(server)
-        page = f"http://127.0.0.1:{port}/api/contents/notebooks/00_tour.ipynb?content=0"
-        assert _ask(port, f"/api/contents/notebooks/00_tour.ipynb?content=0&token={token}") == 200, page
-        assert _ask(port, f"/lab/tree/notebooks/00_tour.ipynb?token={token}") == 200
-        assert _ask(port, "/api/contents/notebooks/00_tour.ipynb?content=0") == 403
-    finally:
-        server.send_signal(signal.SIGTERM)
-        server.communicate(timeout=60)
+    with subprocess.Popen(arguments, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, env=environment) as server:
+        assert server.stderr is not None
+        watch = threading.Timer(120, server.kill)
+        watch.start()
+        log = b""
+        try:
+            for line in server.stderr:
+                log += line
+                if address := re.search(rb"http://127\.0\.0\.1:(\d+)/\S*token=(\w+)", line):
+                    port = int(address[1])
+                    while server.poll() is None and not answers(port):  # the address is printed just before
+                        pass
+                    yield port, address[2].decode()
+                    break
+            else:
+                pytest.fail(log.decode())
+        finally:
+            watch.cancel()
+            server.kill()
+
+
+def answers(port: int) -> bool:
+    with socket.socket() as probe:
+        return probe.connect_ex(("127.0.0.1", port)) == 0
+
+
+def ask(port: int, path: str) -> int:
+    """Return the status of the answer; no name is looked up."""
+    connection = http.client.HTTPConnection("127.0.0.1", port)
+    connection.sock = socket.socket()
+    connection.sock.settimeout(60)
+    connection.sock.connect(("127.0.0.1", port))
+    connection.request("GET", path)
+    with connection.getresponse() as response:
+        response.read()
+    connection.close()
+    return response.status
+
+
+def test_jupyterlab_shows_the_course_to_who_has_the_token(jupyterlab: tuple[int, str]) -> None:
+    port, token = jupyterlab
+    tour = "/api/contents/notebooks/00_tour.ipynb?content=0"
+    assert ask(port, f"{tour}&token={token}") == 200
+    assert ask(port, f"/lab/tree/notebooks/00_tour.ipynb?token={token}") == 200
+    assert ask(port, tour) == 403

@@ -6,6 +6,7 @@ import importlib.util
 import socket
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -20,6 +21,8 @@ _ARGUMENTS = (
     "--LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate",
     "--LabApp.extension_manager=readonly",
 )
+
+_NEWS = "@jupyterlab/apputils-extension:announcements"
 
 
 @click.command("lab")
@@ -51,7 +54,14 @@ def command(folder: Path, port: int | None, no_browser: bool) -> None:
 def _serve(arguments: Sequence[str]) -> None:
     from jupyterlab.labapp import LabApp
 
-    LabApp.launch_instance(list(arguments))
+    server = LabApp.initialize_server(list(arguments))
+    server.web_app.settings["page_config_hook"] = _without_news
+    server.start()
+
+
+def _without_news(handler: object, page: dict[str, Any]) -> dict[str, Any]:
+    """Leave out the question whether news may be fetched, which JupyterLab asks even where it can fetch none."""
+    return {**page, "disabledExtensions": [*page.get("disabledExtensions", ()), _NEWS]}
 
 
 def _check_port(port: int) -> None:

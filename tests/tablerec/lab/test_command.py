@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import http.client
 import importlib.util
+import json
 import os
 import re
 import socket
@@ -99,22 +100,27 @@ def answers(port: int) -> bool:
         return probe.connect_ex(("127.0.0.1", port)) == 0
 
 
-def ask(port: int, path: str) -> int:
-    """Return the status of the answer; no name is looked up."""
+def ask(port: int, path: str) -> tuple[int, bytes]:
+    """Return status and content of the answer; no name is looked up."""
     connection = http.client.HTTPConnection("127.0.0.1", port)
     connection.sock = socket.socket()
     connection.sock.settimeout(60)
     connection.sock.connect(("127.0.0.1", port))
     connection.request("GET", path)
     with connection.getresponse() as response:
-        response.read()
+        content = response.read()
     connection.close()
-    return response.status
+    return response.status, content
 
 
 def test_jupyterlab_shows_the_course_to_who_has_the_token(jupyterlab: tuple[int, str]) -> None:
     port, token = jupyterlab
     tour = "/api/contents/notebooks/00_tour.ipynb?content=0"
-    assert ask(port, f"{tour}&token={token}") == 200
-    assert ask(port, f"/lab/tree/notebooks/00_tour.ipynb?token={token}") == 200
-    assert ask(port, tour) == 403
+    assert ask(port, f"{tour}&token={token}")[0] == 200
+    assert ask(port, tour)[0] == 403
+    status, page = ask(port, f"/lab/tree/notebooks/00_tour.ipynb?token={token}")
+    assert status == 200
+    # Nothing asks the network, or the person for leave to do so.
+    config = json.loads(re.findall(rb'(?s)id="jupyter-config-data"[^>]*>(.*?)</script>', page)[0])
+    assert "@jupyterlab/apputils-extension:announcements" in config["disabledExtensions"]
+    assert config["extensionManager"]["name"] == "read-only" and config["news"] == {"disabled": True}

@@ -71,8 +71,8 @@ def merge_adapter(
         InputError: It belongs to another network.
 
     >>> adapter = {"a.lora_a": np.ones((3, 1)), "a.lora_b": np.ones((1, 2))}
-    >>> merge_adapter({"a.weight": np.zeros((3, 2))}, adapter, 2.0)
-    {'a.weight': array([[2., 2.], [2., 2.], [2., 2.]])}
+    >>> merge_adapter({"a.weight": np.zeros((3, 2))}, adapter, 2.0)["a.weight"].tolist()
+    [[2.0, 2.0], [2.0, 2.0], [2.0, 2.0]]
     """
     factors = {name for name in adapter if is_adapter(name)}
     merged = {**arrays, **{name: array for name, array in adapter.items() if name not in factors}}

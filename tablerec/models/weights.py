@@ -71,8 +71,8 @@ def mean_arrays(arrays: Arrays, others: Arrays, share: float, source: str) -> di
     Raises:
         InputError: Names or shapes differ.
 
-    >>> mean_arrays({"a": np.zeros(2)}, {"a": np.ones(2)}, 0.25, "b")
-    {'a': array([0.25, 0.25])}
+    >>> mean_arrays({"a": np.zeros(2)}, {"a": np.ones(2)}, 0.25, "b")["a"].tolist()
+    [0.25, 0.25]
     """
     if {name: array.shape for name, array in arrays.items()} != {name: array.shape for name, array in others.items()}:
         raise InputError(f"{source} is of another network than the first: average trainings of one network")

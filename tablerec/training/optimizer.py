@@ -114,8 +114,8 @@ def quantize_blocks(values: Tensor, noise: Tensor | float, *, signed: bool) -> t
     >>> codes, scales = quantize_blocks(paddle.to_tensor([[-4.0, 0.0, 1.0]]), 0.5, signed=True)
     >>> codes.tolist(), scales.tolist()
     ([[1, 128, 192]], [[4.0]])
-    >>> restore_blocks(codes, scales, signed=True).numpy().round(2)
-    array([[-4.  ,  0.  ,  1.02]], dtype=float32)
+    >>> [round(value, 2) for value in restore_blocks(codes, scales, signed=True)[0].tolist()]
+    [-4.0, 0.0, 1.02]
     """
     scales = values.abs().max(1, keepdim=True)
     root = paddle.sqrt((values / paddle.clip(scales, min=1e-38)).abs())

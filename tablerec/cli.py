@@ -22,6 +22,7 @@ VERBS = {
     "device": "tablerec.devices.command:command",
     "eval": "tablerec.evaluate.command:command",
     "export": "tablerec.models.command:command",
+    "lab": "tablerec.lab.command:command",
     "labels": "tablerec.labels.command:command",
     "models": "tablerec.models.command:models",
     "review": "tablerec.review.command:command",
@@ -51,10 +52,12 @@ Verbs:
   tablerec eval GT_DIR   score the recognition against labelled tables
   tablerec labels check  check, convert and propose labels of cells
   tablerec review FOLDER correct tables in the browser: workbooks, and labels to train on
+  tablerec lab           the course: notebooks and samples, opened in JupyterLab
   tablerec synth RECIPE  draw tables with exact truth, for training and tests
   tablerec train CONFIG  train a cell detector, or go on with it
   tablerec tune CONFIG   find settings for it within a limit of memory and time
   tablerec export FILE   make a trained cell detector ready for recognition
+  tablerec weights       look into files of weights, also PyTorch's, and convert them: inspect, convert
   tablerec models list   models for recognition: list, fetch (the one verb that downloads), verify
 
 \b

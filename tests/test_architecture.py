@@ -20,7 +20,7 @@ LAYERS: list[tuple[str, str]] = [
     ("peers", "errors config display result"),
     (
         "peers",
-        "detect devices editor evaluate images labels models ocr output overlay paddlex_support pdf synth trace "
+        "detect devices editor evaluate images lab labels models ocr output overlay paddlex_support pdf synth trace "
         "turning unwarping",
     ),
     ("apart", "pipeline review training widgets"),

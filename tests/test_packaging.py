@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import email
 import importlib.metadata
+import os
 import re
+import subprocess
 import sys
 import tarfile
 import zipfile
@@ -97,6 +99,33 @@ def test_wheel_and_sdist_hold_the_weights(wheel: zipfile.ZipFile, sdist: tarfile
     samples = [path.stat().st_size for path in (ROOT / "data" / "samples").iterdir()]
     assert max(sizes) <= 8_000_000
     assert sum(sizes) + sum(samples) <= 30_000_000
+
+
+def test_installed_wheel_copies_the_course(wheel: zipfile.ZipFile, tmp_path: Path) -> None:
+    """What `tablerec lab` needs is in the wheel, and takes little room there."""
+    course = [entry for entry in wheel.infolist() if entry.filename.startswith("tablerec/lab/course/")]
+    assert sum(entry.compress_size for entry in course) <= 3_000_000
+    wheel.extractall(tmp_path / "installed")
+    code = "from tablerec.lab import copy_course; from pathlib import Path; print(*copy_course(Path('mine')).new)"
+    search = os.pathsep.join([str(tmp_path / "installed"), *filter(None, sys.path)])
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": search},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert len(done.stdout.split()) == len(course)
+    copied = {path.relative_to(tmp_path / "mine") for path in (tmp_path / "mine").rglob("*.*") if path.is_file()}
+    kept = [*(ROOT / "notebooks").glob("*.ipynb"), *(ROOT / "data" / "samples").glob("*.*")]
+    assert {path.relative_to(ROOT) for path in kept} <= copied
+
+
+def test_sdist_holds_what_the_wheel_is_built_from(wheel: zipfile.ZipFile, sdist: tarfile.TarFile) -> None:
+    names = {name.split("/", 1)[1] for name in sdist.getnames()}
+    course = [name for name in wheel.namelist() if name.startswith("tablerec/lab/course/")]
+    assert course and {name.removeprefix("tablerec/lab/course/") for name in course} <= names
 
 
 def test_wheel_carries_licence_and_command(wheel: zipfile.ZipFile, metadata: Message) -> None:

@@ -3,7 +3,8 @@
 ::
 
     corrections/
-      annotations/instance_train.json   all saved tables as COCO, in PaddleX's layout
+      annotations/instance_train.json   saved tables as COCO, in PaddleX's layout
+      annotations/instance_val.json     every fifth of them by its name, so that a training can be validated
       images/NAME.png, NAME.json        each table's picture, and beside it the label of a saved one
       tables/NAME.xlsx, NAME.html       the saved table
       journal/NAME.jsonl                every step
@@ -35,6 +36,7 @@ from tablerec.errors import InputError, OutputError
 from tablerec.images import display_name
 from tablerec.labels.bench import is_bench, read_bench
 from tablerec.labels.coco import labels_to_coco
+from tablerec.labels.convert import choose_split
 from tablerec.labels.files import parse_json, read_text
 from tablerec.labels.label import Label
 from tablerec.output import atomic_file, check_folder
@@ -42,6 +44,9 @@ from tablerec.result import Image
 
 OURS = "corrections of tablerec"
 """Says in a COCO file that it can be written anew."""
+
+_TRAIN = 0.8
+"""Share of the corrections for training."""
 
 _logger = logging.getLogger(__name__)
 
@@ -149,9 +154,9 @@ class CorrectionFolder:
             }
             for path, content in files.items():
                 _write(path, content)
-            coco = self._write_coco()
+            self._write_coco()
             correction.do({"do": "save"})
-            return [*files, coco]
+            return [*files, self._coco(choose_split(self.picture(correction).name, _TRAIN))]
 
     def set_aside(self, path: Path, reason: str) -> None:
         """Give a broken file another name, so that it is kept, and report it."""
@@ -212,17 +217,21 @@ class CorrectionFolder:
         place = {"id": head.name, "source": "corrections", "image": f"{head.name}.png"}
         return {**place, "original": display_name(head.source), **content, "meta": meta}
 
-    def _write_coco(self) -> Path:
+    def _coco(self, split: str) -> Path:
+        return self.folder / "annotations" / f"instance_{split}.json"
+
+    def _write_coco(self) -> None:
         """Write all labels of the folder; a file that somebody else wrote there is kept aside."""
-        path = self.folder / "annotations" / "instance_train.json"
-        if path.exists() and not self._is_ours(path):
-            name = display_name(str(path))
-            self.set_aside(path, f"{name}: was not written by the corrections, or is broken")
         labels = [label for label in map(self._read_label, sorted((self.folder / "images").glob("*.json"))) if label]
-        sizes = [label.size_wh or (0, 0) for label in labels]
-        content = labels_to_coco(labels, [label.image.name for label in labels], sizes)
-        _write(path, json.dumps({"info": {"description": OURS}, **content}, ensure_ascii=False).encode())
-        return path
+        for split in ("train", "val"):
+            path = self._coco(split)
+            if path.exists() and not self._is_ours(path):
+                name = display_name(str(path))
+                self.set_aside(path, f"{name}: was not written by the corrections, or is broken")
+            chosen = [label for label in labels if choose_split(label.image.name, _TRAIN) == split]
+            sizes = [label.size_wh or (0, 0) for label in chosen]
+            content = labels_to_coco(chosen, [label.image.name for label in chosen], sizes)
+            _write(path, json.dumps({"info": {"description": OURS}, **content}, ensure_ascii=False).encode())
 
     def _is_ours(self, path: Path) -> bool:
         try:

@@ -37,7 +37,8 @@ def command(
     """Correct the tables in the pictures and PDFs of FOLDER in the browser, the most doubtful first.
 
     Every step is kept at once; start it again to go on. A table that is saved becomes a
-    workbook, a page, and a label: `source: crops:FOLDER/corrections` trains on them.
+    workbook, a page, and a label: `source: crops:FOLDER/corrections#train` trains on them,
+    `validation_source: folder:FOLDER/corrections#val` validates on every fifth.
     """
     from tablerec.editor import CorrectionFolder
     from tablerec.images import display_name

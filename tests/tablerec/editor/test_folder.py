@@ -97,6 +97,34 @@ def test_the_folder_is_a_source_of_training(tmp_path: Path) -> None:
         assert sample.quads.shape == (9, 4, 2)
 
 
+def test_a_part_of_the_corrections_is_for_validation(tmp_path: Path) -> None:
+    """A table stays on its side while others come and go."""
+    sides: dict[str, str | None] = {}
+    for number in range(12):
+        corrections, correction = begin(tmp_path, source=f"scan{number}.png")
+        corrections.save(correction)
+        now = {label.image.name: label.split for label in read_labels(tmp_path)}
+        assert len(now) == number + 1 and sides.items() <= now.items()
+        sides = now
+    assert 1 <= sum(side == "val" for side in sides.values()) <= 5
+    gone = next(name for name, side in sides.items() if side == "val")
+    corrections.reject(corrections.read()[Path(gone).stem])
+    assert {label.image.name: label.split for label in read_labels(tmp_path)} == {
+        name: side for name, side in sides.items() if name != gone
+    }
+
+
+def test_each_side_is_a_source_of_training(tmp_path: Path) -> None:
+    pytest.importorskip("paddle")
+    from tablerec.training.sources import load_source
+
+    for source in ("scan.png", "other.png"):
+        corrections, correction = begin(tmp_path, source=source)
+        corrections.save(correction)
+    for source in (f"crops:{tmp_path}#train", f"folder:{tmp_path}#val"):
+        assert load_source(source)(0).quads.shape == (9, 4, 2)
+
+
 def test_a_label_never_leaves_its_picture(tmp_path: Path) -> None:
     corrections, correction = begin(tmp_path)
     correction.do({"do": "move_line", "axis": "col", "line": 0, "offset": -500.0})
@@ -187,7 +215,9 @@ def test_a_head_with_a_wrong_field_is_kept_aside(tmp_path: Path, field: str) -> 
     assert len(list(correction.path.parent.iterdir())) == 5
 
 
-@pytest.mark.parametrize("name", ["annotations/instance_train.json", "images/other.json"])
+@pytest.mark.parametrize(
+    "name", ["annotations/instance_train.json", "annotations/instance_val.json", "images/other.json"]
+)
 @pytest.mark.parametrize(
     "content", [b"no label", b'{"images": [], "annotations": [], "mine": 1}', b"[]", b'{"cells": 1}']
 )

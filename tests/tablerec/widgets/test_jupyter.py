@@ -61,7 +61,8 @@ def serve_lab(folder: Path, repository: Path) -> Iterator[str]:
 def open_notebook(page: Any, address: str) -> None:
     page.goto(address.replace("/lab?", "/lab/tree/editor.ipynb?"))
     page.locator(".jp-Notebook .jp-CodeCell").first.wait_for()
-    # A key that comes before the kernel is there waits for it.
+    # In the status bar, and there once the kernel answers: a key before that is lost.
+    page.get_by_text("| Idle").wait_for()
     page.locator(".jp-CodeCell .cm-content").first.click()
     page.keyboard.press("Control+Enter")
     page.locator(".tablerec-editor .sheet td[data-place]").first.wait_for()

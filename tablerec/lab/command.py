@@ -1,0 +1,75 @@
+"""``tablerec lab``."""
+
+from __future__ import annotations
+
+import importlib.util
+import socket
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import click
+
+from tablerec.errors import MissingDependencyError, SettingsError
+
+_ARGUMENTS = (
+    "--ServerApp.ip=127.0.0.1",
+    "--allow-root",  # usual in containers; the page is for this machine, with a token
+    "--LabApp.default_url=/lab/tree/notebooks/00_tour.ipynb",
+    # JupyterLab asks the network for these.
+    "--LabApp.news_url=None",
+    "--LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate",
+    "--LabApp.extension_manager=readonly",
+)
+
+_NEWS = "@jupyterlab/apputils-extension:announcements"
+
+
+@click.command("lab")
+@click.argument("folder", type=click.Path(file_okay=False, writable=True, path_type=Path), default=Path("tablerec-lab"))
+@click.option("--port", type=click.IntRange(1, 65535), help="Of the web page.  [default: 8888, or the next free one]")
+@click.option("--no-browser", is_flag=True, help="Only print the address.")
+def command(folder: Path, port: int | None, no_browser: bool) -> None:
+    """Open the course in JupyterLab: a copy of the notebooks and samples in FOLDER (tablerec-lab).
+
+    Start it again to go on: what was changed in FOLDER stays as it is, and newer versions of
+    changed notebooks are written beside them.
+    """
+    from tablerec.lab import copy_course
+
+    if importlib.util.find_spec("jupyterlab") is None:
+        raise MissingDependencyError('tablerec lab needs JupyterLab: run pip install "tablerec[lab]"')
+    if port is not None:
+        _check_port(port)
+    copied = copy_course(folder)
+    click.echo(f"the course is in {folder}: {len(copied.new)} new files, {len(copied.renewed)} renewed")
+    for path in copied.beside:
+        click.echo(f"Note: you changed an older version, so the newer one is in {path}", err=True)
+    options = [f"--ServerApp.root_dir={folder.resolve()}"]
+    options += [f"--port={port}"] if port else []
+    options += ["--no-browser"] if no_browser else []
+    _serve([*_ARGUMENTS, *options])
+
+
+def _serve(arguments: Sequence[str]) -> None:
+    from jupyterlab.labapp import LabApp
+
+    server = LabApp.initialize_server(list(arguments))
+    server.web_app.settings["page_config_hook"] = _without_news
+    server.start()
+
+
+def _without_news(handler: object, page: dict[str, Any]) -> dict[str, Any]:
+    """Leave out the question whether news may be fetched, which JupyterLab asks even where it can fetch none."""
+    return {**page, "disabledExtensions": [*page.get("disabledExtensions", ()), _NEWS]}
+
+
+def _check_port(port: int) -> None:
+    try:
+        with socket.socket() as probe:
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            probe.bind(("127.0.0.1", port))
+    except OSError as error:
+        raise SettingsError(
+            f"--port {port}: cannot be used ({error.strerror}); choose another, or leave it out"
+        ) from error

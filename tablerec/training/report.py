@@ -73,7 +73,7 @@ def write_report(settings: TrainSettings, outcome: Outcome) -> Path:
     with atomic_file(output / SUMMARY) as file:
         file.write((json.dumps(summary, indent=1, default=str) + "\n").encode())
     with atomic_file(output / PAGE) as file:
-        file.write(page(summary, losses, curve, pictures_of(output, curve)).encode())
+        file.write(page(summary, losses, curve, pictures_of(output, summary)).encode())
     return output / PAGE
 
 
@@ -206,12 +206,12 @@ def _mean(values: Sequence[float]) -> float:
     return math.fsum(values) / len(values) if values else math.nan
 
 
-def pictures_of(output: Path, curve: Sequence[Line]) -> list[tuple[int, Path]]:
-    """Find the pictures of the first and of the last validation: step and file, at most two.
+def pictures_of(output: Path, summary: Mapping[str, Any]) -> list[tuple[int, Path]]:
+    """Find the pictures of the weights as they were given and as they were kept: step and file, at most two.
 
-    >>> pictures_of(Path("nowhere"), [{"step": 0}])
+    >>> pictures_of(Path("nowhere"), {"before": {"f1_80": 0.5}, "after": None})
     []
     """
-    paths = [(int(line["step"]), output / f"pictures/step-{int(line['step']):08d}.jpg") for line in curve]
-    there = [(step, path) for step, path in paths if path.is_file()]
-    return there[:1] + there[1:][-1:]
+    steps = ([0] if summary["before"] else []) + ([summary["after"]["step"]] if summary["after"] else [])
+    paths = {step: output / f"pictures/step-{step:08d}.jpg" for step in steps}
+    return [(step, path) for step, path in paths.items() if path.is_file()]

@@ -43,7 +43,7 @@ def page(
         summary: See ``report.summarize``.
         losses: Lines of ``log.jsonl``.
         curve: Lines of ``curve.jsonl``.
-        pictures: Step and JPEG file of what was found at the first and the last validation.
+        pictures: Step and JPEG file of what was found by the weights as given and as kept.
     """
     title = f"{summary['model']}: {_ENDED[summary['ended']].lower()}"
     parts = [

@@ -109,8 +109,10 @@ def image_to_rulings(
         return Rulings(as_boxes([]), as_boxes([]), 0.0, (0.0, 0.0), 1.0)
     gray = image if image.ndim == 2 else _to_gray(image)
     words = as_quads([] if word_quads is None else word_quads)
-    height = word_height(words) if len(words) else estimate_text_height(gray)
-    lines = _long_lines(gray, height)
+    letters = estimate_text_height(gray)
+    height = word_height(words) if len(words) else letters
+    # A reader's boxes are higher than letters: by them, the lines between two columns would be too short to count.
+    lines = _long_lines(gray, min(height, letters))
     degrees = _lines_to_tilt(lines, settings.max_tilt)
     center = (gray.shape[1] / 2, gray.shape[0] / 2)
     perspective = _lines_to_perspective(rotate_points(lines, -degrees, center), gray.shape, settings.max_tilt)

@@ -136,8 +136,10 @@ class _Handler(BaseHTTPRequestHandler):
             status, kind, body = _json({"error": str(error)}, error.status)
         except TablerecError as error:
             status, kind, body = _json({"error": str(error)}, HTTPStatus.CONFLICT)
+        except ConnectionError:
+            raise  # who asked has gone; ``handle_error`` notes it
         except Exception as error:
-            _logger.exception("%s", self.path)
+            _logger.exception("%s", urlsplit(self.path).path)  # without the token
             self.close_connection = True
             status, kind, body = _json({"error": f"a fault of tablerec ({error!r}): report it"}, HTTPStatus(500))
         self._send(status, kind, body)

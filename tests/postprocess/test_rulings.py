@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from pathlib import Path
+
 import cv2
 import numpy as np
 import pytest
@@ -188,3 +190,13 @@ def test_a_stem_in_the_gap_of_a_line_does_not_join_its_ends() -> None:
     found = image_to_rulings(page, boxes_to_quads([[100, 178, 200, 203]] * 3))
     ends = sorted({(round(y0, -1), round(y1, -1)) for x0, y0, x1, y1 in found.vertical if abs(x0 - 150) < 4})
     assert ends == [(20, 170), (210, 400)]
+
+
+def test_high_boxes_of_words_do_not_take_the_lines_that_tell_the_perspective(repository: Path) -> None:
+    photograph = cv2.imread(str(repository / "data/samples/photo.jpg"))
+    letters = image_to_rulings(photograph).text_height
+    words = boxes_to_quads([[200 + 90 * k, 300, 260 + 90 * k, 300 + 2 * letters] for k in range(6)])
+    alone, beside_words = image_to_rulings(photograph), image_to_rulings(photograph, words)
+    assert beside_words.text_height > 1.5 * letters
+    assert beside_words.degrees == alone.degrees
+    np.testing.assert_array_equal(beside_words.perspective, alone.perspective)

@@ -62,6 +62,19 @@ def test_the_token_becomes_a_cookie_and_leaves_the_address(server: ReviewServer)
     assert response.status == 200 and b"<script" in content
 
 
+def test_who_goes_before_the_answer_leaves_no_traceback(
+    server: ReviewServer, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def send(*_: Any, **__: Any) -> None:
+        raise ConnectionResetError("gone")
+
+    monkeypatch.setattr(server.RequestHandlerClass, "_send", send)
+    for path in (f"/?token={server.token}", "/tables"):
+        with pytest.raises((http.client.HTTPException, OSError)):
+            ask(server, "GET", path, Origin=None)
+    assert [record for record in caplog.records if record.levelname == "ERROR"] == []
+
+
 @pytest.mark.parametrize(
     "path", ["/", "/tables", TABLE, f"{TABLE}/picture", "/static/editor.js", "/?token=guess", "/x"]
 )

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.optimize import nnls
 
 from tablerec.errors import TrainingError
 
@@ -78,8 +79,6 @@ def fit_costs(points: Sequence[Point]) -> CostModel:
 
 
 def _solve(terms: NDArray[np.float64], values: NDArray[np.float64]) -> NDArray[np.float64]:
-    from scipy.optimize import nnls
-
     share = 1 / np.maximum(values, 1e-12)
     size = np.abs(terms * share[:, None]).max(axis=0)
     size[size == 0] = 1.0

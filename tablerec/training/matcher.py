@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.optimize import linear_sum_assignment
 
 COSTS = {"class": 2.0, "distance": 5.0, "overlap": 2.0}
 """Shares of the class, of the L1 distance and of the generalized overlap in the cost."""
@@ -43,8 +44,6 @@ def match_queries(logits: NDArray[np.float32], boxes: NDArray[np.float32], truth
     >>> match_queries(np.zeros((1, 3, 1), np.float32), boxes, truth).tolist()
     [[1, -1, 0]]
     """
-    from scipy.optimize import linear_sum_assignment
-
     found = np.full(boxes.shape[:2], -1, np.int64)
     if not len(truth.boxes):
         return found

@@ -65,8 +65,8 @@ def command(
     try:
         server.serve_forever()
     finally:
-        desk.stop()
         server.server_close()
+        desk.stop()
 
 
 def find_inputs(folder: Path, output: Path, recursive: bool) -> list[Path]:

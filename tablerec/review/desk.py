@@ -19,6 +19,9 @@ from tablerec.result import Page
 Read = Callable[[str], Iterable[Page]]
 """From a path to the pages in that file, as ``Recognizer.pages`` gives them."""
 
+_PATIENCE = 30.0
+"""Seconds that the end of a page is waited for."""
+
 _logger = logging.getLogger(__name__)
 
 
@@ -53,8 +56,11 @@ class Desk:
         self._worker.start()
 
     def stop(self) -> None:
-        """End the reading after the page that is being read."""
+        """End the reading after the page that is being read, which is waited for, but not for ever."""
         self._stop.set()
+        # Python may hang at its end while a thread still imports or computes.
+        if self._worker.is_alive():
+            self._worker.join(_PATIENCE)
 
     def read_all(self) -> None:
         """Read all inputs that were not read before; what cannot be read is a problem of the list."""

@@ -5,6 +5,7 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -45,6 +46,28 @@ def test_the_most_doubtful_table_comes_first(tmp_path: Path) -> None:
     desk = Desk(desk.inputs, tmp_path, desk.corrections, read)
     desk.read_all()
     assert [table["source"] for table in desk.listing()["tables"]] == ["b.png", "c.png", "a.png"]
+
+
+def test_the_end_waits_for_the_page_that_is_being_read(tmp_path: Path) -> None:
+    begun, goes_on, done = threading.Event(), threading.Event(), []
+
+    def read(source: str) -> Iterator[Page]:
+        begun.set()
+        assert goes_on.wait(20)
+        done.append(source)
+        yield make_page(make_table(), source=source)
+
+    desk = make_desk(tmp_path, ["a.png", "b.png"])
+    desk = Desk(desk.inputs, tmp_path, desk.corrections, read)
+    desk.start()
+    assert begun.wait(20)
+    threading.Timer(0.0, goes_on.set).start()
+    desk.stop()
+    assert done and "reader" not in [thread.name for thread in threading.enumerate()]
+
+
+def test_a_desk_that_never_began_ends(tmp_path: Path) -> None:
+    make_desk(tmp_path, []).stop()
 
 
 def test_pictures_are_read_once(tmp_path: Path) -> None:

@@ -24,7 +24,7 @@ from tablerec.training.logs import CURVE, TrainingLog, read_lines
 from tablerec.training.memory import peak_memory, remedies, reset_peak_memory
 from tablerec.training.ranks import Ranks, join_ranks
 from tablerec.training.report import Ended, Outcome, write_report
-from tablerec.training.samples import Canvas, Sample, SampleFeed
+from tablerec.training.samples import Sample, SampleFeed
 from tablerec.training.settings import TrainSettings
 from tablerec.training.trainer import Trainer
 from tablerec.training.validation import draw_cells, find_cells, score_cells
@@ -54,11 +54,8 @@ class Run:
         self.best = Best()
         self.saved = -1  # the step of the last checkpoint
         self.weights = settings.output
-        s, task = settings, self.trainer.task
-        self.canvas = Canvas(
-            s.side, min(s.most_cells, task.most_cells or s.most_cells), s.stack, task.stretch, s.copy_paste
-        )
-        self.feed = SampleFeed(s.source, self._resume(), self.canvas, s.workers, ranks.count)
+        self.canvas = self.trainer.task.canvas(settings)
+        self.feed = SampleFeed(settings.source, self._resume(), self.canvas, settings.workers, ranks.count)
 
     def _resume(self) -> int:
         """Load the newest checkpoint; return the index of the first sample to draw."""

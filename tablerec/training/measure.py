@@ -46,7 +46,8 @@ def measure_here(settings: TrainSettings, steps: int = 3) -> Measured:
 
     from tablerec.training.batches import SampleBuffer
     from tablerec.training.memory import peak_memory, remedies, reset_peak_memory
-    from tablerec.training.samples import Canvas, SampleFeed
+    from tablerec.training.report import process_peak_bytes
+    from tablerec.training.samples import SampleFeed
     from tablerec.training.trainer import Trainer
 
     s, device = settings, settings.device_of(0)
@@ -55,10 +56,7 @@ def measure_here(settings: TrainSettings, steps: int = 3) -> Measured:
     seconds = []
     with remedies(s):
         trainer = Trainer(s)
-        canvas = Canvas(
-            s.side, min(s.most_cells, trainer.task.most_cells or s.most_cells), s.stack, trainer.task.stretch
-        )
-        feed = SampleFeed(s.source, s.first, canvas, 0)
+        feed = SampleFeed(s.source, s.first, trainer.task.canvas(s), 0)
         buffer = SampleBuffer(s.warm, on_device=s.keep == "device")
         n_cells = 0
         for index in range(s.warm):
@@ -70,7 +68,7 @@ def measure_here(settings: TrainSettings, steps: int = 3) -> Measured:
             begun = time.perf_counter()
             float(trainer.train_step(buffer, 0.0)["total"])
             seconds.append(time.perf_counter() - begun)
-    return Measured(peak_memory(device), statistics.median(seconds[1:]), _process_bytes(), n_cells)
+    return Measured(peak_memory(device), statistics.median(seconds[1:]), float(process_peak_bytes() or 0), n_cells)
 
 
 def measure_apart(
@@ -114,15 +112,6 @@ def settings_to_json(settings: TrainSettings) -> str:
     """Write settings as ``read_settings`` reads them, without what is None."""
     given = {name: value for name, value in asdict(settings).items() if value is not None}
     return json.dumps(given, default=str, indent=1)
-
-
-def _process_bytes() -> float:
-    try:
-        import resource
-    except ImportError:  # Windows
-        return 0.0
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return float(peak if sys.platform == "darwin" else 1024 * peak)
 
 
 def _main(path: str, steps: str, plugin: str) -> None:

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from paddle import Tensor, nn
 
 from tablerec.training.batches import Batch
+from tablerec.training.samples import Canvas
 from tablerec.training.settings import TrainSettings
 
 Cast = Callable[[], AbstractContextManager[None]]
@@ -46,6 +47,11 @@ class Task(ABC):
     most_cells: int | None = None
     parts: tuple[str, ...]
     head: tuple[str, ...]
+
+    def canvas(self, settings: TrainSettings) -> Canvas:
+        """What samples look like, for this kind of network."""
+        most_cells = min(settings.most_cells, self.most_cells or settings.most_cells)
+        return Canvas(settings.side, most_cells, settings.stack, self.stretch, settings.copy_paste)
 
     @abstractmethod
     def make(self) -> nn.Layer:

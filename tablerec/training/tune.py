@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from tablerec.errors import MissingDependencyError, SettingsError, TrainingError
+from tablerec.output import atomic_file
 from tablerec.training.costs import CostModel, Point, fit_costs
 from tablerec.training.logs import CURVE, read_lines
 from tablerec.training.measure import Measured, child_environment, measure_apart, settings_to_json
@@ -173,9 +174,8 @@ def _measured(settings: TrainSettings, file: Path, measure: Measure) -> Measured
     begun = time.monotonic()
     found = measure(settings)
     known[key] = {"key": key, "seconds": time.monotonic() - begun, "measured": asdict(found)}
-    unfinished = file.with_name(file.name + ".unfinished")
-    unfinished.write_text("".join(json.dumps(line) + "\n" for line in known.values()), encoding="utf-8")
-    unfinished.replace(file)
+    with atomic_file(file) as whole:
+        whole.write("".join(json.dumps(line) + "\n" for line in known.values()).encode())
     return found
 
 
@@ -406,6 +406,6 @@ def _write(settings: TrainSettings, path: Path, why: str) -> Path:
         for name, value in given.items()
         if name in known and (name in ("source", "output", "steps") or asdict(settings)[name] != defaults[name])
     }
-    unfinished = path.with_name(path.name + ".unfinished")
-    unfinished.write_text(f"# {why}\n{yaml.safe_dump(told, sort_keys=False)}", encoding="utf-8")
-    return unfinished.replace(path)
+    with atomic_file(path) as file:
+        file.write(f"# {why}\n{yaml.safe_dump(told, sort_keys=False)}".encode())
+    return path

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import importlib.util
 import socket
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import click
 
-from tablerec.errors import MissingDependencyError, SettingsError
+from tablerec.errors import InputError, MissingDependencyError, SettingsError
 
 _ARGUMENTS = (
     "--ServerApp.ip=127.0.0.1",
@@ -29,7 +30,8 @@ _NEWS = "@jupyterlab/apputils-extension:announcements"
 @click.argument("folder", type=click.Path(file_okay=False, writable=True, path_type=Path), default=Path("tablerec-lab"))
 @click.option("--port", type=click.IntRange(1, 65535), help="Of the web page.  [default: 8888, or the next free one]")
 @click.option("--no-browser", is_flag=True, help="Only print the address.")
-def command(folder: Path, port: int | None, no_browser: bool) -> None:
+@click.option("--run", is_flag=True, help="Open nothing: execute all notebooks into FOLDER/executed, half an hour.")
+def command(folder: Path, port: int | None, no_browser: bool, run: bool) -> None:
     """Open the course in JupyterLab: a copy of the notebooks and samples in FOLDER (tablerec-lab).
 
     Start it again to go on: what was changed in FOLDER stays as it is, and newer versions of
@@ -45,10 +47,38 @@ def command(folder: Path, port: int | None, no_browser: bool) -> None:
     click.echo(f"the course is in {folder}: {len(copied.new)} new files, {len(copied.renewed)} renewed")
     for path in copied.beside:
         click.echo(f"Note: you changed an older version, so the newer one is in {path}", err=True)
+    if run:
+        _run(folder)
+        return
     options = [f"--ServerApp.root_dir={folder.resolve()}"]
     options += [f"--port={port}"] if port else []
     options += ["--no-browser"] if no_browser else []
     _serve([*_ARGUMENTS, *options])
+
+
+def _run(folder: Path) -> None:
+    """Execute all notebooks; one line tells what became of each."""
+    from tablerec.lab.run import run_notebooks
+
+    n_failed = 0
+    for run in run_notebooks(folder / "notebooks", folder / "executed", _show_cell):
+        _clear_line()
+        n_failed += bool(run.error)
+        outcome = f"skipped: {run.skipped}" if run.skipped else f"{run.seconds:.0f} s"
+        click.echo(f"{run.name}: {run.error or outcome}", err=bool(run.error))
+    if n_failed:
+        raise InputError(f"{folder / 'executed'}: notebooks that failed: {n_failed}; open them there to see where")
+
+
+def _show_cell(name: str, number: int, count: int) -> None:
+    if sys.stderr.isatty():
+        _clear_line()
+        click.echo(f"{name}: cell {number} of {count}", err=True, nl=False)
+
+
+def _clear_line() -> None:
+    if sys.stderr.isatty():
+        click.echo("\r\033[K", err=True, nl=False)
 
 
 def _serve(arguments: Sequence[str]) -> None:

@@ -1,4 +1,4 @@
-"""Widgets for notebooks; they need the extra ``lab``."""
+"""Widgets for notebooks; they need the extra ``notebook``."""
 
 from __future__ import annotations
 
@@ -19,6 +19,6 @@ def __getattr__(name: str) -> Any:
     try:
         from tablerec.widgets.table_editor import TableEditor
     except ImportError as error:
-        message = f"the table editor cannot be loaded ({error}): pip install 'tablerec[lab]'"
+        message = f"the table editor cannot be loaded ({error}): pip install 'tablerec[notebook]'"
         raise MissingDependencyError(message) from error
     return TableEditor

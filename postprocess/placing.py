@@ -9,7 +9,7 @@ import numpy as np
 
 from postprocess.axes import SIDES, Axis, cell_span, line_count
 from postprocess.boxes import Floats, array_to_quad, as_quads, boxes_to_quads, quads_to_array
-from postprocess.frame import UPRIGHT, quads_to_frame, straighten
+from postprocess.frame import UPRIGHT, Frame, quads_to_frame, straighten
 from postprocess.table import Cell, Quad, Table
 
 
@@ -86,10 +86,13 @@ def _lines(
     return np.maximum.accumulate(lines)
 
 
-def table_lines(table: Table, axis: Axis) -> Floats:
-    """``(n + 1,)`` increasing positions of the lines of a table whose cells have a place, in its straight frame."""
+def table_lines(table: Table, axis: Axis, frame: Frame | None = None) -> Floats:
+    """``(n + 1,)`` increasing positions of the lines of a table whose cells have a place, in its straight frame.
+
+    Another frame serves to compare them with the lines of another table.
+    """
     quads = quads_to_array([cell.quad for cell in table.cells if cell.quad])
-    return _lines(table.cells, straighten(quads, quads_to_frame(quads)), axis, table, (0.0, 0.0, 1.0, 1.0))
+    return _lines(table.cells, straighten(quads, frame or quads_to_frame(quads)), axis, table, (0.0, 0.0, 1.0, 1.0))
 
 
 def _bounds(table: Table, size_wh: tuple[int, int]) -> tuple[float, float, float, float]:

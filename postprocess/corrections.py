@@ -17,7 +17,7 @@ from postprocess import editing
 from postprocess.axes import ACROSS, SIDES, Axis, cell_sides, cell_span, check, line_count
 from postprocess.boxes import Floats, quads_to_array
 from postprocess.frame import Frame, quads_to_frame
-from postprocess.placing import table_lines
+from postprocess.placing import table_lines, tidy
 from postprocess.roles import stub_width
 from postprocess.table import Cell, Table
 
@@ -25,7 +25,7 @@ Step = dict[str, Any]
 """``do``, the name of a function of `postprocess.editing`, and its arguments by name, as JSON holds them."""
 
 _NEAR = 0.1
-"""Lines closer to their place than this stay there, as a share of the smallest usual size of rows and columns."""
+"""Lines closer to their place than this stay there, as a share of the smallest row or column."""
 
 
 def find_corrections(found: Table, true: Table, *, texts: bool = True, headers: bool = True) -> list[Step]:
@@ -33,13 +33,13 @@ def find_corrections(found: Table, true: Table, *, texts: bool = True, headers: 
 
     Args:
         found: With a place for each cell (`postprocess.placing.complete`).
-        true: The same, of the same picture.
+        true: The same, of the same picture; a line on which none of its cells ends is none (`postprocess.placing.tidy`).
         texts: Whether texts are corrected; white space alone is no difference.
         headers: Whether headers are corrected.
 
     Returns:
         The steps in their order; done one after the other they give ``found`` the grid, the spans, the texts and
-        headers of ``true``, and its lines to a tenth of the height of a row.
+        headers of ``true``, and its lines to a tenth of the lowest row.
 
     Raises:
         TableError: A table is empty, a cell has no place, or a row is too thin for a line to be drawn.
@@ -106,12 +106,11 @@ class _Person:
     """
 
     def __init__(self, found: Table, true: Table) -> None:
-        self.table, self.true = found, true
+        self.table, self.true = found, tidy(true)
         self.steps: list[Step] = []
         self.frame: Frame = quads_to_frame(quads_to_array([cell.quad for cell in true.cells if cell.quad]))
-        self.lines: dict[Axis, Floats] = {axis: table_lines(true, axis, self.frame) for axis in SIDES}
-        sizes = [float(np.median(np.diff(lines))) for lines in self.lines.values()]
-        self.near = _NEAR * min(sizes)
+        self.lines: dict[Axis, Floats] = {axis: table_lines(self.true, axis, self.frame) for axis in SIDES}
+        self.near = _NEAR * min(float(np.diff(lines).min()) for lines in self.lines.values())
 
     def do(self, name: str, **arguments: Any) -> None:
         """Do a step; one that changes nothing is none."""

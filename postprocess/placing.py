@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from postprocess.axes import SIDES, Axis, cell_span, line_count
+from postprocess.axes import ACROSS, SIDES, Axis, cell_sides, cell_span, directions, line_count, sides_to_quad
 from postprocess.boxes import Floats, array_to_quad, as_quads, boxes_to_quads, quads_to_array
 from postprocess.frame import UPRIGHT, Frame, quads_to_frame, straighten
 from postprocess.table import Cell, Quad, Table
@@ -41,6 +41,50 @@ def complete(table: Table, size_wh: tuple[int, int]) -> Table:
         quad = array_to_quad(frame.to_picture(boxes_to_quads([box]))[0])
         cells.append(cell if (cell.row, cell.col) in kept else replace(cell, quad=quad))
     return rebuild(table, cells)
+
+
+def join(table: Table) -> Table:
+    """Put the sides of neighbours that are one border in one place, in the middle of where they were.
+
+    A detector sees each cell alone: a gap or an overlap between two of them is no part of the table, and no border that
+    a person could move.
+
+    Args:
+        table: With a place for each cell.
+
+    >>> left, right = ((0, 0), (18, 0), (18, 9), (0, 9)), ((20, 0), (40, 0), (40, 9), (20, 9))
+    >>> [cell.quad[0][0] for cell in join(Table([Cell(0, 0, quad=left), Cell(0, 1, quad=right)])).cells]
+    [0.0, 19.0]
+    """
+    frame = quads_to_frame(quads_to_array([cell.quad for cell in table.cells if cell.quad]))
+    along = directions(table)
+    cells = list(table.cells)
+    for axis in SIDES:
+        for line in range(1, line_count(table, axis)):
+            for border in _borders(cells, axis, line):
+                sides = [cell_sides(cells[index], axis) for index, _ in border]
+                at = [
+                    float(frame.to_upright(pair[side]).mean(axis=0)[int(axis == "row")])
+                    for pair, (_, side) in zip(sides, border, strict=True)
+                ]
+                for (index, side), pair, position in zip(border, sides, at, strict=True):
+                    moved = list(pair)
+                    moved[side] = pair[side] + (float(np.mean(at)) - position) * along[axis]
+                    cells[index] = replace(cells[index], quad=sides_to_quad(axis, *moved))
+    return rebuild(table, cells)
+
+
+def _borders(cells: Sequence[Cell], axis: Axis, line: int) -> list[list[tuple[int, int]]]:
+    """Sides on a line, as index of the cell and 0 for its first or 1 for its last, by the border that they share."""
+    sides = [(*cell_span(cell, ACROSS[axis]), index) for index, cell in enumerate(cells) if line in cell_span(cell, axis)]
+    borders: list[list[tuple[int, int]]] = []
+    reach = -1
+    for start, end, index in sorted(sides):
+        if start >= reach:
+            borders.append([])
+        borders[-1].append((index, cell_span(cells[index], axis).index(line)))
+        reach = max(reach, end)
+    return borders
 
 
 def tidy(table: Table) -> Table:

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from postprocess.boxes import Floats, quads_to_array, quads_to_boxes, word_height
-from postprocess.placing import complete
+from postprocess.placing import complete, join
 from postprocess.table import Cell, Table
 from postprocess.words import Word
 from tablerec.result import Image, Page, move_page
@@ -19,6 +19,8 @@ from tablerec.turning import turn_picture, turn_points
 
 _MARGIN = 0.04
 """Of the table's larger side, left around it: a frame that was set too small can be drawn further out."""
+_FILLED = 0.25
+"""A picture is of its only table, and shown whole, where the table fills so much of it: a part may not have been found."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -63,7 +65,7 @@ def page_to_drafts(page: Page) -> list[Draft]:
     height, width = upright.picture.image.shape[:2]
     stem = re.sub(r"[^\w\-]+", "_", Path(page.picture.source).stem).strip("_")[:80] or "table"
     name, source, number = f"{stem}_{page.picture.number}", page.picture.source, page.picture.number
-    tables = [complete(table, (width, height)) for table in upright.tables]
+    tables = [join(complete(table, (width, height))) for table in upright.tables]
     if not tables:
         blank = complete(Table([Cell(0, 0)]), (width, height))
         return [Draft(name, source, number, 0, upright.picture.image, blank)]
@@ -90,6 +92,8 @@ def _turn_upright(page: Page) -> Page:
 def _window(box: Floats, others: Sequence[Floats], size_wh: tuple[int, int]) -> tuple[int, int, int, int]:
     """The table and a margin that shows nothing of its neighbours, in whole pixels of the picture."""
     x0, y0, x1, y1 = box.tolist()
+    if not len(others) and (x1 - x0) * (y1 - y0) >= _FILLED * size_wh[0] * size_wh[1]:
+        return 0, 0, *size_wh
     margin = _MARGIN * max(x1 - x0, y1 - y0)
     left, top, right, bottom = x0 - margin, y0 - margin, x1 + margin, y1 + margin
     for a0, b0, a1, b1 in (other.tolist() for other in others):

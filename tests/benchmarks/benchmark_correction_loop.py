@@ -36,7 +36,7 @@ sys.path.insert(0, str(ROOT))
 
 from postprocess.boxes import array_to_quad, quads_to_boxes
 from postprocess.corrections import find_corrections
-from postprocess.placing import complete
+from postprocess.placing import complete, tidy
 from postprocess.table import Cell, Table
 from tablerec.config import Settings
 from tablerec.detect import WEIGHTS
@@ -181,7 +181,7 @@ def moved_truth(truth: Truth, shown: Image) -> Table:
     assert np.array_equal(whole[y : y + height, x : x + width], shown), f"{truth.id}: shows another picture"
     assert isinstance(truth.table, Table)
     cells = [replace(cell, quad=array_to_quad(np.array(cell.quad) - (x, y))) for cell in truth.table.cells if cell.quad]
-    return complete(Table(cells), (width, height))
+    return complete(tidy(Table(cells)), (width, height))
 
 
 def decode(content: bytes) -> Image:
@@ -302,8 +302,8 @@ def main() -> None:
     choose(args)
     review(args)
     check_labels(args)
-    before = judge(args, "before", None)
-    after = judge(args, args.name, train(args))
+    detector = train(args)
+    before, after = judge(args, "before", None), judge(args, args.name, detector)
     lines = [list(COLUMNS), ["---"] * 2 + ["---:"] * (len(COLUMNS) - 2), *rows_of(before, after)]
     table = "\n".join(f"| {' | '.join(line)} |" for line in lines)
     (args.output / args.name / "table.md").write_text(table + "\n", encoding="utf-8")

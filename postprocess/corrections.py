@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from bisect import bisect
 from collections.abc import Iterator
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -33,7 +34,8 @@ def find_corrections(found: Table, true: Table, *, texts: bool = True, headers: 
 
     Args:
         found: With a place for each cell (`postprocess.placing.complete`).
-        true: The same, of the same picture; a line on which none of its cells ends is none (`postprocess.placing.tidy`).
+        true: The same, of the same picture. A line on which none of its cells ends is none, see
+            `postprocess.placing.tidy`.
         texts: Whether texts are corrected; white space alone is no difference.
         headers: Whether headers are corrected.
 
@@ -91,10 +93,12 @@ def match_lines(found: Floats, true: Floats) -> list[tuple[int, int]]:
     first, last = mutual[0], mutual[-1]
     ahead = [(first[0] - step, first[1] - step) for step in range(min(first), 0, -1)]
     behind = min(len(found) - last[0], len(true) - last[1])
-    pairs = [*ahead]
-    for (f, t), (next_f, next_t) in zip(mutual, mutual[1:], strict=False):
-        pairs += [(f + step, t + step) for step in range(min(next_f - f, next_t - t))]
-    return [*pairs, *((last[0] + step, last[1] + step) for step in range(behind))]
+    between = [
+        (f + step, t + step)
+        for (f, t), (next_f, next_t) in pairwise(mutual)
+        for step in range(min(next_f - f, next_t - t))
+    ]
+    return [*ahead, *between, *((last[0] + step, last[1] + step) for step in range(behind))]
 
 
 class _Person:

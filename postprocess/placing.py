@@ -76,7 +76,9 @@ def join(table: Table) -> Table:
 
 def _borders(cells: Sequence[Cell], axis: Axis, line: int) -> list[list[tuple[int, int]]]:
     """Sides on a line, as index of the cell and 0 for its first or 1 for its last, by the border that they share."""
-    sides = [(*cell_span(cell, ACROSS[axis]), index) for index, cell in enumerate(cells) if line in cell_span(cell, axis)]
+    sides = [
+        (*cell_span(cell, ACROSS[axis]), index) for index, cell in enumerate(cells) if line in cell_span(cell, axis)
+    ]
     borders: list[list[tuple[int, int]]] = []
     reach = -1
     for start, end, index in sorted(sides):

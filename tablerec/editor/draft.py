@@ -20,7 +20,7 @@ from tablerec.turning import turn_picture, turn_points
 _MARGIN = 0.04
 """Of the table's larger side, left around it: a frame that was set too small can be drawn further out."""
 _FILLED = 0.25
-"""A picture is of its only table, and shown whole, where the table fills so much of it: a part may not have been found."""
+"""A picture of which its only table fills so much is shown whole: a part of the table may not have been found."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -1,4 +1,4 @@
-"""Review, correct, train ten minutes, read again: ``python tests/benchmarks/benchmark_correction_loop.py FOLDER -o OUT``.
+"""Review, correct, train ten minutes, read again: ``benchmark_correction_loop.py FOLDER -o OUT``.
 
 A developer script, not a test. FOLDER holds pictures, each of one table with its truth beside it, whose ``meta`` names
 the split: from ``train``, in an order by chance, come the ten that are read wrong, and from ``test`` the others that
@@ -31,8 +31,7 @@ from typing import Any
 
 import numpy as np
 
-ROOT = Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT))
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from postprocess.boxes import array_to_quad, quads_to_boxes
 from postprocess.corrections import find_corrections
@@ -52,6 +51,7 @@ from tablerec.result import Image
 from tablerec.review.desk import Desk
 from tablerec.review.server import ReviewServer
 
+ROOT = Path(__file__).resolve().parents[2]
 COLUMNS = ("pictures", "", "cells: F1@0.8", "F1@0.6", "exact", "tables: GriTS", "TEDS-S", "TEDS", "exact")
 
 
@@ -62,9 +62,7 @@ def choose(args: argparse.Namespace) -> None:
     labels = {path: json.loads(path.read_text(encoding="utf-8")) for path in sorted(args.folder.glob("*.json"))}
     fitting = [path for path, label in labels.items() if not args.where or label["meta"].get(args.where)]
     random.Random(0).shuffle(fitting)
-    splits = {
-        name: [path for path in fitting if labels[path]["meta"]["split"] == name] for name in ("train", "test")
-    }
+    splits = {name: [path for path in fitting if labels[path]["meta"]["split"] == name] for name in ("train", "test")}
     for path in splits["test"][: args.others]:
         copy(path, args.output / "others")
     wrong: list[str] = []

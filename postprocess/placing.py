@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -62,16 +62,26 @@ def join(table: Table) -> Table:
     for axis in SIDES:
         for line in range(1, line_count(table, axis)):
             for border in _borders(cells, axis, line):
-                sides = [cell_sides(cells[index], axis) for index, _ in border]
-                at = [
-                    float(frame.to_upright(pair[side]).mean(axis=0)[int(axis == "row")])
-                    for pair, (_, side) in zip(sides, border, strict=True)
-                ]
-                for (index, side), pair, position in zip(border, sides, at, strict=True):
-                    moved = list(pair)
-                    moved[side] = pair[side] + (float(np.mean(at)) - position) * along[axis]
-                    cells[index] = replace(cells[index], quad=sides_to_quad(axis, *moved))
+                moved = _meet([cells[index] for index, _ in border], [side for _, side in border], axis, frame, along)
+                for (index, _), cell in zip(border, moved, strict=True):
+                    cells[index] = cell
     return rebuild(table, cells)
+
+
+def _meet(
+    cells: Sequence[Cell], sides: Sequence[int], axis: Axis, frame: Frame, along: Mapping[Axis, Floats]
+) -> Sequence[Cell]:
+    """Cells with one side of each, 0 or 1, moved to their mean; as they are where one of them would be turned over."""
+    corners = [cell_sides(cell, axis) for cell in cells]
+    at = [frame.to_upright(pair[side])[:, int(axis == "row")].mean() for pair, side in zip(corners, sides, strict=True)]
+    moved = []
+    for cell, pair, side, position in zip(cells, corners, sides, at, strict=True):
+        ends = list(pair)
+        ends[side] = ends[side] + (np.mean(at) - position) * along[axis]
+        if ((ends[1] - ends[0]) @ along[axis]).min() <= 0:
+            return cells
+        moved.append(replace(cell, quad=sides_to_quad(axis, *ends)))
+    return moved
 
 
 def _borders(cells: Sequence[Cell], axis: Axis, line: int) -> list[list[tuple[int, int]]]:

@@ -124,16 +124,18 @@ class CorrectionFolder:
         files = [self.folder / "tables" / f"{name}.xlsx", self.folder / "tables" / f"{name}.html"]
         files.append(self.folder / "images" / f"{name}.json")
         with self._lock, correction.lock:
-            was_saved = any(path.exists() for path in files)
+            correction.check(None)
+            version = correction.version
             for path in files:
                 try:
                     path.unlink(missing_ok=True)
                 except OSError as error:
                     shown = display_name(str(path))
                     raise OutputError(f"{shown}: cannot be removed ({error.strerror}); close it") from error
-            if was_saved:
+            # What was saved may be gone already, by a try that ended half-way.
+            if self._coco(choose_split(self.picture(correction).name, _TRAIN)).exists():
                 self._write_coco()
-            correction.do({"do": "reject"})
+            correction.do({"do": "reject"}, version)
 
     def save(self, correction: Correction) -> list[Path]:
         """Write workbook, page and labels of a table, and mark it as done.
@@ -143,7 +145,8 @@ class CorrectionFolder:
         """
         name = correction.head.name
         with self._lock, correction.lock:
-            table = tidy(correction.table)
+            correction.check(None)
+            table, version = tidy(correction.table), correction.version
             workbook = io.BytesIO()
             write_excel([table], workbook)
             label = json.dumps(self._label(correction, table), ensure_ascii=False, allow_nan=False, indent=1)
@@ -155,7 +158,7 @@ class CorrectionFolder:
             for path, content in files.items():
                 _write(path, content)
             self._write_coco()
-            correction.do({"do": "save"})
+            correction.do({"do": "save"}, version)
             return [*files, self._coco(choose_split(self.picture(correction).name, _TRAIN))]
 
     def set_aside(self, path: Path, reason: str) -> None:
@@ -186,6 +189,7 @@ class CorrectionFolder:
             lines = path.read_bytes().split(b"\n")[: 1 + correction.version]
             self.set_aside(path, problem)
             _write(path, b"\n".join(lines) + b"\n")
+            correction, _ = read_correction(path)
         return correction
 
     def _begin(self, path: Path, name: str, key: str, draft: Draft) -> Correction:

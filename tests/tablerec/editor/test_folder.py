@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import errno
 import json
 from dataclasses import replace
 from pathlib import Path
@@ -190,6 +191,78 @@ def test_a_journal_that_was_cut_off_keeps_the_steps_before(tmp_path: Path) -> No
     assert CorrectionFolder(tmp_path).read()["scan_1_1"].view() == again.view()
 
 
+def test_a_journal_cut_off_anywhere_keeps_each_whole_step_and_goes_on(tmp_path: Path) -> None:
+    _, correction = begin(tmp_path)
+    for step in (MERGE, {"do": "set_text", "row": 2, "col": 2, "text": "表"}, {"do": "undo"}):
+        correction.do(step)
+    whole = correction.path.read_bytes()
+    head = whole.index(b"\n")
+    for length in range(head, len(whole) + 1):
+        correction.path.write_bytes(whole[:length])
+        again = CorrectionFolder(tmp_path).read()["scan_1_1"]
+        # A step is whole with or without its line end.
+        assert again.version == whole.count(b"\n", head + 1, length + 1)
+        again.do({"do": "set_text", "row": 1, "col": 1, "text": "next"})
+        corrections = CorrectionFolder(tmp_path)
+        assert corrections.read()["scan_1_1"].view() == again.view() and corrections.problems == []
+
+
+def test_a_step_that_was_written_in_part_does_not_spoil_the_next(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """On a full disk a line is begun and not ended."""
+    _, correction = begin(tmp_path)
+    before = correction.path.read_bytes()
+
+    def fail(*_: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    with monkeypatch.context() as full:
+        full.setattr("os.fsync", fail)
+        with pytest.raises(OutputError, match=r"not done.*make room"):
+            correction.do(MERGE)
+        with pytest.raises(OutputError):
+            begin(tmp_path, source="other.png")
+    assert correction.path.read_bytes() == before and len(list(correction.path.parent.iterdir())) == 1
+    correction.do(MERGE)
+    corrections = CorrectionFolder(tmp_path)
+    assert corrections.read()["scan_1_1"].view() == correction.view() and corrections.problems == []
+
+
+def test_steps_of_another_process_are_taken_over(tmp_path: Path) -> None:
+    """Two reviews, or two cells of a notebook, have the same table open."""
+    _, ours = begin(tmp_path)
+    corrections, theirs = begin(tmp_path)
+    ours.do(MERGE, version=0)
+    with pytest.raises(InputError, match="another window"):
+        theirs.do({"do": "split", "row": 0, "col": 0}, version=0)
+    assert theirs.view() == ours.view()
+    theirs.do({"do": "split", "row": 0, "col": 0}, version=1)
+    label = json.loads(corrections.save(ours)[2].read_text("utf-8"))
+    assert len(label["cells"]) == 9 and (ours.version, ours.verdict) == (3, "saved")
+    assert CorrectionFolder(tmp_path).read()["scan_1_1"].view() == ours.view()
+
+
+def test_a_journal_that_is_gone_is_not_begun_anew_without_its_head(tmp_path: Path) -> None:
+    _, correction = begin(tmp_path)
+    correction.path.unlink()
+    with pytest.raises(OutputError, match="not done"):
+        correction.do(MERGE)
+    assert not correction.path.exists()
+
+
+def test_a_rejection_that_ended_half_way_is_done_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    corrections, correction = begin(tmp_path)
+    corrections.save(correction)
+    with monkeypatch.context() as full:
+        full.setattr(corrections, "_write_coco", lambda: (_ for _ in ()).throw(OutputError("full")))
+        with pytest.raises(OutputError):
+            corrections.reject(correction)
+    assert correction.verdict == "saved"
+    corrections.reject(correction)
+    assert correction.verdict == "rejected" and list(read_labels(tmp_path)) == []
+
+
 @pytest.mark.parametrize(
     "content",
     [b"", b"\n", b"\xff\xfe", b"[" * 100_000, b"{}", b'{"format": "tablerec-corrections", "version": 2}', b"[1]"],
@@ -204,15 +277,17 @@ def test_a_broken_journal_is_kept_aside_and_reported(tmp_path: Path, content: by
     assert begin(tmp_path)[1].version == 0
 
 
-@pytest.mark.parametrize("field", ["name", "size_wh", "sureness", "page", "table"])
+@pytest.mark.parametrize("field", ["name", "size_wh", "sureness", "page", "table", "text_height"])
 def test_a_head_with_a_wrong_field_is_kept_aside(tmp_path: Path, field: str) -> None:
     _, correction = begin(tmp_path)
     head = json.loads(correction.path.read_bytes())
-    for value in (None, "../other", -1, {"cells": [{"row": 0, "col": 0}]}, [1]):
+    far = {"cells": [{"row": 0, "col": 0, "quad": [[0, 0], [1e300, 0], [1e300, 9], [0, 9]]}]}
+    values: list[Any] = [None, "../other", -1, {"cells": [{"row": 0, "col": 0}]}, [1], far, [10**400, 0], [0, 0]]
+    for value in values[field == "text_height" :]:
         correction.path.write_text(json.dumps({**head, field: value}) + "\n")
         corrections = CorrectionFolder(tmp_path)
         assert corrections.read() == {} and len(corrections.problems) == 1
-    assert len(list(correction.path.parent.iterdir())) == 5
+    assert len(list(correction.path.parent.iterdir())) == len(values) - (field == "text_height")
 
 
 @pytest.mark.parametrize(

@@ -20,6 +20,9 @@ from tablerec.turning import turn_picture, turn_points
 _MARGIN = 0.04
 """Of the table's larger side, left around it: a frame that was set too small can be drawn further out."""
 
+_LONGEST = 160
+"""Bytes of a name that come from the input."""
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Draft:
@@ -62,6 +65,8 @@ def page_to_drafts(page: Page) -> list[Draft]:
     upright = _turn_upright(page)
     height, width = upright.picture.image.shape[:2]
     stem = re.sub(r"[^\w\-]+", "_", Path(page.picture.source).stem).strip("_")[:80] or "table"
+    # File systems count bytes, up to 255.
+    stem = stem.encode()[:_LONGEST].decode(errors="ignore")
     name, source, number = f"{stem}_{page.picture.number}", page.picture.source, page.picture.number
     tables = [complete(table, (width, height)) for table in upright.tables]
     if not tables:

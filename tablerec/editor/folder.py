@@ -45,6 +45,8 @@ from tablerec.result import Image
 OURS = "corrections of tablerec"
 """Says in a COCO file that it can be written anew."""
 
+_PARTS = ("annotations", "images", "journal", "tables", "sources.jsonl")
+
 _TRAIN = 0.8
 """Share of the corrections for training."""
 
@@ -64,6 +66,10 @@ class CorrectionFolder:
     def __init__(self, folder: Path) -> None:
         check_folder(folder)
         self.folder = folder
+        for name in _PARTS:
+            if self._leads_out(folder / name):
+                shown = display_name(str(folder / name))
+                raise OutputError(f"{shown}: a link that leads out of the folder; remove it")
         self.problems: list[str] = []
         """What was found broken; each file is kept under another name."""
         self._lock = threading.RLock()
@@ -77,7 +83,7 @@ class CorrectionFolder:
         found = {}
         for path in sorted((self.folder / "journal").glob("*.jsonl")):
             correction = self._read(path)
-            if correction is not None and self.picture(correction).is_file():
+            if correction is not None and self._has_picture(correction):
                 found[correction.head.name] = correction
         return found
 
@@ -89,19 +95,40 @@ class CorrectionFolder:
         """
         key = image_to_key(draft.image)
         with self._lock:
+            # Not all systems tell capitals from small letters, and the folder may move to one of those.
+            there = {path.name.casefold(): path for path in (self.folder / "journal").glob("*.jsonl")}
             for number in itertools.count(1):
                 name = draft.name if number == 1 else f"{draft.name}-{number}"
                 path = self.folder / "journal" / f"{name}.jsonl"
+                if not path.is_file():
+                    path = there.get(path.name.casefold(), path)
                 known = self._read(path) if path.is_file() else None
                 if known is not None and known.head.key == key and known.head.number == draft.number:
+                    if not self._has_picture(known):
+                        _write(self.picture(known), image_to_png(draft.image))
                     return known
                 if known is None and not path.exists():
-                    return self._begin(path, name, key, draft)
+                    return self._begin(path.with_name(f"{name}.jsonl"), name, key, draft)
         raise AssertionError("counts without end")
 
     def picture(self, correction: Correction) -> Path:
         """Where the picture of a table is."""
         return self.folder / "images" / f"{correction.head.name}.png"
+
+    def read_picture(self, correction: Correction) -> bytes:
+        """Return the PNG file of a table.
+
+        Raises:
+            InputError: It cannot be read.
+        """
+        path = self.picture(correction)
+        try:
+            if self._leads_out(path):
+                raise InputError(f"{display_name(str(path))}: a link that leads out of the folder; remove it")
+            return path.read_bytes()
+        except OSError as error:
+            name = display_name(str(path))
+            raise InputError(f"{name}: cannot be read ({error.strerror}); start again, which writes it anew") from error
 
     def do(self, correction: Correction, step: Mapping[str, Any], version: int | None = None) -> None:
         """Do a step of a correction, with all that belongs to it; see ``Correction.do``."""
@@ -179,8 +206,17 @@ class CorrectionFolder:
         _logger.warning("%s", problem)
         self.problems.append(problem)
 
+    def _leads_out(self, path: Path) -> bool:
+        return not path.resolve().is_relative_to(self.folder.resolve())
+
+    def _has_picture(self, correction: Correction) -> bool:
+        path = self.picture(correction)
+        return path.is_file() and not self._leads_out(path)
+
     def _read(self, path: Path) -> Correction | None:
         try:
+            if self._leads_out(path):
+                raise InputError(f"{display_name(str(path))}: a link that leads out of the folder")
             correction, problem = read_correction(path)
         except InputError as error:
             self.set_aside(path, str(error))

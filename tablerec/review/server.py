@@ -198,8 +198,7 @@ class _Handler(BaseHTTPRequestHandler):
             case ["tables", name]:
                 return _json(desk.correction(name).view())
             case ["tables", name, "picture"]:
-                picture = desk.corrections.picture(desk.correction(name))
-                return HTTPStatus.OK, "image/png", picture.read_bytes()
+                return HTTPStatus.OK, "image/png", desk.corrections.read_picture(desk.correction(name))
             case ["tables", name, "workbook"]:
                 return HTTPStatus.OK, _EXCEL, _workbook(desk.correction(name))
             case ["tables", name, "page"]:

@@ -46,7 +46,7 @@ class TableEditor(anywidget.AnyWidget):
     ) -> None:
         self.folder = CorrectionFolder(Path(folder))
         self.correction = self.folder.open(_find(source, index))
-        picture = self.folder.picture(self.correction).read_bytes()
+        picture = self.folder.read_picture(self.correction)
         super().__init__(picture=picture, state=self.correction.view(), height=height)
         self.on_msg(self._answer)
 

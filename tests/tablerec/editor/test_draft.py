@@ -50,7 +50,8 @@ def test_the_height_of_text_is_that_of_the_words_inside() -> None:
     assert page_to_drafts(make_page(make_table()))[0].text_height is None
 
 
-@pytest.mark.parametrize("name", ["../../etc/passwd", "a b/c:d*.png", "表格.png", "...", ""])
+@pytest.mark.parametrize("name", ["../../etc/passwd", "a b/c:d*.png", "表格.png", "...", "", "\U00020000" * 90])
 def test_names_of_files_are_plain(name: str) -> None:
     [draft] = page_to_drafts(Page(PageImage(name, 1, np.zeros((9, 9, 3), np.uint8))))
     assert draft.name.replace("_", "").replace("-", "").isalnum()
+    assert len(f"{draft.name}_12-3.jsonl.broken-1".encode()) < 255

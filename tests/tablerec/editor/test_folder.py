@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import errno
 import json
+import os
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -305,6 +306,63 @@ def test_label_files_that_are_not_ours_are_kept(tmp_path: Path, name: str, conte
     assert path.with_name(f"{path.name}.broken-1").read_bytes() == content
     assert path.name in corrections.problems[0]
     assert len(list(read_labels(tmp_path))) == 1
+
+
+def test_names_that_differ_in_capitals_only_are_no_names(tmp_path: Path) -> None:
+    """They are the same file on other systems, to which the folder may be moved."""
+    first, other, again = (begin(tmp_path, source=source)[1] for source in ("Scan.png", "scan.png", "Scan.png"))
+    assert [each.head.name for each in (first, other, again)] == ["Scan_1_1", "scan_1_1-2", "Scan_1_1"]
+    assert begin(tmp_path, source="scan.png")[1].head.name == "scan_1_1-2"
+
+
+def test_a_picture_that_is_gone_is_written_again(tmp_path: Path) -> None:
+    corrections, correction = begin(tmp_path)
+    correction.do(MERGE)
+    picture = corrections.picture(correction)
+    content = picture.read_bytes()
+    picture.unlink()
+    with pytest.raises(InputError, match="start again"):
+        corrections.read_picture(correction)
+    corrections, again = begin(tmp_path)
+    assert again.version == 1 and corrections.read_picture(again) == content
+
+
+@pytest.mark.parametrize("part", ["annotations", "images", "journal", "tables", "sources.jsonl"])
+def test_nothing_is_written_through_a_link_out_of_the_folder(tmp_path: Path, part: str) -> None:
+    folder, outside = tmp_path / "folder", tmp_path / "outside"
+    folder.mkdir()
+    (folder / part).symlink_to(outside)
+    with pytest.raises(OutputError, match="leads out"):
+        CorrectionFolder(folder)
+    (folder / part).unlink()
+    (folder / "inside").touch()
+    (folder / part).symlink_to(folder / "inside")
+    CorrectionFolder(folder)
+
+
+def test_nothing_is_read_through_a_link_out_of_the_folder(tmp_path: Path) -> None:
+    _, elsewhere = begin(tmp_path / "elsewhere")
+    corrections, correction = begin(tmp_path / "folder")
+    picture = corrections.picture(correction)
+    picture.unlink()
+    picture.symlink_to(tmp_path / "elsewhere" / "images" / picture.name)
+    with pytest.raises(InputError, match="leads out"):
+        corrections.read_picture(correction)
+    assert corrections.read() == {}
+    picture.unlink()
+    correction.path.unlink()
+    correction.path.symlink_to(elsewhere.path)
+    assert begin(tmp_path / "folder")[1].path.is_symlink() is False
+    assert elsewhere.path.is_file() and elsewhere.version == 0
+
+
+def test_what_is_no_file_is_no_journal(tmp_path: Path) -> None:
+    (tmp_path / "journal" / "folder.jsonl").mkdir(parents=True)
+    if hasattr(os, "mkfifo"):
+        os.mkfifo(tmp_path / "journal" / "pipe.jsonl")
+    corrections = CorrectionFolder(tmp_path)
+    assert corrections.read() == {} and all("no file" in problem for problem in corrections.problems)
+    assert corrections.problems
 
 
 def test_a_folder_that_is_a_file_is_refused(tmp_path: Path) -> None:

@@ -113,6 +113,16 @@ def test_a_picture_that_cannot_be_read_is_reported_and_the_others_go_on(tmp_path
     assert "b.png" in listing["problems"][0]
 
 
+def test_a_folder_that_cannot_be_read_ends_the_reading_with_a_problem(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    desk = make_desk(tmp_path)
+    monkeypatch.setattr(desk, "_known", lambda: (_ for _ in ()).throw(PermissionError("sources.jsonl")))
+    desk.read_all()
+    listing = desk.listing()
+    assert (listing["n_read"], listing["problems"]) == (1, ["sources.jsonl"])
+
+
 def test_broken_lines_of_what_was_read_do_no_harm(tmp_path: Path) -> None:
     make_desk(tmp_path).read_all()
     sources = tmp_path / "corrections" / "sources.jsonl"

@@ -157,6 +157,13 @@ def test_no_path_leads_out(server: ReviewServer, tmp_path: Path, path: str) -> N
     assert response.status in (404, 409) and b"secret" not in content.replace(b"..", b"").replace(b"/secret", b"")
 
 
+def test_a_picture_that_is_gone_is_named(server: ReviewServer) -> None:
+    corrections = server.desk.corrections
+    corrections.picture(server.desk.correction("scan_1_1")).unlink()
+    response, content = ask(server, "GET", f"{TABLE}/picture")
+    assert response.status == 409 and b"scan_1_1.png" in content and b"start again" in content
+
+
 def test_everything_has_the_headers_that_keep_others_out(server: ReviewServer) -> None:
     paths = ("/", "/tables", "/static/editor.js", "/nothing", f"{TABLE}/picture", "http://[x/")
     for method, path in [*(("GET", path) for path in paths), ("OPTIONS", "/"), ("PUT", "/tables"), ("<b>", "/")]:

@@ -52,6 +52,9 @@ _TRAIN = 0.8
 
 _logger = logging.getLogger(__name__)
 
+_Stamp = tuple[int, int, int]
+"""Number of a file, its size and time: another content has another one. Zeros where there is no file."""
+
 
 class CorrectionFolder:
     """A folder of corrections, there or not yet.
@@ -73,6 +76,10 @@ class CorrectionFolder:
         self.problems: list[str] = []
         """What was found broken; each file is kept under another name."""
         self._lock = threading.RLock()
+        self._labels: dict[Path, tuple[_Stamp, Label]] = {}
+        """Labels as they were read, and when: each save needs all of them."""
+        self._written: dict[Path, _Stamp] = {}
+        """COCO files of ours."""
 
     def read(self) -> dict[str, Correction]:
         """Read all journals; a broken one is kept aside and reported in ``problems``.
@@ -272,8 +279,11 @@ class CorrectionFolder:
             sizes = [label.size_wh or (0, 0) for label in chosen]
             content = labels_to_coco(chosen, [label.image.name for label in chosen], sizes)
             _write(path, json.dumps({"info": {"description": OURS}, **content}, ensure_ascii=False).encode())
+            self._written[path] = _stamp(path)
 
     def _is_ours(self, path: Path) -> bool:
+        if self._written.get(path) == _stamp(path):
+            return True
         try:
             data = parse_json(read_text(path), str(path))
         except InputError:
@@ -281,6 +291,9 @@ class CorrectionFolder:
         return isinstance(data, dict) and data.get("info") == {"description": OURS}
 
     def _read_label(self, path: Path) -> Label | None:
+        stamp = _stamp(path)
+        if path in self._labels and self._labels[path][0] == stamp:
+            return self._labels[path][1]
         try:
             data = parse_json(read_text(path), str(path))
             if not is_bench(data):
@@ -291,6 +304,7 @@ class CorrectionFolder:
         except InputError as error:
             self.set_aside(path, str(error))
             return None
+        self._labels[path] = stamp, label
         return label
 
 
@@ -306,6 +320,14 @@ def image_to_key(image: Image) -> str:
     digest = hashlib.sha256(repr(image.shape).encode())
     digest.update(image.tobytes())
     return digest.hexdigest()
+
+
+def _stamp(path: Path) -> _Stamp:
+    try:
+        stat = path.stat()
+    except OSError:
+        return 0, 0, 0
+    return stat.st_ino, stat.st_size, stat.st_mtime_ns
 
 
 def _inside(points: np.ndarray[Any, Any], size_wh: tuple[int, int]) -> np.ndarray[Any, Any]:

@@ -365,6 +365,24 @@ def test_what_is_no_file_is_no_journal(tmp_path: Path) -> None:
     assert corrections.problems
 
 
+def test_labels_that_others_changed_are_read_again(tmp_path: Path) -> None:
+    """A review is open for days; meanwhile labels are edited by hand, removed, or saved by a notebook."""
+    sources = ("a.png", "b.png", "c.png")
+    corrections = CorrectionFolder(tmp_path)
+    for source in sources:
+        correction = corrections.open(page_to_drafts(make_page(make_table(), source=source))[0])
+        corrections.save(correction)
+    label = json.loads((tmp_path / "images" / "a_1_1.json").read_text("utf-8"))
+    (tmp_path / "images" / "a_1_1.json").write_text(json.dumps({**label, "cells": label["cells"][:4]}))
+    (tmp_path / "images" / "b_1_1.json").unlink()
+    (tmp_path / "images" / "d_1_1.json").symlink_to(tmp_path / "nowhere")
+    theirs = CorrectionFolder(tmp_path)
+    theirs.save(theirs.open(page_to_drafts(make_page(make_table(), source="e.png"))[0]))
+    corrections.save(correction)
+    found = {label.image.stem: len(label.quads) for label in read_labels(tmp_path)}
+    assert found == {"a_1_1": 4, "c_1_1": 9, "e_1_1": 9}
+
+
 def test_a_folder_that_is_a_file_is_refused(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     with pytest.raises(OutputError):

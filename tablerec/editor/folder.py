@@ -19,6 +19,7 @@ import io
 import itertools
 import json
 import logging
+import os
 import threading
 from collections.abc import Mapping
 from pathlib import Path
@@ -47,6 +48,7 @@ OURS = "corrections of tablerec"
 
 _PARTS = ("annotations", "images", "journal", "tables", "sources.jsonl")
 
+_SPLITS = ("train", "val")
 _TRAIN = 0.8
 """Share of the corrections for training."""
 
@@ -93,6 +95,16 @@ class CorrectionFolder:
             if correction is not None and self._has_picture(correction):
                 found[correction.head.name] = correction
         return found
+
+    def mend(self) -> None:
+        """Write the COCO files anew: a save may have been cut off, a label removed or broken by hand.
+
+        Raises:
+            OutputError: A file cannot be written.
+        """
+        with self._lock:
+            if any((self.folder / "images").glob("*.json")) or any(self._coco(split).exists() for split in _SPLITS):
+                self._write_coco()
 
     def open(self, draft: Draft) -> Correction:
         """Go on with the correction of a table, or begin one.
@@ -270,7 +282,7 @@ class CorrectionFolder:
     def _write_coco(self) -> None:
         """Write all labels of the folder; a file that somebody else wrote there is kept aside."""
         labels = [label for label in map(self._read_label, sorted((self.folder / "images").glob("*.json"))) if label]
-        for split in ("train", "val"):
+        for split in _SPLITS:
             path = self._coco(split)
             if path.exists() and not self._is_ours(path):
                 name = display_name(str(path))
@@ -338,3 +350,5 @@ def _inside(points: np.ndarray[Any, Any], size_wh: tuple[int, int]) -> np.ndarra
 def _write(path: Path, content: bytes) -> None:
     with atomic_file(path) as file:
         file.write(content)
+        file.flush()
+        os.fsync(file.fileno())  # else a machine that stops may leave a new name without content

@@ -1,8 +1,10 @@
 from __future__ import annotations
 
 import errno
+import itertools
 import json
 import os
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -363,6 +365,68 @@ def test_what_is_no_file_is_no_journal(tmp_path: Path) -> None:
     corrections = CorrectionFolder(tmp_path)
     assert corrections.read() == {} and all("no file" in problem for problem in corrections.problems)
     assert corrections.problems
+
+
+class KilledError(BaseException):
+    """Stands for the end of the process."""
+
+
+@pytest.mark.parametrize("what", ["save", "reject"])
+def test_a_process_that_is_killed_leaves_each_file_old_or_new_and_the_next_mends(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, what: str
+) -> None:
+    files = ["tables/scan_1_1.xlsx", "tables/scan_1_1.html", "images/scan_1_1.json", "annotations/instance_train.json"]
+    for n_done in range(18):
+        corrections, correction = begin(tmp_path / str(n_done))
+        corrections.save(correction)
+        correction.do(MERGE)
+        paths = [corrections.folder / name for name in files]
+        old = {path: path.read_bytes() for path in paths}
+        calls = itertools.count()
+
+        def kill(function: Any, calls: Any = calls, n_done: int = n_done) -> Any:
+            def either(*args: Any, **others: Any) -> Any:
+                if next(calls) >= n_done:
+                    raise KilledError
+                return function(*args, **others)
+
+            return either
+
+        with monkeypatch.context() as dying:
+            for owner, name in ((Path, "replace"), (Path, "unlink"), (os, "fsync")):
+                dying.setattr(owner, name, kill(getattr(owner, name)))
+            with suppress(KilledError):
+                corrections.do(correction, {"do": what})
+                assert n_done > 5
+        for path in paths:
+            now = path.read_bytes() if path.exists() else None
+            assert now in (None, old[path]) or read_whole(path)
+        again = CorrectionFolder(corrections.folder)
+        after = again.read()["scan_1_1"]
+        again.mend()
+        assert again.problems == [] and after.table == correction.table
+        labels = list((corrections.folder / "images").glob("*.json"))
+        assert [label.image.stem for label in read_labels(corrections.folder)] == [path.stem for path in labels]
+
+
+def read_whole(path: Path) -> bool:
+    """Read a file that was written anew, as far as its kind says whether it is whole."""
+    if path.suffix == ".xlsx":
+        return openpyxl.load_workbook(path).active is not None
+    text = path.read_text("utf-8")
+    return bool(json.loads(text)) if path.suffix == ".json" else text.rstrip().endswith("</html>")
+
+
+def test_broken_labels_are_reported_when_a_folder_is_mended(tmp_path: Path) -> None:
+    corrections, correction = begin(tmp_path)
+    label = corrections.save(correction)[2]
+    label.write_bytes(b"broken")
+    again = CorrectionFolder(tmp_path)
+    again.mend()
+    assert "scan_1_1.json.broken-1" in again.problems[0] and list(read_labels(tmp_path)) == []
+    assert label.with_name("scan_1_1.json.broken-1").read_bytes() == b"broken"
+    CorrectionFolder(tmp_path / "not yet").mend()
+    assert not (tmp_path / "not yet").exists()
 
 
 def test_labels_that_others_changed_are_read_again(tmp_path: Path) -> None:

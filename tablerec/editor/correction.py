@@ -12,7 +12,9 @@ from typing import IO, Any, Literal
 
 from postprocess.export.json import table_from_dict, table_to_dict
 from postprocess.history import History
+from postprocess.placing import tidy
 from postprocess.table import Cell, Table
+from tablerec.editor.label import find_fault
 from tablerec.editor.operations import apply
 from tablerec.editor.view import table_to_view
 from tablerec.errors import InputError, OutputError, TablerecError
@@ -143,6 +145,7 @@ class Correction:
         """Return what the editor draws, ready for JSON."""
         with self.lock:
             last = len(self.history.tables) - 1
+            is_saved = self.verdict == "saved"
             return {
                 **table_to_view(self.table, self.head.size_wh),
                 "name": self.head.name,
@@ -152,6 +155,7 @@ class Correction:
                 "can_undo": self.history.place > 0,
                 "can_redo": self.history.place < last,
                 "verdict": self.verdict,
+                "no_label": find_fault(tidy(self.table), self.head.size_wh) if is_saved else None,
             }
 
     def _catch_up(self) -> None:

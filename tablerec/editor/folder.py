@@ -25,14 +25,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-from postprocess.boxes import quads_to_boxes
-from postprocess.export import table_to_html, tables_to_html, write_excel
+from postprocess.export import tables_to_html, write_excel
 from postprocess.placing import tidy
-from postprocess.table import Table
 from tablerec.editor.correction import Correction, Head, read_correction
 from tablerec.editor.draft import Draft
+from tablerec.editor.label import find_fault, table_to_label
 from tablerec.errors import InputError, OutputError
 from tablerec.images import display_name
 from tablerec.labels.bench import is_bench, read_bench
@@ -173,11 +170,7 @@ class CorrectionFolder:
             correction.check(None)
             version = correction.version
             for path in files:
-                try:
-                    path.unlink(missing_ok=True)
-                except OSError as error:
-                    shown = display_name(str(path))
-                    raise OutputError(f"{shown}: cannot be removed ({error.strerror}); close it") from error
+                _remove(path)
             # What was saved may be gone already, by a try that ended half-way.
             if self._coco(choose_split(self.picture(correction).name, _TRAIN)).exists():
                 self._write_coco()
@@ -185,6 +178,11 @@ class CorrectionFolder:
 
     def save(self, correction: Correction) -> list[Path]:
         """Write workbook, page and labels of a table, and mark it as done.
+
+        Where it reaches out of its picture, it has no label; ``Correction.view`` says so.
+
+        Returns:
+            The files written.
 
         Raises:
             OutputError: A file cannot be written.
@@ -195,17 +193,23 @@ class CorrectionFolder:
             table, version = tidy(correction.table), correction.version
             workbook = io.BytesIO()
             write_excel([table], workbook)
-            label = json.dumps(self._label(correction, table), ensure_ascii=False, allow_nan=False, indent=1)
             files = {
                 self.folder / "tables" / f"{name}.xlsx": workbook.getvalue(),
                 self.folder / "tables" / f"{name}.html": tables_to_html([table], name).encode(),
-                self.folder / "images" / f"{name}.json": label.encode(),
             }
-            for path, content in files.items():
-                _write(path, content)
+            label = self.folder / "images" / f"{name}.json"
+            is_label = find_fault(table, correction.head.size_wh) is None
+            if is_label:
+                content = table_to_label(correction.head, table)
+                files[label] = json.dumps(content, ensure_ascii=False, allow_nan=False, indent=1).encode()
+            else:
+                _remove(label)
+            for path, data in files.items():
+                _write(path, data)
             self._write_coco()
             correction.do({"do": "save"}, version)
-            return [*files, self._coco(choose_split(self.picture(correction).name, _TRAIN))]
+            coco = self._coco(choose_split(self.picture(correction).name, _TRAIN))
+            return [*files, coco] if is_label else [*files]
 
     def set_aside(self, path: Path, reason: str) -> None:
         """Give a broken file another name, so that it is kept, and report it."""
@@ -257,24 +261,6 @@ class CorrectionFolder:
         path.parent.mkdir(parents=True, exist_ok=True)
         correction.begin()
         return correction
-
-    def _label(self, correction: Correction, table: Table) -> dict[str, Any]:
-        """The label in the form that ``tablerec eval`` reads, see ``tablerec.evaluate.truth``."""
-        head = correction.head
-        cells = []
-        for cell in table.cells:
-            entry: dict[str, Any] = {key: getattr(cell, key) for key in ("row", "col", "rowspan", "colspan", "text")}
-            assert cell.quad is not None  # a correction has a place for each cell
-            quad = np.round(_inside(np.array(cell.quad), head.size_wh), 2)
-            entry |= {"bbox": quads_to_boxes([quad])[0].tolist(), "quad": quad.tolist()}
-            cells.append(entry if cell.header is None else {**entry, "header": cell.header})
-        content = {"n_rows": table.n_rows, "n_cols": table.n_cols, "cells": cells, "html": table_to_html(table)}
-        meta: dict[str, Any] = {"width": head.size_wh[0], "height": head.size_wh[1]}
-        meta |= {"bbox_kind": "cell", "has_text": True, "page": head.page}
-        if head.text_height:
-            meta["text_height"] = round(head.text_height, 2)
-        place = {"id": head.name, "source": "corrections", "image": f"{head.name}.png"}
-        return {**place, "original": display_name(head.source), **content, "meta": meta}
 
     def _coco(self, split: str) -> Path:
         return self.folder / "annotations" / f"instance_{split}.json"
@@ -334,17 +320,20 @@ def image_to_key(image: Image) -> str:
     return digest.hexdigest()
 
 
+def _remove(path: Path) -> None:
+    try:
+        path.unlink(missing_ok=True)
+    except OSError as error:
+        name = display_name(str(path))
+        raise OutputError(f"{name}: cannot be removed ({error.strerror}); close it") from error
+
+
 def _stamp(path: Path) -> _Stamp:
     try:
         stat = path.stat()
     except OSError:
         return 0, 0, 0
     return stat.st_ino, stat.st_size, stat.st_mtime_ns
-
-
-def _inside(points: np.ndarray[Any, Any], size_wh: tuple[int, int]) -> np.ndarray[Any, Any]:
-    """Points moved into the picture: a label may not leave it."""
-    return np.clip(points, 0, size_wh)
 
 
 def _write(path: Path, content: bytes) -> None:

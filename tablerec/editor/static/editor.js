@@ -104,7 +104,10 @@ export function mount(root, host) {
       if (!asked) return;
       try {
         update(await host.send({ ...asked, version: state.version }));
-        if (asked.do === "save") say("Saved: workbook, page and label.");
+        if (asked.do === "save") {
+          if (state.no_label) say(`Saved: workbook and page, but nothing can learn from it: ${state.no_label}.`, true);
+          else say("Saved: workbook, page and label.");
+        }
         if (asked.do === "reject") say("Marked as no table: nothing is saved of it.");
       } catch (error) {
         if (error.table) update(error.table);

@@ -131,11 +131,32 @@ def test_each_side_is_a_source_of_training(tmp_path: Path) -> None:
 
 def test_a_label_never_leaves_its_picture(tmp_path: Path) -> None:
     corrections, correction = begin(tmp_path)
-    correction.do({"do": "move_line", "axis": "col", "line": 0, "offset": -500.0})
-    correction.do({"do": "extend", "axis": "row", "at_end": True})
+    correction.do({"do": "move_line", "axis": "col", "line": 0, "offset": -21.0})
     label = json.loads(corrections.save(correction)[2].read_text("utf-8"))
     quads, (width, height) = np.array([cell["quad"] for cell in label["cells"]]), correction.head.size_wh
     assert quads.min() >= 0 and quads[..., 0].max() <= width and quads[..., 1].max() <= height
+
+
+@pytest.mark.parametrize(
+    "step",
+    [
+        {"do": "extend", "axis": "row", "at_end": True},
+        {"do": "move_line", "axis": "col", "line": 0, "offset": -500.0},
+    ],
+)
+def test_a_table_that_reaches_out_of_its_picture_is_saved_without_a_label(tmp_path: Path, step: dict[str, Any]) -> None:
+    """A row that the picture does not show belongs into the workbook, and would be learnt as a row at the edge."""
+    corrections, correction = begin(tmp_path)
+    before = corrections.save(correction)
+    assert correction.view()["no_label"] is None and len(before) == 4
+    correction.do(step)
+    assert correction.view()["no_label"] is None
+    assert corrections.save(correction) == before[:2]
+    assert "outside the picture" in correction.view()["no_label"] and not before[2].exists()
+    assert list(read_labels(tmp_path)) == [] and correction.verdict == "saved"
+    assert html_to_tables(before[1].read_text("utf-8"))[0].to_grid() == correction.table.to_grid()
+    correction.do({"do": "undo"})
+    assert corrections.save(correction) == before and len(list(read_labels(tmp_path))) == 1
 
 
 def test_lines_that_divide_nothing_are_not_saved(tmp_path: Path) -> None:

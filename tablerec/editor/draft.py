@@ -68,7 +68,9 @@ def page_to_drafts(page: Page) -> list[Draft]:
     # File systems count bytes, up to 255.
     stem = stem.encode()[:_LONGEST].decode(errors="ignore")
     name, source, number = f"{stem}_{page.picture.number}", page.picture.source, page.picture.number
-    tables = [complete(table, (width, height)) for table in upright.tables]
+    # Without a cell there would be nothing to draw lines through.
+    found_tables = [table if len(table) else Table([Cell(0, 0)], table.quad) for table in upright.tables]
+    tables = [complete(table, (width, height)) for table in found_tables]
     if not tables:
         blank = complete(Table([Cell(0, 0)]), (width, height))
         return [Draft(name, source, number, 0, upright.picture.image, blank)]

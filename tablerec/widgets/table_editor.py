@@ -94,6 +94,9 @@ class TableEditor(anywidget.AnyWidget):
 
 
 def _find(source: Result | Page, index: int) -> Draft:
+    if not isinstance(source, (Result, Page)):
+        kind = type(source).__name__
+        raise InputError(f"the editor shows a Result, or a Page of one, no {kind}: give what recognize() returned")
     pages = source.pages if isinstance(source, Result) else (source,)
     drafts = [draft for page in pages for draft in page_to_drafts(page)]
     if not 0 <= index < len(drafts):

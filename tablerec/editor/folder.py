@@ -230,7 +230,8 @@ class CorrectionFolder:
         self.problems.append(problem)
 
     def _leads_out(self, path: Path) -> bool:
-        return not path.resolve().is_relative_to(self.folder.resolve())
+        # Unlike ``resolve``, it bears a link to itself.
+        return not Path(os.path.realpath(path)).is_relative_to(os.path.realpath(self.folder))
 
     def _has_picture(self, correction: Correction) -> bool:
         path = self.picture(correction)

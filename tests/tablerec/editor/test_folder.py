@@ -381,6 +381,7 @@ def test_nothing_is_read_through_a_link_out_of_the_folder(tmp_path: Path) -> Non
 
 def test_what_is_no_file_is_no_journal(tmp_path: Path) -> None:
     (tmp_path / "journal" / "folder.jsonl").mkdir(parents=True)
+    (tmp_path / "journal" / "loop.jsonl").symlink_to("loop.jsonl")
     if hasattr(os, "mkfifo"):
         os.mkfifo(tmp_path / "journal" / "pipe.jsonl")
     corrections = CorrectionFolder(tmp_path)

@@ -140,8 +140,9 @@ def test_links_out_of_the_folder_and_our_own_pictures_are_left_out(
     for path in (inside / "a.png", outside):
         Image.new("RGB", (8, 8)).save(path)
     (inside / "link.png").symlink_to(outside)
+    (inside / "loop.png").symlink_to("loop.png")
     make_desk(inside, ["a.png"]).read_all()
-    assert find_inputs(inside, inside / "corrections", recursive=True) == [inside / "a.png"]
+    assert find_inputs(inside, inside / "corrections", recursive=True) == [inside / "a.png", inside / "loop.png"]
     assert "link.png" in capsys.readouterr().err
 
 

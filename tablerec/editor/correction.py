@@ -6,7 +6,7 @@ import json
 import math
 import os
 import threading
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -89,14 +89,15 @@ class Correction:
             OutputError: It cannot be written, or is there.
         """
         head = {"format": FORMAT, "version": VERSION, **asdict(self.head), "table": table_to_dict(self.table)}
-        self._append(head, "xb")
+        self._append([head], "xb")
 
     def do(self, operation: Mapping[str, Any], version: int | None = None) -> None:
         """Do one step and keep it.
 
         Args:
             operation: See ``tablerec.editor.operations.apply``; or ``save``, which says that the table is right, or
-                ``reject``, which says that it is none.
+                ``reject``, which says that it is none; or ``restore``, which undoes all. Undo and redo go over a
+                line that was moved several times at once.
             version: Number of steps that whoever asks for it has seen; None does not compare.
 
         Raises:
@@ -106,10 +107,13 @@ class Correction:
         """
         with self.lock:
             self.check(version)
-            history, verdict = self._after(operation)
-            if history is not self.history or verdict != self.verdict:
-                self._append(operation, "ab")
-                self._go_on(history, verdict)
+            before, steps = (self.history, self.verdict), _to_steps(self.history, operation)
+            after = before
+            for step in steps:
+                after = _after(*after, step)
+            if after[0] is not before[0] or after[1] != before[1]:
+                self._append(steps, "ab")
+                self._go_on(*after, len(steps))
 
     def check(self, version: int | None) -> None:
         """Refuse a step of somebody who has seen another state; None is not compared.
@@ -142,24 +146,17 @@ class Correction:
 
     def replay(self, operation: Any) -> None:
         """Do a step that the journal holds."""
-        self._go_on(*self._after(operation))
+        self._go_on(*_after(self.history, self.verdict, operation), 1)
 
-    def _after(self, operation: Any) -> tuple[History, Verdict]:
-        name = operation.get("do") if isinstance(operation, Mapping) else None
-        if isinstance(name, str) and name in _VERDICTS:
-            return self.history, _VERDICTS[name]
-        history = apply(self.history, operation)
-        return history, self.verdict if history.now == self.table else "open"
-
-    def _go_on(self, history: History, verdict: Verdict) -> None:
+    def _go_on(self, history: History, verdict: Verdict, n_steps: int) -> None:
         self.history, self.verdict = history, verdict
-        self.version += 1
+        self.version += n_steps
 
-    def _append(self, line: Mapping[str, Any], mode: str) -> None:
+    def _append(self, lines: Sequence[Any], mode: str) -> None:
         try:
-            content = json.dumps(line, ensure_ascii=False, allow_nan=False, separators=(",", ":")) + "\n"
+            texts = [json.dumps(line, ensure_ascii=False, allow_nan=False, separators=(",", ":")) for line in lines]
             with self.path.open(mode) as file:
-                file.write(content.encode("utf-8", "backslashreplace"))
+                file.write(("\n".join(texts) + "\n").encode("utf-8", "backslashreplace"))
                 file.flush()
                 os.fsync(file.fileno())
         except (OSError, ValueError) as error:
@@ -167,6 +164,26 @@ class Correction:
             raise OutputError(
                 f"{name}: cannot be written ({error}); the step was not done: make room, try again"
             ) from error
+
+
+def _to_steps(history: History, operation: Any) -> list[Any]:
+    """The steps of a journal that do what was asked for: there an undo goes back by one state."""
+    name = operation.get("do") if isinstance(operation, Mapping) else None
+    if name == "undo":
+        return [{"do": "undo"}] * history.n_back
+    if name == "redo":
+        return [{"do": "redo"}] * history.n_on
+    if name == "restore":
+        return [{"do": "undo"}] * history.place
+    return [operation]
+
+
+def _after(history: History, verdict: Verdict, operation: Any) -> tuple[History, Verdict]:
+    name = operation.get("do") if isinstance(operation, Mapping) else None
+    if isinstance(name, str) and name in _VERDICTS:
+        return history, _VERDICTS[name]
+    changed = apply(history, operation)
+    return changed, verdict if changed.now == history.now else "open"
 
 
 def read_correction(path: Path) -> tuple[Correction, str | None]:

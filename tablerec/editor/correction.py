@@ -14,6 +14,7 @@ from typing import Any, Literal
 from postprocess.export.json import table_from_dict, table_to_dict
 from postprocess.history import History
 from postprocess.table import Table
+from tablerec.editor.draft import Window
 from tablerec.editor.operations import apply
 from tablerec.editor.view import table_to_view
 from tablerec.errors import InputError, OutputError, TablerecError
@@ -44,6 +45,8 @@ class Head:
         size_wh: Width and height of the picture, px.
         sureness: Probability that the table was right as it was found, 0 to 1.
         text_height: Of its lines, px, where it is known.
+        turn: Degrees clockwise by which the page was turned to stand upright.
+        window: Where the picture is on the upright page: x0, y0, x1, y1, px; None in journals of former versions.
     """
 
     name: str
@@ -54,6 +57,8 @@ class Head:
     size_wh: tuple[int, int]
     sureness: float
     text_height: float | None = None
+    turn: int = 0
+    window: Window | None = None
 
 
 class Correction:
@@ -243,4 +248,19 @@ def _to_head(data: Mapping[str, Any]) -> Head:
         raise ValueError("its sureness is not from 0 to 1")
     if height_of_text is not None and (type(height_of_text) not in (int, float) or not 0 < height_of_text < math.inf):
         raise ValueError("its text height is no number above 0")
-    return Head(**texts, **numbers, size_wh=(width, height), sureness=float(sureness), text_height=height_of_text)
+    turn, window = data.get("turn", 0), _to_window(data.get("window"))
+    if type(turn) is not int or turn not in (0, 90, 180, 270):
+        raise ValueError("its turn is not 0, 90, 180 or 270")
+    return Head(
+        **texts, **numbers, size_wh=(width, height), sureness=float(sureness), text_height=height_of_text,
+        turn=turn, window=window,
+    )  # fmt: skip
+
+
+def _to_window(value: Any) -> Window | None:
+    if value is None:
+        return None
+    x0, y0, x1, y1 = value
+    if not all(type(each) is int for each in value) or not (0 <= x0 < x1 and 0 <= y0 < y1):
+        raise ValueError("its place on the page is no box")
+    return x0, y0, x1, y1

@@ -25,6 +25,7 @@ from urllib.parse import parse_qs, unquote, urlsplit
 from postprocess.export import tables_to_html, write_excel
 from postprocess.placing import tidy
 from tablerec.editor import Correction
+from tablerec.editor.folder import image_to_png
 from tablerec.errors import InputError, TablerecError
 from tablerec.review.desk import Desk
 
@@ -48,6 +49,8 @@ _HEADERS = {
     "Cache-Control": "no-store",
 }
 _EXCEL = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
+_MOST_LINES = 200
+"""Rows, or columns, of a grid that is asked for."""
 _SECONDS = 30
 """A connection that says nothing for so long is closed."""
 
@@ -190,6 +193,8 @@ class _Handler(BaseHTTPRequestHandler):
             case ["tables", name, "picture"]:
                 picture = desk.corrections.picture(desk.correction(name))
                 return HTTPStatus.OK, "image/png", picture.read_bytes()
+            case ["tables", name, "whole"]:
+                return HTTPStatus.OK, "image/png", image_to_png(desk.page(name).image)
             case ["tables", name, "workbook"]:
                 return HTTPStatus.OK, _EXCEL, _workbook(desk.correction(name))
             case ["tables", name, "page"]:
@@ -210,6 +215,9 @@ class _Handler(BaseHTTPRequestHandler):
                 except TablerecError as error:
                     return _json({"error": str(error), "table": correction.view()}, HTTPStatus.CONFLICT)
                 return _json(correction.view())
+            case ["tables", name, "add"]:
+                box, shape = _to_frame(step)
+                return _json({"name": desk.add(name, box, shape).head.name})
         raise _RefusedError(HTTPStatus.NOT_FOUND, "there is nothing at this address")
 
     def _check_origin(self) -> None:
@@ -232,6 +240,19 @@ class _Handler(BaseHTTPRequestHandler):
         if not isinstance(data, dict):
             raise _RefusedError(HTTPStatus.BAD_REQUEST, "a step is a JSON object")
         return data
+
+
+def _to_frame(data: dict[str, Any]) -> tuple[list[float], tuple[int, int] | None]:
+    """The box of a frame and the even rows and columns that are asked for in it."""
+    box, rows, cols = data.get("box"), data.get("rows"), data.get("cols")
+    numbers = isinstance(box, list) and len(box) == 4 and all(type(each) in (int, float) for each in box)
+    if not isinstance(box, list) or not numbers:
+        raise InputError("a frame has four numbers: draw it again")
+    if rows is None and cols is None:
+        return box, None
+    if not (type(rows) is int and type(cols) is int and 1 <= rows <= _MOST_LINES and 1 <= cols <= _MOST_LINES):
+        raise InputError(f"rows and columns are whole numbers from 1 to {_MOST_LINES}: give both or none")
+    return box, (rows, cols)
 
 
 def _json(data: Any, status: HTTPStatus = HTTPStatus.OK) -> Reply:

@@ -143,6 +143,7 @@ class Correction:
                 "name": self.head.name,
                 "source": display_name(self.head.source),
                 "page": self.head.page,
+                "number": self.head.number,
                 "version": self.version,
                 "can_undo": self.history.place > 0,
                 "can_redo": self.history.place < last,

@@ -26,17 +26,20 @@ from postprocess.export import tables_to_html, write_excel
 from postprocess.placing import tidy
 from tablerec.editor import Correction
 from tablerec.editor.folder import image_to_png
+from tablerec.editor.scripts import MODULES
 from tablerec.errors import InputError, TablerecError
 from tablerec.review.desk import Desk
 
 MAX_BODY = 1 << 20
 """Bytes of a request."""
 
+_SCRIPT, _STYLE = "text/javascript; charset=utf-8", "text/css; charset=utf-8"
 _STATIC = {
-    "editor.js": ("tablerec.editor", "text/javascript; charset=utf-8"),
-    "editor.css": ("tablerec.editor", "text/css; charset=utf-8"),
-    "review.js": ("tablerec.review", "text/javascript; charset=utf-8"),
-    "review.css": ("tablerec.review", "text/css; charset=utf-8"),
+    **dict.fromkeys(MODULES, ("tablerec.editor", _SCRIPT)),
+    "editor.css": ("tablerec.editor", _STYLE),
+    "review.js": ("tablerec.review", _SCRIPT),
+    "frame.js": ("tablerec.review", _SCRIPT),
+    "review.css": ("tablerec.review", _STYLE),
     "icon.svg": ("tablerec.review", "image/svg+xml"),
 }
 _HEADERS = {

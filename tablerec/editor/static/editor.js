@@ -12,7 +12,7 @@ import { make, makeButton } from "./elements.js";
 import { OTHER, clamp, span } from "./geometry.js";
 import { makePicture } from "./picture.js";
 import { makeSheet } from "./sheet.js";
-import { language, onLanguage, switchLanguage, text } from "./texts.js";
+import { LANGUAGE_CHANGED, language, switchLanguage, text } from "./texts.js";
 
 export function mount(root, host) {
   // What the picture and the grid share.
@@ -31,6 +31,8 @@ export function mount(root, host) {
     pointAt(row, col) { editor.hover = { cell: cellAt(row, col) }; picture.redraw(); },
   };
   let otherSide = false, chain = Promise.resolve(), buttons = {};
+  const ending = new AbortController(); // the element may get another editor after this one
+  const listen = (target, type, work) => target.addEventListener(type, work, { signal: ending.signal });
 
   root.classList.add("tablerec-editor");
   root.dataset.lmSuppressShortcuts = "true"; // JupyterLab's own shortcuts are letters too
@@ -326,7 +328,7 @@ export function mount(root, host) {
   };
   const ARROWS = { ArrowUp: ["row", -1], ArrowDown: ["row", 1], ArrowLeft: ["col", -1], ArrowRight: ["col", 1] };
 
-  root.addEventListener("keydown", (event) => {
+  listen(root, "keydown", (event) => {
     if (help.open) return;
     const control = event.ctrlKey || event.metaKey, key = event.key.length === 1 ? event.key.toLowerCase() : event.key;
     const global = control && { z: event.shiftKey ? commands.redo : commands.undo, y: commands.redo, s: commands.save }[key];
@@ -354,7 +356,7 @@ export function mount(root, host) {
     event.preventDefault();
     event.stopPropagation();
   });
-  root.addEventListener("keyup", (event) => { if (event.key === " ") editor.panning = false; });
+  listen(root, "keyup", (event) => { if (event.key === " ") editor.panning = false; });
 
   function speak() {
     root.lang = language().tag;
@@ -364,9 +366,8 @@ export function mount(root, host) {
   }
 
   // A text that is being typed when the page is closed is kept.
-  const keep = () => { if (document.visibilityState === "hidden") sheet.finish(); };
-  document.addEventListener("visibilitychange", keep);
-  const mute = onLanguage(speak);
+  listen(document, "visibilitychange", () => { if (document.visibilityState === "hidden") sheet.finish(); });
+  listen(window, LANGUAGE_CHANGED, speak);
   speak();
   return {
     update, say,
@@ -375,8 +376,7 @@ export function mount(root, host) {
     destroy() {
       sheet.finish();
       picture.destroy();
-      document.removeEventListener("visibilitychange", keep);
-      mute();
+      ending.abort();
     },
   };
 }

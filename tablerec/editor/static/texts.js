@@ -1,5 +1,6 @@
 // All that the editor and the review say, in English and Chinese. Messages of the server are English.
 
+export const LANGUAGE_CHANGED = "tablerec-language"; // an event of the window
 const STORED = "tablerec-language";
 const EN = {
   tools: "Tools", picture: "Picture", cells: "Cells of the table", keys: "Keys", close: "Close", language: "中文",
@@ -150,10 +151,5 @@ export function switchLanguage() {
   try {
     localStorage.setItem(STORED, chosen);
   } catch { /* then it holds until the page is closed */ }
-  window.dispatchEvent(new Event(STORED));
-}
-
-export function onLanguage(work) {
-  window.addEventListener(STORED, work);
-  return () => window.removeEventListener(STORED, work);
+  window.dispatchEvent(new Event(LANGUAGE_CHANGED));
 }

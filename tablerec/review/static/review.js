@@ -3,7 +3,7 @@
 import { mount } from "/static/editor.js";
 import { make } from "/static/elements.js";
 import { openFrame } from "/static/frame.js";
-import { language, onLanguage, text } from "/static/texts.js";
+import { LANGUAGE_CHANGED, language, text } from "/static/texts.js";
 
 const ONLY_OPEN = "tablerec-only-open";
 const $ = (id) => document.getElementById(id);
@@ -163,6 +163,6 @@ $("only-open").addEventListener("change", () => {
   localStorage.setItem(ONLY_OPEN, $("only-open").checked ? "yes" : "no");
   showList();
 });
-onLanguage(speak);
+window.addEventListener(LANGUAGE_CHANGED, speak);
 speak();
 refresh();

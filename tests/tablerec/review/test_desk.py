@@ -15,9 +15,7 @@ import pytest
 from click.testing import CliRunner
 from PIL import Image
 
-from postprocess.placing import complete
-from postprocess.table import Confidence, Table
-from postprocess.words import Word
+from postprocess.table import Confidence
 from tablerec.cli import command
 from tablerec.editor import CorrectionFolder
 from tablerec.errors import InputError
@@ -25,9 +23,8 @@ from tablerec.labels.read import read_labels
 from tablerec.result import Page, PageImage
 from tablerec.review.command import find_inputs
 from tablerec.review.desk import Desk
-from tablerec.turning import turn_page_back, turn_picture
 from tests.tablerec.editor.samples import make_page, make_table
-from tests.tablerec.review.stand_ins import make_desk
+from tests.tablerec.review.stand_ins import make_desk, make_page_desk
 
 
 def test_empty_desk(tmp_path: Path) -> None:
@@ -187,24 +184,6 @@ def test_the_corrections_folder_may_be_elsewhere(tmp_path: Path) -> None:
     desk.read_all()
     assert (tmp_path / "mine" / "journal" / "scan_1.jsonl").is_file()
     assert not (tmp_path / "corrections").exists()
-
-
-def make_page_desk(folder: Path, *tables: Table, turn: int = 0) -> Desk:
-    """A desk of one page with these tables, in whose frames a table of two by two with a word is found."""
-    page = make_page(*tables)
-    given = turn_picture(page.picture, -turn % 360)
-    Image.fromarray(given.image[..., ::-1]).save(folder / "scan.png")
-
-    def read(source: str) -> Iterator[Page]:
-        yield turn_page_back(page, replace(given, source=source), turn)
-
-    def read_frame(picture: PageImage) -> Iterator[Page]:
-        height, width = picture.image.shape[:2]
-        word = Word("7", ((1, 1), (9, 1), (9, 9), (1, 9)))
-        found = complete(Table.from_texts([["a", "b"], ["c", "d"]]), (width, height))
-        yield Page(picture, (found,) if width > 50 else (), (word,))
-
-    return Desk([folder / "scan.png"], folder, CorrectionFolder(folder / "corrections"), read, read_frame)
 
 
 @pytest.mark.parametrize("turn", [0, 90])

@@ -103,6 +103,15 @@ class CorrectionFolder:
         """Where the picture of a table is."""
         return self.folder / "images" / f"{correction.head.name}.png"
 
+    def write_picture(self, correction: Correction, image: Image) -> None:
+        """Write another picture of the same size for a table.
+
+        Raises:
+            OutputError: It cannot be written.
+        """
+        with self._lock:
+            _write(self.picture(correction), image_to_png(image))
+
     def do(self, correction: Correction, step: Mapping[str, Any], version: int | None = None) -> None:
         """Do a step of a correction, with all that belongs to it; see ``Correction.do``."""
         with self._lock, correction.lock:

@@ -23,7 +23,7 @@ from tablerec.editor.draft import (
     turn_upright,
 )
 from tablerec.errors import InputError
-from tablerec.result import Page, PageImage, move_word
+from tablerec.result import Image, Page, PageImage, move_word
 from tablerec.turning import turn_points
 
 _SMALLEST = 8
@@ -65,6 +65,35 @@ def frame_to_draft(
         cut(upright.picture.image, window), move_table(table, upright, window[:2]), table_to_sureness(table),
         text_height_in(upright.words, box), found.turn, (x + x0, y + y0, x + x1, y + y1),
     )  # fmt: skip
+
+
+def hide(image: Image, own: Floats, others: Sequence[Floats]) -> Image:
+    """Paint over what the picture of a table shows of others: a label says nothing of them.
+
+    Args:
+        image: ``(H, W, 3)`` uint8.
+        own: ``(4,)`` xyxy box of the table; it stays.
+        others: Boxes of the others, pixels of the picture; they may lie outside.
+
+    Returns:
+        The picture with the others in its median colour; the same one where it shows none.
+
+    >>> picture = np.repeat(np.arange(5, dtype=np.uint8), 3).reshape(1, 5, 3)
+    >>> hide(picture, np.array([0, 0, 3, 1]), [np.array([2.0, 0, 9, 9])])[0, :, 0].tolist()
+    [0, 1, 2, 2, 2]
+    """
+    height, width = image.shape[:2]
+    size = [width, height, width, height]
+
+    def pixels(box: Floats) -> tuple[slice, slice]:
+        x0, y0, x1, y1 = (int(value) for value in np.clip([*np.floor(box[:2]), *np.ceil(box[2:])], 0, size))
+        return slice(y0, y1), slice(x0, x1)
+
+    painted = image.copy()
+    for other in others:
+        painted[pixels(other)] = np.median(image, axis=(0, 1))
+    painted[pixels(own)] = image[pixels(own)]
+    return image if np.array_equal(painted, image) else painted
 
 
 def crop_picture(picture: PageImage, window: Window) -> PageImage:

@@ -17,7 +17,7 @@ from postprocess.boxes import Floats, quads_to_boxes
 from tablerec.editor import Correction, CorrectionFolder, page_to_drafts
 from tablerec.editor.draft import cut
 from tablerec.editor.folder import image_to_key
-from tablerec.editor.framing import crop_picture, frame_to_draft, to_window, turn_window
+from tablerec.editor.framing import crop_picture, frame_to_draft, hide, to_window, turn_window
 from tablerec.errors import InputError, TablerecError
 from tablerec.images import display_name, load_pages
 from tablerec.result import Page, PageImage
@@ -140,7 +140,8 @@ class Desk:
     def add(self, name: str, box_xyxy: Sequence[float], shape: tuple[int, int] | None = None) -> Correction:
         """Begin a table that was missed, on the page of another one.
 
-        Where no table was known on that page, the page itself, if nobody touched it, is marked as none.
+        Where no table was known on that page, the page itself, if nobody touched it, is marked as none. What the
+        pictures of others show of the new one is painted over: their labels say nothing of it.
 
         Args:
             name: Of any table on that page.
@@ -161,15 +162,15 @@ class Desk:
         with self._lock:
             here = [self._tables[each] for each in self._names_of(file) if self._tables[each].head.page == head.page]
         number = 1 + max(each.head.number for each in here)
-        draft = frame_to_draft(
-            found, frame, [box for each in here if len(box := _box_on_page(each, turn))], number, shape
-        )
+        others = {each.head.name: box for each in here if (box := _box_on_page(each, turn)) is not None}
+        draft = frame_to_draft(found, frame, list(others.values()), number, shape)
         added = self.corrections.open(replace(draft, source=head.source, turn=turn))
         self._add([added], file)
         self._remember(file)
         for each in here:
             if each.head.number == 0 and each.version == 0:
                 self.corrections.do(each, {"do": "reject"})
+        self._hide(added, [each for each in here if each.head.name in others], turn_picture(page, found.turn))
         return added
 
     def listing(self) -> dict[str, Any]:
@@ -200,6 +201,18 @@ class Desk:
         # What a person added is found by no reading.
         self._add([kept[name] for name in names or () if name in kept and name not in self._tables], file)
         self._remember(file)
+
+    def _hide(self, added: Correction, others: Sequence[Correction], page: PageImage) -> None:
+        """Paint a table over in the pictures of others on its page."""
+        boxes = {each.head.name: _box_on_page(each, added.head.turn) for each in (added, *others)}
+        for each in others:
+            own, window = boxes[each.head.name], each.head.window
+            assert own is not None and window is not None  # they are beside it
+            offset, seen = np.tile(window[:2], 2), cut(page.image, window)
+            beside = [box - offset for name, box in boxes.items() if name != each.head.name and box is not None]
+            painted = hide(seen, own - offset, beside)
+            if painted is not seen:
+                self.corrections.write_picture(each, painted)
 
     def _next(self, pages: Iterator[Page]) -> Page | None:
         with self._reading:
@@ -258,12 +271,13 @@ def _summary(table: Correction) -> dict[str, Any]:
     }
 
 
-def _box_on_page(table: Correction, turn: int) -> Floats:
-    """``(4,)`` where a table is on its page; empty where it is none, or that is not known."""
+def _box_on_page(table: Correction, turn: int) -> Floats | None:
+    """``(4,)`` where a table is on its page; None where it is none, or that is not known."""
     head, quad = table.head, table.table.quad
     if head.window is None or head.turn != turn or not head.number or table.verdict == "rejected" or quad is None:
-        return np.zeros(0)
-    return quads_to_boxes([quad])[0] + np.tile(head.window[:2], 2)
+        return None
+    box: Floats = quads_to_boxes([quad])[0] + np.tile(head.window[:2], 2)
+    return box
 
 
 def _digest(path: Path) -> str:

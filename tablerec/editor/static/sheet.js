@@ -65,7 +65,11 @@ export function makeSheet(editor, pane) {
     if (item) item.tabIndex = 0;
   }
 
-  function focus() { itemOf(editor.current())?.focus({ preventScroll: false }); }
+  function focus() {
+    const item = itemOf(editor.current());
+    item?.focus({ preventScroll: true });
+    item?.scrollIntoView({ block: "nearest", inline: "nearest" });
+  }
 
   // --- typing ---
 

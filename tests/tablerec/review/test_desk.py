@@ -217,6 +217,21 @@ def test_the_picture_of_an_added_table_shows_nothing_of_its_neighbours(tmp_path:
     assert desk.add("scan_1_1", [0, 40, 340, 160]).head.window == (0, 60, 340, 160)
 
 
+def test_the_pictures_of_others_show_nothing_of_an_added_table(tmp_path: Path) -> None:
+    """Their labels do not have its cells, so what is seen of them would be taught to be none."""
+    inked = make_page(make_table(box=(20, 20, 320, 60)))
+    inked.picture.image[64:] = 7
+    desk = Desk([tmp_path / "ink.png"], tmp_path, CorrectionFolder(tmp_path / "corrections"), lambda _: [inked])
+    Image.fromarray(inked.picture.image[..., ::-1]).save(tmp_path / "ink.png")
+    desk.read_all()
+    [name] = [table["name"] for table in desk.listing()["tables"]]
+    assert (np.array(Image.open(desk.corrections.picture(desk.correction(name)))) == 7).any()
+    desk.add(name, [0, 64, 340, 160], (3, 2))
+    painted = np.array(Image.open(desk.corrections.picture(desk.correction(name))))
+    assert (painted != 7).all()
+    assert np.array_equal(desk.page(name).image, inked.picture.image), "the page itself is as it was"
+
+
 def test_where_nothing_is_found_in_a_frame_it_is_a_grid_with_the_words(tmp_path: Path) -> None:
     desk = make_page_desk(tmp_path)
     desk.read_all()

@@ -176,7 +176,7 @@ def test_from_table_to_table(page: Any, tmp_path: Path) -> None:
             current.filter(has_text=name).wait_for()
             page.locator("#title", has_text=name).wait_for()
         page.keyboard.press("Control+Enter")
-        current.filter(has_text="c_1_1").wait_for()
+        page.locator("#title", has_text="c_1_1").wait_for()
         page.get_by_label("Open ones only").check()
         assert page.locator("#tables .name").all_inner_texts() == ["a_1_1", "c_1_1"]
         page.locator("#progress", has_text="1 of 3 tables done").wait_for()
@@ -187,6 +187,7 @@ def test_from_table_to_table(page: Any, tmp_path: Path) -> None:
         page.keyboard.press("n")
         page.locator("#progress", has_text="2 of 3").wait_for()
         page.keyboard.press("Control+Enter")
+        page.locator("#title", has_text="a_1_1").wait_for()
         page.get_by_role("button", name="Save, next").click()
         page.locator("#progress", has_text="all 3 tables are done: workbooks in corrections/tables").wait_for()
 

@@ -255,8 +255,9 @@ class CorrectionFolder:
     def _begin(self, path: Path, name: str, key: str, draft: Draft) -> Correction:
         height, width = draft.image.shape[:2]
         head = Head(
-            name, draft.source, draft.page, draft.number, key, (width, height), draft.sureness, draft.text_height
-        )
+            name, draft.source, draft.page, draft.number, key, (width, height), draft.sureness, draft.text_height,
+            draft.turn, draft.window,
+        )  # fmt: skip
         correction = Correction(path, head, draft.table)
         _write(self.picture(correction), image_to_png(draft.image))
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -51,6 +51,8 @@ _HEADERS = {
     "Cache-Control": "no-store",
 }
 _EXCEL = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
+_FARTHEST = 1_000_000
+"""Pixels of a page's side."""
 _MOST_LINES = 200
 """Rows, or columns, of a grid that is asked for."""
 _SECONDS = 30
@@ -258,8 +260,8 @@ def _to_frame(data: dict[str, Any]) -> tuple[list[float], tuple[int, int] | None
     """The box of a frame and the even rows and columns that are asked for in it."""
     box, rows, cols = data.get("box"), data.get("rows"), data.get("cols")
     numbers = isinstance(box, list) and len(box) == 4 and all(type(each) in (int, float) for each in box)
-    if not isinstance(box, list) or not numbers:
-        raise InputError("a frame has four numbers: draw it again")
+    if not isinstance(box, list) or not numbers or not all(abs(each) <= _FARTHEST for each in box):
+        raise InputError("a frame has four numbers, in pixels: draw it again")
     if rows is None and cols is None:
         return box, None
     if not (type(rows) is int and type(cols) is int and 1 <= rows <= _MOST_LINES and 1 <= cols <= _MOST_LINES):

@@ -3,6 +3,7 @@ from __future__ import annotations
 import http.client
 import io
 import json
+import math
 import socket
 from collections.abc import Iterator
 from pathlib import Path
@@ -225,6 +226,7 @@ def test_a_frame_on_the_page_becomes_a_table(tmp_path: Path) -> None:
         assert ask(server, "GET", "/tables/scan_1/whole")[1].startswith(b"\x89PNG")
         whole = {"box": [10, 10, 90, 90], "rows": 2, "cols": 3}
         bad = [{"box": None}, {"box": [1, 2, 3, "4"]}, {"rows": 0}, {"cols": True}, {"rows": None}, {"cols": 10**6}]
+        bad += [{"box": [0, 0, 10**400, 9]}, {"box": [0, 0, math.nan, 9]}]
         for frame in bad:
             response, content = ask(server, "POST", "/tables/scan_1/add", json.dumps({**whole, **frame}).encode())
             assert response.status == 409 and json.loads(content)["error"]

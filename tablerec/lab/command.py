@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import os
 import socket
 import sys
 from collections.abc import Sequence
@@ -87,6 +88,9 @@ def _clear_line() -> None:
 def _serve(arguments: Sequence[str]) -> None:
     from jupyterlab.labapp import LabApp
 
+    from tablerec.lab.run import QUIET
+
+    os.environ.update({**QUIET, **os.environ})  # kernels inherit it
     server = LabApp.initialize_server(list(arguments))
     server.web_app.settings["page_config_hook"] = _without_news
     server.start()

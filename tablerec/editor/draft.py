@@ -23,6 +23,9 @@ Window = tuple[int, int, int, int]
 _MARGIN = 0.04
 """Of the table's larger side, left around it: a frame that was set too small can be drawn further out."""
 
+_LONGEST = 160
+"""Bytes of a name that come from the input."""
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Draft:
@@ -69,7 +72,9 @@ def page_to_drafts(page: Page) -> list[Draft]:
     upright = turn_upright(page)
     height, width = upright.picture.image.shape[:2]
     name, source, number = page_to_stem(page), page.picture.source, page.picture.number
-    tables = [complete(table, (width, height)) for table in upright.tables]
+    # Without a cell there would be nothing to draw lines through.
+    found_tables = [table if len(table) else Table([Cell(0, 0)], table.quad) for table in upright.tables]
+    tables = [complete(table, (width, height)) for table in found_tables]
     if not tables:
         blank, whole = complete(Table([Cell(0, 0)]), (width, height)), (0, 0, width, height)
         return [Draft(name, source, number, 0, upright.picture.image, blank, turn=page.turn, window=whole)]
@@ -100,6 +105,7 @@ def table_to_sureness(table: Table) -> float:
 def page_to_stem(page: Page) -> str:
     """What the names of a page's tables begin with: letters, digits, ``_`` and ``-``."""
     stem = re.sub(r"[^\w\-]+", "_", Path(page.picture.source).stem).strip("_")[:80] or "table"
+    stem = stem.encode()[:_LONGEST].decode(errors="ignore")  # file systems count bytes, up to 255
     return f"{stem}_{page.picture.number}"
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import reprlib
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -29,7 +28,7 @@ def _whole(value: Any) -> int:
 
 
 def _pixels(value: Any) -> float:
-    if type(value) not in (int, float) or not math.isfinite(value) or abs(value) > _MAX_NUMBER:
+    if type(value) not in (int, float) or not abs(value) <= _MAX_NUMBER:
         raise ValueError("not a finite number")
     return float(value)
 

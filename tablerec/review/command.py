@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import webbrowser
 from dataclasses import replace
 from pathlib import Path
@@ -86,7 +87,7 @@ def find_inputs(folder: Path, output: Path, recursive: bool) -> list[Path]:
     top, ours = folder.resolve(), output.resolve()
     kept = []
     for path in (Path(str(each)) for each in expand_inputs([str(folder)], recursive)):
-        resolved = path.resolve()
+        resolved = Path(os.path.realpath(path))  # unlike ``resolve``, it bears a link to itself
         if not resolved.is_relative_to(top):
             click.echo(f"Note: {display_name(str(path))} is a link that leads out of the folder: left out", err=True)
         elif not resolved.is_relative_to(ours):

@@ -95,8 +95,10 @@ class Desk:
         """Read all inputs that were not read before; what cannot be read is a problem of the list."""
         try:
             kept, known = self.corrections.read(), self._known()
-        except TablerecError as error:
+            self.corrections.mend()
+        except (TablerecError, OSError) as error:
             self._problems.append(str(error))
+            self._n_read = len(self.inputs)
             return
         for path in self.inputs:
             if self._stop.is_set():

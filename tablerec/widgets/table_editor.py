@@ -44,7 +44,7 @@ class TableEditor(anywidget.AnyWidget):
     ) -> None:
         self.folder = CorrectionFolder(Path(folder))
         self.correction = self.folder.open(_find(source, index))
-        picture = self.folder.picture(self.correction).read_bytes()
+        picture = self.folder.read_picture(self.correction)
         super().__init__(picture=picture, state=self.correction.view(), height=height)
         self.on_msg(self._answer)
 
@@ -92,6 +92,9 @@ class TableEditor(anywidget.AnyWidget):
 
 
 def _find(source: Result | Page, index: int) -> Draft:
+    if not isinstance(source, (Result, Page)):
+        kind = type(source).__name__
+        raise InputError(f"the editor shows a Result, or a Page of one, no {kind}: give what recognize() returned")
     pages = source.pages if isinstance(source, Result) else (source,)
     drafts = [draft for page in pages for draft in page_to_drafts(page)]
     if not 0 <= index < len(drafts):

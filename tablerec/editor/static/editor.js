@@ -118,7 +118,9 @@ export function mount(root, host) {
       if (!asked) return;
       try {
         update(await host.send({ ...asked, version: editor.state.version }));
-        if (asked.do === "save") say(text("saidSaved"));
+        const without = asked.do === "save" && editor.state.no_label;
+        if (without) say(`${text("saidNoLabel")} ${without}`, true);
+        else if (asked.do === "save") say(text("saidSaved"));
         if (asked.do === "reject") say(text("saidRejected"));
       } catch (error) {
         if (error.table) update(error.table);

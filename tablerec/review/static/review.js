@@ -26,6 +26,14 @@ const post = (address, body, options) => ask(address, {
 });
 const address = (name, part = "") => `/tables/${encodeURIComponent(name)}${part}`;
 const known = (name) => listing.tables.find((table) => table.name === name);
+// Of the address; one that was cut off in pasting is no name.
+const wantedName = () => {
+  try {
+    return decodeURIComponent(location.hash.slice(1));
+  } catch {
+    return "";
+  }
+};
 const whereOf = ({ source, page }) => page > 1 ? text("page", source, page) : source;
 
 async function openTable(name) {
@@ -93,7 +101,7 @@ async function refresh() {
     listing = await ask("/tables");
     showList();
     if (!current && listing.tables.length) {
-      const wanted = known(decodeURIComponent(location.hash.slice(1))) ?? listing.tables.find((table) => table.verdict === "open");
+      const wanted = known(wantedName()) ?? listing.tables.find((table) => table.verdict === "open");
       // While pictures are read, the most doubtful one may still be to come: the first is as good.
       await openTable((wanted ?? listing.tables[0]).name);
     }
@@ -155,7 +163,7 @@ function speak() {
 }
 
 window.addEventListener("hashchange", () => {
-  const name = decodeURIComponent(location.hash.slice(1));
+  const name = wantedName();
   if (name && name !== current) openTable(name).catch(fail);
 });
 $("only-open").checked = localStorage.getItem(ONLY_OPEN) === "yes";

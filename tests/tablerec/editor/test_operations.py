@@ -45,6 +45,7 @@ def test_what_is_no_step_is_refused(step: Any) -> None:
         ({"do": "set_text", "row": True, "col": 0, "text": ""}, "'row'"),
         ({"do": "split", "row": 0, "col": 0, "table": 1}, "unknown"),
         ({"do": "move_line", "axis": "row", "line": 1, "offset": float("nan")}, "finite"),
+        ({"do": "move_line", "axis": "row", "line": 1, "offset": -(10**400)}, "finite"),
         ({"do": "divide", "axis": "x", "index": 0}, "'axis'"),
         ({"do": "set_texts", "row": 0, "col": 0, "texts": ["a"]}, "rows of texts"),
         ({"do": "set_texts", "row": 0, "col": 0, "texts": [[""] * 60_000] * 2}, "more than"),

@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import json
+import threading
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -160,6 +162,77 @@ def test_hostile_texts_stay_texts(page: Any, tmp_path: Path) -> None:
         assert page.locator(".sheet td[data-place]").first.inner_text() == bad
         assert page.locator(".sheet img, nav img").count() == 0
         assert page.title() == "tablerec review"
+
+
+ATTACK = """
+async (review) => {
+  const load = (tag, path, key = "src") => new Promise((resolve) => {
+    const element = document.createElement(tag);
+    element.onload = () => resolve("loaded");
+    element.onerror = () => resolve("refused");
+    element[key] = review + path;
+    document.body.append(element);
+  });
+  const ask = (path, options) => fetch(review + path, { credentials: "include", ...options })
+    .then((reply) => reply.type === "opaque" ? "sent" : "read", () => "refused");
+  const body = JSON.stringify({ do: "set_text", row: 0, col: 0, text: "theirs", version: 0 });
+  return {
+    picture: await load("img", "/tables/scan_1_1/picture"),
+    script: await load("script", "/static/editor.js"),
+    list: await ask("/tables"),
+    step: await ask("/tables/scan_1_1/do", { method: "POST", body, headers: { "Content-Type": "application/json" } }),
+    plain: await ask("/tables/scan_1_1/do", { method: "POST", body, mode: "no-cors" }),
+  };
+}
+"""
+
+
+def test_a_page_of_another_server_of_this_machine_gets_nothing(browser: Any, two_pictures: ReviewServer) -> None:
+    """To a browser it is the same site, so that it sends the cookie along: the ports differ only."""
+    handler = type("Page", (BaseHTTPRequestHandler,), {"do_GET": send_blank, "log_message": lambda *_: None})
+    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as other:
+        thread = threading.Thread(target=other.serve_forever, kwargs={"poll_interval": 0.02})
+        thread.start()
+        try:
+            context = browser.new_context()
+            open_review(context.new_page(), two_pictures)
+            page = context.new_page()
+            page.goto(f"http://127.0.0.1:{other.server_port}/")
+            got = page.evaluate(ATTACK, f"http://127.0.0.1:{two_pictures.server_port}")
+            page.set_content(f'<iframe src="http://127.0.0.1:{two_pictures.server_port}/"></iframe>')
+            framed = page.frames[-1].url
+            context.close()
+        finally:
+            other.shutdown()
+            thread.join()
+    assert len(got) == 5 and set(got.values()) == {"refused"}
+    assert framed.startswith("chrome-error:")
+    assert two_pictures.desk.correction("scan_1_1").version == 0
+
+
+def send_blank(handler: BaseHTTPRequestHandler) -> None:
+    handler.send_response(200)
+    handler.send_header("Content-Type", "text/html")
+    handler.end_headers()
+    handler.wfile.write(b"<!doctype html><body>")
+
+
+def test_an_address_that_was_cut_off_opens_the_first_table(page: Any, two_pictures: ReviewServer) -> None:
+    open_review(page, two_pictures)
+    page.goto(f"http://127.0.0.1:{two_pictures.server_port}/#%")
+    page.reload()
+    page.locator(".sheet td[data-place]").first.wait_for()
+
+
+def test_a_table_outside_its_picture_is_said_to_have_no_label(page: Any, two_pictures: ReviewServer) -> None:
+    open_review(page, two_pictures)
+    correction = two_pictures.desk.correction("scan_1_1")
+    two_pictures.desk.corrections.do(correction, {"do": "extend", "axis": "row", "at_end": True})
+    page.reload()
+    page.locator(".sheet td[data-place]").first.wait_for()
+    page.get_by_role("button", name="Save", exact=True).click()
+    expect_status(page, "no label")
+    expect_status(page, "outside the picture")
 
 
 def test_the_page_is_accessible(browser: Any, two_pictures: ReviewServer) -> None:

@@ -115,6 +115,16 @@ def test_a_picture_that_cannot_be_read_is_reported_and_the_others_go_on(tmp_path
     assert "b.png" in listing["problems"][0]
 
 
+def test_a_folder_that_cannot_be_read_ends_the_reading_with_a_problem(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    desk = make_desk(tmp_path)
+    monkeypatch.setattr(desk, "_known", lambda: (_ for _ in ()).throw(PermissionError("sources.jsonl")))
+    desk.read_all()
+    listing = desk.listing()
+    assert (listing["n_read"], listing["problems"]) == (1, ["sources.jsonl"])
+
+
 def test_broken_lines_of_what_was_read_do_no_harm(tmp_path: Path) -> None:
     make_desk(tmp_path).read_all()
     sources = tmp_path / "corrections" / "sources.jsonl"
@@ -132,8 +142,9 @@ def test_links_out_of_the_folder_and_our_own_pictures_are_left_out(
     for path in (inside / "a.png", outside):
         Image.new("RGB", (8, 8)).save(path)
     (inside / "link.png").symlink_to(outside)
+    (inside / "loop.png").symlink_to("loop.png")
     make_desk(inside, ["a.png"]).read_all()
-    assert find_inputs(inside, inside / "corrections", recursive=True) == [inside / "a.png"]
+    assert find_inputs(inside, inside / "corrections", recursive=True) == [inside / "a.png", inside / "loop.png"]
     assert "link.png" in capsys.readouterr().err
 
 

@@ -333,6 +333,26 @@ def test_a_broken_journal_is_kept_aside_and_reported(tmp_path: Path, content: by
     assert begin(tmp_path)[1].version == 0
 
 
+@pytest.mark.parametrize(
+    "wrong",
+    [{"turn": 45}, {"turn": True}, {"turn": None}, {"window": [1, 2, 3]}, {"window": [5, 0, 5, 9]}, {"window": "abcd"}],
+)
+def test_a_place_on_the_page_that_is_none_is_kept_aside(tmp_path: Path, wrong: dict[str, Any]) -> None:
+    _, correction = begin(tmp_path)
+    head = json.loads(correction.path.read_bytes())
+    correction.path.write_text(json.dumps({**head, **wrong}) + "\n")
+    corrections = CorrectionFolder(tmp_path)
+    assert corrections.read() == {} and len(corrections.problems) == 1
+
+
+def test_journals_of_former_versions_say_nothing_of_the_page(tmp_path: Path) -> None:
+    _, correction = begin(tmp_path)
+    head = json.loads(correction.path.read_bytes())
+    correction.path.write_text(json.dumps({key: head[key] for key in head if key not in ("turn", "window")}) + "\n")
+    found = CorrectionFolder(tmp_path).read()["scan_1_1"]
+    assert (found.head.turn, found.head.window, found.table) == (0, None, correction.table)
+
+
 @pytest.mark.parametrize("field", ["name", "size_wh", "sureness", "page", "table", "text_height"])
 def test_a_head_with_a_wrong_field_is_kept_aside(tmp_path: Path, field: str) -> None:
     _, correction = begin(tmp_path)

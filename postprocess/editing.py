@@ -306,11 +306,14 @@ def set_texts(table: Table, row: int, col: int, texts: Sequence[Sequence[str]]) 
     """
     n_rows, n_cols = len(texts), max((len(line) for line in texts), default=0)
     fits = 0 < n_rows <= table.n_rows - row and 0 < n_cols <= table.n_cols - col
-    check(fits, f"{n_rows} x {n_cols} texts do not fit at row {row}, column {col} of a table of {table.shape}")
+    check(
+        fits,
+        f"{n_rows} x {n_cols} texts do not fit here, in a table of {table.n_rows} x {table.n_cols}: extend it first",
+    )
     by_place = {(row + i, col + j): text for i, line in enumerate(texts) for j, text in enumerate(line)}
     starts = {(cell.row, cell.col) for cell in table.cells}
     for (i, j), text in by_place.items():
-        check(not text or (i, j) in starts, f"row {i}, column {j} is covered by a merged cell: no place for {text!r}")
+        check(not text or (i, j) in starts, f"{text[:40]!r} would fall into a merged cell: split it first")
     cells = [cell for cell in table.cells if (cell.row, cell.col) in by_place]
     return _change(table, cells, lambda cell: replace(_touched(cell), text=by_place[cell.row, cell.col]))
 

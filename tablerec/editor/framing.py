@@ -54,7 +54,7 @@ def frame_to_draft(
     table = max(upright.tables, key=len, default=Table([]))
     if shape or not len(table):
         table = _even(shape or (1, 1), upright.words, (width, height))
-    table = complete(table, (width, height))
+    sureness, table = table_to_sureness(table), complete(table, (width, height))
     [box] = quads_to_boxes([table.quad] if table.quad else [])
     x, y = frame[:2]
     beside = [other - np.array([x, y, x, y]) for other in others]
@@ -62,7 +62,7 @@ def frame_to_draft(
     x0, y0, x1, y1 = window
     return Draft(
         f"{page_to_stem(found)}_{number}", found.picture.source, found.picture.number, number,
-        cut(upright.picture.image, window), move_table(table, upright, window[:2]), table_to_sureness(table),
+        cut(upright.picture.image, window), move_table(table, upright, window[:2]), sureness,
         text_height_in(upright.words, box), found.turn, (x + x0, y + y0, x + x1, y + y1),
     )  # fmt: skip
 

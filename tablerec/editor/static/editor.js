@@ -359,6 +359,7 @@ export function mount(root, host) {
     event.stopPropagation();
   });
   listen(root, "keyup", (event) => { if (event.key === " ") editor.panning = false; });
+  listen(window, "blur", () => { editor.panning = false; });
 
   function speak() {
     root.lang = language().tag;

@@ -38,9 +38,14 @@ const whereOf = ({ source, page }) => page > 1 ? text("page", source, page) : so
 
 async function openTable(name) {
   await editor?.idle();
-  const state = await ask(address(name));
-  editor?.destroy();
+  const before = current;
   current = name;
+  const state = await ask(address(name)).catch((error) => {
+    current = before;
+    throw error;
+  });
+  if (current !== name) return; // meanwhile another one was chosen
+  editor?.destroy();
   location.hash = encodeURIComponent(name);
   const send = async (step) => {
     const body = JSON.stringify(step);

@@ -148,6 +148,15 @@ def test_links_out_of_the_folder_and_our_own_pictures_are_left_out(
     assert "link.png" in capsys.readouterr().err
 
 
+def test_corrections_of_a_folder_inside_are_no_pictures(tmp_path: Path) -> None:
+    inside = tmp_path / "2023"
+    (inside / "images").mkdir(parents=True)
+    make_desk(inside, ["a.png"]).read_all()
+    Image.new("RGB", (8, 8)).save(inside / "images" / "a_1_1.png")
+    found = find_inputs(tmp_path, tmp_path / "corrections", recursive=True)
+    assert sorted(found) == [inside / "a.png", inside / "images" / "a_1_1.png"]
+
+
 def test_a_folder_without_pictures_ends_with_a_message(tmp_path: Path) -> None:
     done = CliRunner().invoke(command, ["review", str(tmp_path)])
     assert (done.exit_code, done.output.count("\n")) == (1, 1)

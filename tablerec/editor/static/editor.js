@@ -297,7 +297,9 @@ export function mount(root, host) {
 
   function makeHelp() {
     const list = make("dl"), close = makeButton(text("close"), "", () => help.close());
-    for (const [keys, what] of language().keys) list.append(make("dt", { textContent: keys }), make("dd", { textContent: what }));
+    for (const [keys, what, inReview] of language().keys) {
+      if (host.frame || !inReview) list.append(make("dt", { textContent: keys }), make("dd", { textContent: what }));
+    }
     help.ariaLabel = text("keys");
     help.replaceChildren(make("h2", { textContent: text("keys") }), list, close);
   }

@@ -94,6 +94,7 @@ const ZH = {
   frameRows: "行数", frameCols: "列数", frameEven: "都不填：按识别结果；否则均匀划分。",
   frameAdd: "添加表格", frameReading: "正在识别框内的部分……", cancel: "取消", frameNow: "框：{0}, {1} 到 {2}, {3}",
 };
+// Keys, what they do, and whether that is in the review alone.
 const EN_KEYS = [
   ["Arrows, Home, End", "go to a cell"], ["Shift + arrows", "select several cells"],
   ["Enter or F2", "edit the text; Enter keeps it and goes down, Tab to the right, Shift+Enter starts a line, Esc leaves it"],
@@ -110,8 +111,8 @@ const EN_KEYS = [
   ["H, Shift + H", "header rows down to here, columns of row names up to here; again: none"],
   ["G", "heading of a section"], ["D, Shift + D", "next, previous doubtful cell"], ["F", "find a text"],
   ["Ctrl + Z, Ctrl + Y", "undo, redo"], ["Ctrl + S", "save workbook, page and label"], ["N", "this is no table"],
-  ["Ctrl + Enter", "save and go to the next open table"], ["Alt + PageDown, PageUp", "next, previous table of the list"],
-  ["T", "frame a table of this page that was missed"],
+  ["Ctrl + Enter", "save and go to the next open table", true],
+  ["Alt + PageDown, PageUp", "next, previous table of the list", true], ["T", "frame a table of this page that was missed", true],
   ["+, −, 0", "larger, smaller, whole picture"], ["Space + drag", "move the picture (or drag beside the table)"], ["?", "this list"],
 ];
 const ZH_KEYS = [
@@ -130,8 +131,8 @@ const ZH_KEYS = [
   ["H、Shift + H", "到这里为止是表头行、行名列；再按一次取消"],
   ["G", "一节的标题"], ["D、Shift + D", "下一个、上一个可疑的单元格"], ["F", "查找文字"],
   ["Ctrl + Z、Ctrl + Y", "撤销、重做"], ["Ctrl + S", "保存工作簿、网页和标注"], ["N", "这不是表格"],
-  ["Ctrl + Enter", "保存并打开下一个未完成的表格"], ["Alt + PageDown、PageUp", "列表中的下一个、上一个表格"],
-  ["T", "框出本页漏掉的表格"],
+  ["Ctrl + Enter", "保存并打开下一个未完成的表格", true],
+  ["Alt + PageDown、PageUp", "列表中的下一个、上一个表格", true], ["T", "框出本页漏掉的表格", true],
   ["+、−、0", "放大、缩小、整张图片"], ["空格 + 拖动", "移动图片（或在表格旁边拖动）"], ["?", "本列表"],
 ];
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import threading
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import IO, Any, Literal
@@ -14,6 +14,7 @@ from postprocess.export.json import table_from_dict, table_to_dict
 from postprocess.history import History
 from postprocess.placing import tidy
 from postprocess.table import Cell, Table
+from tablerec.editor.draft import Window
 from tablerec.editor.label import find_fault
 from tablerec.editor.operations import apply
 from tablerec.editor.view import table_to_view
@@ -47,6 +48,8 @@ class Head:
         size_wh: Width and height of the picture, px.
         sureness: Probability that the table was right as it was found, 0 to 1.
         text_height: Of its lines, px, where it is known.
+        turn: Degrees clockwise by which the page was turned to stand upright.
+        window: Where the picture is on the upright page: x0, y0, x1, y1, px; None in journals of former versions.
     """
 
     name: str
@@ -57,6 +60,8 @@ class Head:
     size_wh: tuple[int, int]
     sureness: float
     text_height: float | None = None
+    turn: int = 0
+    window: Window | None = None
 
 
 class Correction:
@@ -97,7 +102,7 @@ class Correction:
         """
         head = {"format": FORMAT, "version": VERSION, **asdict(self.head), "table": table_to_dict(self.table)}
         try:
-            self._append(head, "xb")
+            self._append([head], "xb")
         except OutputError:
             if self.path.is_file() and not self.path.stat().st_size:
                 self.path.unlink()
@@ -108,7 +113,8 @@ class Correction:
 
         Args:
             operation: See ``tablerec.editor.operations.apply``; or ``save``, which says that the table is right, or
-                ``reject``, which says that it is none.
+                ``reject``, which says that it is none; or ``restore``, which undoes all. Undo and redo go over a
+                line that was moved several times at once.
             version: Number of steps that whoever asks for it has seen; None does not compare.
 
         Steps that another process, or another object of this one, has added to the journal come first.
@@ -120,10 +126,13 @@ class Correction:
         """
         with self.lock:
             self.check(version)
-            history, verdict = self._after(operation)
-            if history is not self.history or verdict != self.verdict:
-                self._append(operation, "ab")
-                self._go_on(history, verdict)
+            before, steps = (self.history, self.verdict), _to_steps(self.history, operation)
+            after = before
+            for step in steps:
+                after = _after(*after, step)
+            if after[0] is not before[0] or after[1] != before[1]:
+                self._append(steps, "ab")
+                self._go_on(*after, len(steps))
 
     def check(self, version: int | None) -> None:
         """Refuse a step of somebody who has seen another state; None is not compared.
@@ -151,6 +160,7 @@ class Correction:
                 "name": self.head.name,
                 "source": display_name(self.head.source),
                 "page": self.head.page,
+                "number": self.head.number,
                 "version": self.version,
                 "can_undo": self.history.place > 0,
                 "can_redo": self.history.place < last,
@@ -177,23 +187,16 @@ class Correction:
 
     def replay(self, operation: Any) -> None:
         """Do a step that the journal holds."""
-        self._go_on(*self._after(operation))
+        self._go_on(*_after(self.history, self.verdict, operation), 1)
 
-    def _after(self, operation: Any) -> tuple[History, Verdict]:
-        name = operation.get("do") if isinstance(operation, Mapping) else None
-        if isinstance(name, str) and name in _VERDICTS:
-            return self.history, _VERDICTS[name]
-        history = apply(self.history, operation)
-        return history, self.verdict if history.now == self.table else "open"
-
-    def _go_on(self, history: History, verdict: Verdict) -> None:
+    def _go_on(self, history: History, verdict: Verdict, n_steps: int) -> None:
         self.history, self.verdict = history, verdict
-        self.version += 1
+        self.version += n_steps
 
-    def _append(self, line: Mapping[str, Any], mode: str) -> None:
+    def _append(self, lines: Sequence[Any], mode: str) -> None:
         try:
-            text = json.dumps(line, ensure_ascii=False, allow_nan=False, separators=(",", ":")) + "\n"
-            content = self._gap + text.encode("utf-8", "backslashreplace")
+            texts = [json.dumps(line, ensure_ascii=False, allow_nan=False, separators=(",", ":")) for line in lines]
+            content = self._gap + ("\n".join(texts) + "\n").encode("utf-8", "backslashreplace")
             with self.path.open(mode, buffering=0) as file:
                 size = file.seek(0, os.SEEK_END)
                 try:
@@ -215,6 +218,26 @@ def _write_all(file: IO[bytes], content: bytes) -> None:
     while left:
         left = left[file.write(left) :]
     os.fsync(file.fileno())
+
+
+def _to_steps(history: History, operation: Any) -> list[Any]:
+    """The steps of a journal that do what was asked for: there an undo goes back by one state."""
+    name = operation.get("do") if isinstance(operation, Mapping) else None
+    if name == "undo":
+        return [{"do": "undo"}] * history.n_back
+    if name == "redo":
+        return [{"do": "redo"}] * history.n_on
+    if name == "restore":
+        return [{"do": "undo"}] * history.place
+    return [operation]
+
+
+def _after(history: History, verdict: Verdict, operation: Any) -> tuple[History, Verdict]:
+    name = operation.get("do") if isinstance(operation, Mapping) else None
+    if isinstance(name, str) and name in _VERDICTS:
+        return history, _VERDICTS[name]
+    changed = apply(history, operation)
+    return changed, verdict if changed.now == history.now else "open"
 
 
 def read_correction(path: Path) -> tuple[Correction, str | None]:
@@ -281,4 +304,19 @@ def _to_head(data: Mapping[str, Any]) -> Head:
         raise ValueError("its sureness is not from 0 to 1")
     if height_of_text is not None and (type(height_of_text) not in (int, float) or not 0 < height_of_text <= _FARTHEST):
         raise ValueError("its text height is that of no text")
-    return Head(**texts, **numbers, size_wh=(width, height), sureness=float(sureness), text_height=height_of_text)
+    turn, window = data.get("turn", 0), _to_window(data.get("window"))
+    if type(turn) is not int or turn not in (0, 90, 180, 270):
+        raise ValueError("its turn is not 0, 90, 180 or 270")
+    return Head(
+        **texts, **numbers, size_wh=(width, height), sureness=float(sureness), text_height=height_of_text,
+        turn=turn, window=window,
+    )  # fmt: skip
+
+
+def _to_window(value: Any) -> Window | None:
+    if value is None:
+        return None
+    x0, y0, x1, y1 = value
+    if not all(type(each) is int for each in value) or not (0 <= x0 < x1 and 0 <= y0 < y1):
+        raise ValueError("its place on the page is no box")
+    return x0, y0, x1, y1

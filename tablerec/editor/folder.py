@@ -146,6 +146,15 @@ class CorrectionFolder:
             name = display_name(str(path))
             raise InputError(f"{name}: cannot be read ({error.strerror}); start again, which writes it anew") from error
 
+    def write_picture(self, correction: Correction, image: Image) -> None:
+        """Write another picture of the same size for a table.
+
+        Raises:
+            OutputError: It cannot be written.
+        """
+        with self._lock:
+            _write(self.picture(correction), image_to_png(image))
+
     def do(self, correction: Correction, step: Mapping[str, Any], version: int | None = None) -> None:
         """Do a step of a correction, with all that belongs to it; see ``Correction.do``."""
         with self._lock, correction.lock:
@@ -255,8 +264,9 @@ class CorrectionFolder:
     def _begin(self, path: Path, name: str, key: str, draft: Draft) -> Correction:
         height, width = draft.image.shape[:2]
         head = Head(
-            name, draft.source, draft.page, draft.number, key, (width, height), draft.sureness, draft.text_height
-        )
+            name, draft.source, draft.page, draft.number, key, (width, height), draft.sureness, draft.text_height,
+            draft.turn, draft.window,
+        )  # fmt: skip
         correction = Correction(path, head, draft.table)
         _write(self.picture(correction), image_to_png(draft.image))
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import webbrowser
+from dataclasses import replace
 from pathlib import Path
 
 import click
@@ -48,11 +49,13 @@ def command(
     from tablerec.review.server import ReviewServer
 
     settings = Settings(**{name: value for name, value in options.items() if value is not None})  # type: ignore[arg-type]
+    recognizer = Recognizer(settings)
+    in_frame = Recognizer(replace(settings, layout="table"), reader=recognizer.reader)
     output = output or folder / "corrections"
     inputs = find_inputs(folder, output, recursive)
     corrections = CorrectionFolder(output)
 
-    desk = Desk(inputs, folder, corrections, Recognizer(settings).pages)
+    desk = Desk(inputs, folder, corrections, recognizer.pages, in_frame.pages)
     try:
         server = ReviewServer(desk, port)
     except OSError as error:

@@ -24,17 +24,21 @@ from urllib.parse import SplitResult, parse_qs, unquote, urlsplit
 from postprocess.export import tables_to_html, write_excel
 from postprocess.placing import tidy
 from tablerec.editor import Correction
+from tablerec.editor.folder import image_to_png
+from tablerec.editor.scripts import MODULES
 from tablerec.errors import InputError, TablerecError
 from tablerec.review.desk import Desk
 
 MAX_BODY = 1 << 20
 """Bytes of a request."""
 
+_SCRIPT, _STYLE = "text/javascript; charset=utf-8", "text/css; charset=utf-8"
 _STATIC = {
-    "editor.js": ("tablerec.editor", "text/javascript; charset=utf-8"),
-    "editor.css": ("tablerec.editor", "text/css; charset=utf-8"),
-    "review.js": ("tablerec.review", "text/javascript; charset=utf-8"),
-    "review.css": ("tablerec.review", "text/css; charset=utf-8"),
+    **dict.fromkeys(MODULES, ("tablerec.editor", _SCRIPT)),
+    "editor.css": ("tablerec.editor", _STYLE),
+    "review.js": ("tablerec.review", _SCRIPT),
+    "frame.js": ("tablerec.review", _SCRIPT),
+    "review.css": ("tablerec.review", _STYLE),
     "icon.svg": ("tablerec.review", "image/svg+xml"),
 }
 _HEADERS = {
@@ -47,6 +51,10 @@ _HEADERS = {
     "Cache-Control": "no-store",
 }
 _EXCEL = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
+_FARTHEST = 1_000_000
+"""Pixels of a page's side."""
+_MOST_LINES = 200
+"""Rows, or columns, of a grid that is asked for."""
 _SECONDS = 30
 """A connection that says nothing for so long is closed."""
 
@@ -199,6 +207,8 @@ class _Handler(BaseHTTPRequestHandler):
                 return _json(desk.correction(name).view())
             case ["tables", name, "picture"]:
                 return HTTPStatus.OK, "image/png", desk.corrections.read_picture(desk.correction(name))
+            case ["tables", name, "whole"]:
+                return HTTPStatus.OK, "image/png", image_to_png(desk.page(name).image)
             case ["tables", name, "workbook"]:
                 return HTTPStatus.OK, _EXCEL, _workbook(desk.correction(name))
             case ["tables", name, "page"]:
@@ -219,6 +229,9 @@ class _Handler(BaseHTTPRequestHandler):
                 except TablerecError as error:
                     return _json({"error": str(error), "table": correction.view()}, HTTPStatus.CONFLICT)
                 return _json(correction.view())
+            case ["tables", name, "add"]:
+                box, shape = _to_frame(step)
+                return _json({"name": desk.add(name, box, shape).head.name})
         raise _RefusedError(HTTPStatus.NOT_FOUND, "there is nothing at this address")
 
     def _check_origin(self) -> None:
@@ -241,6 +254,19 @@ class _Handler(BaseHTTPRequestHandler):
         if not isinstance(data, dict):
             raise _RefusedError(HTTPStatus.BAD_REQUEST, "a step is a JSON object")
         return data
+
+
+def _to_frame(data: dict[str, Any]) -> tuple[list[float], tuple[int, int] | None]:
+    """The box of a frame and the even rows and columns that are asked for in it."""
+    box, rows, cols = data.get("box"), data.get("rows"), data.get("cols")
+    numbers = isinstance(box, list) and len(box) == 4 and all(type(each) in (int, float) for each in box)
+    if not isinstance(box, list) or not numbers or not all(abs(each) <= _FARTHEST for each in box):
+        raise InputError("a frame has four numbers, in pixels: draw it again")
+    if rows is None and cols is None:
+        return box, None
+    if not (type(rows) is int and type(cols) is int and 1 <= rows <= _MOST_LINES and 1 <= cols <= _MOST_LINES):
+        raise InputError(f"rows and columns are whole numbers from 1 to {_MOST_LINES}: give both or none")
+    return box, (rows, cols)
 
 
 def _json(data: Any, status: HTTPStatus = HTTPStatus.OK) -> Reply:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from importlib import resources
 from pathlib import Path
 from typing import Any
 
@@ -11,10 +10,9 @@ import traitlets
 
 from postprocess.table import Table
 from tablerec.editor import CorrectionFolder, Draft, page_to_drafts
+from tablerec.editor.scripts import read_static, to_one_module
 from tablerec.errors import InputError, TablerecError
 from tablerec.result import Page, Result
-
-_STATIC = resources.files("tablerec.editor").joinpath("static")
 
 
 class TableEditor(anywidget.AnyWidget):
@@ -35,8 +33,8 @@ class TableEditor(anywidget.AnyWidget):
         OutputError: Nothing can be written in the folder.
     """
 
-    _esm = _STATIC.joinpath("editor.js").read_text("utf-8")
-    _css = _STATIC.joinpath("editor.css").read_text("utf-8")
+    _esm = to_one_module()
+    _css = read_static("editor.css")
     picture = traitlets.Bytes().tag(sync=True)
     state = traitlets.Dict().tag(sync=True)
     height = traitlets.Unicode("36rem").tag(sync=True)

@@ -46,6 +46,38 @@ def test_every_step_is_on_disk_at_once(tmp_path: Path) -> None:
     assert again.table[2, 2].text == "new 表"
 
 
+def test_a_line_moved_again_and_again_is_undone_at_once(tmp_path: Path) -> None:
+    _, correction = begin(tmp_path)
+    nudge = {"do": "move_line", "axis": "row", "line": 1, "offset": 1.0, "at": None}
+    found = correction.table
+    for step in (nudge, {**nudge, "line": 2}, nudge, nudge, {**nudge, "offset": -10.0}, {**nudge, "offset": 11.0}):
+        correction.do(step)
+    far = correction.table
+    states = []
+    for _ in range(4):
+        correction.do({"do": "undo"})
+        states.append(correction.history.place)
+    assert (states, correction.table) == ([5, 2, 1, 0], found)
+    for _ in range(4):
+        correction.do({"do": "redo"})
+    assert correction.table == far
+    correction.do({"do": "restore"})
+    assert correction.table == found and correction.history.n_on == 1
+    again = CorrectionFolder(tmp_path).read()["scan_1_1"]
+    assert (again.view(), again.history) == (correction.view(), correction.history)
+
+
+def test_an_undo_in_a_journal_goes_back_by_one_state(tmp_path: Path) -> None:
+    """As journals always said it: what they were written for stays."""
+    _, correction = begin(tmp_path)
+    nudge = {"do": "move_line", "axis": "row", "line": 1, "offset": 1.0, "at": None}
+    correction.do(nudge)
+    once = correction.table
+    with correction.path.open("a") as file:
+        file.write(f"{json.dumps(nudge)}\n{json.dumps({'do': 'undo'})}\n")
+    assert CorrectionFolder(tmp_path).read()["scan_1_1"].table == once
+
+
 def test_the_same_table_goes_on_and_another_one_of_that_name_begins(tmp_path: Path) -> None:
     corrections, correction = begin(tmp_path)
     correction.do(MERGE)
@@ -299,6 +331,26 @@ def test_a_broken_journal_is_kept_aside_and_reported(tmp_path: Path, content: by
     assert "scan_1_1.jsonl.broken-1" in corrections.problems[0]
     assert (correction.path.parent / "scan_1_1.jsonl.broken-1").read_bytes() == content
     assert begin(tmp_path)[1].version == 0
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [{"turn": 45}, {"turn": True}, {"turn": None}, {"window": [1, 2, 3]}, {"window": [5, 0, 5, 9]}, {"window": "abcd"}],
+)
+def test_a_place_on_the_page_that_is_none_is_kept_aside(tmp_path: Path, wrong: dict[str, Any]) -> None:
+    _, correction = begin(tmp_path)
+    head = json.loads(correction.path.read_bytes())
+    correction.path.write_text(json.dumps({**head, **wrong}) + "\n")
+    corrections = CorrectionFolder(tmp_path)
+    assert corrections.read() == {} and len(corrections.problems) == 1
+
+
+def test_journals_of_former_versions_say_nothing_of_the_page(tmp_path: Path) -> None:
+    _, correction = begin(tmp_path)
+    head = json.loads(correction.path.read_bytes())
+    correction.path.write_text(json.dumps({key: head[key] for key in head if key not in ("turn", "window")}) + "\n")
+    found = CorrectionFolder(tmp_path).read()["scan_1_1"]
+    assert (found.head.turn, found.head.window, found.table) == (0, None, correction.table)
 
 
 @pytest.mark.parametrize("field", ["name", "size_wh", "sureness", "page", "table", "text_height"])

@@ -3,6 +3,7 @@ from __future__ import annotations
 import http.client
 import io
 import json
+import math
 import socket
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,8 +11,12 @@ from typing import Any
 
 import openpyxl
 import pytest
+from PIL import Image
 
+from tablerec.editor import CorrectionFolder
+from tablerec.review.desk import Desk
 from tablerec.review.server import MAX_BODY, ReviewServer
+from tests.tablerec.editor.samples import make_page
 from tests.tablerec.review.stand_ins import make_desk, serve
 
 MERGE = {"do": "merge", "row": 0, "col": 0, "end_row": 1, "end_col": 2, "version": 0}
@@ -210,3 +215,24 @@ def test_the_table_as_it_is_now_can_be_fetched(server: ReviewServer) -> None:
     response, page = ask(server, "GET", f"{TABLE}/page")
     assert b"<script>" not in page and response.headers["Content-Type"].startswith("text/plain")
     assert ask(server, "GET", f"{TABLE}/picture")[1].startswith(b"\x89PNG")
+
+
+def test_a_frame_on_the_page_becomes_a_table(tmp_path: Path) -> None:
+    page = make_page(source="scan.png")
+    Image.fromarray(page.picture.image[..., ::-1]).save(tmp_path / "scan.png")
+    corrections = CorrectionFolder(tmp_path / "corrections")
+    desk = Desk([tmp_path / "scan.png"], tmp_path, corrections, lambda source: [make_page(source="scan.png")])
+    with serve(desk) as server:
+        assert ask(server, "GET", "/tables/scan_1/whole")[1].startswith(b"\x89PNG")
+        whole = {"box": [10, 10, 90, 90], "rows": 2, "cols": 3}
+        bad = [{"box": None}, {"box": [1, 2, 3, "4"]}, {"rows": 0}, {"cols": True}, {"rows": None}, {"cols": 10**6}]
+        bad += [{"box": [0, 0, 10**400, 9]}, {"box": [0, 0, math.nan, 9]}]
+        for frame in bad:
+            response, content = ask(server, "POST", "/tables/scan_1/add", json.dumps({**whole, **frame}).encode())
+            assert response.status == 409 and json.loads(content)["error"]
+        response, content = ask(server, "POST", "/tables/scan_1/add", json.dumps(whole).encode())
+        assert (response.status, json.loads(content)) == (200, {"name": "scan_1_1"})
+        assert ask(server, "POST", "/tables/scan_1/add", json.dumps(whole).encode(), Origin=None)[0].status == 403
+        entries = {entry["name"]: entry for entry in json.loads(ask(server, "GET", "/tables")[1])["tables"]}
+    assert (entries["scan_1_1"]["n_rows"], entries["scan_1_1"]["n_cols"]) == (2, 3)
+    assert entries["scan_1_1"]["window"] == [10, 10, 90, 90] and entries["scan_1"]["verdict"] == "rejected"

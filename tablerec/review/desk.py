@@ -90,6 +90,7 @@ class Desk:
         # Python may hang at its end while a thread still imports or computes.
         if self._worker.is_alive():
             self._worker.join(_PATIENCE)
+        self._reading.acquire(timeout=_PATIENCE)  # and kept: no frame is read after this
 
     def read_all(self) -> None:
         """Read all inputs that were not read before; what cannot be read is a problem of the list."""

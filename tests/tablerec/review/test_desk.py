@@ -68,6 +68,27 @@ def test_the_end_waits_for_the_page_that_is_being_read(tmp_path: Path) -> None:
     assert done and "reader" not in [thread.name for thread in threading.enumerate()]
 
 
+def test_the_end_waits_for_the_frame_that_is_being_read(tmp_path: Path) -> None:
+    begun, goes_on, done = threading.Event(), threading.Event(), []
+
+    def read_frame(picture: PageImage) -> Iterator[Page]:
+        begun.set()
+        assert goes_on.wait(20)
+        done.append(picture.number)
+        yield Page(picture)
+
+    desk = make_page_desk(tmp_path, make_table())
+    desk.read_all()
+    desk._read_frame = read_frame
+    adding = threading.Thread(target=desk.add, args=("scan_1_1", [0, 0, 90, 90]))
+    adding.start()
+    assert begun.wait(20)
+    threading.Timer(0.0, goes_on.set).start()
+    desk.stop()
+    assert done == [1]
+    adding.join(20)
+
+
 def test_a_desk_that_never_began_ends(tmp_path: Path) -> None:
     make_desk(tmp_path, []).stop()
 

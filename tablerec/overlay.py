@@ -65,12 +65,13 @@ def draw_overlay(page: Page) -> Image:
     crosses = [(_to_corners(dropped.quad, scale), DROPPED) for dropped in page.dropped]
     crosses += [(_to_corners(unplaced.word.quad, scale), UNPLACED) for unplaced in page.unplaced]
     beside = [caption.quad for table in page.tables for caption in table.captions if caption.quad is not None]
-    frames = [(_to_corners(quad, scale), CAPTION) for quad in beside]
-    frames += [(_to_corners(cell.quad, scale), _color(cell)) for cell in cells] + crosses
-    for corners, _ in frames:
-        _outline(canvas, corners, WHITE, rim=2)
-    for corners, color in frames:
-        _outline(canvas, corners, color)
+    frames = [(corners, CAPTION, _line_width(corners)) for corners in (_to_corners(quad, scale) for quad in beside)]
+    frames += [_frame(cell, scale) for cell in cells]
+    frames += [(corners, color, _line_width(corners)) for corners, color in crosses]
+    for corners, _, width in frames:
+        _outline(canvas, corners, WHITE, width + 2)
+    for corners, color, width in frames:
+        _outline(canvas, corners, color, width)
     for cell in cells:
         _label(canvas, cell, scale)
     for corners, color in crosses:
@@ -116,14 +117,20 @@ def _fill(image: Image, cells: Sequence[Cell], scale: int) -> Image:
     return np.asarray(cv2.addWeighted(filled, _FILL, image, 1 - _FILL, 0), np.uint8)
 
 
-def _line_width(corners: NDArray[np.int32]) -> int:
-    return max(1, round(min(_height(corners), _width(corners)) / 24))
+def _line_width(corners: NDArray[np.int32], rows: int = 1, cols: int = 1) -> int:
+    return max(1, round(min(_height(corners) / rows, _width(corners) / cols) / 24))
 
 
-def _outline(canvas: Image, corners: NDArray[np.int32], color: Color, rim: int = 0) -> None:
+def _frame(cell: Cell, scale: int) -> tuple[NDArray[np.int32], Color, int]:
+    """Corners, colour and width: a cell over several slots has the lines of its neighbours."""
+    corners = _to_corners(cell.quad, scale)
+    return corners, _color(cell), _line_width(corners, cell.rowspan, cell.colspan)
+
+
+def _outline(canvas: Image, corners: NDArray[np.int32], color: Color, width: int) -> None:
     import cv2
 
-    cv2.polylines(canvas, [corners], True, color, _line_width(corners) + rim, cv2.LINE_AA)
+    cv2.polylines(canvas, [corners], True, color, width, cv2.LINE_AA)
 
 
 def _cross_out(canvas: Image, corners: NDArray[np.int32], color: Color) -> None:
@@ -136,13 +143,14 @@ def _cross_out(canvas: Image, corners: NDArray[np.int32], color: Color) -> None:
 def _label(canvas: Image, cell: Cell, scale: int) -> None:
     import cv2
 
-    corners = _to_corners(cell.quad, scale)
+    corners, _, line = _frame(cell, scale)
+    row_height = _height(corners) / cell.rowspan
     text, font = _name(cell), cv2.FONT_HERSHEY_SIMPLEX
     (text_width, text_height), _ = cv2.getTextSize(text, font, 1.0, 1)
-    size = min(0.28 * _height(corners) / text_height, 0.8 * _width(corners) / text_width)
+    size = min(0.28 * row_height / text_height, 0.8 * _width(corners) / text_width)
     if size * text_height < _MIN_LABEL:
         return
-    margin = _line_width(corners) + max(1, round(0.05 * _height(corners)))
+    margin = line + max(1, round(0.05 * row_height))
     left, top = (corners.min(axis=0) + margin).tolist()
     place, width = (left, top + round(size * text_height)), max(1, round(size * 1.5))
     ground = canvas[max(0, top) : max(1, place[1]), max(0, left) : max(1, left + round(size * text_width))]

@@ -28,7 +28,7 @@ _SIDE = 760
 _TITLE = 26
 """Height of its title."""
 _ACROSS = 3
-"""Panels side by side on a sheet."""
+"""Panels side by side on a sheet of all stages."""
 _FADE = 0.45
 """Opacity of the picture below what is drawn."""
 _PALETTE: tuple[Color, ...] = (CELL, SPANNING, HEADER, UNPLACED, (160, 120, 0), (90, 60, 160))
@@ -72,7 +72,7 @@ class Trace:
     tables: tuple[TableTrace, ...]
 
     def show(self, stage: str) -> Drawing:
-        """Draw one stage; the candidates side by side.
+        """Draw one stage; the candidates two by two.
 
         Args:
             stage: One of ``STAGES``.
@@ -85,7 +85,7 @@ class Trace:
         """
         if stage not in STAGES:
             raise SettingsError(f"stage {stage!r} is unknown: choose {', '.join(STAGES)}")
-        return Drawing(_sheet(list(self._panels(stage))))
+        return Drawing(_sheet(list(self._panels(stage)), across=2))
 
     def sheet(self) -> Drawing:
         """Draw all stages on one sheet."""
@@ -298,12 +298,12 @@ def _heat(score: float) -> Color:
     return 40, round(170 * sure), round(220 * (1 - sure))
 
 
-def _sheet(panels: Sequence[Panel]) -> Image:
+def _sheet(panels: Sequence[Panel], across: int = _ACROSS) -> Image:
     """Panels in rows, each under its title."""
     import cv2
 
     height, width = (max(image.shape[axis] for _, image in panels) for axis in (0, 1))
-    across = min(_ACROSS, len(panels))
+    across = min(across, len(panels))
     down = -(-len(panels) // across)
     sheet = np.full((down * (height + _TITLE), across * width, 3), 255, np.uint8)
     for index, (title, image) in enumerate(panels):

@@ -52,7 +52,9 @@ def trace_script(script: str | Path, arguments: Sequence[str] = ()) -> Counter[O
     path = Path(script)
     if not path.is_file():
         raise InputError(f"{path} is missing: name a Python program that runs the model")
-    environment = {**os.environ, "GLOG_v": "6", "GLOG_logtostderr": "1", "PYTHONUNBUFFERED": "1"}
+    # Level 6 is below all others, so whoever has asked for a quiet Paddle is overruled.
+    log = {"GLOG_v": "6", "GLOG_minloglevel": "0", "GLOG_logtostderr": "1"}
+    environment = {**os.environ, **log, "PYTHONUNBUFFERED": "1"}
     command = [sys.executable, str(path), *arguments]
     last: list[str] = []
     with subprocess.Popen(  # noqa: S603

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import os
 import socket
 import sys
 from collections.abc import Sequence
@@ -37,6 +38,7 @@ def command(folder: Path, port: int | None, no_browser: bool, run: bool) -> None
     Start it again to go on: what was changed in FOLDER stays as it is, and newer versions of
     changed notebooks are written beside them.
     """
+    from tablerec.images import display_name
     from tablerec.lab import copy_course
 
     if importlib.util.find_spec("jupyterlab") is None:
@@ -44,7 +46,9 @@ def command(folder: Path, port: int | None, no_browser: bool, run: bool) -> None
     if port is not None:
         _check_port(port)
     copied = copy_course(folder)
-    click.echo(f"the course is in {folder}: {len(copied.new)} new files, {len(copied.renewed)} renewed")
+    click.echo(
+        f"the course is in {display_name(str(folder))}: {len(copied.new)} new files, {len(copied.renewed)} renewed"
+    )
     for path in copied.beside:
         click.echo(f"Note: you changed an older version, so the newer one is in {path}", err=True)
     if run:
@@ -84,6 +88,9 @@ def _clear_line() -> None:
 def _serve(arguments: Sequence[str]) -> None:
     from jupyterlab.labapp import LabApp
 
+    from tablerec.lab.run import QUIET
+
+    os.environ.update({**QUIET, **os.environ})  # kernels inherit it
     server = LabApp.initialize_server(list(arguments))
     server.web_app.settings["page_config_hook"] = _without_news
     server.start()

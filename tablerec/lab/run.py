@@ -25,6 +25,8 @@ from tablerec.output import atomic_file
 
 _CELL_SECONDS = 3600
 """The longest that one cell may take: the slowest trains for ten minutes on two cores."""
+QUIET = {"GLOG_minloglevel": "2", "PYTHONWARNINGS": "ignore:No ccache found"}
+"""Environment of a kernel: Paddle speaks of its interpreter, and of a compiler that nobody needs."""
 _MARK = "tablerec_run"
 """Metadata of a notebook that was executed to its end."""
 
@@ -114,7 +116,7 @@ def execute(notebook: Any, folder: Path, on_cell: Callable[[int], None] = lambda
         on_cell_start=lambda cell, cell_index: on_cell(cell_index + 1),
     )
     try:
-        client.execute()
+        client.execute(env={**QUIET, **os.environ})
     except nbclient.exceptions.CellExecutionError as error:
         raise InputError(f"cell {_failed_cell(notebook)}: {error.ename}: {_plain(error.evalue)}") from error
     except (nbclient.exceptions.CellTimeoutError, nbclient.exceptions.DeadKernelError) as error:

@@ -36,30 +36,31 @@ def contact_sheet(samples: Iterable[Sample], columns: int = 4, side: int = 480) 
 
 
 def tile(pictures: Iterable[Image], columns: int = 4, side: int = 480) -> Image:
-    """Return small pictures side by side.
+    """Return small pictures side by side; a row is as high as its highest picture.
 
     Args:
         pictures: At least one, ``(height, width, 3)`` uint8.
         columns: Pictures in a row.
-        side: Room for each, px.
+        side: Most room for each, px.
 
-    >>> tile([np.zeros((200, 100, 3), np.uint8)] * 3, columns=2, side=50).shape
-    (100, 100, 3)
+    >>> tile([np.zeros((100, 200, 3), np.uint8)] * 3, columns=2, side=108).shape
+    (116, 216, 3)
     """
     import cv2
 
-    tiles = []
+    tiles, heights = [], []
     for picture in pictures:
         factor = min(1.0, (side - 8) / max(picture.shape[:2]))
         size = (max(1, int(picture.shape[1] * factor)), max(1, int(picture.shape[0] * factor)))
         square = np.full((side, side, 3), 96, np.uint8)
         square[4 : 4 + size[1], 4 : 4 + size[0]] = cv2.resize(picture, size, interpolation=cv2.INTER_AREA)
         tiles.append(square)
+        heights.append(size[1] + 8)
     columns = max(1, min(columns, len(tiles)))
     while len(tiles) % columns:
         tiles.append(np.full((side, side, 3), 96, np.uint8))
-    rows = [np.hstack(tiles[start : start + columns]) for start in range(0, len(tiles), columns)]
-    return np.vstack(rows)
+    rows = [slice(start, start + columns) for start in range(0, len(tiles), columns)]
+    return np.vstack([np.hstack(tiles[row])[: max(heights[row])] for row in rows])
 
 
 def write_sheet(path: Path, samples: Iterable[Sample]) -> None:

@@ -197,7 +197,7 @@ class Run:
         s = self.settings
         if s.steps is not None:
             return (s.steps - self.trainer.step) * seconds_a_step
-        return 60 * (s.minutes or 0.0) - self.trainer.seconds
+        return max(0.0, 60 * (s.minutes or 0.0) - self.trainer.seconds)
 
     def _validate(self) -> None:
         """Score the averaged weights, and keep them where they are the best so far or all are kept."""

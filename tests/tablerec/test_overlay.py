@@ -110,6 +110,19 @@ def test_line_width_follows_the_cells():
     assert share(make_page(height=48, width=120)) == pytest.approx(share(make_page(48, 120, scale=5)), rel=0.5)
 
 
+def test_cells_over_several_slots_have_the_labels_of_the_others():
+    def label(cell):
+        picture = PageImage("x", 1, np.full((150, 400, 3), 255, np.uint8))
+        drawn = draw_overlay(Page(picture, (Table([cell, Cell(cell.end_row, 0)]),)))
+        return (drawn[24:54, 26:200].min(axis=-1) < 80).sum()
+
+    one, three = quad(20, 20, 380, 60), quad(20, 20, 380, 140)
+    assert label(Cell(0, 0, quad=one, header="row")) > 0
+    assert label(Cell(0, 0, rowspan=3, quad=three, header="row")) == pytest.approx(
+        label(Cell(0, 0, quad=one, header="row")), rel=0.2
+    )
+
+
 @pytest.mark.parametrize("wild", [quad(-1e9, -5, 1e9, 1e30), quad(0, 0, 0, 0), quad(float("nan"), 0, 5, float("inf"))])
 def test_wild_quads_do_not_stop_the_drawing(wild):
     page = Page(PageImage("x", 1, np.full((50, 50, 3), 255, np.uint8)), (Table([Cell(0, 0, quad=wild)]),))

@@ -137,8 +137,8 @@ def side_by_side(function: str) -> str:
         if match is None:
             raise SettingsError(f"runtime_{kind}.cc has no function {function!r}")
         columns.append(f"<td style='text-align:left;vertical-align:top'><pre>{html.escape(match[0])}</pre></td>")
-    heads = "<th>simulated</th><th>CUDA</th>"
-    return f"<table><tr>{heads}</tr><tr>{''.join(columns)}</tr></table>"
+    left = "<th style='text-align:left'>"
+    return f"<table><tr>{left}simulated</th>{left}CUDA</th></tr><tr>{''.join(columns)}</tr></table>"
 
 
 def _find(source: str | Path) -> Path:

@@ -135,8 +135,14 @@ def extend(table: Table, axis: Axis, *, at_end: bool = True) -> Table:
     return rebuild(table, [*moved, *added])
 
 
-def remove_line(table: Table, axis: Axis, line: int) -> Table:
+def remove_line(table: Table, axis: Axis, line: int, count: int = 1) -> Table:
     """Take out a line: the cells on both sides of it become one, with the texts of both.
+
+    Args:
+        table: With a place for each cell.
+        axis: ``"row"``: the line above row ``line``; ``"col"``: left of the column.
+        line: From 1 to the number of rows or columns less one.
+        count: Number of lines, this one and those after it.
 
     Raises:
         TableError: It is not a line inside the table.
@@ -145,6 +151,12 @@ def remove_line(table: Table, axis: Axis, line: int) -> Table:
     >>> remove_line(complete(Table.from_texts([["a", "b"], ["c", ""]]), (40, 20)), "row", 1).to_grid()
     [['a\\nc', 'b']]
     """
+    for _ in range(count):
+        table = _remove_line(table, axis, line)
+    return table
+
+
+def _remove_line(table: Table, axis: Axis, line: int) -> Table:
     check(0 < line < line_count(table, axis), f"there is no line {line} inside, between two {WORD[axis]}s")
     while True:
         above = next((cell for cell in table.cells if cell_span(cell, axis)[1] == line), None)
@@ -160,8 +172,14 @@ def remove_line(table: Table, axis: Axis, line: int) -> Table:
     return rebuild(table, cells)
 
 
-def remove(table: Table, axis: Axis, index: int) -> Table:
+def remove(table: Table, axis: Axis, index: int, count: int = 1) -> Table:
     """Take out a row or column with its texts; cells that cover others too stay there.
+
+    Args:
+        table: With a place for each cell.
+        axis: Whether it is a row or a column.
+        index: Which, from 0.
+        count: Number of rows, this one and those after it.
 
     Raises:
         TableError: There is no such row, or no other.
@@ -170,6 +188,12 @@ def remove(table: Table, axis: Axis, index: int) -> Table:
     >>> remove(complete(Table.from_texts([["a"], ["b"]]), (40, 20)), "row", 0).to_grid()
     [['b']]
     """
+    for _ in range(count):
+        table = _remove(table, axis, index)
+    return table
+
+
+def _remove(table: Table, axis: Axis, index: int) -> Table:
     count = line_count(table, axis)
     check(0 <= index < count, f"there is no {WORD[axis]} {index}")
     check(count > 1, f"this is the only {WORD[axis]}: a table needs one")
@@ -263,6 +287,35 @@ def set_text(table: Table, row: int, col: int, text: str) -> Table:
     """
     cell = _cell(table, row, col)
     return _change(table, [cell], lambda each: replace(_touched(each), text=text))
+
+
+def set_texts(table: Table, row: int, col: int, texts: Sequence[Sequence[str]]) -> Table:
+    """Set the texts of a block of cells.
+
+    Args:
+        table: Any.
+        row: Of the first text.
+        col: Of the first text.
+        texts: Rows of texts. Slots of a merged cell after its first have none.
+
+    Raises:
+        TableError: The block is empty or does not fit, or a text would lie in a slot that a merged cell covers.
+
+    >>> set_texts(Table.from_texts([["a", "b"], ["c", "d"]]), 0, 1, [["1"], ["2"]]).to_grid()
+    [['a', '1'], ['c', '2']]
+    """
+    n_rows, n_cols = len(texts), max((len(line) for line in texts), default=0)
+    fits = 0 < n_rows <= table.n_rows - row and 0 < n_cols <= table.n_cols - col
+    check(
+        fits,
+        f"{n_rows} x {n_cols} texts do not fit here, in a table of {table.n_rows} x {table.n_cols}: extend it first",
+    )
+    by_place = {(row + i, col + j): text for i, line in enumerate(texts) for j, text in enumerate(line)}
+    starts = {(cell.row, cell.col) for cell in table.cells}
+    for (i, j), text in by_place.items():
+        check(not text or (i, j) in starts, f"{text[:40]!r} would fall into a merged cell: split it first")
+    cells = [cell for cell in table.cells if (cell.row, cell.col) in by_place]
+    return _change(table, cells, lambda cell: replace(_touched(cell), text=by_place[cell.row, cell.col]))
 
 
 def set_headers(table: Table, n_rows: int, n_cols: int) -> Table:

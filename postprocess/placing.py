@@ -113,4 +113,4 @@ def rebuild(table: Table, cells: Iterable[Cell]) -> Table:
     """The table with other cells, and its outline around them."""
     changed = table.with_cells(cells)
     around = outline(changed, 0, 0, *changed.shape) if len(changed) else None
-    return replace(changed, quad=around or table.quad)
+    return changed if around in (None, changed.quad) else replace(changed, quad=around)

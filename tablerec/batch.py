@@ -101,7 +101,7 @@ def to_target(output: str | None, formats: Sequence[str], overlay: bool, as_json
     if output == "-":
         raise click.UsageError("standard output takes JSON only: use --json in place of -o -")
     path = Path(output)
-    if output.endswith(("/", os.sep)) or path.is_dir() or not path.suffix:
+    if output.endswith(("/", os.sep)) or os.path.isdir(path) or not path.suffix:
         return Target(chosen or DEFAULT_FORMATS, folder=path, overlay=overlay)
     name = display_name(output)
     if path.suffix.lower() not in SUFFIX_TO_FORMAT:

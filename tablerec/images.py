@@ -51,7 +51,7 @@ _SIGNATURES = (
 )
 
 
-def load_pages(source: Source, settings: Settings | None = None) -> Iterator[PageImage]:
+def load_pages(source: Source, settings: Settings | None = None, first: int = 1) -> Iterator[PageImage]:
     """Read pictures and documents page by page.
 
     Args:
@@ -61,6 +61,7 @@ def load_pages(source: Source, settings: Settings | None = None) -> Iterator[Pag
             float values from 0 to 1. Files are PNG, JPEG, TIFF (all pages), WebP, BMP,
             GIF (first frame) or PDF (all pages); the content counts, not the suffix.
         settings: ``max_megapixels`` and ``pdf_dpi`` count here; the default where None.
+        first: Number of the page of a file to begin with; those before it are not decoded.
 
     Yields:
         Upright pictures ``(H, W, 3)`` uint8 BGR; transparent parts are white. The words
@@ -81,11 +82,11 @@ def load_pages(source: Source, settings: Settings | None = None) -> Iterator[Pag
         yield PageImage(source_name(source), 1, _array_to_image(source, name, settings))
     elif isinstance(source, (str, os.PathLike)):
         with _open(source, name) as file:
-            yield from _file_pages(file, source_name(source), settings)
+            yield from _file_pages(file, source_name(source), settings, first)
     elif isinstance(source, (bytes, bytearray, memoryview)):
-        yield from _file_pages(io.BytesIO(source), source_name(source), settings)
+        yield from _file_pages(io.BytesIO(source), source_name(source), settings, first)
     elif hasattr(source, "read"):
-        yield from _file_pages(_read_stream(cast(BinaryIO, source), name), source_name(source), settings)
+        yield from _file_pages(_read_stream(cast(BinaryIO, source), name), source_name(source), settings, first)
     else:
         yield from _object_pages(source, name, settings)
 
@@ -226,7 +227,7 @@ def _read_stream(stream: BinaryIO, name: str) -> BinaryIO:
     return io.BytesIO(content)
 
 
-def _file_pages(file: BinaryIO, source: str, settings: Settings) -> Iterator[PageImage]:
+def _file_pages(file: BinaryIO, source: str, settings: Settings, first: int) -> Iterator[PageImage]:
     name = display_name(source)
     try:
         head = file.read(1024)
@@ -238,15 +239,18 @@ def _file_pages(file: BinaryIO, source: str, settings: Settings) -> Iterator[Pag
     if b"%PDF-" in head:
         from tablerec.pdf import pdf_pages
 
-        yield from pdf_pages(file, source, name, settings)
+        yield from pdf_pages(file, source, name, settings, first)
     else:
-        yield from _picture_pages(file, head, source, name, settings)
+        yield from _picture_pages(file, head, source, name, settings, first)
 
 
-def _picture_pages(file: BinaryIO, head: bytes, source: str, name: str, settings: Settings) -> Iterator[PageImage]:
+def _picture_pages(
+    file: BinaryIO, head: bytes, source: str, name: str, settings: Settings, first: int
+) -> Iterator[PageImage]:
     with _open_picture(file, head, name) as picture:
         for number, frame in enumerate(_frames(picture, name), start=1):
-            yield PageImage(source, number, _picture_to_image(frame, name, settings))
+            if number >= first:
+                yield PageImage(source, number, _picture_to_image(frame, name, settings))
 
 
 def _open_picture(file: BinaryIO, head: bytes, name: str) -> Picture:

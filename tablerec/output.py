@@ -303,7 +303,13 @@ def check_folder(folder: Path) -> None:
     Raises:
         OutputError: The folder, or the part of it that exists, is closed or a file.
     """
-    existing = next((parent for parent in (folder, *folder.absolute().parents) if parent.exists()), folder)
+    try:
+        existing = next((parent for parent in (folder, *folder.absolute().parents) if parent.exists()), folder)
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) else error
+        raise OutputError(
+            f"{display_name(str(folder))}: no folder ({reason}); choose another folder with -o"
+        ) from error
     if not existing.is_dir():
         raise OutputError(f"{display_name(str(existing))}: a file, not a folder; choose another folder with -o")
     if not os.access(existing, os.W_OK | os.X_OK):

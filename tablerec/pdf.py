@@ -66,7 +66,7 @@ class _Character:
     baseline: float
 
 
-def pdf_pages(file: BinaryIO, source: str, name: str, settings: Settings) -> Iterator[PageImage]:
+def pdf_pages(file: BinaryIO, source: str, name: str, settings: Settings, first: int = 1) -> Iterator[PageImage]:
     """Draw the pages of a PDF, one at a time, and read their text layers.
 
     Args:
@@ -75,6 +75,7 @@ def pdf_pages(file: BinaryIO, source: str, name: str, settings: Settings) -> Ite
         name: The same name as messages show it.
         settings: ``pdf_dpi`` and ``max_megapixels`` count here. A page that would be
             larger is drawn at a lower resolution, and the log says so.
+        first: Number of the page to begin with.
 
     Yields:
         A picture for each page. Its words are those of the text layer, or None where
@@ -87,7 +88,7 @@ def pdf_pages(file: BinaryIO, source: str, name: str, settings: Settings) -> Ite
     with _pdfium:
         document = _open(file, name)
     try:
-        for number in range(1, len(document) + 1):
+        for number in range(first, len(document) + 1):
             with _pdfium:
                 page = _read_page(document, number, source, name, settings)
             yield page

@@ -182,7 +182,8 @@ def _cell_to_dict(cell: Cell) -> dict[str, Any]:
 
 
 def _cell_from_dict(data: Any, name: str) -> Cell:
-    _check(isinstance(data, Mapping), f"{name} is {reprlib.repr(data)}, not an object")
+    if not isinstance(data, Mapping):
+        raise InputError(f"{name} is {reprlib.repr(data)}, not an object")
     text, header, is_total = data.get("text", ""), data.get("header"), data.get("is_total", False)
     _check(isinstance(text, str), f'{name}: "text" is {reprlib.repr(text)}, not a text')
     _check(header in HEADERS, f'{name}: "header" is {reprlib.repr(header)}, not one of {HEADERS}')
@@ -219,21 +220,25 @@ def _quad_from_list(data: Any, name: str) -> Quad | None:
     if data is None:
         return None
     is_quad = isinstance(data, list) and len(data) == 4 and all(isinstance(p, list) and len(p) == 2 for p in data)
-    _check(is_quad, f'{name}: "quad" is {reprlib.repr(data)}, not four [x, y]')
+    if not is_quad:
+        raise InputError(f'{name}: "quad" is {reprlib.repr(data)}, not four [x, y]')
     top_left, top_right, bottom_right, bottom_left = (
         (_to_float(x, "quad", name), _to_float(y, "quad", name)) for x, y in data
     )
     return top_left, top_right, bottom_right, bottom_left
 
 
+# A message is made only where it is needed: a table has thousands of numbers.
 def _to_int(value: Any, key: str, name: str) -> int:
-    _check(_is_int(value), f'{name}: "{key}" is {reprlib.repr(value)}, not a whole number')
+    if not _is_int(value):
+        raise InputError(f'{name}: "{key}" is {reprlib.repr(value)}, not a whole number')
     return int(value)
 
 
 def _to_float(value: Any, key: str, name: str) -> float:
     is_number = isinstance(value, float) or (_is_int(value) and abs(value) < 2**53)
-    _check(is_number and math.isfinite(value), f'{name}: "{key}" is {reprlib.repr(value)}, not a finite number')
+    if not (is_number and math.isfinite(value)):
+        raise InputError(f'{name}: "{key}" is {reprlib.repr(value)}, not a finite number')
     return float(value)
 
 

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import json
-import math
 import os
 import threading
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import IO, Any, Literal
 
 from postprocess.export.json import table_from_dict, table_to_dict
 from postprocess.history import History
-from postprocess.table import Table
+from postprocess.placing import tidy
+from postprocess.table import Cell, Table
+from tablerec.editor.draft import Window
+from tablerec.editor.label import find_fault
 from tablerec.editor.operations import apply
 from tablerec.editor.view import table_to_view
 from tablerec.errors import InputError, OutputError, TablerecError
@@ -23,6 +25,8 @@ FORMAT = "tablerec-corrections"
 VERSION = 1
 _LARGEST = 256 << 20
 """Bytes of a journal that are read."""
+_FARTHEST = 1_000_000
+"""Pixels of a picture's side, and of a place from its corner."""
 
 
 Verdict = Literal["open", "saved", "rejected"]
@@ -44,6 +48,8 @@ class Head:
         size_wh: Width and height of the picture, px.
         sureness: Probability that the table was right as it was found, 0 to 1.
         text_height: Of its lines, px, where it is known.
+        turn: Degrees clockwise by which the page was turned to stand upright.
+        window: Where the picture is on the upright page: x0, y0, x1, y1, px; None in journals of former versions.
     """
 
     name: str
@@ -54,6 +60,8 @@ class Head:
     size_wh: tuple[int, int]
     sureness: float
     text_height: float | None = None
+    turn: int = 0
+    window: Window | None = None
 
 
 class Correction:
@@ -76,6 +84,10 @@ class Correction:
         """Number of steps so far."""
         self.verdict: Verdict = "open"
         self.lock = threading.RLock()
+        self._size = 0
+        """Bytes of the journal: more are the steps of somebody else."""
+        self._gap = b""
+        """A line end, where the last line has none."""
 
     @property
     def table(self) -> Table:
@@ -89,15 +101,23 @@ class Correction:
             OutputError: It cannot be written, or is there.
         """
         head = {"format": FORMAT, "version": VERSION, **asdict(self.head), "table": table_to_dict(self.table)}
-        self._append(head, "xb")
+        try:
+            self._append([head], "xb")
+        except OutputError:
+            if self.path.is_file() and not self.path.stat().st_size:
+                self.path.unlink()
+            raise
 
     def do(self, operation: Mapping[str, Any], version: int | None = None) -> None:
         """Do one step and keep it.
 
         Args:
             operation: See ``tablerec.editor.operations.apply``; or ``save``, which says that the table is right, or
-                ``reject``, which says that it is none.
+                ``reject``, which says that it is none; or ``restore``, which undoes all. Undo and redo go over a
+                line that was moved several times at once.
             version: Number of steps that whoever asks for it has seen; None does not compare.
+
+        Steps that another process, or another object of this one, has added to the journal come first.
 
         Raises:
             InputError: It is no step, or the table has changed since.
@@ -106,17 +126,22 @@ class Correction:
         """
         with self.lock:
             self.check(version)
-            history, verdict = self._after(operation)
-            if history is not self.history or verdict != self.verdict:
-                self._append(operation, "ab")
-                self._go_on(history, verdict)
+            before, steps = (self.history, self.verdict), _to_steps(self.history, operation)
+            after = before
+            for step in steps:
+                after = _after(*after, step)
+            if after[0] is not before[0] or after[1] != before[1]:
+                self._append(steps, "ab")
+                self._go_on(*after, len(steps))
 
     def check(self, version: int | None) -> None:
         """Refuse a step of somebody who has seen another state; None is not compared.
 
         Raises:
             InputError: The table has changed since.
+            OutputError: The journal is gone.
         """
+        self._catch_up()
         if version is not None and version != self.version:
             raise InputError("the table was changed in another window: this one now shows that state")
 
@@ -129,44 +154,90 @@ class Correction:
         """Return what the editor draws, ready for JSON."""
         with self.lock:
             last = len(self.history.tables) - 1
+            is_saved = self.verdict == "saved"
             return {
                 **table_to_view(self.table, self.head.size_wh),
                 "name": self.head.name,
                 "source": display_name(self.head.source),
                 "page": self.head.page,
+                "number": self.head.number,
                 "version": self.version,
                 "can_undo": self.history.place > 0,
                 "can_redo": self.history.place < last,
                 "verdict": self.verdict,
+                "no_label": find_fault(tidy(self.table), self.head.size_wh) if is_saved else None,
             }
+
+    def _catch_up(self) -> None:
+        """Take over what others have added to the journal since it was read."""
+        try:
+            size = self.path.stat().st_size
+        except OSError as error:
+            name = display_name(str(self.path))
+            raise OutputError(
+                f"{name}: cannot be found ({error.strerror}); the step was not done: put it back, or start again"
+            ) from error
+        if size == self._size:
+            return
+        other, problem = read_correction(self.path)
+        if problem is not None or other.head != self.head:
+            raise InputError(problem or f"{display_name(str(self.path))}: is of another table now; start again")
+        self.history, self.verdict, self.version = other.history, other.verdict, other.version
+        self._size, self._gap = other._size, other._gap
 
     def replay(self, operation: Any) -> None:
         """Do a step that the journal holds."""
-        self._go_on(*self._after(operation))
+        self._go_on(*_after(self.history, self.verdict, operation), 1)
 
-    def _after(self, operation: Any) -> tuple[History, Verdict]:
-        name = operation.get("do") if isinstance(operation, Mapping) else None
-        if isinstance(name, str) and name in _VERDICTS:
-            return self.history, _VERDICTS[name]
-        history = apply(self.history, operation)
-        return history, self.verdict if history.now == self.table else "open"
-
-    def _go_on(self, history: History, verdict: Verdict) -> None:
+    def _go_on(self, history: History, verdict: Verdict, n_steps: int) -> None:
         self.history, self.verdict = history, verdict
-        self.version += 1
+        self.version += n_steps
 
-    def _append(self, line: Mapping[str, Any], mode: str) -> None:
+    def _append(self, lines: Sequence[Any], mode: str) -> None:
         try:
-            content = json.dumps(line, ensure_ascii=False, allow_nan=False, separators=(",", ":")) + "\n"
-            with self.path.open(mode) as file:
-                file.write(content.encode("utf-8", "backslashreplace"))
-                file.flush()
-                os.fsync(file.fileno())
+            texts = [json.dumps(line, ensure_ascii=False, allow_nan=False, separators=(",", ":")) for line in lines]
+            content = self._gap + ("\n".join(texts) + "\n").encode("utf-8", "backslashreplace")
+            with self.path.open(mode, buffering=0) as file:
+                size = file.seek(0, os.SEEK_END)
+                try:
+                    _write_all(file, content)
+                except OSError:
+                    file.truncate(size)  # half a line would spoil the next one
+                    raise
+            self._size, self._gap = size + len(content), b""
         except (OSError, ValueError) as error:
             name = display_name(str(self.path))
             raise OutputError(
                 f"{name}: cannot be written ({error}); the step was not done: make room, try again"
             ) from error
+
+
+def _write_all(file: IO[bytes], content: bytes) -> None:
+    """Write, and wait until it is on the disk; a disk that is nearly full takes a part at first."""
+    left = memoryview(content)
+    while left:
+        left = left[file.write(left) :]
+    os.fsync(file.fileno())
+
+
+def _to_steps(history: History, operation: Any) -> list[Any]:
+    """The steps of a journal that do what was asked for: there an undo goes back by one state."""
+    name = operation.get("do") if isinstance(operation, Mapping) else None
+    if name == "undo":
+        return [{"do": "undo"}] * history.n_back
+    if name == "redo":
+        return [{"do": "redo"}] * history.n_on
+    if name == "restore":
+        return [{"do": "undo"}] * history.place
+    return [operation]
+
+
+def _after(history: History, verdict: Verdict, operation: Any) -> tuple[History, Verdict]:
+    name = operation.get("do") if isinstance(operation, Mapping) else None
+    if isinstance(name, str) and name in _VERDICTS:
+        return history, _VERDICTS[name]
+    changed = apply(history, operation)
+    return changed, verdict if changed.now == history.now else "open"
 
 
 def read_correction(path: Path) -> tuple[Correction, str | None]:
@@ -180,20 +251,21 @@ def read_correction(path: Path) -> tuple[Correction, str | None]:
     """
     name = display_name(str(path))
     try:
-        if path.stat().st_size > _LARGEST:
-            raise InputError(f"{name}: no journal of corrections (larger than {_LARGEST >> 20} MB); move it away")
-        lines = path.read_bytes().split(b"\n")
+        if not path.is_file() or path.stat().st_size > _LARGEST:
+            raise InputError(f"{name}: no journal of corrections (no file, or larger than {_LARGEST >> 20} MB)")
+        content = path.read_bytes()
     except OSError as error:
         raise InputError(f"{name}: cannot be read ({error.strerror}); check its permissions") from error
+    lines = content.split(b"\n")
     try:
         head = _parse(lines[0])
         table = table_from_dict(head.get("table") or {}, name="the table")
         correction = Correction(path, _to_head(head), table)
-        if correction.head.name != path.stem or any(cell.quad is None for cell in table.cells):
+        correction._size, correction._gap = len(content), b"" if content.endswith(b"\n") else b"\n"
+        if correction.head.name != path.stem or not all(_has_place(cell) for cell in table.cells):
             raise InputError("it belongs to another table, or its cells have no places")
     except (TablerecError, ValueError, TypeError, KeyError, RecursionError) as error:
         raise InputError(f"{name}: no journal of corrections ({error}); it is kept aside") from error
-    # Each line ends with a line end; what follows the last one was cut off in writing.
     for number, line in enumerate(lines[1:], start=2):
         if not line and number == len(lines):
             break
@@ -202,6 +274,10 @@ def read_correction(path: Path) -> tuple[Correction, str | None]:
         except (TablerecError, ValueError, RecursionError) as error:
             return correction, f"{name}, line {number}: no step of a correction ({error}); the steps before it are kept"
     return correction, None
+
+
+def _has_place(cell: Cell) -> bool:
+    return cell.quad is not None and all(abs(value) <= _FARTHEST for point in cell.quad for value in point)
 
 
 def _parse(line: bytes) -> dict[str, Any]:
@@ -222,8 +298,25 @@ def _to_head(data: Mapping[str, Any]) -> Head:
     sureness = data["sureness"]
     if not all(isinstance(value, str) for value in texts.values()) or not whole:
         raise ValueError("its name, source, page or size is missing")
+    if not (0 < width <= _FARTHEST and 0 < height <= _FARTHEST):
+        raise ValueError("its size is that of no picture")
     if type(sureness) not in (int, float) or not 0 <= sureness <= 1:
         raise ValueError("its sureness is not from 0 to 1")
-    if height_of_text is not None and (type(height_of_text) not in (int, float) or not 0 < height_of_text < math.inf):
-        raise ValueError("its text height is no number above 0")
-    return Head(**texts, **numbers, size_wh=(width, height), sureness=float(sureness), text_height=height_of_text)
+    if height_of_text is not None and (type(height_of_text) not in (int, float) or not 0 < height_of_text <= _FARTHEST):
+        raise ValueError("its text height is that of no text")
+    turn, window = data.get("turn", 0), _to_window(data.get("window"))
+    if type(turn) is not int or turn not in (0, 90, 180, 270):
+        raise ValueError("its turn is not 0, 90, 180 or 270")
+    return Head(
+        **texts, **numbers, size_wh=(width, height), sureness=float(sureness), text_height=height_of_text,
+        turn=turn, window=window,
+    )  # fmt: skip
+
+
+def _to_window(value: Any) -> Window | None:
+    if value is None:
+        return None
+    x0, y0, x1, y1 = value
+    if not all(type(each) is int for each in value) or not (0 <= x0 < x1 and 0 <= y0 < y1):
+        raise ValueError("its place on the page is no box")
+    return x0, y0, x1, y1

@@ -17,8 +17,14 @@ from postprocess.words import Word
 from tablerec.result import Image, Page, move_page
 from tablerec.turning import turn_picture, turn_points
 
+Window = tuple[int, int, int, int]
+"""x0, y0, x1, y1 in whole pixels, right and bottom exclusive."""
+
 _MARGIN = 0.04
 """Of the table's larger side, left around it: a frame that was set too small can be drawn further out."""
+
+_LONGEST = 160
+"""Bytes of a name that come from the input."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -34,6 +40,8 @@ class Draft:
         table: With a place for each cell, in pixels of ``image``.
         sureness: Probability that the table is right, 0 to 1.
         text_height: Of its lines, px; None where it is not known.
+        turn: Degrees clockwise by which the page was turned to stand upright.
+        window: Where ``image`` is on the upright page: x0, y0, x1, y1, px.
     """
 
     name: str
@@ -44,6 +52,8 @@ class Draft:
     table: Table
     sureness: float = 0.0
     text_height: float | None = None
+    turn: int = 0
+    window: Window | None = None
 
 
 def page_to_drafts(page: Page) -> list[Draft]:
@@ -59,27 +69,48 @@ def page_to_drafts(page: Page) -> list[Draft]:
     >>> draft.name, draft.table.shape, draft.table.quad
     ('scan_1', (1, 1), ((0.0, 0.0), (60.0, 0.0), (60.0, 40.0), (0.0, 40.0)))
     """
-    upright = _turn_upright(page)
+    upright = turn_upright(page)
     height, width = upright.picture.image.shape[:2]
-    stem = re.sub(r"[^\w\-]+", "_", Path(page.picture.source).stem).strip("_")[:80] or "table"
-    name, source, number = f"{stem}_{page.picture.number}", page.picture.source, page.picture.number
-    tables = [complete(table, (width, height)) for table in upright.tables]
+    name, source, number = page_to_stem(page), page.picture.source, page.picture.number
+    # Without a cell there would be nothing to draw lines through.
+    found_tables = [table if len(table) else Table([Cell(0, 0)], table.quad) for table in upright.tables]
+    tables = [complete(table, (width, height)) for table in found_tables]
     if not tables:
-        blank = complete(Table([Cell(0, 0)]), (width, height))
-        return [Draft(name, source, number, 0, upright.picture.image, blank)]
+        blank, whole = complete(Table([Cell(0, 0)]), (width, height)), (0, 0, width, height)
+        return [Draft(name, source, number, 0, upright.picture.image, blank, turn=page.turn, window=whole)]
     boxes = [quads_to_boxes([table.quad])[0] for table in tables if table.quad]
     drafts = []
     for index, (found, table, box) in enumerate(zip(upright.tables, tables, boxes, strict=True)):
-        x0, y0, x1, y1 = _window(box, boxes[:index] + boxes[index + 1 :], (width, height))
-        moved = _move(table, upright, (x0, y0))
-        sureness = 0.0 if found.confidence is None else float(np.nan_to_num(found.confidence.table).clip(0, 1))
-        image = np.ascontiguousarray(upright.picture.image[y0:y1, x0:x1])
-        text_height = _text_height(upright.words, box)
-        drafts.append(Draft(f"{name}_{index + 1}", source, number, index + 1, image, moved, sureness, text_height))
+        around = box + _MARGIN * (box[2:] - box[:2]).max() * np.array([-1, -1, 1, 1])
+        window = trim(box, around, boxes[:index] + boxes[index + 1 :], (width, height))
+        drafts.append(Draft(
+            f"{name}_{index + 1}", source, number, index + 1,
+            cut(upright.picture.image, window), move_table(table, upright, window[:2]),
+            table_to_sureness(found), text_height_in(upright.words, box), page.turn, window,
+        ))  # fmt: skip
     return drafts
 
 
-def _turn_upright(page: Page) -> Page:
+def cut(image: Image, window: Window) -> Image:
+    """A part of a picture, as a copy of its own."""
+    x0, y0, x1, y1 = window
+    return np.ascontiguousarray(image[y0:y1, x0:x1])
+
+
+def table_to_sureness(table: Table) -> float:
+    """Probability that a table is right, 0 where nothing is known."""
+    return 0.0 if table.confidence is None else float(np.nan_to_num(table.confidence.table).clip(0, 1))
+
+
+def page_to_stem(page: Page) -> str:
+    """What the names of a page's tables begin with: letters, digits, ``_`` and ``-``."""
+    stem = re.sub(r"[^\w\-]+", "_", Path(page.picture.source).stem).strip("_")[:80] or "table"
+    stem = stem.encode()[:_LONGEST].decode(errors="ignore")  # file systems count bytes, up to 255
+    return f"{stem}_{page.picture.number}"
+
+
+def turn_upright(page: Page) -> Page:
+    """The page with its picture turned as it was read."""
     if not page.turn:
         return page
     height, width = page.picture.image.shape[:2]
@@ -87,11 +118,10 @@ def _turn_upright(page: Page) -> Page:
     return move_page(page, turn_picture(page.picture, page.turn), move)
 
 
-def _window(box: Floats, others: Sequence[Floats], size_wh: tuple[int, int]) -> tuple[int, int, int, int]:
-    """The table and a margin that shows nothing of its neighbours, in whole pixels of the picture."""
+def trim(box: Floats, around: Floats, others: Sequence[Floats], size_wh: tuple[int, int]) -> Window:
+    """What is around a table without what shows its neighbours, in whole pixels of the picture."""
     x0, y0, x1, y1 = box.tolist()
-    margin = _MARGIN * max(x1 - x0, y1 - y0)
-    left, top, right, bottom = x0 - margin, y0 - margin, x1 + margin, y1 + margin
+    left, top, right, bottom = around.tolist()
     for a0, b0, a1, b1 in (other.tolist() for other in others):
         if a0 < right and a1 > left:
             top = max(top, min(b1, y0)) if b1 <= (y0 + y1) / 2 else top
@@ -104,12 +134,13 @@ def _window(box: Floats, others: Sequence[Floats], size_wh: tuple[int, int]) -> 
     return x0, y0, int(np.clip(np.ceil(right), x0 + 1, width)), int(np.clip(np.ceil(bottom), y0 + 1, height))
 
 
-def _move(table: Table, page: Page, offset: Sequence[int]) -> Table:
+def move_table(table: Table, page: Page, offset: Sequence[int]) -> Table:
+    """The table in pixels of a part of the page that begins there."""
     only = replace(page, tables=(table,), words=(), unplaced=(), dropped=())
     return move_page(only, page.picture, lambda points: points - np.asarray(offset, np.float64)).tables[0]
 
 
-def _text_height(words: tuple[Word, ...], box: Floats) -> float | None:
+def text_height_in(words: tuple[Word, ...], box: Floats) -> float | None:
     """Median height of the words in a table, px."""
     quads = quads_to_array([word.quad for word in words])
     middles = quads.mean(axis=1)

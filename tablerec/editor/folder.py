@@ -19,19 +19,17 @@ import io
 import itertools
 import json
 import logging
+import os
 import threading
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-from postprocess.boxes import quads_to_boxes
-from postprocess.export import table_to_html, tables_to_html, write_excel
+from postprocess.export import tables_to_html, write_excel
 from postprocess.placing import tidy
-from postprocess.table import Table
 from tablerec.editor.correction import Correction, Head, read_correction
 from tablerec.editor.draft import Draft
+from tablerec.editor.label import find_fault, table_to_label
 from tablerec.errors import InputError, OutputError
 from tablerec.images import display_name
 from tablerec.labels.bench import is_bench, read_bench
@@ -45,10 +43,16 @@ from tablerec.result import Image
 OURS = "corrections of tablerec"
 """Says in a COCO file that it can be written anew."""
 
+_PARTS = ("annotations", "images", "journal", "tables", "sources.jsonl")
+
+_SPLITS = ("train", "val")
 _TRAIN = 0.8
 """Share of the corrections for training."""
 
 _logger = logging.getLogger(__name__)
+
+_Stamp = tuple[int, int, int]
+"""Number of a file, its size and time: another content has another one. Zeros where there is no file."""
 
 
 class CorrectionFolder:
@@ -64,9 +68,17 @@ class CorrectionFolder:
     def __init__(self, folder: Path) -> None:
         check_folder(folder)
         self.folder = folder
+        for name in _PARTS:
+            if self._leads_out(folder / name):
+                shown = display_name(str(folder / name))
+                raise OutputError(f"{shown}: a link that leads out of the folder; remove it")
         self.problems: list[str] = []
         """What was found broken; each file is kept under another name."""
         self._lock = threading.RLock()
+        self._labels: dict[Path, tuple[_Stamp, Label]] = {}
+        """Labels as they were read, and when: each save needs all of them."""
+        self._written: dict[Path, _Stamp] = {}
+        """COCO files of ours."""
 
     def read(self) -> dict[str, Correction]:
         """Read all journals; a broken one is kept aside and reported in ``problems``.
@@ -77,9 +89,19 @@ class CorrectionFolder:
         found = {}
         for path in sorted((self.folder / "journal").glob("*.jsonl")):
             correction = self._read(path)
-            if correction is not None and self.picture(correction).is_file():
+            if correction is not None and self._has_picture(correction):
                 found[correction.head.name] = correction
         return found
+
+    def mend(self) -> None:
+        """Write the COCO files anew: a save may have been cut off, a label removed or broken by hand.
+
+        Raises:
+            OutputError: A file cannot be written.
+        """
+        with self._lock:
+            if any((self.folder / "images").glob("*.json")) or any(self._coco(split).exists() for split in _SPLITS):
+                self._write_coco()
 
     def open(self, draft: Draft) -> Correction:
         """Go on with the correction of a table, or begin one.
@@ -89,19 +111,49 @@ class CorrectionFolder:
         """
         key = image_to_key(draft.image)
         with self._lock:
+            # Not all systems tell capitals from small letters, and the folder may move to one of those.
+            there = {path.name.casefold(): path for path in (self.folder / "journal").glob("*.jsonl")}
             for number in itertools.count(1):
                 name = draft.name if number == 1 else f"{draft.name}-{number}"
                 path = self.folder / "journal" / f"{name}.jsonl"
+                if not path.is_file():
+                    path = there.get(path.name.casefold(), path)
                 known = self._read(path) if path.is_file() else None
                 if known is not None and known.head.key == key and known.head.number == draft.number:
+                    if not self._has_picture(known):
+                        _write(self.picture(known), image_to_png(draft.image))
                     return known
                 if known is None and not path.exists():
-                    return self._begin(path, name, key, draft)
+                    return self._begin(path.with_name(f"{name}.jsonl"), name, key, draft)
         raise AssertionError("counts without end")
 
     def picture(self, correction: Correction) -> Path:
         """Where the picture of a table is."""
         return self.folder / "images" / f"{correction.head.name}.png"
+
+    def read_picture(self, correction: Correction) -> bytes:
+        """Return the PNG file of a table.
+
+        Raises:
+            InputError: It cannot be read.
+        """
+        path = self.picture(correction)
+        try:
+            if self._leads_out(path):
+                raise InputError(f"{display_name(str(path))}: a link that leads out of the folder; remove it")
+            return path.read_bytes()
+        except OSError as error:
+            name = display_name(str(path))
+            raise InputError(f"{name}: cannot be read ({error.strerror}); start again, which writes it anew") from error
+
+    def write_picture(self, correction: Correction, image: Image) -> None:
+        """Write another picture of the same size for a table.
+
+        Raises:
+            OutputError: It cannot be written.
+        """
+        with self._lock:
+            _write(self.picture(correction), image_to_png(image))
 
     def do(self, correction: Correction, step: Mapping[str, Any], version: int | None = None) -> None:
         """Do a step of a correction, with all that belongs to it; see ``Correction.do``."""
@@ -124,39 +176,49 @@ class CorrectionFolder:
         files = [self.folder / "tables" / f"{name}.xlsx", self.folder / "tables" / f"{name}.html"]
         files.append(self.folder / "images" / f"{name}.json")
         with self._lock, correction.lock:
-            was_saved = any(path.exists() for path in files)
+            correction.check(None)
+            version = correction.version
             for path in files:
-                try:
-                    path.unlink(missing_ok=True)
-                except OSError as error:
-                    shown = display_name(str(path))
-                    raise OutputError(f"{shown}: cannot be removed ({error.strerror}); close it") from error
-            if was_saved:
+                _remove(path)
+            # What was saved may be gone already, by a try that ended half-way.
+            if self._coco(choose_split(self.picture(correction).name, _TRAIN)).exists():
                 self._write_coco()
-            correction.do({"do": "reject"})
+            correction.do({"do": "reject"}, version)
 
     def save(self, correction: Correction) -> list[Path]:
         """Write workbook, page and labels of a table, and mark it as done.
+
+        Where it reaches out of its picture, it has no label; ``Correction.view`` says so.
+
+        Returns:
+            The files written.
 
         Raises:
             OutputError: A file cannot be written.
         """
         name = correction.head.name
         with self._lock, correction.lock:
-            table = tidy(correction.table)
+            correction.check(None)
+            table, version = tidy(correction.table), correction.version
             workbook = io.BytesIO()
             write_excel([table], workbook)
-            label = json.dumps(self._label(correction, table), ensure_ascii=False, allow_nan=False, indent=1)
             files = {
                 self.folder / "tables" / f"{name}.xlsx": workbook.getvalue(),
                 self.folder / "tables" / f"{name}.html": tables_to_html([table], name).encode(),
-                self.folder / "images" / f"{name}.json": label.encode(),
             }
-            for path, content in files.items():
-                _write(path, content)
+            label = self.folder / "images" / f"{name}.json"
+            is_label = find_fault(table, correction.head.size_wh) is None
+            if is_label:
+                content = table_to_label(correction.head, table)
+                files[label] = json.dumps(content, ensure_ascii=False, allow_nan=False, indent=1).encode()
+            else:
+                _remove(label)
+            for path, data in files.items():
+                _write(path, data)
             self._write_coco()
-            correction.do({"do": "save"})
-            return [*files, self._coco(choose_split(self.picture(correction).name, _TRAIN))]
+            correction.do({"do": "save"}, version)
+            coco = self._coco(choose_split(self.picture(correction).name, _TRAIN))
+            return [*files, coco] if is_label else [*files]
 
     def set_aside(self, path: Path, reason: str) -> None:
         """Give a broken file another name, so that it is kept, and report it."""
@@ -176,8 +238,18 @@ class CorrectionFolder:
         _logger.warning("%s", problem)
         self.problems.append(problem)
 
+    def _leads_out(self, path: Path) -> bool:
+        # Unlike ``resolve``, it bears a link to itself.
+        return not Path(os.path.realpath(path)).is_relative_to(os.path.realpath(self.folder))
+
+    def _has_picture(self, correction: Correction) -> bool:
+        path = self.picture(correction)
+        return path.is_file() and not self._leads_out(path)
+
     def _read(self, path: Path) -> Correction | None:
         try:
+            if self._leads_out(path):
+                raise InputError(f"{display_name(str(path))}: a link that leads out of the folder")
             correction, problem = read_correction(path)
         except InputError as error:
             self.set_aside(path, str(error))
@@ -186,36 +258,20 @@ class CorrectionFolder:
             lines = path.read_bytes().split(b"\n")[: 1 + correction.version]
             self.set_aside(path, problem)
             _write(path, b"\n".join(lines) + b"\n")
+            correction, _ = read_correction(path)
         return correction
 
     def _begin(self, path: Path, name: str, key: str, draft: Draft) -> Correction:
         height, width = draft.image.shape[:2]
         head = Head(
-            name, draft.source, draft.page, draft.number, key, (width, height), draft.sureness, draft.text_height
-        )
+            name, draft.source, draft.page, draft.number, key, (width, height), draft.sureness, draft.text_height,
+            draft.turn, draft.window,
+        )  # fmt: skip
         correction = Correction(path, head, draft.table)
         _write(self.picture(correction), image_to_png(draft.image))
         path.parent.mkdir(parents=True, exist_ok=True)
         correction.begin()
         return correction
-
-    def _label(self, correction: Correction, table: Table) -> dict[str, Any]:
-        """The label in the form that ``tablerec eval`` reads, see ``tablerec.evaluate.truth``."""
-        head = correction.head
-        cells = []
-        for cell in table.cells:
-            entry: dict[str, Any] = {key: getattr(cell, key) for key in ("row", "col", "rowspan", "colspan", "text")}
-            assert cell.quad is not None  # a correction has a place for each cell
-            quad = np.round(_inside(np.array(cell.quad), head.size_wh), 2)
-            entry |= {"bbox": quads_to_boxes([quad])[0].tolist(), "quad": quad.tolist()}
-            cells.append(entry if cell.header is None else {**entry, "header": cell.header})
-        content = {"n_rows": table.n_rows, "n_cols": table.n_cols, "cells": cells, "html": table_to_html(table)}
-        meta: dict[str, Any] = {"width": head.size_wh[0], "height": head.size_wh[1]}
-        meta |= {"bbox_kind": "cell", "has_text": True, "page": head.page}
-        if head.text_height:
-            meta["text_height"] = round(head.text_height, 2)
-        place = {"id": head.name, "source": "corrections", "image": f"{head.name}.png"}
-        return {**place, "original": display_name(head.source), **content, "meta": meta}
 
     def _coco(self, split: str) -> Path:
         return self.folder / "annotations" / f"instance_{split}.json"
@@ -223,7 +279,7 @@ class CorrectionFolder:
     def _write_coco(self) -> None:
         """Write all labels of the folder; a file that somebody else wrote there is kept aside."""
         labels = [label for label in map(self._read_label, sorted((self.folder / "images").glob("*.json"))) if label]
-        for split in ("train", "val"):
+        for split in _SPLITS:
             path = self._coco(split)
             if path.exists() and not self._is_ours(path):
                 name = display_name(str(path))
@@ -232,8 +288,11 @@ class CorrectionFolder:
             sizes = [label.size_wh or (0, 0) for label in chosen]
             content = labels_to_coco(chosen, [label.image.name for label in chosen], sizes)
             _write(path, json.dumps({"info": {"description": OURS}, **content}, ensure_ascii=False).encode())
+            self._written[path] = _stamp(path)
 
     def _is_ours(self, path: Path) -> bool:
+        if self._written.get(path) == _stamp(path):
+            return True
         try:
             data = parse_json(read_text(path), str(path))
         except InputError:
@@ -241,6 +300,9 @@ class CorrectionFolder:
         return isinstance(data, dict) and data.get("info") == {"description": OURS}
 
     def _read_label(self, path: Path) -> Label | None:
+        stamp = _stamp(path)
+        if path in self._labels and self._labels[path][0] == stamp:
+            return self._labels[path][1]
         try:
             data = parse_json(read_text(path), str(path))
             if not is_bench(data):
@@ -251,6 +313,7 @@ class CorrectionFolder:
         except InputError as error:
             self.set_aside(path, str(error))
             return None
+        self._labels[path] = stamp, label
         return label
 
 
@@ -268,11 +331,24 @@ def image_to_key(image: Image) -> str:
     return digest.hexdigest()
 
 
-def _inside(points: np.ndarray[Any, Any], size_wh: tuple[int, int]) -> np.ndarray[Any, Any]:
-    """Points moved into the picture: a label may not leave it."""
-    return np.clip(points, 0, size_wh)
+def _remove(path: Path) -> None:
+    try:
+        path.unlink(missing_ok=True)
+    except OSError as error:
+        name = display_name(str(path))
+        raise OutputError(f"{name}: cannot be removed ({error.strerror}); close it") from error
+
+
+def _stamp(path: Path) -> _Stamp:
+    try:
+        stat = path.stat()
+    except OSError:
+        return 0, 0, 0
+    return stat.st_ino, stat.st_size, stat.st_mtime_ns
 
 
 def _write(path: Path, content: bytes) -> None:
     with atomic_file(path) as file:
         file.write(content)
+        file.flush()
+        os.fsync(file.fileno())  # else a machine that stops may leave a new name without content

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import reprlib
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -16,6 +15,9 @@ from tablerec.errors import InputError
 
 MAX_TEXT = 10_000
 """Characters of a cell."""
+_NUDGE = 10.0
+"""Pixels by which a key moves a line at most: such moves of a line that follow each other are one step to a person."""
+_MOST_CELLS = 100_000
 _MAX_NUMBER = 1_000_000
 
 
@@ -26,7 +28,7 @@ def _whole(value: Any) -> int:
 
 
 def _pixels(value: Any) -> float:
-    if type(value) not in (int, float) or not math.isfinite(value) or abs(value) > _MAX_NUMBER:
+    if type(value) not in (int, float) or not abs(value) <= _MAX_NUMBER:
         raise ValueError("not a finite number")
     return float(value)
 
@@ -45,6 +47,20 @@ def _text(value: Any) -> str:
         raise ValueError(f"longer than {MAX_TEXT} characters")
     # Half a surrogate pair is no character; no file could hold it.
     return value.replace("\r\n", "\n").encode("utf-8", "replace").decode("utf-8")
+
+
+def _texts(value: Any) -> list[list[str]]:
+    if not isinstance(value, list) or not all(isinstance(line, list) for line in value):
+        raise ValueError("not rows of texts")
+    if sum(map(len, value)) > _MOST_CELLS:
+        raise ValueError(f"more than {_MOST_CELLS:,} texts")
+    return [[_text(text) for text in line] for line in value]
+
+
+def _count(value: Any) -> int:
+    if _whole(value) < 1:
+        raise ValueError("not a number from 1")
+    return int(value)
 
 
 def _axis(value: Any) -> Axis:
@@ -76,11 +92,12 @@ OPERATIONS: dict[str, tuple[Callable[..., Table], dict[str, Check]]] = {
     "move_line": (editing.move_line, {"axis": _axis, "line": _whole, "offset": _pixels, "at": _perhaps}),
     "divide": (editing.divide, {"axis": _axis, "index": _whole, "fraction": _share, "at": _perhaps}),
     "extend": (editing.extend, {"axis": _axis, "at_end": _flag}),
-    "remove_line": (editing.remove_line, {"axis": _axis, "line": _whole}),
-    "remove": (editing.remove, {"axis": _axis, "index": _whole}),
+    "remove_line": (editing.remove_line, {"axis": _axis, "line": _whole, "count": _count}),
+    "remove": (editing.remove, {"axis": _axis, "index": _whole, "count": _count}),
     "merge": (editing.merge, {"row": _whole, "col": _whole, "end_row": _whole, "end_col": _whole}),
     "split": (editing.split, {"row": _whole, "col": _whole}),
     "set_text": (editing.set_text, {"row": _whole, "col": _whole, "text": _text}),
+    "set_texts": (editing.set_texts, {"row": _whole, "col": _whole, "texts": _texts}),
     "set_headers": (editing.set_headers, {"n_rows": _whole, "n_cols": _whole}),
     "set_header": (editing.set_header, {"row": _whole, "col": _whole, "kind": _kind}),
 }
@@ -131,4 +148,11 @@ def apply(history: History, operation: Any) -> History:
         table = function(history.now, **values)
     except TypeError:
         raise InputError(f"{name}: an argument is missing: reload the page") from None
-    return history if table == history.now else history.add(table)
+    return history if table == history.now else history.add(table, _run_of(operation))
+
+
+def _run_of(operation: Mapping[str, Any]) -> tuple[Any, ...] | None:
+    """What a step goes on with: pressing a key again and again is one step to a person."""
+    if operation["do"] != "move_line" or abs(operation["offset"]) > _NUDGE:
+        return None
+    return "move_line", operation["axis"], operation["line"], operation.get("at")

@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 from postprocess.axes import directions
+from postprocess.boxes import quads_to_array
 from postprocess.roles import stub_width
 from postprocess.table import Cell, Table
 
@@ -25,6 +26,8 @@ def table_to_view(table: Table, size_wh: tuple[int, int]) -> dict[str, Any]:
     >>> view["n_rows"], view["cells"][0]["quad"]
     (1, [0.0, 0.0, 40.0, 0.0, 40.0, 20.0, 0.0, 20.0])
     """
+    quads = quads_to_array([cell.quad for cell in table.cells if cell.quad])
+    corners = quads.reshape(-1, 8).round(2).tolist()
     return {
         "size": list(size_wh),
         "n_rows": table.n_rows,
@@ -33,17 +36,17 @@ def table_to_view(table: Table, size_wh: tuple[int, int]) -> dict[str, Any]:
         "n_header_cols": stub_width(table),
         "mark_below": MARK_BELOW,
         "directions": {axis: vector.tolist() for axis, vector in directions(table).items()},
-        "cells": [_cell_to_view(cell) for cell in table.cells],
+        "cells": [_cell_to_view(cell, quad) for cell, quad in zip(table.cells, corners, strict=True)],
     }
 
 
-def _cell_to_view(cell: Cell) -> dict[str, Any]:
+def _cell_to_view(cell: Cell, quad: list[float]) -> dict[str, Any]:
     return {
         "row": cell.row,
         "col": cell.col,
         "rowspan": cell.rowspan,
         "colspan": cell.colspan,
-        "quad": None if cell.quad is None else [round(value, 2) for point in cell.quad for value in point],
+        "quad": quad,
         "text": cell.text,
         "header": cell.header,
         "confidence": _finite(cell.confidence),

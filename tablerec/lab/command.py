@@ -38,6 +38,7 @@ def command(folder: Path, port: int | None, no_browser: bool, run: bool) -> None
     Start it again to go on: what was changed in FOLDER stays as it is, and newer versions of
     changed notebooks are written beside them.
     """
+    from tablerec.images import display_name
     from tablerec.lab import copy_course
 
     if importlib.util.find_spec("jupyterlab") is None:
@@ -45,7 +46,9 @@ def command(folder: Path, port: int | None, no_browser: bool, run: bool) -> None
     if port is not None:
         _check_port(port)
     copied = copy_course(folder)
-    click.echo(f"the course is in {folder}: {len(copied.new)} new files, {len(copied.renewed)} renewed")
+    click.echo(
+        f"the course is in {display_name(str(folder))}: {len(copied.new)} new files, {len(copied.renewed)} renewed"
+    )
     for path in copied.beside:
         click.echo(f"Note: you changed an older version, so the newer one is in {path}", err=True)
     if run:

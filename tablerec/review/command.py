@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import webbrowser
+from dataclasses import replace
 from pathlib import Path
 
 import click
@@ -47,11 +49,13 @@ def command(
     from tablerec.review.server import ReviewServer
 
     settings = Settings(**{name: value for name, value in options.items() if value is not None})  # type: ignore[arg-type]
+    recognizer = Recognizer(settings)
+    in_frame = Recognizer(replace(settings, layout="table"), reader=recognizer.reader)
     output = output or folder / "corrections"
     inputs = find_inputs(folder, output, recursive)
     corrections = CorrectionFolder(output)
 
-    desk = Desk(inputs, folder, corrections, Recognizer(settings).pages)
+    desk = Desk(inputs, folder, corrections, recognizer.pages, in_frame.pages)
     try:
         server = ReviewServer(desk, port)
     except OSError as error:
@@ -72,7 +76,8 @@ def command(
 def find_inputs(folder: Path, output: Path, recursive: bool) -> list[Path]:
     """Return the pictures and PDFs of a folder, in natural order.
 
-    Those in the corrections folder are ours. A link that leads out of the folder is named and left out.
+    Those in a corrections folder, of this review or one inside, are ours. A link that leads out of the folder is
+    named and left out.
 
     Raises:
         InputError: There are none.
@@ -83,13 +88,18 @@ def find_inputs(folder: Path, output: Path, recursive: bool) -> list[Path]:
     top, ours = folder.resolve(), output.resolve()
     kept = []
     for path in (Path(str(each)) for each in expand_inputs([str(folder)], recursive)):
-        resolved = path.resolve()
+        resolved = Path(os.path.realpath(path))  # unlike ``resolve``, it bears a link to itself
         if not resolved.is_relative_to(top):
             click.echo(f"Note: {display_name(str(path))} is a link that leads out of the folder: left out", err=True)
-        elif not resolved.is_relative_to(ours):
+        elif not resolved.is_relative_to(ours) and not _is_ours(path):
             kept.append(path)
     if not kept:
         raise InputError(
             f"{display_name(str(folder))}: no pictures or PDFs of its own in this folder; name another one"
         )
     return kept
+
+
+def _is_ours(path: Path) -> bool:
+    """Whether a picture is that of a correction, of an earlier review of a folder inside."""
+    return path.parent.name == "images" and (path.parents[1] / "journal" / f"{path.stem}.jsonl").is_file()

@@ -15,27 +15,30 @@ import logging
 import secrets
 from collections.abc import Callable
 from http import HTTPStatus
-from http.cookies import CookieError, SimpleCookie
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from importlib import resources
 from socketserver import TCPServer
 from typing import Any, ClassVar
-from urllib.parse import parse_qs, unquote, urlsplit
+from urllib.parse import SplitResult, parse_qs, unquote, urlsplit
 
 from postprocess.export import tables_to_html, write_excel
 from postprocess.placing import tidy
 from tablerec.editor import Correction
+from tablerec.editor.folder import image_to_png
+from tablerec.editor.scripts import MODULES
 from tablerec.errors import InputError, TablerecError
 from tablerec.review.desk import Desk
 
 MAX_BODY = 1 << 20
 """Bytes of a request."""
 
+_SCRIPT, _STYLE = "text/javascript; charset=utf-8", "text/css; charset=utf-8"
 _STATIC = {
-    "editor.js": ("tablerec.editor", "text/javascript; charset=utf-8"),
-    "editor.css": ("tablerec.editor", "text/css; charset=utf-8"),
-    "review.js": ("tablerec.review", "text/javascript; charset=utf-8"),
-    "review.css": ("tablerec.review", "text/css; charset=utf-8"),
+    **dict.fromkeys(MODULES, ("tablerec.editor", _SCRIPT)),
+    "editor.css": ("tablerec.editor", _STYLE),
+    "review.js": ("tablerec.review", _SCRIPT),
+    "frame.js": ("tablerec.review", _SCRIPT),
+    "review.css": ("tablerec.review", _STYLE),
     "icon.svg": ("tablerec.review", "image/svg+xml"),
 }
 _HEADERS = {
@@ -48,6 +51,10 @@ _HEADERS = {
     "Cache-Control": "no-store",
 }
 _EXCEL = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
+_FARTHEST = 1_000_000
+"""Pixels of a page's side."""
+_MOST_LINES = 200
+"""Rows, or columns, of a grid that is asked for."""
 _SECONDS = 30
 """A connection that says nothing for so long is closed."""
 
@@ -124,8 +131,8 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _answer(self, work: Callable[[str], Reply]) -> None:
         try:
-            address = urlsplit(self.path)
             self._check_host()
+            address = self._address()
             if self.command == "GET" and address.path == "/" and "token" in parse_qs(address.query):
                 self._log_in(parse_qs(address.query)["token"][0])
                 return
@@ -136,13 +143,18 @@ class _Handler(BaseHTTPRequestHandler):
             status, kind, body = _json({"error": str(error)}, error.status)
         except TablerecError as error:
             status, kind, body = _json({"error": str(error)}, HTTPStatus.CONFLICT)
-        except ConnectionError:
-            raise  # who asked has gone; ``handle_error`` notes it
+        except (ConnectionError, TimeoutError):
+            raise  # who asked has gone, or says nothing; the base class and ``handle_error`` note it
         except Exception as error:
-            _logger.exception("%s", urlsplit(self.path).path)  # without the token
+            _logger.exception("%s", self.path.partition("?")[0])  # without the token
             self.close_connection = True
             status, kind, body = _json({"error": f"a fault of tablerec ({error!r}): report it"}, HTTPStatus(500))
         self._send(status, kind, body)
+
+    def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:
+        """Refuse what is no request, or has another method than these two."""
+        self.close_connection = True
+        self._send(*_json({"error": message or HTTPStatus(code).phrase}, HTTPStatus(code)))
 
     def _send(self, status: HTTPStatus, kind: str, body: bytes, **headers: str) -> None:
         self.send_response(status)
@@ -158,17 +170,23 @@ class _Handler(BaseHTTPRequestHandler):
         if self.headers.get_all("Host", []) not in [[host] for host in self.server.hosts]:
             raise _RefusedError(HTTPStatus.FORBIDDEN, "this address is not the one of the review")
 
+    def _address(self) -> SplitResult:
+        try:
+            return urlsplit(self.path)
+        except ValueError:
+            raise _RefusedError(HTTPStatus.BAD_REQUEST, "this is no address") from None
+
     def _log_in(self, token: str) -> None:
         self._check_token(token)
         cookie = f"{self.server.cookie}={self.server.token}; HttpOnly; SameSite=Strict; Path=/"
         self._send(HTTPStatus.SEE_OTHER, "text/plain", b"", Location="/", **{"Set-Cookie": cookie})
 
     def _check_cookie(self) -> None:
-        try:
-            cookie = SimpleCookie(self.headers.get("Cookie", "")).get(self.server.cookie)
-        except CookieError:
-            cookie = None
-        self._check_token(cookie.value if cookie else "")
+        # Not by ``http.cookies``: it gives up at the first cookie that it cannot read, and all servers of this
+        # machine share their cookies.
+        pairs = (pair.partition("=") for each in self.headers.get_all("Cookie", []) for pair in each.split(";"))
+        cookies = {name.strip(): value.strip() for name, _, value in pairs}
+        self._check_token(cookies.get(self.server.cookie, ""))
 
     def _check_token(self, token: str) -> None:
         if not hmac.compare_digest(token.encode("utf-8", "replace"), self.server.token.encode()):
@@ -188,8 +206,9 @@ class _Handler(BaseHTTPRequestHandler):
             case ["tables", name]:
                 return _json(desk.correction(name).view())
             case ["tables", name, "picture"]:
-                picture = desk.corrections.picture(desk.correction(name))
-                return HTTPStatus.OK, "image/png", picture.read_bytes()
+                return HTTPStatus.OK, "image/png", desk.corrections.read_picture(desk.correction(name))
+            case ["tables", name, "whole"]:
+                return HTTPStatus.OK, "image/png", image_to_png(desk.page(name).image)
             case ["tables", name, "workbook"]:
                 return HTTPStatus.OK, _EXCEL, _workbook(desk.correction(name))
             case ["tables", name, "page"]:
@@ -210,6 +229,9 @@ class _Handler(BaseHTTPRequestHandler):
                 except TablerecError as error:
                     return _json({"error": str(error), "table": correction.view()}, HTTPStatus.CONFLICT)
                 return _json(correction.view())
+            case ["tables", name, "add"]:
+                box, shape = _to_frame(step)
+                return _json({"name": desk.add(name, box, shape).head.name})
         raise _RefusedError(HTTPStatus.NOT_FOUND, "there is nothing at this address")
 
     def _check_origin(self) -> None:
@@ -232,6 +254,19 @@ class _Handler(BaseHTTPRequestHandler):
         if not isinstance(data, dict):
             raise _RefusedError(HTTPStatus.BAD_REQUEST, "a step is a JSON object")
         return data
+
+
+def _to_frame(data: dict[str, Any]) -> tuple[list[float], tuple[int, int] | None]:
+    """The box of a frame and the even rows and columns that are asked for in it."""
+    box, rows, cols = data.get("box"), data.get("rows"), data.get("cols")
+    numbers = isinstance(box, list) and len(box) == 4 and all(type(each) in (int, float) for each in box)
+    if not isinstance(box, list) or not numbers or not all(abs(each) <= _FARTHEST for each in box):
+        raise InputError("a frame has four numbers, in pixels: draw it again")
+    if rows is None and cols is None:
+        return box, None
+    if not (type(rows) is int and type(cols) is int and 1 <= rows <= _MOST_LINES and 1 <= cols <= _MOST_LINES):
+        raise InputError(f"rows and columns are whole numbers from 1 to {_MOST_LINES}: give both or none")
+    return box, (rows, cols)
 
 
 def _json(data: Any, status: HTTPStatus = HTTPStatus.OK) -> Reply:

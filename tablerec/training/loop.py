@@ -354,6 +354,8 @@ def _writing(settings: TrainSettings) -> Iterator[None]:
     except ConnectionError:  # between ranks
         raise
     except OSError as error:
+        if error.errno is None:  # Paddle's, for what went wrong outside of it
+            raise
         raise OutputError(
             f"{error.filename or settings.output} cannot be written ({error.strerror or error}): make room, or choose "
             "another output; checkpoints that are there are whole"

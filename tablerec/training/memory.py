@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager
@@ -53,14 +54,20 @@ def _split(device: str) -> tuple[str, int]:
 
 @contextmanager
 def remedies(settings: TrainSettings) -> Iterator[None]:
-    """Turn Paddle's error for a lack of memory into one that says which settings to change.
+    """Turn Paddle's errors for a lack of memory or of a kernel into ones that say what to change.
 
     Raises:
-        TrainingError: There is not enough memory.
+        TrainingError: There is not enough memory, or the device lacks an operator.
     """
     try:
         yield
-    except (MemoryError, RuntimeError, SystemError) as error:
+    except (MemoryError, RuntimeError, SystemError, OSError) as error:  # Paddle wraps some in OSError
+        lacking = _LACKING.search(str(error))
+        if lacking:
+            raise TrainingError(
+                f"{settings.device} cannot do this training ({lacking[0]}): leave out what needs it, or see what the "
+                "device lacks with `tablerec device coverage`"
+            ) from error
         if not _is_lack_of_memory(error):
             raise
         told = str(error).strip().splitlines() or ["MemoryError"]
@@ -69,6 +76,10 @@ def remedies(settings: TrainSettings) -> Iterator[None]:
             f"not enough memory on {settings.device} ({cause[:160]}). Change, in this order: {_changes(settings)}. "
             f"The last checkpoint in {settings.output} is whole: the same command goes on from it"
         ) from error
+
+
+_LACKING = re.compile(r"kernel `\w+` is not registered|(?<=\(Unimplemented\) )[^\n]*")
+"""How Paddle says that a kernel is missing, and a plugin that a kernel cannot do something."""
 
 
 def _is_lack_of_memory(error: BaseException) -> bool:

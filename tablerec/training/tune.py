@@ -74,7 +74,8 @@ class Option:
 def list_ways(settings: TrainSettings) -> list[Way]:
     """List the ways that are worth a measurement.
 
-    What the file chooses stays; ``learns: all`` with initial weights is compared with ``lora`` and ``head``.
+    What the file chooses stays; ``learns: all`` with initial weights is compared with ``lora`` and ``head``. Those
+    without recomputation come first: where time is short, they are measured.
 
     >>> ways = list_ways(TrainSettings("a:b", Path("out"), steps=1, initial=Path("cellnet")))
     >>> len(ways), ways[0]
@@ -85,13 +86,23 @@ def list_ways(settings: TrainSettings) -> list[Way]:
     precisions = [settings.precision]
     if settings.precision == "float32" and settings.device != "cpu":
         precisions.append("bfloat16")
-    return [Way(*each) for each in product(learns, ("none", "all"), precisions)]
+    return [Way(*each) for recompute in ("none", "all") for each in product(learns, (recompute,), precisions)]
 
 
 def list_sides(settings: TrainSettings) -> list[int]:
-    """List the sides: the given one, and where pictures keep their shape three quarters of it."""
-    smaller = settings.side * 3 // 4 // 32 * 32
-    return [settings.side, smaller] if settings.model == "cellnet" and smaller >= 320 else [settings.side]
+    """List the sides: the given one, and where pictures keep their shape three quarters of it.
+
+    A device other than the CPU has time for half as much again: narrow cells of large pictures are seen there only.
+
+    >>> list_sides(TrainSettings("a:b", Path("out"), steps=1, side=640, device="gpu"))
+    [640, 480, 960]
+    """
+    smaller, larger = (settings.side * share // 4 // 32 * 32 for share in (3, 6))
+    sides = [settings.side]
+    if settings.model == "cellnet":
+        sides += [smaller] if smaller >= 320 else []
+        sides += [larger] if settings.device != "cpu" and larger <= 1280 else []
+    return sides
 
 
 def measure_ways(

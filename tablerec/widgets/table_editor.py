@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from importlib import resources
 from pathlib import Path
 from typing import Any
 
@@ -11,10 +10,9 @@ import traitlets
 
 from postprocess.table import Table
 from tablerec.editor import CorrectionFolder, Draft, page_to_drafts
+from tablerec.editor.scripts import read_static, to_one_module
 from tablerec.errors import InputError, TablerecError
 from tablerec.result import Page, Result
-
-_STATIC = resources.files("tablerec.editor").joinpath("static")
 
 
 class TableEditor(anywidget.AnyWidget):
@@ -35,8 +33,8 @@ class TableEditor(anywidget.AnyWidget):
         OutputError: Nothing can be written in the folder.
     """
 
-    _esm = _STATIC.joinpath("editor.js").read_text("utf-8")
-    _css = _STATIC.joinpath("editor.css").read_text("utf-8")
+    _esm = to_one_module()
+    _css = read_static("editor.css")
     picture = traitlets.Bytes().tag(sync=True)
     state = traitlets.Dict().tag(sync=True)
     height = traitlets.Unicode("36rem").tag(sync=True)
@@ -46,7 +44,7 @@ class TableEditor(anywidget.AnyWidget):
     ) -> None:
         self.folder = CorrectionFolder(Path(folder))
         self.correction = self.folder.open(_find(source, index))
-        picture = self.folder.picture(self.correction).read_bytes()
+        picture = self.folder.read_picture(self.correction)
         super().__init__(picture=picture, state=self.correction.view(), height=height)
         self.on_msg(self._answer)
 
@@ -94,6 +92,9 @@ class TableEditor(anywidget.AnyWidget):
 
 
 def _find(source: Result | Page, index: int) -> Draft:
+    if not isinstance(source, (Result, Page)):
+        kind = type(source).__name__
+        raise InputError(f"the editor shows a Result, or a Page of one, no {kind}: give what recognize() returned")
     pages = source.pages if isinstance(source, Result) else (source,)
     drafts = [draft for page in pages for draft in page_to_drafts(page)]
     if not 0 <= index < len(drafts):

@@ -224,3 +224,37 @@ def test_history_forgets_the_oldest_states_and_what_was_undone() -> None:
     again = history.undo().undo().add(Table.from_texts([["new"]]))
     assert again.redo().now.to_grid() == [["new"]]
     assert again.undo().now.to_grid() == [["1497"]]
+
+
+def test_a_run_of_changes_is_one_step_to_a_person() -> None:
+    one = Table.from_texts([["0"]])
+    assert (History((one,)).n_back, History((one,)).n_on) == (0, 0)
+    history = History((one,))
+    for run in (None, "x", "x", "y", None, None):
+        history = history.add(one, run)
+    lengths = []
+    while history.place:
+        lengths.append(history.n_back)
+        for _ in range(history.n_back):
+            history = history.undo()
+    assert lengths == [1, 1, 1, 2, 1]
+    assert (history.n_on, history.redo().n_on) == (1, 2)
+
+
+@pytest.mark.parametrize("axis", ["row", "col"])
+def test_several_rows_or_lines_go_as_one_by_one(axis: Axis) -> None:
+    table = complete(Table.from_texts([[f"{row}{col}" for col in range(4)] for row in range(4)]), SIZE)
+    one_by_one = editing.remove(editing.remove(table, axis, 1), axis, 1)
+    assert editing.remove(table, axis, 1, 2) == one_by_one
+    one_by_one = editing.remove_line(editing.remove_line(table, axis, 1), axis, 1)
+    assert editing.remove_line(table, axis, 1, 2) == one_by_one
+    with pytest.raises(TableError):
+        editing.remove(table, axis, 0, 4)
+
+
+def test_a_block_of_texts_must_fit() -> None:
+    table = editing.merge(complete(Table.from_texts([["a", "b", "c"], ["d", "e", "f"]]), SIZE), 0, 0, 1, 2)
+    assert editing.set_texts(table, 0, 0, [["1", "", "2"], ["3"]]).to_grid() == [["1", "", "2"], ["3", "e", "f"]]
+    for row, col, texts in ((0, 0, []), (0, 0, [[]]), (1, 0, [["1"], ["2"]]), (0, 2, [["1", "2"]]), (0, 1, [["1"]])):
+        with pytest.raises(TableError):
+            editing.set_texts(table, row, col, texts)

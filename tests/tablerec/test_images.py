@@ -465,3 +465,13 @@ def test_named_pipe_is_read(tmp_path):
     writer.start()
     assert one(path).image.shape == (30, 40, 3)
     writer.join()
+
+
+@pytest.mark.parametrize("suffix", ["TIFF", "PDF"])
+def test_a_document_may_be_read_from_a_page_on(suffix):
+    pages = [PIL.Image.new("L", (20, 20), value) for value in (0, 90, 200)]
+    document = encode(pages[0], suffix, save_all=True, append_images=pages[1:])
+    found = [(page.number, int(page.image.mean())) for page in load_pages(document, first=2)]
+    assert [number for number, _ in found] == [2, 3]
+    assert [value for _, value in found] == pytest.approx([90, 200], abs=3)
+    assert list(load_pages(document, first=4)) == []

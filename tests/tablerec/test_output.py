@@ -288,6 +288,8 @@ def test_check_folder(tmp_path, monkeypatch):
     (tmp_path / "file").touch()
     with pytest.raises(OutputError, match="a file, not a folder"):
         check_folder(tmp_path / "file" / "inner")
+    with pytest.raises(OutputError, match="choose another folder"):
+        check_folder(tmp_path / ("n" * 300))
     monkeypatch.setattr(os, "access", lambda path, mode: False)
     with pytest.raises(OutputError, match="no permission to write in this folder; choose another with -o"):
         check_folder(tmp_path)

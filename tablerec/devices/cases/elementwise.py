@@ -125,7 +125,7 @@ def _with_numbers() -> Iterator[Case]:
 
 
 def _others() -> Iterator[Case]:
-    for target in ("float32", "float64", "float16", "bfloat16", "int32", "int64", "bool", "uint8"):
+    for target in ("float32", "float64", "float16", "bfloat16", "int32", "int64", "bool", "uint8", "int8", "int16"):
         call = lambda p, x, target=target: p.cast(x, target)  # noqa: E731
         yield Case(f"cast {target}", ("cast",), call, (n(37, low=0, high=9),), EVERY)
     masks = n(4, 3, dtype="bool"), n(4, 3), n(4, 3)

@@ -112,3 +112,8 @@ def _transposed() -> Iterator[Case]:
         inputs = n(2, 4, 5, 6), n(4, 6 // int(options.get("groups", 1)), 3, 3)
         reached = ("conv2d_transpose", "conv2d_transpose_grad")
         yield Case(f"conv2d_transpose {options}", reached, call, inputs, _TYPES, True, 20, 4)
+    for stride in (1, 2):
+        call = lambda p, x, w, s=stride: p.nn.functional.conv2d_transpose(x, w, stride=s, padding=1, groups=4)  # noqa: E731
+        reached = ("depthwise_conv2d_transpose", "depthwise_conv2d_transpose_grad")
+        inputs = n(2, 4, 5, 6), n(4, 1, 3, 3)
+        yield Case(f"depthwise_conv2d_transpose / {stride}", reached, call, inputs, _TYPES, True, 20, 4)

@@ -516,6 +516,8 @@ template <class T, class X> void Cast(const X& context, const Tensor& x, phi::Da
     case phi::DataType::INT64: return cast_to<T, int64_t>(context, x, out);
     case phi::DataType::BOOL: return cast_to<T, bool>(context, x, out);
     case phi::DataType::UINT8: return cast_to<T, uint8_t>(context, x, out);
+    case phi::DataType::INT8: return cast_to<T, int8_t>(context, x, out);
+    case phi::DataType::INT16: return cast_to<T, int16_t>(context, x, out);
     case phi::DataType::FLOAT16: return cast_to<T, phi::dtype::float16>(context, x, out);
     case phi::DataType::BFLOAT16: return cast_to<T, phi::dtype::bfloat16>(context, x, out);
     default: REQUIRE(false, "cast to %s is not supported on %s", phi::DataTypeToString(type), device_name());

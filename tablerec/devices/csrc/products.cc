@@ -319,31 +319,35 @@ REGISTER(depthwise_conv2d_grad, DepthwiseConv2dGrad, kFloats + kHalves)
 
 // ---- transposed convolutions: the input gradient of the convolution that goes from their output to their input
 
-template <class T, class X>
-void Conv2dTranspose(const X& context, const Tensor& x, const Tensor& w, const std::vector<int>& strides,
-                     const std::vector<int>& paddings, const std::vector<int>&, const phi::IntArray&,
-                     const std::string& algorithm, int groups, const std::vector<int>& dilations, const std::string& layout,
-                     Tensor* out) {
-  auto c = Convolution::transposed("conv2d_transpose", x.dims(), w.dims(), out->dims(), strides, paddings, algorithm, dilations,
-                                   groups, layout);
-  convolution_input_gradient<T>(context, "conv2d_transpose", read<T>(x), read<T>(w), write<T>(context, out), c);
-}
 template <class T>
 void transposed_gradients(const Context& context, const char* name, const Tensor& x, const Tensor& w, const Tensor& dout,
                           const Convolution& c, Tensor* dx, Tensor* dw) {
   if (dw) convolution_filter_gradient<T>(context, name, read<T>(dout), read<T>(x), write<T>(context, dw), c);
   if (dx) convolve<T>(context, name, read<T>(dout), read<T>(w), write<T>(context, dx), c);
 }
-template <class T, class X>
-void Conv2dTransposeGrad(const X& context, const Tensor& x, const Tensor& w, const Tensor& dout, const std::vector<int>& strides,
-                         const std::vector<int>& paddings, const std::vector<int>&, const phi::IntArray&,
-                         const std::string& algorithm, int groups, const std::vector<int>& dilations, const std::string& layout,
-                         Tensor* dx, Tensor* dw) {
-  auto c = Convolution::transposed("conv2d_transpose_grad", x.dims(), w.dims(), dout.dims(), strides, paddings, algorithm,
-                                   dilations, groups, layout);
-  transposed_gradients<T>(context, "conv2d_transpose_grad", x, w, dout, c, dx, dw);
-}
-REGISTER(conv2d_transpose, Conv2dTranspose, kFloats + kHalves)
-REGISTER(conv2d_transpose_grad, Conv2dTransposeGrad, kFloats + kHalves)
+// Paddle has another name where each channel has a filter of its own; the arguments are the same.
+#define TRANSPOSED(name, Function)                                                                                         \
+  template <class T, class X>                                                                                              \
+  void Function(const X& context, const Tensor& x, const Tensor& w, const std::vector<int>& strides,                       \
+                const std::vector<int>& paddings, const std::vector<int>&, const phi::IntArray&,                           \
+                const std::string& algorithm, int groups, const std::vector<int>& dilations, const std::string& layout,    \
+                Tensor* out) {                                                                                             \
+    auto c = Convolution::transposed(#name, x.dims(), w.dims(), out->dims(), strides, paddings, algorithm, dilations,      \
+                                     groups, layout);                                                                      \
+    convolution_input_gradient<T>(context, #name, read<T>(x), read<T>(w), write<T>(context, out), c);                      \
+  }                                                                                                                        \
+  template <class T, class X>                                                                                              \
+  void Function##Grad(const X& context, const Tensor& x, const Tensor& w, const Tensor& dout,                              \
+                      const std::vector<int>& strides, const std::vector<int>& paddings, const std::vector<int>&,          \
+                      const phi::IntArray&, const std::string& algorithm, int groups, const std::vector<int>& dilations,   \
+                      const std::string& layout, Tensor* dx, Tensor* dw) {                                                 \
+    auto c = Convolution::transposed(#name "_grad", x.dims(), w.dims(), dout.dims(), strides, paddings, algorithm,         \
+                                     dilations, groups, layout);                                                           \
+    transposed_gradients<T>(context, #name "_grad", x, w, dout, c, dx, dw);                                                \
+  }                                                                                                                        \
+  REGISTER(name, Function, kFloats + kHalves)                                                                              \
+  REGISTER(name##_grad, Function##Grad, kFloats + kHalves)
+TRANSPOSED(conv2d_transpose, Conv2dTranspose)
+TRANSPOSED(depthwise_conv2d_transpose, DepthwiseConv2dTranspose)
 
 }  // namespace tablerec

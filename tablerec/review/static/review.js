@@ -1,53 +1,99 @@
 // The page of `tablerec review`: the list of tables, and the editor for the one that is open.
 
 import { mount } from "/static/editor.js";
+import { make } from "/static/elements.js";
+import { openFrame } from "/static/frame.js";
+import { LANGUAGE_CHANGED, language, text } from "/static/texts.js";
 
+const ONLY_OPEN = "tablerec-only-open";
 const $ = (id) => document.getElementById(id);
-let editor = null, current = null, listing = { tables: [], problems: [], n_read: 0, n_inputs: 0 }, timer = 0;
+let editor = null, current = null, listing = null, timer = 0;
 
 async function ask(address, options = {}) {
   let reply;
   try {
     reply = await fetch(address, options);
   } catch {
-    throw new Error("tablerec review no longer answers: start it again and reload. All steps so far are kept.");
+    throw new Error(text("gone"));
   }
   const data = await reply.json();
   if (!reply.ok) throw Object.assign(new Error(data.error), { table: data.table });
   return data;
 }
 
+const post = (address, body, options) => ask(address, {
+  method: "POST", body, headers: { "Content-Type": "application/json" }, ...options,
+});
 const address = (name, part = "") => `/tables/${encodeURIComponent(name)}${part}`;
+const known = (name) => listing.tables.find((table) => table.name === name);
+// Of the address; one that was cut off in pasting is no name.
+const wantedName = () => {
+  try {
+    return decodeURIComponent(location.hash.slice(1));
+  } catch {
+    return "";
+  }
+};
+const whereOf = ({ source, page }) => page > 1 ? text("page", source, page) : source;
 
 async function openTable(name) {
   await editor?.idle();
-  const state = await ask(address(name));
-  editor?.destroy();
+  const before = current;
   current = name;
+  const state = await ask(address(name)).catch((error) => {
+    current = before;
+    throw error;
+  });
+  if (current !== name) return; // meanwhile another one was chosen
+  editor?.destroy();
   location.hash = encodeURIComponent(name);
-  $("title").textContent = `${state.source}${state.page > 1 ? `, page ${state.page}` : ""} · ${name}`;
-  const links = [["workbook", "Workbook", `${name}.xlsx`], ["page", "HTML", `${name}.html`]].map(([part, text, file]) =>
-    Object.assign(document.createElement("a"), { href: address(name, `/${part}`), textContent: text, download: file }));
-  $("files").replaceChildren("As it is now: ", ...links);
   const send = async (step) => {
     const body = JSON.stringify(step);
     // So that a step is sent even while the page is being closed.
-    const table = await ask(address(name, "/do"), {
-      method: "POST", body, headers: { "Content-Type": "application/json" }, keepalive: body.length < 60000,
-    });
+    const table = await post(address(name, "/do"), body, { keepalive: body.length < 60000 });
     refresh();
     return table;
   };
-  editor = mount($("editor"), { state, picture: address(name, "/picture"), send, next: openNext });
+  editor = mount($("editor"), { state, picture: address(name, "/picture"), send, next: openNext, go: openBeside, frame: frameTable });
+  showTitle(state);
   showList();
+  $("tables").querySelector('[aria-current="true"]')?.scrollIntoView({ block: "nearest" });
   editor.focus();
 }
 
+function showTitle({ name, source, page }) {
+  $("title").textContent = `${whereOf({ source, page })} · ${name}`;
+  const links = [["workbook", `${name}.xlsx`], ["html", `${name}.html`]].map(([kind, file]) =>
+    make("a", { href: address(name, kind === "html" ? "/page" : "/workbook"), textContent: text(kind), download: file }));
+  $("files").replaceChildren(text("asItIsNow"), " ", ...links);
+}
+
 function openNext() {
-  const names = listing.tables.map((table) => table.name), here = names.indexOf(current);
+  const here = listing.tables.findIndex((table) => table.name === current);
   const order = [...listing.tables.slice(here + 1), ...listing.tables.slice(0, here + 1)];
   const next = order.find((table) => table.verdict === "open" && table.name !== current);
   if (next) openTable(next.name).catch(fail);
+}
+
+function openBeside(direction) {
+  const shown = shownTables(), beside = shown[shown.findIndex((table) => table.name === current) + direction];
+  if (beside) openTable(beside.name).catch(fail);
+}
+
+function frameTable() {
+  const name = current, table = known(name);
+  if (!table) return;
+  const others = listing.tables.filter((each) => each.source === table.source && each.page === table.page
+    && each.turn === table.turn && each.number && each.window && each.verdict !== "rejected").map((each) => each.window);
+  const dialog = openFrame({
+    picture: address(name, "/whole"), others,
+    add: async (frame) => {
+      const added = await post(address(name, "/add"), JSON.stringify(frame));
+      await refresh();
+      await openTable(added.name);
+    },
+  });
+  dialog.addEventListener("close", () => editor?.focus());
 }
 
 function fail(error) {
@@ -60,52 +106,76 @@ async function refresh() {
     listing = await ask("/tables");
     showList();
     if (!current && listing.tables.length) {
-      const wanted = decodeURIComponent(location.hash.slice(1));
-      const known = listing.tables.find((table) => table.name === wanted) ?? listing.tables.find((table) => table.verdict === "open");
+      const wanted = known(wantedName()) ?? listing.tables.find((table) => table.verdict === "open");
       // While pictures are read, the most doubtful one may still be to come: the first is as good.
-      await openTable((known ?? listing.tables[0]).name);
+      await openTable((wanted ?? listing.tables[0]).name);
     }
   } catch (error) {
     fail(error);
   }
-  if (listing.n_read < listing.n_inputs) timer = setTimeout(refresh, 1000);
+  if (!listing || listing.n_read < listing.n_inputs) timer = setTimeout(refresh, 1000);
+}
+
+// All, or those that are open; what is being corrected stays.
+function shownTables() {
+  return listing.tables.filter((table) => !$("only-open").checked || table.verdict === "open" || table.name === current);
 }
 
 function showList() {
-  const { tables, problems, n_read: read, n_inputs: inputs } = listing;
-  const done = tables.filter((table) => table.verdict !== "open").length;
-  const reading = read < inputs ? `reading: ${read} of ${inputs} files · ` : "";
-  $("progress").textContent = `${reading}${done} of ${tables.length} tables done`;
-  if (!tables.length && read >= inputs) $("title").textContent = "No table was found";
+  const { tables, problems, n_read: read, n_inputs: inputs, folder } = listing;
+  const done = tables.filter((table) => table.verdict !== "open").length, isRead = read >= inputs;
+  const counted = isRead && done && done === tables.length ? text("allDone", done, folder) : text("done", done, tables.length);
+  $("progress").textContent = isRead ? counted : `${text("reading", read, inputs)} · ${counted}`;
+  $("bar").max = Math.max(tables.length, 1);
+  $("bar").value = done;
+  if (!tables.length) $("title").textContent = text(isRead ? "none" : "waiting");
   $("problems").hidden = !problems.length;
-  $("problems").replaceChildren(...problems.map((text) => Object.assign(document.createElement("li"), { textContent: text })));
+  $("problems").replaceChildren(...problems.map((problem) => make("li", { textContent: problem, lang: "en" })));
   const focused = document.activeElement?.dataset?.name;
-  $("tables").replaceChildren(...tables.map(makeItem));
+  $("tables").replaceChildren(...shownTables().map(makeItem));
   if (focused) $("tables").querySelector(`[data-name="${CSS.escape(focused)}"]`)?.focus();
 }
 
 function makeItem(table) {
-  const item = document.createElement("li"), button = document.createElement("button");
-  button.type = "button";
+  const item = make("li"), button = make("button", { type: "button" });
   button.dataset.name = table.name;
   if (table.name === current) button.setAttribute("aria-current", "true");
   const grade = table.sureness < .5 ? "unlikely" : table.sureness < .8 ? "unsure" : "sure";
-  const open = [`mark ${grade}`, `${Math.round(100 * table.sureness)} %`];
-  const mark = { open, saved: ["mark done", "saved"], rejected: ["mark done", "no table"] }[table.verdict];
-  const where = `${table.source}${table.page > 1 ? `, page ${table.page}` : ""}`;
-  const changed = table.n_steps && table.verdict === "open" ? ", changed" : "";
+  const mark = {
+    open: [`mark ${grade}`, `${Math.round(100 * table.sureness)} %`, text("sureness")],
+    saved: ["mark done", text("saved")], rejected: ["mark done", text("rejected")],
+  }[table.verdict];
+  const isChanged = table.n_steps && table.verdict === "open", where = whereOf(table);
   button.append(
-    span("name", table.name), span(...mark), span("where", table.number ? where : `${where}: none found`),
-    span("size", `${table.n_rows} × ${table.n_cols}${changed}`));
+    span("name", table.name), span(...mark), span("where", table.number ? where : text("noneFound", where)),
+    span("size", text(isChanged ? "changed" : "size", table.n_rows, table.n_cols)));
   button.addEventListener("click", () => openTable(table.name).catch(fail));
   item.append(button);
   return item;
 }
 
-const span = (className, text) => Object.assign(document.createElement("span"), { className, textContent: text });
+const span = (className, textContent, title = "") => make("span", { className, textContent, title });
+
+function speak() {
+  document.documentElement.lang = language().tag;
+  $("list").ariaLabel = text("tables");
+  $("problems").ariaLabel = text("problems");
+  $("bar").ariaLabel = text("progress");
+  $("only-open-text").textContent = text("onlyOpen");
+  $("title").textContent = text("waiting");
+  if (listing) showList();
+  if (current && known(current)) showTitle(known(current));
+}
 
 window.addEventListener("hashchange", () => {
-  const name = decodeURIComponent(location.hash.slice(1));
+  const name = wantedName();
   if (name && name !== current) openTable(name).catch(fail);
 });
+$("only-open").checked = localStorage.getItem(ONLY_OPEN) === "yes";
+$("only-open").addEventListener("change", () => {
+  localStorage.setItem(ONLY_OPEN, $("only-open").checked ? "yes" : "no");
+  showList();
+});
+window.addEventListener(LANGUAGE_CHANGED, speak);
+speak();
 refresh();

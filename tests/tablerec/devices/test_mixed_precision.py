@@ -232,3 +232,34 @@ except Exception as error:
     answer(str(error))
 """
     assert "adamw with amsgrad is not supported on tablerec_gpu" in ask(library, code)
+
+
+@pytest.mark.parametrize("kept", ["bfloat16", "float16", "int8"])
+def test_gradients_pass_frozen_weights_of_fewer_bits_as_on_the_cpu(library: Path, kept: str) -> None:
+    """A regression: the device had neither casts to int8 nor transposed depthwise convolutions."""
+    code = f"""
+from tablerec.training.frozen import keep_frozen
+random = np.random.default_rng(0)
+picture = random.normal(size=(2, 4, 9, 8)).astype("float32")
+found = {{}}
+for device in ("cpu", plugin.device):
+    paddle.set_device(device)
+    net = paddle.nn.Sequential(
+        paddle.nn.Conv2D(4, 8, 3, stride=2, padding=1),
+        paddle.nn.Conv2D(8, 8, 3, padding=1, groups=8),
+        paddle.nn.Linear(4, 3),
+    )
+    drawn = np.random.default_rng(1)
+    for parameter in net.parameters():
+        parameter.set_value(drawn.normal(size=parameter.shape).astype("float32"))
+        parameter.stop_gradient = True
+    keep_frozen(net, {kept!r})
+    x = paddle.to_tensor(picture, stop_gradient=False)
+    y = net(x)
+    (y * y).sum().backward()
+    found[device] = [y.numpy(), x.grad.numpy()]
+ours, theirs = found[plugin.device], found["cpu"]
+answer([float(np.abs(a - b).max() / np.abs(b).max()) for a, b in zip(ours, theirs)])
+"""
+    output, gradient = ask(library, code)
+    assert output < 1e-5 and gradient < 1e-5

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from postprocess.boxes import quads_to_array, quads_to_boxes
+from postprocess.table import Table
 from postprocess.words import Word
 from tablerec.editor import page_to_drafts
 from tablerec.result import Page, PageImage
@@ -16,6 +17,13 @@ from tests.tablerec.editor.samples import make_page, make_table
 def test_a_page_without_tables_is_one_cell() -> None:
     [draft] = page_to_drafts(make_page())
     assert (draft.number, draft.sureness, draft.table.shape, draft.image.shape) == (0, 0.0, (1, 1), (160, 340, 3))
+
+
+def test_a_table_without_cells_is_one_cell() -> None:
+    quad = ((20.0, 20.0), (320.0, 20.0), (320.0, 140.0), (20.0, 140.0))
+    placed, nowhere = page_to_drafts(make_page(Table([], quad), Table([])))
+    assert (placed.table.shape, placed.image.shape, placed.number) == ((1, 1), (144, 324, 3), 1)
+    assert (nowhere.table.shape, nowhere.image.shape, nowhere.number) == ((1, 1), (160, 340, 3), 2)
 
 
 def test_tables_are_cut_out_with_a_margin_and_nothing_of_their_neighbours() -> None:
@@ -50,7 +58,8 @@ def test_the_height_of_text_is_that_of_the_words_inside() -> None:
     assert page_to_drafts(make_page(make_table()))[0].text_height is None
 
 
-@pytest.mark.parametrize("name", ["../../etc/passwd", "a b/c:d*.png", "表格.png", "...", ""])
+@pytest.mark.parametrize("name", ["../../etc/passwd", "a b/c:d*.png", "表格.png", "...", "", "\U00020000" * 90])
 def test_names_of_files_are_plain(name: str) -> None:
     [draft] = page_to_drafts(Page(PageImage(name, 1, np.zeros((9, 9, 3), np.uint8))))
     assert draft.name.replace("_", "").replace("-", "").isalnum()
+    assert len(f"{draft.name}_12-3.jsonl.broken-1".encode()) < 255

@@ -45,7 +45,11 @@ def test_what_is_no_step_is_refused(step: Any) -> None:
         ({"do": "set_text", "row": True, "col": 0, "text": ""}, "'row'"),
         ({"do": "split", "row": 0, "col": 0, "table": 1}, "unknown"),
         ({"do": "move_line", "axis": "row", "line": 1, "offset": float("nan")}, "finite"),
+        ({"do": "move_line", "axis": "row", "line": 1, "offset": -(10**400)}, "finite"),
         ({"do": "divide", "axis": "x", "index": 0}, "'axis'"),
+        ({"do": "set_texts", "row": 0, "col": 0, "texts": ["a"]}, "rows of texts"),
+        ({"do": "set_texts", "row": 0, "col": 0, "texts": [[""] * 60_000] * 2}, "more than"),
+        ({"do": "remove", "axis": "row", "index": 0, "count": 0}, "from 1"),
     ],
 )
 def test_the_message_names_what_is_wrong(step: dict[str, Any], named: str) -> None:

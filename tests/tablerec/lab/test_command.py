@@ -52,6 +52,16 @@ def test_without_jupyterlab_the_extra_is_named(tmp_path: Path, monkeypatch: pyte
     assert not (tmp_path / "mine").exists()
 
 
+def test_a_folder_whose_name_is_no_text_is_named(tmp_path: Path, served: list[str]) -> None:
+    folder = tmp_path / os.fsdecode(b"\xff")
+    try:
+        folder.mkdir()
+    except OSError:
+        pytest.skip("names are texts on this file system")
+    done = CliRunner().invoke(tablerec, ["lab", str(folder)])
+    assert (done.exit_code, done.exception) == (0, None) and "udcff" in done.stdout
+
+
 def test_a_port_in_use_is_refused(tmp_path: Path, served: list[str]) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = str(taken.getsockname()[1])

@@ -66,3 +66,13 @@ def drag(page: Any, start: tuple[float, float], end: tuple[float, float], steps:
     page.mouse.down()
     page.mouse.move(*end, steps=steps)
     page.mouse.up()
+
+
+def expect_status(page: Any, text: str) -> None:
+    page.locator(".status", has_text=text).wait_for()
+
+
+def expect_version(page: Any, correction: Correction, version: int) -> None:
+    """Wait until so many steps are done and shown."""
+    page.locator(f'.tablerec-editor[data-version="{version}"]').wait_for()
+    assert correction.version == version

@@ -1,7 +1,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+import threading
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -10,39 +11,11 @@ import pytest
 
 from postprocess import editing
 from postprocess.table import Table
-from tablerec.editor import Correction, CorrectionFolder
+from tablerec.editor import CorrectionFolder
 from tablerec.review.server import ReviewServer
 from tests.tablerec.editor.samples import make_table
-from tests.tablerec.review.browsing import drag, open_browser, open_page, open_review, to_screen
+from tests.tablerec.review.browsing import drag, expect_status, expect_version, open_page, open_review, to_screen
 from tests.tablerec.review.stand_ins import make_desk, serve
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    with open_browser() as running:
-        yield running
-
-
-@pytest.fixture
-def page(browser: Any) -> Iterator[Any]:
-    with open_page(browser) as opened:
-        yield opened
-
-
-@pytest.fixture
-def server(tmp_path: Path) -> Iterator[ReviewServer]:
-    with serve(make_desk(tmp_path, ["scan.png", "second.png"])) as running:
-        yield running
-
-
-def expect_status(page: Any, text: str) -> None:
-    page.locator(".status", has_text=text).wait_for()
-
-
-def expect_version(page: Any, correction: Correction, version: int) -> None:
-    """Wait until so many steps are done and shown."""
-    page.locator(f'.tablerec-editor[data-version="{version}"]').wait_for()
-    assert correction.version == version
 
 
 def corners(table: Table, row: int, col: int) -> Any:
@@ -51,9 +24,9 @@ def corners(table: Table, row: int, col: int) -> Any:
     return quad
 
 
-def test_drag_merge_edit_save(page: Any, server: ReviewServer, tmp_path: Path) -> None:
-    open_review(page, server)
-    correction = server.desk.correction("scan_1_1")
+def test_drag_merge_edit_save(page: Any, two_pictures: ReviewServer, tmp_path: Path) -> None:
+    open_review(page, two_pictures)
+    correction = two_pictures.desk.correction("scan_1_1")
     (_, _, (x1, y1), (x0, _)) = corners(correction.table, 0, 0)
     start = to_screen(page, correction, (x0 + x1) / 2, y1)
     drag(page, start, to_screen(page, correction, (x0 + x1) / 2, y1 + 12))
@@ -85,9 +58,9 @@ def test_drag_merge_edit_save(page: Any, server: ReviewServer, tmp_path: Path) -
     assert "&lt;b&gt;sum" in (folder / "tables" / "scan_1_1.html").read_text("utf-8")
 
 
-def test_a_line_is_drawn_where_one_clicks_and_one_border_moves_alone(page: Any, server: ReviewServer) -> None:
-    open_review(page, server)
-    correction = server.desk.correction("scan_1_1")
+def test_a_line_is_drawn_where_one_clicks_and_one_border_moves_alone(page: Any, two_pictures: ReviewServer) -> None:
+    open_review(page, two_pictures)
+    correction = two_pictures.desk.correction("scan_1_1")
     (x0, y0), _, (x1, y1), _ = corners(correction.table, 1, 1)
     page.get_by_role("button", name="Row line").click()
     page.mouse.click(*to_screen(page, correction, (x0 + x1) / 2, y0 + 0.25 * (y1 - y0)))
@@ -104,9 +77,9 @@ def test_a_line_is_drawn_where_one_clicks_and_one_border_moves_alone(page: Any, 
     assert bottoms == pytest.approx([0, 8, 0], abs=1)
 
 
-def test_everything_by_keyboard_alone(page: Any, server: ReviewServer, tmp_path: Path) -> None:
-    open_review(page, server)
-    correction = server.desk.correction("scan_1_1")
+def test_everything_by_keyboard_alone(page: Any, two_pictures: ReviewServer, tmp_path: Path) -> None:
+    open_review(page, two_pictures)
+    correction = two_pictures.desk.correction("scan_1_1")
     expected = correction.table
     steps = [
         ("Alt+ArrowDown", lambda t: editing.move_line(t, "row", 1, 1.0)),
@@ -154,10 +127,10 @@ def test_everything_by_keyboard_alone(page: Any, server: ReviewServer, tmp_path:
     page.keyboard.press("Escape")
 
 
-def test_nothing_is_lost_when_the_tab_closes(browser: Any, server: ReviewServer, tmp_path: Path) -> None:
+def test_nothing_is_lost_when_the_tab_closes(browser: Any, two_pictures: ReviewServer, tmp_path: Path) -> None:
     with open_page(browser) as first:
-        open_review(first, server)
-        correction = server.desk.correction("scan_1_1")
+        open_review(first, two_pictures)
+        correction = two_pictures.desk.correction("scan_1_1")
         first.keyboard.press("Shift+ArrowRight")
         first.keyboard.press("m")
         expect_version(first, correction, 1)
@@ -168,11 +141,11 @@ def test_nothing_is_lost_when_the_tab_closes(browser: Any, server: ReviewServer,
     assert CorrectionFolder(tmp_path / "corrections").read()["scan_1_1"].view() == correction.view()
 
 
-def test_two_windows_do_not_overwrite_each_other(browser: Any, server: ReviewServer) -> None:
+def test_two_windows_do_not_overwrite_each_other(browser: Any, two_pictures: ReviewServer) -> None:
     with open_page(browser) as first, open_page(browser) as second:
         for page in (first, second):
-            open_review(page, server)
-        correction = server.desk.correction("scan_1_1")
+            open_review(page, two_pictures)
+        correction = two_pictures.desk.correction("scan_1_1")
         first.keyboard.press("r")
         expect_version(first, correction, 1)
         second.keyboard.press("Shift+x")
@@ -191,10 +164,81 @@ def test_hostile_texts_stay_texts(page: Any, tmp_path: Path) -> None:
         assert page.title() == "tablerec review"
 
 
-def test_the_page_is_accessible(browser: Any, server: ReviewServer) -> None:
+ATTACK = """
+async (review) => {
+  const load = (tag, path, key = "src") => new Promise((resolve) => {
+    const element = document.createElement(tag);
+    element.onload = () => resolve("loaded");
+    element.onerror = () => resolve("refused");
+    element[key] = review + path;
+    document.body.append(element);
+  });
+  const ask = (path, options) => fetch(review + path, { credentials: "include", ...options })
+    .then((reply) => reply.type === "opaque" ? "sent" : "read", () => "refused");
+  const body = JSON.stringify({ do: "set_text", row: 0, col: 0, text: "theirs", version: 0 });
+  return {
+    picture: await load("img", "/tables/scan_1_1/picture"),
+    script: await load("script", "/static/editor.js"),
+    list: await ask("/tables"),
+    step: await ask("/tables/scan_1_1/do", { method: "POST", body, headers: { "Content-Type": "application/json" } }),
+    plain: await ask("/tables/scan_1_1/do", { method: "POST", body, mode: "no-cors" }),
+  };
+}
+"""
+
+
+def test_a_page_of_another_server_of_this_machine_gets_nothing(browser: Any, two_pictures: ReviewServer) -> None:
+    """To a browser it is the same site, so that it sends the cookie along: the ports differ only."""
+    handler = type("Page", (BaseHTTPRequestHandler,), {"do_GET": send_blank, "log_message": lambda *_: None})
+    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as other:
+        thread = threading.Thread(target=other.serve_forever, kwargs={"poll_interval": 0.02})
+        thread.start()
+        try:
+            context = browser.new_context()
+            open_review(context.new_page(), two_pictures)
+            page = context.new_page()
+            page.goto(f"http://127.0.0.1:{other.server_port}/")
+            got = page.evaluate(ATTACK, f"http://127.0.0.1:{two_pictures.server_port}")
+            page.set_content(f'<iframe src="http://127.0.0.1:{two_pictures.server_port}/"></iframe>')
+            framed = page.frames[-1].url
+            context.close()
+        finally:
+            other.shutdown()
+            thread.join()
+    assert len(got) == 5 and set(got.values()) == {"refused"}
+    assert framed.startswith("chrome-error:")
+    assert two_pictures.desk.correction("scan_1_1").version == 0
+
+
+def send_blank(handler: BaseHTTPRequestHandler) -> None:
+    handler.send_response(200)
+    handler.send_header("Content-Type", "text/html")
+    handler.end_headers()
+    handler.wfile.write(b"<!doctype html><body>")
+
+
+def test_an_address_that_was_cut_off_opens_the_first_table(page: Any, two_pictures: ReviewServer) -> None:
+    open_review(page, two_pictures)
+    page.goto(f"http://127.0.0.1:{two_pictures.server_port}/#%")
+    page.reload()
+    page.locator(".sheet td[data-place]").first.wait_for()
+
+
+def test_a_table_outside_its_picture_is_said_to_have_no_label(page: Any, two_pictures: ReviewServer) -> None:
+    open_review(page, two_pictures)
+    correction = two_pictures.desk.correction("scan_1_1")
+    two_pictures.desk.corrections.do(correction, {"do": "extend", "axis": "row", "at_end": True})
+    page.reload()
+    page.locator(".sheet td[data-place]").first.wait_for()
+    page.get_by_role("button", name="Save", exact=True).click()
+    expect_status(page, "no label")
+    expect_status(page, "outside the picture")
+
+
+def test_the_page_is_accessible(browser: Any, two_pictures: ReviewServer) -> None:
     axe = pytest.importorskip("axe_playwright_python.sync_playwright")
     with open_page(browser, bypass_csp=True) as page:
-        open_review(page, server)
+        open_review(page, two_pictures)
         found = axe.Axe().run(page)
         assert found.violations_count == 0, found.generate_report()
         page.keyboard.press("?")

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 from click.testing import CliRunner
 from PIL import Image
@@ -18,11 +19,12 @@ from postprocess.table import Confidence
 from tablerec.cli import command
 from tablerec.editor import CorrectionFolder
 from tablerec.errors import InputError
-from tablerec.result import Page
+from tablerec.labels.read import read_labels
+from tablerec.result import Page, PageImage
 from tablerec.review.command import find_inputs
 from tablerec.review.desk import Desk
 from tests.tablerec.editor.samples import make_page, make_table
-from tests.tablerec.review.stand_ins import make_desk
+from tests.tablerec.review.stand_ins import make_desk, make_page_desk
 
 
 def test_empty_desk(tmp_path: Path) -> None:
@@ -64,6 +66,27 @@ def test_the_end_waits_for_the_page_that_is_being_read(tmp_path: Path) -> None:
     threading.Timer(0.0, goes_on.set).start()
     desk.stop()
     assert done and "reader" not in [thread.name for thread in threading.enumerate()]
+
+
+def test_the_end_waits_for_the_frame_that_is_being_read(tmp_path: Path) -> None:
+    begun, goes_on, done = threading.Event(), threading.Event(), []
+
+    def read_frame(picture: PageImage) -> Iterator[Page]:
+        begun.set()
+        assert goes_on.wait(20)
+        done.append(picture.number)
+        yield Page(picture)
+
+    desk = make_page_desk(tmp_path, make_table())
+    desk.read_all()
+    desk._read_frame = read_frame
+    adding = threading.Thread(target=desk.add, args=("scan_1_1", [0, 0, 90, 90]))
+    adding.start()
+    assert begun.wait(20)
+    threading.Timer(0.0, goes_on.set).start()
+    desk.stop()
+    assert done == [1]
+    adding.join(20)
 
 
 def test_a_desk_that_never_began_ends(tmp_path: Path) -> None:
@@ -113,6 +136,16 @@ def test_a_picture_that_cannot_be_read_is_reported_and_the_others_go_on(tmp_path
     assert "b.png" in listing["problems"][0]
 
 
+def test_a_folder_that_cannot_be_read_ends_the_reading_with_a_problem(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    desk = make_desk(tmp_path)
+    monkeypatch.setattr(desk, "_known", lambda: (_ for _ in ()).throw(PermissionError("sources.jsonl")))
+    desk.read_all()
+    listing = desk.listing()
+    assert (listing["n_read"], listing["problems"]) == (1, ["sources.jsonl"])
+
+
 def test_broken_lines_of_what_was_read_do_no_harm(tmp_path: Path) -> None:
     make_desk(tmp_path).read_all()
     sources = tmp_path / "corrections" / "sources.jsonl"
@@ -130,9 +163,19 @@ def test_links_out_of_the_folder_and_our_own_pictures_are_left_out(
     for path in (inside / "a.png", outside):
         Image.new("RGB", (8, 8)).save(path)
     (inside / "link.png").symlink_to(outside)
+    (inside / "loop.png").symlink_to("loop.png")
     make_desk(inside, ["a.png"]).read_all()
-    assert find_inputs(inside, inside / "corrections", recursive=True) == [inside / "a.png"]
+    assert find_inputs(inside, inside / "corrections", recursive=True) == [inside / "a.png", inside / "loop.png"]
     assert "link.png" in capsys.readouterr().err
+
+
+def test_corrections_of_a_folder_inside_are_no_pictures(tmp_path: Path) -> None:
+    inside = tmp_path / "2023"
+    (inside / "images").mkdir(parents=True)
+    make_desk(inside, ["a.png"]).read_all()
+    Image.new("RGB", (8, 8)).save(inside / "images" / "a_1_1.png")
+    found = find_inputs(tmp_path, tmp_path / "corrections", recursive=True)
+    assert sorted(found) == [inside / "a.png", inside / "images" / "a_1_1.png"]
 
 
 def test_a_folder_without_pictures_ends_with_a_message(tmp_path: Path) -> None:
@@ -182,3 +225,92 @@ def test_the_corrections_folder_may_be_elsewhere(tmp_path: Path) -> None:
     desk.read_all()
     assert (tmp_path / "mine" / "journal" / "scan_1.jsonl").is_file()
     assert not (tmp_path / "corrections").exists()
+
+
+@pytest.mark.parametrize("turn", [0, 90])
+def test_a_table_that_was_missed_is_added_to_its_page(tmp_path: Path, turn: int) -> None:
+    desk = make_page_desk(tmp_path, make_table(box=(20, 20, 150, 60)), turn=turn)
+    desk.read_all()
+    added = desk.add("scan_1_1", [160.4, 10, 900, 150])
+    assert (added.head.name, added.head.source, added.head.page, added.head.number) == ("scan_1_2", "scan.png", 1, 2)
+    assert (added.head.window, added.head.size_wh, added.head.turn) == ((160, 10, 340, 150), (180, 140), turn)
+    assert added.table.to_grid() == [["a", "b"], ["c", "d"]]
+    assert np.array_equal(desk.page("scan_1_2").image, make_page(make_table()).picture.image)
+    # It is there when the review is begun again, and next to one whose journal broke.
+    for broken in (False, True):
+        if broken:
+            desk.correction("scan_1_1").path.write_bytes(b"broken")
+        desk = make_page_desk(tmp_path, make_table(box=(20, 20, 150, 60)), turn=turn)
+        desk.read_all()
+        assert sorted(table["name"] for table in desk.listing()["tables"]) == ["scan_1_1", "scan_1_2"]
+
+
+def test_the_picture_of_an_added_table_shows_nothing_of_its_neighbours(tmp_path: Path) -> None:
+    desk = make_page_desk(tmp_path, make_table(box=(20, 20, 320, 60)))
+    desk.read_all()
+    added = desk.add("scan_1_1", [0, 40, 340, 160], (3, 2))
+    assert added.head.window == (0, 40, 340, 160), "even rows fill the frame, whatever it cuts"
+
+    def read_frame(picture: PageImage) -> Iterator[Page]:
+        yield Page(picture, (make_table(box=(20, 40, 320, 110)),))
+
+    desk._read_frame = read_frame
+    assert desk.add("scan_1_1", [0, 40, 340, 160]).head.window == (0, 60, 340, 160)
+
+
+def test_the_pictures_of_others_show_nothing_of_an_added_table(tmp_path: Path) -> None:
+    """Their labels do not have its cells, so what is seen of them would be taught to be none."""
+    inked = make_page(make_table(box=(20, 20, 320, 60)))
+    inked.picture.image[64:] = 7
+    desk = Desk([tmp_path / "ink.png"], tmp_path, CorrectionFolder(tmp_path / "corrections"), lambda _: [inked])
+    Image.fromarray(inked.picture.image[..., ::-1]).save(tmp_path / "ink.png")
+    desk.read_all()
+    [name] = [table["name"] for table in desk.listing()["tables"]]
+    assert (np.array(Image.open(desk.corrections.picture(desk.correction(name)))) == 7).any()
+    desk.add(name, [0, 64, 340, 160], (3, 2))
+    painted = np.array(Image.open(desk.corrections.picture(desk.correction(name))))
+    assert (painted != 7).all()
+    assert np.array_equal(desk.page(name).image, inked.picture.image), "the page itself is as it was"
+
+
+def test_where_nothing_is_found_in_a_frame_it_is_a_grid_with_the_words(tmp_path: Path) -> None:
+    desk = make_page_desk(tmp_path)
+    desk.read_all()
+    assert desk.add("scan_1", [10, 10, 40, 50]).table.shape == (1, 1)
+    even = desk.add("scan_1", [10, 10, 40, 50], (2, 3)).table
+    assert even.to_grid() == [["7", "", ""], ["", "", ""]]
+    assert [table.verdict for table in desk.corrections.read().values()] == ["rejected", "open", "open"]
+
+
+@pytest.mark.parametrize("box", [[], [1, 2, 3], [0, 0, 5, 90], [400, 0, 500, 90], [90, 90, 10, 10], [0, 0, 9e9, None]])
+def test_a_frame_must_be_on_the_page(tmp_path: Path, box: list[float]) -> None:
+    desk = make_page_desk(tmp_path, make_table())
+    desk.read_all()
+    with pytest.raises(InputError, match="frame"):
+        desk.add("scan_1_1", box)
+    assert len(desk.listing()["tables"]) == 1
+
+
+def test_a_page_that_was_changed_gets_no_table(tmp_path: Path) -> None:
+    desk = make_page_desk(tmp_path, make_table())
+    desk.read_all()
+    for size in ((340, 160), (20, 20)):
+        Image.new("RGB", size).save(tmp_path / "scan.png")
+        with pytest.raises(InputError, match="changed"):
+            desk.add("scan_1_1", [0, 0, 90, 90])
+    (tmp_path / "scan.png").unlink()
+    with pytest.raises(InputError):
+        desk.page("scan_1_1")
+
+
+def test_two_tables_of_a_page_train_each_in_its_own_picture(tmp_path: Path) -> None:
+    desk = make_page_desk(tmp_path, make_table(box=(20, 20, 150, 60)))
+    desk.read_all()
+    names = ["scan_1_1", desk.add("scan_1_1", [160, 10, 340, 150]).head.name]
+    for name in names:
+        desk.corrections.do(desk.correction(name), {"do": "save"})
+    labels = {label.image.stem: label for label in read_labels(tmp_path / "corrections")}
+    assert {name: len(labels[name].quads) for name in names} == {"scan_1_1": 9, "scan_1_2": 4}
+    for label in labels.values():
+        assert not label.problems and (label.quads >= 0).all()
+        assert (label.quads <= np.array(label.size_wh)).all()

@@ -3,6 +3,7 @@ from __future__ import annotations
 import http.client
 import io
 import json
+import math
 import socket
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,8 +11,12 @@ from typing import Any
 
 import openpyxl
 import pytest
+from PIL import Image
 
+from tablerec.editor import CorrectionFolder
+from tablerec.review.desk import Desk
 from tablerec.review.server import MAX_BODY, ReviewServer
+from tests.tablerec.editor.samples import make_page
 from tests.tablerec.review.stand_ins import make_desk, serve
 
 MERGE = {"do": "merge", "row": 0, "col": 0, "end_row": 1, "end_col": 2, "version": 0}
@@ -85,6 +90,13 @@ def test_nothing_without_the_token(server: ReviewServer, path: str, cookie: str 
     assert response.status == 403 and b"token" in content
 
 
+@pytest.mark.parametrize("other", ['a={"b": 1}', "a[b]=1 2", "bare", "x=\u00e9", ""])
+def test_cookies_of_other_servers_of_this_machine_do_not_lock_out(server: ReviewServer, other: str) -> None:
+    ours = f"{server.cookie}={server.token}"
+    for cookies in (f"{other}; {ours}", f"{ours}; {other}"):
+        assert ask(server, "GET", "/tables", Cookie=cookies)[0].status == 200
+
+
 @pytest.mark.parametrize(
     "host", [None, "", "evil.example", "127.0.0.1", "127.0.0.1.evil.example:{port}", "[::1]:{port}"]
 )
@@ -117,6 +129,15 @@ def test_no_endless_body(server: ReviewServer, length: str | None, status: int) 
     assert response.status == status and response.headers["Connection"] == "close"
 
 
+def test_a_body_that_never_ends_leaves_no_traceback(
+    server: ReviewServer, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(server.RequestHandlerClass, "timeout", 0.05)
+    with pytest.raises((http.client.HTTPException, OSError)):
+        ask(server, "POST", f"{TABLE}/do", b"{", Content_Length="9")
+    assert [record for record in caplog.records if record.levelname == "ERROR"] == []
+
+
 @pytest.mark.parametrize("body", [b"", b"[]", b"{", b"[" * 100_000, b"\xff", b"NaN"])
 def test_no_body_but_an_object(server: ReviewServer, body: bytes) -> None:
     assert ask(server, "POST", f"{TABLE}/do", body)[0].status == 400
@@ -141,9 +162,19 @@ def test_no_path_leads_out(server: ReviewServer, tmp_path: Path, path: str) -> N
     assert response.status in (404, 409) and b"secret" not in content.replace(b"..", b"").replace(b"/secret", b"")
 
 
+def test_a_picture_that_is_gone_is_named(server: ReviewServer) -> None:
+    corrections = server.desk.corrections
+    corrections.picture(server.desk.correction("scan_1_1")).unlink()
+    response, content = ask(server, "GET", f"{TABLE}/picture")
+    assert response.status == 409 and b"scan_1_1.png" in content and b"start again" in content
+
+
 def test_everything_has_the_headers_that_keep_others_out(server: ReviewServer) -> None:
-    for path in ("/", "/tables", "/static/editor.js", "/nothing", f"{TABLE}/picture"):
-        headers = ask(server, "GET", path)[0].headers
+    paths = ("/", "/tables", "/static/editor.js", "/nothing", f"{TABLE}/picture", "http://[x/")
+    for method, path in [*(("GET", path) for path in paths), ("OPTIONS", "/"), ("PUT", "/tables"), ("<b>", "/")]:
+        response, content = ask(server, method, path)
+        headers = response.headers
+        assert headers["Content-Type"] == "application/json" if response.status >= 400 else content
         policy = headers["Content-Security-Policy"]
         assert "default-src 'none'" in policy and "unsafe" not in policy and "frame-ancestors 'none'" in policy
         assert headers["X-Content-Type-Options"] == "nosniff" and headers["Cache-Control"] == "no-store"
@@ -184,3 +215,24 @@ def test_the_table_as_it_is_now_can_be_fetched(server: ReviewServer) -> None:
     response, page = ask(server, "GET", f"{TABLE}/page")
     assert b"<script>" not in page and response.headers["Content-Type"].startswith("text/plain")
     assert ask(server, "GET", f"{TABLE}/picture")[1].startswith(b"\x89PNG")
+
+
+def test_a_frame_on_the_page_becomes_a_table(tmp_path: Path) -> None:
+    page = make_page(source="scan.png")
+    Image.fromarray(page.picture.image[..., ::-1]).save(tmp_path / "scan.png")
+    corrections = CorrectionFolder(tmp_path / "corrections")
+    desk = Desk([tmp_path / "scan.png"], tmp_path, corrections, lambda source: [make_page(source="scan.png")])
+    with serve(desk) as server:
+        assert ask(server, "GET", "/tables/scan_1/whole")[1].startswith(b"\x89PNG")
+        whole = {"box": [10, 10, 90, 90], "rows": 2, "cols": 3}
+        bad = [{"box": None}, {"box": [1, 2, 3, "4"]}, {"rows": 0}, {"cols": True}, {"rows": None}, {"cols": 10**6}]
+        bad += [{"box": [0, 0, 10**400, 9]}, {"box": [0, 0, math.nan, 9]}]
+        for frame in bad:
+            response, content = ask(server, "POST", "/tables/scan_1/add", json.dumps({**whole, **frame}).encode())
+            assert response.status == 409 and json.loads(content)["error"]
+        response, content = ask(server, "POST", "/tables/scan_1/add", json.dumps(whole).encode())
+        assert (response.status, json.loads(content)) == (200, {"name": "scan_1_1"})
+        assert ask(server, "POST", "/tables/scan_1/add", json.dumps(whole).encode(), Origin=None)[0].status == 403
+        entries = {entry["name"]: entry for entry in json.loads(ask(server, "GET", "/tables")[1])["tables"]}
+    assert (entries["scan_1_1"]["n_rows"], entries["scan_1_1"]["n_cols"]) == (2, 3)
+    assert entries["scan_1_1"]["window"] == [10, 10, 90, 90] and entries["scan_1"]["verdict"] == "rejected"

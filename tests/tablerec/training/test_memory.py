@@ -173,6 +173,21 @@ def test_paddles_own_lack_of_memory() -> None:
         paddle.empty([1 << 22, 1 << 22]).sum()
 
 
+@pytest.mark.parametrize(
+    ("error", "told"),
+    [
+        (OSError("(External) \n {NotFound: kernel `strange_op` is not registered. Selected wrong}"), "strange_op"),
+        (NotImplementedError("(Unimplemented) cast to int4 is not supported on card\n  [Hint: ...]"), "cast to int4"),
+    ],
+)
+def test_what_a_device_lacks_is_named_and_not_taken_for_a_full_disk(error: Exception, told: str) -> None:
+    with pytest.raises(TrainingError, match=rf"{told}.*tablerec device coverage") as caught, remedies(settings()):
+        raise error
+    assert "Hint" not in str(caught.value)
+
+
 def test_other_errors_stay() -> None:
+    with pytest.raises(OSError, match="No space"), remedies(settings()):
+        raise OSError(28, "No space left on device")
     with pytest.raises(RuntimeError, match="shape"), remedies(settings()):
         raise RuntimeError("shape")

@@ -32,6 +32,9 @@ def test_there_must_be_such_a_table(tmp_path: Path) -> None:
     for empty in (Result("scan.png", ()), Result("scan.png", (make_page(make_table()),))):
         with pytest.raises(InputError, match="no table"):
             TableEditor(empty, 1, folder=tmp_path)
+    for wrong in ("scan.png", [Result("scan.png", ())], None):
+        with pytest.raises(InputError, match="recognize"):
+            TableEditor(wrong, folder=tmp_path)  # type: ignore[arg-type]
     assert list(tmp_path.iterdir()) == []
 
 
@@ -48,6 +51,17 @@ def test_steps_are_answered_and_kept(tmp_path: Path) -> None:
 def test_what_cannot_be_done_is_answered_with_the_reason(tmp_path: Path, step: Any) -> None:
     answer = Asked(tmp_path)(step)
     assert answer["error"] and answer["table"]["version"] == 0
+
+
+def test_an_editor_of_another_cell_goes_on_with_all_steps(tmp_path: Path) -> None:
+    """A cell that is run twice leaves two editors of one table."""
+    first, second = Asked(tmp_path), Asked(tmp_path)
+    assert "error" not in second({**MERGE, "version": 0})
+    answer = first({"do": "split", "row": 0, "col": 0, "version": 0})
+    assert "another window" in answer["error"] and answer["table"]["cells"] == second.editor.state["cells"]
+    first.editor.do(do="set_text", row=0, col=0, text="first")
+    second.editor.save()
+    assert second.editor.table == first.editor.table and second.editor.table[0, 0].text == "first"
 
 
 def test_saving_names_the_files(tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ from tablerec.result import Page, Result
 
 
 class TableEditor(anywidget.AnyWidget):
-    """Shows a table over its picture and lets a person correct it; ``?`` in the editor lists the keys.
+    """Shows a table over its picture and lets a person correct it; ``F1`` in the editor lists the keys.
 
     Every step is in the corrections folder at once: the same table, shown again, goes on where it was. Saving writes
     a workbook, a page and the label of the picture, see ``tablerec.editor.folder``; ``source: crops:corrections``

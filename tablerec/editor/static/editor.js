@@ -320,15 +320,18 @@ export function mount(root, host) {
     if (!found) say(text("notFound"));
   });
 
-  const LETTERS = {
-    m: mergeSelected, s: () => step(commands.split), b: toggleOneBorder,
-    o: () => { otherSide = !otherSide; describe(); picture.redraw(); },
-    g: () => step(commands.section), n: () => step(commands.reject), t: () => host.frame?.(), f: () => { search.focus(); search.select(); },
-    "?": showHelp, "+": () => picture.zoom(1.25), "=": () => picture.zoom(1.25), "-": () => picture.zoom(1 / 1.25), 0: picture.fit,
-    r: (shift) => step(() => commands.divide("row", shift)), c: (shift) => step(() => commands.divide("col", shift)),
-    j: (shift) => join(shift ? "col" : "row"), a: (shift) => step(() => commands.extend(shift ? "col" : "row", true)),
-    x: (shift) => removeSelected(shift ? "col" : "row"), h: (shift) => step(() => commands.headers(shift ? "col" : "row")),
-    d: (shift) => goTo(editor.isDoubtful, shift ? -1 : 1),
+  // With Alt, by the place of the key: a letter alone begins a text, and on some systems Alt makes another letter of it.
+  const COMMANDS = {
+    KeyM: mergeSelected, KeyS: () => step(commands.split), KeyB: toggleOneBorder,
+    KeyO: () => { otherSide = !otherSide; describe(); picture.redraw(); },
+    KeyG: () => step(commands.section), KeyN: () => step(commands.reject), KeyT: () => host.frame?.(),
+    KeyF: () => { search.focus(); search.select(); },
+    Equal: () => picture.zoom(1.25), NumpadAdd: () => picture.zoom(1.25), Digit0: picture.fit, Numpad0: picture.fit,
+    Minus: () => picture.zoom(1 / 1.25), NumpadSubtract: () => picture.zoom(1 / 1.25),
+    KeyR: (shift) => step(() => commands.divide("row", shift)), KeyC: (shift) => step(() => commands.divide("col", shift)),
+    KeyJ: (shift) => join(shift ? "col" : "row"), KeyA: (shift) => step(() => commands.extend(shift ? "col" : "row", true)),
+    KeyX: (shift) => removeSelected(shift ? "col" : "row"), KeyH: (shift) => step(() => commands.headers(shift ? "col" : "row")),
+    KeyD: (shift) => goTo(editor.isDoubtful, shift ? -1 : 1),
   };
   const ARROWS = { ArrowUp: ["row", -1], ArrowDown: ["row", 1], ArrowLeft: ["col", -1], ArrowRight: ["col", 1] };
 
@@ -354,8 +357,9 @@ export function mount(root, host) {
     else if (key === "Delete" || key === "Backspace") sheet.clear();
     else if (key === "Escape") { editor.tool = null; picture.letGo(); select(active.row, active.col); }
     else if (key === " ") { editor.panning = true; picture.redraw(); }
-    else if (/^[1-9]$/.test(key) && !event.altKey) sheet.edit(key);
-    else if (LETTERS[key] && !event.altKey) LETTERS[key](event.shiftKey);
+    else if (key === "F1") showHelp();
+    else if (event.altKey && COMMANDS[event.code]) COMMANDS[event.code](event.shiftKey);
+    else if (event.key.length === 1 && !event.altKey) sheet.edit(event.key);
     else return;
     event.preventDefault();
     event.stopPropagation();

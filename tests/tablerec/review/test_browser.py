@@ -84,31 +84,31 @@ def test_everything_by_keyboard_alone(page: Any, two_pictures: ReviewServer, tmp
     steps = [
         ("Alt+ArrowDown", lambda t: editing.move_line(t, "row", 1, 1.0)),
         ("Alt+Shift+ArrowRight", lambda t: editing.move_line(t, "col", 1, 10.0)),
-        ("r", lambda t: editing.divide(t, "row", 0)),
-        ("Shift+c", lambda t: editing.divide(t, "col", 0, at=0)),
+        ("Alt+r", lambda t: editing.divide(t, "row", 0)),
+        ("Alt+Shift+c", lambda t: editing.divide(t, "col", 0, at=0)),
         ("Control+z", None),
         ("Control+y", None),
-        ("j", lambda t: editing.remove_line(t, "row", 1)),
-        ("a", lambda t: editing.extend(t, "row")),
-        ("Shift+a", lambda t: editing.extend(t, "col")),
-        ("h", lambda t: editing.set_headers(t, 1, 0)),
-        ("Shift+h", lambda t: editing.set_headers(t, 1, 1)),
-        ("g", lambda t: editing.set_header(t, 0, 0, "section")),
-        ("Shift+x", lambda t: editing.remove(t, "col", 4)),
+        ("Alt+j", lambda t: editing.remove_line(t, "row", 1)),
+        ("Alt+a", lambda t: editing.extend(t, "row")),
+        ("Alt+Shift+a", lambda t: editing.extend(t, "col")),
+        ("Alt+h", lambda t: editing.set_headers(t, 1, 0)),
+        ("Alt+Shift+h", lambda t: editing.set_headers(t, 1, 1)),
+        ("Alt+g", lambda t: editing.set_header(t, 0, 0, "section")),
+        ("Alt+Shift+x", lambda t: editing.remove(t, "col", 4)),
     ]
     for number, (key, step) in enumerate(steps, start=1):
-        if key == "Shift+x":
+        if key == "Alt+Shift+x":
             page.keyboard.press("End")
         page.keyboard.press(key)
         expect_version(page, correction, number)
         if step is not None:
             expected = step(expected)
             assert correction.table == expected, key
-    for key in ("End", "Shift+ArrowLeft", "Shift+ArrowDown", "m"):
+    for key in ("End", "Shift+ArrowLeft", "Shift+ArrowDown", "Alt+m"):
         page.keyboard.press(key)
     expect_version(page, correction, len(steps) + 1)
     assert max(cell.colspan * cell.rowspan for cell in correction.table.cells) >= 4
-    page.keyboard.press("s")
+    page.keyboard.press("Alt+s")
     expect_version(page, correction, len(steps) + 2)
     page.keyboard.press("Home")
     page.keyboard.press("F2")
@@ -122,7 +122,7 @@ def test_everything_by_keyboard_alone(page: Any, two_pictures: ReviewServer, tmp
     page.locator("#tables .done").wait_for()
     assert (tmp_path / "corrections" / "tables" / "scan_1_1.xlsx").is_file()
     page.locator('#tables [aria-current="true"]', has_text="second_1_1").wait_for()
-    page.keyboard.press("?")
+    page.keyboard.press("F1")
     page.get_by_role("dialog", name="Keys").wait_for()
     page.keyboard.press("Escape")
 
@@ -132,7 +132,7 @@ def test_nothing_is_lost_when_the_tab_closes(browser: Any, two_pictures: ReviewS
         open_review(first, two_pictures)
         correction = two_pictures.desk.correction("scan_1_1")
         first.keyboard.press("Shift+ArrowRight")
-        first.keyboard.press("m")
+        first.keyboard.press("Alt+m")
         expect_version(first, correction, 1)
         first.keyboard.press("Enter")
         first.keyboard.type("typed, not yet kept")
@@ -146,9 +146,9 @@ def test_two_windows_do_not_overwrite_each_other(browser: Any, two_pictures: Rev
         for page in (first, second):
             open_review(page, two_pictures)
         correction = two_pictures.desk.correction("scan_1_1")
-        first.keyboard.press("r")
+        first.keyboard.press("Alt+r")
         expect_version(first, correction, 1)
-        second.keyboard.press("Shift+x")
+        second.keyboard.press("Alt+Shift+x")
         expect_status(second, "another window")
         assert correction.version == 1
         assert second.locator(".sheet tbody tr").count() == 4
@@ -241,7 +241,7 @@ def test_the_page_is_accessible(browser: Any, two_pictures: ReviewServer) -> Non
         open_review(page, two_pictures)
         found = axe.Axe().run(page)
         assert found.violations_count == 0, found.generate_report()
-        page.keyboard.press("?")
+        page.keyboard.press("F1")
         page.get_by_role("dialog", name="Keys").wait_for()
         found = axe.Axe().run(page)
         assert found.violations_count == 0, found.generate_report()

@@ -64,10 +64,10 @@ def test_the_page_speaks_as_the_browser_does_and_remembers_what_was_chosen(
     with open_page(browser, locale="zh-CN") as page:
         open_review(page, two_pictures)
         assert page.locator("html").get_attribute("lang") == "zh-CN"
-        page.keyboard.press("?")
+        page.keyboard.press("F1")
         page.get_by_role("dialog", name="按键").wait_for()
         page.keyboard.press("Escape")
-        page.keyboard.press("t")
+        page.keyboard.press("Alt+t")
         page.get_by_role("dialog", name="框出漏掉的表格").wait_for()
         left = [
             text for text in page.evaluate(SAID) if LETTERS.search(NAMES.sub("", text)) and not CHINESE.search(text)
@@ -108,12 +108,12 @@ def test_the_page_is_accessible_in_every_state(browser: Any, two_pictures: Revie
             page.keyboard.press("Control+s")
             page.locator("#tables .done").first.wait_for()
             check(page)
-            page.keyboard.press("x")
+            page.keyboard.press("Alt+x")
             for _ in range(4):
-                page.keyboard.press("x")
+                page.keyboard.press("Alt+x")
             page.locator(".status.error").wait_for()
             check(page)
-            page.keyboard.press("t")
+            page.keyboard.press("Alt+t")
             page.locator("dialog.frame").wait_for()
             check(page)
             page.keyboard.press("Escape")

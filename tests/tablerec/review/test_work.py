@@ -33,7 +33,7 @@ def grid(table: Table) -> list[list[str]]:
 @pytest.mark.parametrize("how", ["mouse", "keyboard"])
 def test_a_table_that_was_missed_is_framed(page: Any, page_desk: ReviewServer, how: str) -> None:
     open_review(page, page_desk)
-    page.keyboard.press("t")
+    page.keyboard.press("Alt+t")
     dialog = page.get_by_role("dialog", name="Frame the table that was missed")
     dialog.get_by_text("Frame: 34, 16 to 306, 144").wait_for()
     assert dialog.locator(".known").count() == 1
@@ -66,7 +66,7 @@ def test_a_frame_may_be_divided_evenly_or_left(page: Any, page_desk: ReviewServe
     page.keyboard.press("Escape")
     dialog.wait_for(state="detached")
     assert len(page_desk.desk.listing()["tables"]) == 1 and page.evaluate(FOCUSED) == "0,0"
-    page.keyboard.press("t")
+    page.keyboard.press("Alt+t")
     dialog.get_by_text("Frame: 34").wait_for()
     dialog.get_by_label("Rows").fill("2")
     dialog.get_by_label("Columns").fill("3")
@@ -87,7 +87,7 @@ def test_a_line_moved_by_keys_is_undone_at_once(page: Any, two_pictures: ReviewS
     assert correction.table == found and not correction.view()["can_undo"]
     page.keyboard.press("Control+y")
     expect_version(page, correction, 15)
-    page.keyboard.press("r")
+    page.keyboard.press("Alt+r")
     expect_version(page, correction, 16)
     page.get_by_role("button", name="As found").click()
     expect_version(page, correction, 22)
@@ -118,26 +118,26 @@ def test_a_block_is_copied_and_pasted(page: Any, two_pictures: ReviewServer) -> 
     assert correction.version == 3
 
 
-def test_numbers_go_down_a_column(page: Any, two_pictures: ReviewServer) -> None:
+def test_texts_are_typed_down_a_column_as_in_a_spreadsheet(page: Any, two_pictures: ReviewServer) -> None:
     open_review(page, two_pictures)
     correction = two_pictures.desk.correction("scan_1_1")
-    for number in ("12", "3.5", "7"):
-        page.keyboard.type(number)
+    for typed in ("12", "Total", "=1"):
+        page.keyboard.type(typed)
         page.keyboard.press("Enter")
     expect_version(page, correction, 3)
-    assert [row[0] for row in grid(correction.table)] == ["12", "3.5", "7"]
+    assert [row[0] for row in grid(correction.table)] == ["12", "Total", "=1"]
 
 
 def test_several_rows_go_in_one_step(page: Any, two_pictures: ReviewServer) -> None:
     open_review(page, two_pictures)
     correction = two_pictures.desk.correction("scan_1_1")
-    for key in ("Shift+ArrowDown", "x"):
+    for key in ("Shift+ArrowDown", "Alt+x"):
         page.keyboard.press(key)
     expect_version(page, correction, 1)
     assert grid(correction.table) == [["2.0", "2.1", "2.2"]]
     page.keyboard.press("Control+z")
     expect_version(page, correction, 2)
-    for key in ("Shift+ArrowDown", "Shift+ArrowDown", "j"):
+    for key in ("Shift+ArrowDown", "Shift+ArrowDown", "Alt+j"):
         page.keyboard.press(key)
     expect_version(page, correction, 3)
     assert grid(correction.table) == [["0.0\n1.0\n2.0", "0.1\n1.1\n2.1", "0.2\n1.2\n2.2"]]
@@ -151,17 +151,17 @@ def test_texts_and_doubtful_cells_are_found(page: Any, tmp_path: Path) -> None:
     with serve(make_desk(tmp_path, ["scan.png"], [replace(table, cells=cells)])) as server:
         open_review(page, server)
         seen = []
-        for key in ("d", "d", "d", "Shift+d"):
+        for key in ("Alt+d", "Alt+d", "Alt+d", "Alt+Shift+d"):
             page.keyboard.press(key)
             seen.append(page.evaluate(FOCUSED))
         assert seen == ["0,2", "1,1", "0,2", "1,1"]
-        page.keyboard.press("f")
+        page.keyboard.press("Alt+f")
         page.keyboard.type("total")
         page.keyboard.press("Enter")
         expect_status(page, "row 3, column 2")
         page.keyboard.press("Escape")
         assert page.evaluate(FOCUSED) == "2,1"
-        page.keyboard.press("f")
+        page.keyboard.press("Alt+f")
         page.keyboard.type("nowhere")
         page.keyboard.press("Enter")
         expect_status(page, "No cell has this text")
@@ -184,7 +184,7 @@ def test_from_table_to_table(page: Any, tmp_path: Path) -> None:
         page.locator("#title", has_text="c_1_1").wait_for()
         assert page.get_by_label("Open ones only").is_checked()
         page.locator(".sheet td[data-place]").first.focus()
-        page.keyboard.press("n")
+        page.keyboard.press("Alt+n")
         page.locator("#progress", has_text="2 of 3").wait_for()
         page.keyboard.press("Control+Enter")
         page.locator("#title", has_text="a_1_1").wait_for()
@@ -195,11 +195,11 @@ def test_from_table_to_table(page: Any, tmp_path: Path) -> None:
 def test_keys_are_for_the_table_that_is_open_alone(page: Any, two_pictures: ReviewServer) -> None:
     open_review(page, two_pictures)
     first, second = (two_pictures.desk.correction(name) for name in ("scan_1_1", "second_1_1"))
-    page.keyboard.press("r")
+    page.keyboard.press("Alt+r")
     expect_version(page, first, 1)
     page.keyboard.press("Alt+PageDown")
     page.locator("#title", has_text="second_1_1").wait_for()
-    page.keyboard.press("r")
+    page.keyboard.press("Alt+r")
     expect_version(page, second, 1)
     page.keyboard.press("Control+z")
     expect_version(page, second, 2)
@@ -219,7 +219,7 @@ def test_the_picture_is_moved_and_enlarged(page: Any, two_pictures: ReviewServer
         return found
 
     whole = box()
-    for key, grown in (("+", 1.25), ("-", 1.0)):
+    for key, grown in (("Alt+Equal", 1.25), ("Alt+Minus", 1.0)):
         page.keyboard.press(key)
         assert box()["width"] == pytest.approx(grown * whole["width"], rel=0.01)
     # Beside the table, and with the space bar anywhere; no cell is chosen by that.
@@ -233,7 +233,7 @@ def test_the_picture_is_moved_and_enlarged(page: Any, two_pictures: ReviewServer
     assert (correction.version, page.evaluate(FOCUSED)) == (0, "0,0")
     # The chosen cell is brought into view.
     for _ in range(5):
-        page.keyboard.press("+")
+        page.keyboard.press("Alt+Equal")
     box()
     pane = page.locator(".picture").bounding_box()
     last = (correction.table[2, 2].quad or ())[2]
@@ -243,5 +243,5 @@ def test_the_picture_is_moved_and_enlarged(page: Any, two_pictures: ReviewServer
     box()
     x, y = to_screen(page, correction, *last)
     assert pane["x"] < x < pane["x"] + pane["width"] and pane["y"] < y < pane["y"] + pane["height"]
-    page.keyboard.press("0")
+    page.keyboard.press("Alt+0")
     assert box() == pytest.approx(whole, abs=1)

@@ -85,7 +85,7 @@ def test_drag_merge_and_save_in_jupyterlab(tmp_path: Path, repository: Path) -> 
         page.locator('.tablerec-editor[data-version="1"]').wait_for()
         # Letters are steps here, and not JupyterLab's commands.
         page.keyboard.press("Shift+ArrowRight")
-        page.keyboard.press("m")
+        page.keyboard.press("Alt+m")
         page.locator('.tablerec-editor[data-version="2"]').wait_for()
         page.keyboard.press("Control+s")
         page.locator(".tablerec-editor .status", has_text="Saved").wait_for()

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
 
-from postprocess.axes import SIDES, Axis, cell_span, line_count
+from postprocess.axes import ACROSS, SIDES, Axis, cell_sides, cell_span, directions, line_count, sides_to_quad
 from postprocess.boxes import Floats, array_to_quad, as_quads, boxes_to_quads, quads_to_array
-from postprocess.frame import UPRIGHT, quads_to_frame, straighten
+from postprocess.frame import UPRIGHT, Frame, quads_to_frame, straighten
 from postprocess.table import Cell, Quad, Table
 
 
@@ -41,6 +41,62 @@ def complete(table: Table, size_wh: tuple[int, int]) -> Table:
         quad = array_to_quad(frame.to_picture(boxes_to_quads([box]))[0])
         cells.append(cell if (cell.row, cell.col) in kept else replace(cell, quad=quad))
     return rebuild(table, cells)
+
+
+def join(table: Table) -> Table:
+    """Put the sides of neighbours that are one border in one place, in the middle of where they were.
+
+    A detector sees each cell alone: a gap or an overlap between two of them is no part of the table, and no border that
+    a person could move.
+
+    Args:
+        table: With a place for each cell.
+
+    >>> left, right = ((0, 0), (18, 0), (18, 9), (0, 9)), ((20, 0), (40, 0), (40, 9), (20, 9))
+    >>> [cell.quad[0][0] for cell in join(Table([Cell(0, 0, quad=left), Cell(0, 1, quad=right)])).cells]
+    [0.0, 19.0]
+    """
+    frame = quads_to_frame(quads_to_array([cell.quad for cell in table.cells if cell.quad]))
+    along = directions(table)
+    cells = list(table.cells)
+    for axis in SIDES:
+        for line in range(1, line_count(table, axis)):
+            for border in _borders(cells, axis, line):
+                moved = _meet([cells[index] for index, _ in border], [side for _, side in border], axis, frame, along)
+                for (index, _), cell in zip(border, moved, strict=True):
+                    cells[index] = cell
+    return rebuild(table, cells)
+
+
+def _meet(
+    cells: Sequence[Cell], sides: Sequence[int], axis: Axis, frame: Frame, along: Mapping[Axis, Floats]
+) -> Sequence[Cell]:
+    """Cells with one side of each, 0 or 1, moved to their mean; as they are where one of them would be turned over."""
+    corners = [cell_sides(cell, axis) for cell in cells]
+    at = [frame.to_upright(pair[side])[:, int(axis == "row")].mean() for pair, side in zip(corners, sides, strict=True)]
+    moved = []
+    for cell, pair, side, position in zip(cells, corners, sides, at, strict=True):
+        ends = list(pair)
+        ends[side] = ends[side] + (np.mean(at) - position) * along[axis]
+        if ((ends[1] - ends[0]) @ along[axis]).min() <= 0:
+            return cells
+        moved.append(replace(cell, quad=sides_to_quad(axis, *ends)))
+    return moved
+
+
+def _borders(cells: Sequence[Cell], axis: Axis, line: int) -> list[list[tuple[int, int]]]:
+    """Sides on a line, as index of the cell and 0 for its first or 1 for its last, by the border that they share."""
+    sides = [
+        (*cell_span(cell, ACROSS[axis]), index) for index, cell in enumerate(cells) if line in cell_span(cell, axis)
+    ]
+    borders: list[list[tuple[int, int]]] = []
+    reach = -1
+    for start, end, index in sorted(sides):
+        if start >= reach:
+            borders.append([])
+        borders[-1].append((index, cell_span(cells[index], axis).index(line)))
+        reach = max(reach, end)
+    return borders
 
 
 def tidy(table: Table) -> Table:
@@ -86,10 +142,13 @@ def _lines(
     return np.maximum.accumulate(lines)
 
 
-def table_lines(table: Table, axis: Axis) -> Floats:
-    """``(n + 1,)`` increasing positions of the lines of a table whose cells have a place, in its straight frame."""
+def table_lines(table: Table, axis: Axis, frame: Frame | None = None) -> Floats:
+    """``(n + 1,)`` increasing positions of the lines of a table whose cells have a place, in its straight frame.
+
+    Another frame serves to compare them with the lines of another table.
+    """
     quads = quads_to_array([cell.quad for cell in table.cells if cell.quad])
-    return _lines(table.cells, straighten(quads, quads_to_frame(quads)), axis, table, (0.0, 0.0, 1.0, 1.0))
+    return _lines(table.cells, straighten(quads, frame or quads_to_frame(quads)), axis, table, (0.0, 0.0, 1.0, 1.0))
 
 
 def _bounds(table: Table, size_wh: tuple[int, int]) -> tuple[float, float, float, float]:

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from postprocess.boxes import Floats, quads_to_array, quads_to_boxes, word_height
-from postprocess.placing import complete
+from postprocess.placing import complete, join
 from postprocess.table import Cell, Table
 from postprocess.words import Word
 from tablerec.result import Image, Page, move_page
@@ -22,6 +22,8 @@ Window = tuple[int, int, int, int]
 
 _MARGIN = 0.04
 """Of the table's larger side, left around it: a frame that was set too small can be drawn further out."""
+_FILLED = 0.25
+"""A picture of which its only table fills so much is shown whole: a part of the table may not have been found."""
 
 _LONGEST = 160
 """Bytes of a name that come from the input."""
@@ -74,14 +76,17 @@ def page_to_drafts(page: Page) -> list[Draft]:
     name, source, number = page_to_stem(page), page.picture.source, page.picture.number
     # Without a cell there would be nothing to draw lines through.
     found_tables = [table if len(table) else Table([Cell(0, 0)], table.quad) for table in upright.tables]
-    tables = [complete(table, (width, height)) for table in found_tables]
+    tables = [join(complete(table, (width, height))) for table in found_tables]
     if not tables:
         blank, whole = complete(Table([Cell(0, 0)]), (width, height)), (0, 0, width, height)
         return [Draft(name, source, number, 0, upright.picture.image, blank, turn=page.turn, window=whole)]
     boxes = [quads_to_boxes([table.quad])[0] for table in tables if table.quad]
     drafts = []
     for index, (found, table, box) in enumerate(zip(upright.tables, tables, boxes, strict=True)):
-        around = box + _MARGIN * (box[2:] - box[:2]).max() * np.array([-1, -1, 1, 1])
+        size = box[2:] - box[:2]
+        around = box + _MARGIN * size.max() * np.array([-1, -1, 1, 1])
+        if len(tables) == 1 and size.prod() >= _FILLED * width * height:
+            around = np.array([0.0, 0.0, width, height])
         window = trim(box, around, boxes[:index] + boxes[index + 1 :], (width, height))
         drafts.append(Draft(
             f"{name}_{index + 1}", source, number, index + 1,

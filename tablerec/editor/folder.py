@@ -4,7 +4,7 @@
 
     corrections/
       annotations/instance_train.json   saved tables as COCO, in PaddleX's layout
-      annotations/instance_val.json     every fifth of them by its name, so that a training can be validated
+      annotations/instance_val.json     every fifth of them, so that a training can be validated
       images/NAME.png, NAME.json        each table's picture, and beside it the label of a saved one
       tables/NAME.xlsx, NAME.html       the saved table
       journal/NAME.jsonl                every step
@@ -22,6 +22,7 @@ import logging
 import os
 import threading
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -34,7 +35,6 @@ from tablerec.errors import InputError, OutputError
 from tablerec.images import display_name
 from tablerec.labels.bench import is_bench, read_bench
 from tablerec.labels.coco import labels_to_coco
-from tablerec.labels.convert import choose_split
 from tablerec.labels.files import parse_json, read_text
 from tablerec.labels.label import Label
 from tablerec.output import atomic_file, check_folder
@@ -46,8 +46,8 @@ OURS = "corrections of tablerec"
 _PARTS = ("annotations", "images", "journal", "tables", "sources.jsonl")
 
 _SPLITS = ("train", "val")
-_TRAIN = 0.8
-"""Share of the corrections for training."""
+_TRAIN_PER_VAL = 4
+"""Corrections to learn from for each one that validates."""
 
 _logger = logging.getLogger(__name__)
 
@@ -181,7 +181,7 @@ class CorrectionFolder:
             for path in files:
                 _remove(path)
             # What was saved may be gone already, by a try that ended half-way.
-            if self._coco(choose_split(self.picture(correction).name, _TRAIN)).exists():
+            if any(self._coco(split).exists() for split in _SPLITS):
                 self._write_coco()
             correction.do({"do": "reject"}, version)
 
@@ -209,7 +209,8 @@ class CorrectionFolder:
             label = self.folder / "images" / f"{name}.json"
             is_label = find_fault(table, correction.head.size_wh) is None
             if is_label:
-                content = table_to_label(correction.head, table)
+                split = self._choose_split(label)
+                content = table_to_label(correction.head, table, split)
                 files[label] = json.dumps(content, ensure_ascii=False, allow_nan=False, indent=1).encode()
             else:
                 _remove(label)
@@ -217,8 +218,7 @@ class CorrectionFolder:
                 _write(path, data)
             self._write_coco()
             correction.do({"do": "save"}, version)
-            coco = self._coco(choose_split(self.picture(correction).name, _TRAIN))
-            return [*files, coco] if is_label else [*files]
+            return [*files, self._coco(split)] if is_label else [*files]
 
     def set_aside(self, path: Path, reason: str) -> None:
         """Give a broken file another name, so that it is kept, and report it."""
@@ -278,17 +278,28 @@ class CorrectionFolder:
 
     def _write_coco(self) -> None:
         """Write all labels of the folder; a file that somebody else wrote there is kept aside."""
-        labels = [label for label in map(self._read_label, sorted((self.folder / "images").glob("*.json"))) if label]
+        labels = self._read_labels()
         for split in _SPLITS:
             path = self._coco(split)
             if path.exists() and not self._is_ours(path):
                 name = display_name(str(path))
                 self.set_aside(path, f"{name}: was not written by the corrections, or is broken")
-            chosen = [label for label in labels if choose_split(label.image.name, _TRAIN) == split]
+            chosen = [label for label in labels if label.split == split]
             sizes = [label.size_wh or (0, 0) for label in chosen]
             content = labels_to_coco(chosen, [label.image.name for label in chosen], sizes)
             _write(path, json.dumps({"info": {"description": OURS}, **content}, ensure_ascii=False).encode())
             self._written[path] = _stamp(path)
+
+    def _choose_split(self, path: Path) -> str:
+        """The split of a label: it keeps the one that it had, and every fifth new one validates."""
+        splits = [label.split for label in self._read_labels()]
+        if path in self._labels:
+            return self._labels[path][1].split or "train"
+        n_train, n_val = (splits.count(split) for split in _SPLITS)
+        return "val" if n_train >= _TRAIN_PER_VAL * (n_val + 1) else "train"
+
+    def _read_labels(self) -> list[Label]:
+        return [label for label in map(self._read_label, sorted((self.folder / "images").glob("*.json"))) if label]
 
     def _is_ours(self, path: Path) -> bool:
         if self._written.get(path) == _stamp(path):
@@ -313,6 +324,7 @@ class CorrectionFolder:
         except InputError as error:
             self.set_aside(path, str(error))
             return None
+        label = replace(label, split=label.split or "train")
         self._labels[path] = stamp, label
         return label
 

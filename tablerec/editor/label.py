@@ -16,12 +16,13 @@ if TYPE_CHECKING:
     from tablerec.editor.correction import Head
 
 
-def table_to_label(head: Head, table: Table) -> dict[str, Any]:
+def table_to_label(head: Head, table: Table, split: str) -> dict[str, Any]:
     """Return the label of a picture, ready for JSON; see ``tablerec.evaluate.truth``.
 
     Args:
         head: Of the correction.
         table: With a place for each cell.
+        split: ``train`` or ``val``.
     """
     cells = []
     for cell, quad in zip(table.cells, _places(table, head.size_wh), strict=True):
@@ -30,7 +31,7 @@ def table_to_label(head: Head, table: Table) -> dict[str, Any]:
         cells.append(entry if cell.header is None else {**entry, "header": cell.header})
     content = {"n_rows": table.n_rows, "n_cols": table.n_cols, "cells": cells, "html": table_to_html(table)}
     meta: dict[str, Any] = {"width": head.size_wh[0], "height": head.size_wh[1]}
-    meta |= {"bbox_kind": "cell", "has_text": True, "page": head.page}
+    meta |= {"bbox_kind": "cell", "has_text": True, "page": head.page, "split": split}
     if head.text_height:
         meta["text_height"] = round(head.text_height, 2)
     place = {"id": head.name, "source": "corrections", "image": f"{head.name}.png"}

@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from postprocess.boxes import quads_to_array, quads_to_boxes
+from postprocess.boxes import array_to_quad, quads_to_array, quads_to_boxes
 from postprocess.table import Table
 from postprocess.words import Word
 from tablerec.editor import page_to_drafts
@@ -37,6 +37,22 @@ def test_tables_are_cut_out_with_a_margin_and_nothing_of_their_neighbours() -> N
         ours, theirs = (quads_to_boxes([each.quad])[0] for each in (draft.table, table))
         assert np.allclose(ours[2:] - ours[:2], theirs[2:] - theirs[:2])
         assert (ours >= 0).all() and ours[3] <= draft.image.shape[0]
+
+
+def test_a_picture_of_one_table_is_shown_whole() -> None:
+    # More than a quarter of the picture: a row may not have been found. Less: the page has other things.
+    for box, shape in (((20, 20, 320, 80), (160, 340)), ((20, 20, 220, 60), (40 + 2 * 8, 200 + 2 * 8))):
+        [draft] = page_to_drafts(make_page(make_table(box=box)))
+        assert draft.image.shape[:2] == shape
+
+
+def test_neighbours_share_their_border() -> None:
+    table = make_table(1, 2)
+    left, right = (np.array(cell.quad) for cell in table.cells)
+    apart = [replace(cell, quad=array_to_quad(quad)) for cell, quad in zip(table.cells, (left - 4, right), strict=True)]
+    [draft] = page_to_drafts(make_page(Table(apart)))
+    left, right = quads_to_boxes([cell.quad for cell in draft.table.cells if cell.quad])
+    assert left[2] == right[0] == 168
 
 
 @pytest.mark.parametrize("turn", [90, 180, 270])

@@ -8,6 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from postprocess.corrections import find_corrections
+from postprocess.editing import merge
 from postprocess.history import History
 from postprocess.table import Table
 from tablerec.editor.operations import MAX_TEXT, OPERATIONS, apply
@@ -61,6 +63,15 @@ def test_a_step_that_changes_nothing_is_none() -> None:
     history = History((make_table(),))
     assert apply(history, {"do": "move_line", "axis": "row", "line": 1, "offset": 0}) is history
     assert apply(history, {"do": "undo"}) is history
+
+
+def test_the_corrections_that_are_found_are_steps() -> None:
+    found, true = make_table(3, 3), merge(make_table(4, 2), 1, 0, 3, 1)
+    history = History((found,))
+    for step in json.loads(json.dumps(find_corrections(found, true))):
+        history = apply(history, step)
+    assert history.now.to_grid() == true.to_grid()
+    assert [cell.rowspan for cell in history.now.cells] == [cell.rowspan for cell in true.cells]
 
 
 def test_half_a_surrogate_pair_can_be_written_to_a_file() -> None:

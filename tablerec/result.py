@@ -35,7 +35,7 @@ class PageImage:
 
     source: str
     number: int
-    image: Image
+    image: Image = field(repr=False)
     words: tuple[Word, ...] | None = None
 
 

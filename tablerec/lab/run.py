@@ -113,6 +113,7 @@ def execute(notebook: Any, folder: Path, on_cell: Callable[[int], None] = lambda
         timeout=_CELL_SECONDS,
         kernel_name="python3",  # of this environment, whatever the notebook was saved with
         resources={"metadata": {"path": str(folder)}},
+        extra_arguments=["--log-level=ERROR"],  # else each kernel warns of its own socket
         on_cell_start=lambda cell, cell_index: on_cell(cell_index + 1),
     )
     try:

@@ -1,6 +1,6 @@
 """Draw tour.png, grid.png and port.png: notebooks 00, 01 and 07 as they look once they ran.
 
-Needs Chromium, a C++ compiler and the extras ``lab``, ``dev``, ``paddle`` and ``browser``; some four minutes.
+Needs Chromium, a C++ compiler and the extras ``lab`` and ``browser``; some four minutes.
 """
 
 from __future__ import annotations
@@ -9,11 +9,11 @@ import shutil
 import tempfile
 from pathlib import Path
 
-import nbformat
-from nbclient import NotebookClient
 from nbconvert import HTMLExporter
 from PIL import Image
 from playwright.sync_api import Page, sync_playwright
+
+from tablerec.lab.run import execute, read_notebook
 
 HERE = Path(__file__).resolve().parent
 NOTEBOOKS = HERE.parent.parent / "notebooks"
@@ -27,8 +27,8 @@ SHOWN = {  # the notebook, and the text at which the picture begins
 
 def run_notebook(name: str) -> str:
     """Run a notebook; returns it as a page."""
-    notebook = nbformat.read(NOTEBOOKS / f"{name}.ipynb", as_version=4)
-    NotebookClient(notebook, timeout=900, resources={"metadata": {"path": str(NOTEBOOKS)}}).execute()
+    notebook = read_notebook(NOTEBOOKS / f"{name}.ipynb")
+    execute(notebook, NOTEBOOKS)
     page, _ = HTMLExporter(template_name="lab").from_notebook_node(notebook)
     return page
 

@@ -31,7 +31,7 @@ _NEWS = "@jupyterlab/apputils-extension:announcements"
 @click.argument("folder", type=click.Path(file_okay=False, writable=True, path_type=Path), default=Path("tablerec-lab"))
 @click.option("--port", type=click.IntRange(1, 65535), help="Of the web page.  [default: 8888, or the next free one]")
 @click.option("--no-browser", is_flag=True, help="Only print the address.")
-@click.option("--run", is_flag=True, help="Open nothing: execute all notebooks into FOLDER/executed, some twenty minutes.")
+@click.option("--run", is_flag=True, help="Open nothing: execute all notebooks into FOLDER/executed (20 minutes).")
 def command(folder: Path, port: int | None, no_browser: bool, run: bool) -> None:
     """Open the course in JupyterLab: a copy of the notebooks and samples in FOLDER (tablerec-lab).
 

@@ -19,6 +19,11 @@ from tests.tablerec.review.stand_ins import make_desk, make_page_desk, serve
 FOCUSED = "document.activeElement.dataset.place"
 
 
+def expect_focus(page: Any, place: str) -> None:
+    """Wait until a cell has the focus."""
+    page.wait_for_function(f"place => {FOCUSED} === place", arg=place)
+
+
 @pytest.fixture
 def page_desk(tmp_path: Path) -> Iterator[ReviewServer]:
     """One page with a table at its left, and room for another at its right."""
@@ -52,7 +57,7 @@ def test_a_table_that_was_missed_is_framed(page: Any, page_desk: ReviewServer, h
     added = page_desk.desk.correction("scan_1_2")
     assert added.head.window == pytest.approx(expected, abs=2)
     assert grid(added.table) == [["a", "b"], ["c", "d"]]
-    assert page.evaluate(FOCUSED) == "0,0"
+    expect_focus(page, "0,0")
 
 
 def test_a_frame_may_be_divided_evenly_or_left(page: Any, page_desk: ReviewServer) -> None:
@@ -64,8 +69,8 @@ def test_a_frame_may_be_divided_evenly_or_left(page: Any, page_desk: ReviewServe
     page.keyboard.press("Enter")
     dialog.get_by_text("give both or none").wait_for()
     page.keyboard.press("Escape")
-    dialog.wait_for(state="detached")
-    assert len(page_desk.desk.listing()["tables"]) == 1 and page.evaluate(FOCUSED) == "0,0"
+    expect_focus(page, "0,0")  # a closed dialog gives it back a moment later
+    assert len(page_desk.desk.listing()["tables"]) == 1
     page.keyboard.press("Alt+t")
     dialog.get_by_text("Frame: 34").wait_for()
     dialog.get_by_label("Rows").fill("2")

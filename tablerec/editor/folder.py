@@ -180,9 +180,7 @@ class CorrectionFolder:
             version = correction.version
             for path in files:
                 _remove(path)
-            # What was saved may be gone already, by a try that ended half-way.
-            if any(self._coco(split).exists() for split in _SPLITS):
-                self._write_coco()
+            self.mend()  # always: what was saved may be gone already, by a try that ended half-way
             correction.do({"do": "reject"}, version)
 
     def save(self, correction: Correction) -> list[Path]:
@@ -292,10 +290,10 @@ class CorrectionFolder:
 
     def _choose_split(self, path: Path) -> str:
         """The split of a label: it keeps the one that it had, and every fifth new one validates."""
-        splits = [label.split for label in self._read_labels()]
-        if path in self._labels:
+        labels = self._read_labels()
+        if path in self._labels:  # read just now, or before it was rejected
             return self._labels[path][1].split or "train"
-        n_train, n_val = (splits.count(split) for split in _SPLITS)
+        n_train, n_val = (sum(label.split == split for label in labels) for split in _SPLITS)
         return "val" if n_train >= _TRAIN_PER_VAL * (n_val + 1) else "train"
 
     def _read_labels(self) -> list[Label]:

@@ -25,7 +25,7 @@ def table_to_label(head: Head, table: Table, split: str) -> dict[str, Any]:
         split: ``train`` or ``val``.
     """
     cells = []
-    for cell, quad in zip(table.cells, _places(table, head.size_wh), strict=True):
+    for cell, quad in zip(table.cells, _into_picture(_places(table), head.size_wh), strict=True):
         entry: dict[str, Any] = {key: getattr(cell, key) for key in ("row", "col", "rowspan", "colspan", "text")}
         entry |= {"bbox": quads_to_boxes([quad])[0].tolist(), "quad": quad.tolist()}
         cells.append(entry if cell.header is None else {**entry, "header": cell.header})
@@ -47,8 +47,8 @@ def find_fault(table: Table, size_wh: tuple[int, int]) -> str | None:
     >>> find_fault(complete(Table.from_texts([["a"]]), (40, 20)), (40, 10))
     'row 1, column 1 reaches 10 px outside the picture (40 x 10 px)'
     """
-    settings, quads = CheckSettings(), quads_to_array([cell.quad for cell in table.cells if cell.quad])
-    faults = outside_faults(quads, size_wh, settings) or shape_faults(_places(table, size_wh), settings)
+    settings, quads = CheckSettings(), _places(table)
+    faults = outside_faults(quads, size_wh, settings) or shape_faults(_into_picture(quads, size_wh), settings)
     if not faults:
         return None
     cell, what = faults[0]
@@ -56,7 +56,11 @@ def find_fault(table: Table, size_wh: tuple[int, int]) -> str | None:
     return f"{where} {what.partition(': ')[0]}"
 
 
-def _places(table: Table, size_wh: tuple[int, int]) -> Floats:
-    """``(N, 4, 2)`` corners of the cells, moved into the picture: a label may not leave it."""
-    quads = quads_to_array([cell.quad for cell in table.cells if cell.quad])
+def _places(table: Table) -> Floats:
+    """``(N, 4, 2)`` corners of the cells."""
+    return quads_to_array([cell.quad for cell in table.cells if cell.quad])
+
+
+def _into_picture(quads: Floats, size_wh: tuple[int, int]) -> Floats:
+    """Corners moved into the picture: a label may not leave it."""
     return np.asarray(np.clip(quads, 0, size_wh).round(2), np.float64)

@@ -86,7 +86,8 @@ def list_ways(settings: TrainSettings) -> list[Way]:
     precisions = [settings.precision]
     if settings.precision == "float32" and settings.device != "cpu":
         precisions.append("bfloat16")
-    return [Way(*each) for recompute in ("none", "all") for each in product(learns, (recompute,), precisions)]
+    orders = product(("none", "all"), learns, precisions)
+    return [Way(who, recompute, precision) for recompute, who, precision in orders]
 
 
 def list_sides(settings: TrainSettings) -> list[int]:

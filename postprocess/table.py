@@ -1,137 +1,21 @@
-"""Cell and Table: the one truth that every export reads."""
+"""Table: the one truth that every export reads."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Literal
+from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
+from postprocess.arrays import Floats
+from postprocess.cell import Caption, Cell, Confidence, Quad
 from postprocess.errors import TableError
-
-Point = tuple[float, float]
-Quad = tuple[Point, Point, Point, Point]
-"""Corners in pixels of the original picture, in the order TL, TR, BR, BL."""
-
-HeaderKind = Literal["column", "row", "section"]
-"""What a header cell heads: the columns below it, its row, or the rows until the next section."""
+from postprocess.geometry.boxes import cells_to_quads
 
 
-@dataclass(frozen=True, slots=True)
-class Cell:
-    """One cell of a table, placed in the grid and in the picture.
-
-    Args:
-        row: First row, counted from 0.
-        col: First column, counted from 0.
-        rowspan: Number of rows, at least 1.
-        colspan: Number of columns, at least 1.
-        quad: Corners TL, TR, BR, BL in pixels of the original picture, or None
-            where the cell was not seen (an empty slot that completes the grid).
-        text: Content; lines are separated by ``"\\n"``.
-        header: Kind of header, or None for data.
-        detector_score: How sure the detector is of the cell, 0 to 1, or None.
-        reader_score: Mean score of the words in the cell, 0 to 1, or None.
-        alignment_score: How well the quad agrees with the lines of the grid
-            and the words with the quad, 0 to 1, or None.
-        confidence: Probability that span and text are right, 0 to 1, or None.
-        header_score: Probability that the cell is a header of this kind, 0 to
-            1, or None where that is not known.
-        is_total: Whether the cell is part of a row or column of totals: sums,
-            subtotals, averages, and their labels.
-
-    Raises:
-        TableError: Negative position, a span below 1, or a ``header_score``
-            outside 0 to 1 or without a header.
-
-    >>> Cell(0, 1, colspan=2, text="Total").end_col
-    3
-    """
-
-    row: int
-    col: int
-    rowspan: int = 1
-    colspan: int = 1
-    quad: Quad | None = None
-    text: str = ""
-    header: HeaderKind | None = None
-    detector_score: float | None = None
-    reader_score: float | None = None
-    alignment_score: float | None = None
-    confidence: float | None = None
-    header_score: float | None = None
-    is_total: bool = False
-
-    def __post_init__(self) -> None:
-        if self.row < 0 or self.col < 0 or self.rowspan < 1 or self.colspan < 1:
-            raise TableError(
-                f"cell at row {self.row}, column {self.col} with span {self.rowspan} x {self.colspan}: "
-                "positions start at 0 and spans at 1"
-            )
-        if self.header_score is not None and (self.header is None or not 0 <= self.header_score <= 1):
-            raise TableError(
-                f"cell at row {self.row}, column {self.col}: header_score is {self.header_score}; "
-                "it must be from 0 to 1, and None where the cell is no header"
-            )
-
-    @property
-    def end_row(self) -> int:
-        """First row below the cell."""
-        return self.row + self.rowspan
-
-    @property
-    def end_col(self) -> int:
-        """First column right of the cell."""
-        return self.col + self.colspan
-
-    @property
-    def is_spanning(self) -> bool:
-        """Whether the cell covers more than one slot."""
-        return self.rowspan > 1 or self.colspan > 1
-
-
-@dataclass(frozen=True, slots=True)
-class Confidence:
-    """How sure a table and its lines are; its cells say so themselves.
-
-    Args:
-        table: Probability that every cell has the right position and span, 0 to 1.
-        rows: For each row the probability that its cells have the right spans, 0 to 1.
-        cols: The same for each column.
-        weakest: The row, column or table least sure of, and why.
-    """
-
-    table: float
-    rows: tuple[float, ...]
-    cols: tuple[float, ...]
-    weakest: str
-
-
-@dataclass(frozen=True, slots=True)
-class Caption:
-    """Text beside a table that belongs to it: its title or a note.
-
-    Args:
-        text: Content; lines are separated by ``"\\n"``.
-        quad: Corners TL, TR, BR, BL in pixels of the original picture, or None.
-        score: Probability that it belongs to the table, 0 to 1, or None.
-
-    Raises:
-        TableError: There is no text.
-    """
-
-    text: str
-    quad: Quad | None = None
-    score: float | None = None
-
-    def __post_init__(self) -> None:
-        if not self.text.strip():
-            raise TableError("a title or note has no text: leave it out")
-
-
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Table:
     """A complete grid of cells: rectangular, without overlap, without holes.
 
@@ -177,9 +61,9 @@ class Table:
 
     def _repr_html_(self) -> str:
         """What a notebook shows."""
-        from postprocess.export.notebook import table_to_notebook
+        from postprocess.preview import rows_to_html
 
-        return table_to_notebook(self)
+        return rows_to_html(self.rows())
 
     def __len__(self) -> int:
         return len(self.cells)
@@ -203,6 +87,17 @@ class Table:
     def n_cols(self) -> int:
         """Number of columns."""
         return self.shape[1]
+
+    @cached_property
+    def quads(self) -> Floats:
+        """``(K, 4, 2)`` corners TL, TR, BR, BL in pixels of those ``cells`` that have a place, in their order.
+
+        >>> Table([Cell(0, 0, quad=((0, 0), (2, 0), (2, 1), (0, 1))), Cell(0, 1)]).quads.tolist()
+        [[[0.0, 0.0], [2.0, 0.0], [2.0, 1.0], [0.0, 1.0]]]
+        """
+        quads = cells_to_quads(self.cells)
+        quads.flags.writeable = False
+        return quads
 
     @property
     def captions(self) -> tuple[Caption, ...]:
@@ -279,11 +174,6 @@ def fill_holes(cells: Iterable[Cell]) -> tuple[Cell, ...]:
     kept = tuple(cells)
     owner = _paint(kept)
     return kept + tuple(Cell(int(r), int(c)) for r, c in np.argwhere(owner < 0))
-
-
-def shift(cell: Cell, rows: int = 0, cols: int = 0) -> Cell:
-    """Return the cell moved by whole rows and columns."""
-    return replace(cell, row=cell.row + rows, col=cell.col + cols)
 
 
 def _paint(cells: tuple[Cell, ...]) -> NDArray[np.int32]:

@@ -5,7 +5,7 @@ number format shows it again as it was read. Everything else stays text:
 leading zeros, long identifiers, phone numbers, versions, ranges, fractions,
 notes behind a number, and dates such as 01/02/2026.
 
-The reader's own decimal and thousands marks decide how a program shows a
+The OCR engine's own decimal and thousands marks decide how a program shows a
 number, so 1.234,56 is shown as 1,234.56 by an English Excel.
 """
 

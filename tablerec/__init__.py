@@ -2,7 +2,7 @@
 
 >>> from tablerec import recognize
 >>> import numpy as np
->>> recognize(np.full((40, 40, 3), 255, np.uint8), reader="none").tables
+>>> recognize(np.full((40, 40, 3), 255, np.uint8), ocr="none").tables
 ()
 """
 
@@ -12,27 +12,28 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from postprocess.table import Caption, Cell, Table
-    from postprocess.words import Unplaced, Word
+    from postprocess.cell import Caption, Cell
+    from postprocess.table import Table
+    from postprocess.word import Unplaced, Word
     from tablerec.config import Settings
     from tablerec.errors import TablerecError
-    from tablerec.output import save
+    from tablerec.outputs.files import save
     from tablerec.pipeline import Recognizer, recognize
     from tablerec.result import Page, PageImage, Result
 
 __version__ = "0.1.0"
 
 _HOME = {
-    "Caption": "postprocess.table",
-    "Cell": "postprocess.table",
+    "Caption": "postprocess.cell",
+    "Cell": "postprocess.cell",
     "Table": "postprocess.table",
-    "Unplaced": "postprocess.words",
-    "Word": "postprocess.words",
+    "Unplaced": "postprocess.word",
+    "Word": "postprocess.word",
     "Settings": "tablerec.config",
     "TablerecError": "tablerec.errors",
     "Recognizer": "tablerec.pipeline",
     "recognize": "tablerec.pipeline",
-    "save": "tablerec.output",
+    "save": "tablerec.outputs.files",
     "Page": "tablerec.result",
     "PageImage": "tablerec.result",
     "Result": "tablerec.result",

@@ -25,8 +25,8 @@ from tablerec.errors import (
     SettingsError,
     TablerecError,
 )
-from tablerec.images import OVERLAY_SUFFIX, display_name, source_name
-from tablerec.output import (
+from tablerec.inputs.images import OVERLAY_SUFFIX, display_name, source_name
+from tablerec.outputs.files import (
     SUFFIX_TO_FORMAT,
     atomic_file,
     check_folder,

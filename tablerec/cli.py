@@ -22,10 +22,10 @@ VERBS = {
     "device": "tablerec.devices.command:command",
     "eval": "tablerec.evaluate.command:command",
     "export": "tablerec.models.command:command",
-    "lab": "tablerec.lab.command:command",
+    "lab": "tablerec.course.command:command",
     "labels": "tablerec.labels.command:command",
     "models": "tablerec.models.command:models",
-    "review": "tablerec.review.command:command",
+    "review": "tablerec.corrections.review.command:command",
     "synth": "tablerec.synth.command:command",
     "train": "tablerec.training.command:command",
     "tune": "tablerec.training.command:tune_command",
@@ -70,7 +70,7 @@ wrong usage; 3 if --strict found doubtful tables; 130 after Ctrl-C.
 
 
 _GROUPS = {
-    "How pictures are read": "detector reader layout turn join_pages recursive",
+    "How pictures are read": "detector ocr layout turn join_pages recursive",
     "What is written": "output formats as_json overlay trace_dir strict min_confidence mark_doubtful quiet timing",
     "Models": "models_dir detector_dir layout_model unwarp device engine",
 }
@@ -183,9 +183,9 @@ def _print_version(ctx: click.Context, param: click.Parameter, value: bool) -> N
 )
 @click.option(
     "--ocr",
-    "reader",
+    "ocr",
     metavar="NAME",
-    help="Text reader: rapidocr, none, paddlex, or paddlex:FAMILY as in paddlex:PP-OCRv5_mobile.  [default: rapidocr]",
+    help="Text ocr: rapidocr, none, paddlex, or paddlex:FAMILY as in paddlex:PP-OCRv5_mobile.  [default: rapidocr]",
 )
 @click.option(
     "--models-dir",
@@ -251,7 +251,7 @@ def command(
 
     from tablerec.batch import Batch, Console, Totals, count, to_target
     from tablerec.config import Settings
-    from tablerec.images import expand_inputs
+    from tablerec.inputs.images import expand_inputs
 
     totals, console = Totals(), Console(quiet, as_json)
     given = {name: value for name, value in options.items() if value is not None}

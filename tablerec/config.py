@@ -21,7 +21,7 @@ class Settings:
             classifier of tables choose one of the two.
         detector_dir: Folder of a CellNet to use in place of the package's weights, or of a PaddleX model to
             use in place of the official ones.
-        reader: ``rapidocr``, ``none``, ``paddlex``, or ``paddlex:FAMILY`` such as ``paddlex:PP-OCRv5_mobile``.
+        ocr: ``rapidocr``, ``none``, ``paddlex``, or ``paddlex:FAMILY`` such as ``paddlex:PP-OCRv5_mobile``.
         device: Where the models run, in PaddleX's syntax: ``cpu``, ``gpu:0``, ``npu:1``; several, as in
             ``gpu:0,1``, share the inputs of the command line.
         layout: ``page`` looks for any number of tables in the picture;
@@ -29,10 +29,11 @@ class Settings:
         turn: Degrees clockwise by which pictures are turned before they are read: 0, 90, 180 or 270.
             ``auto`` stands those upright whose text runs upwards, downwards or upside down;
             ``PP-LCNet_x1_0_doc_ori`` asks PaddleX's classifier of orientations.
-        min_reader_score: Words below this score are reported as unplaced instead of
+        min_ocr_score: Words below this score are reported as unplaced instead of
             written into cells; 0 to 1.
         pdf_dpi: Resolution at which PDF pages are drawn, dots per inch.
-        join_pages: Join a table that goes on over several pages of a document; see ``postprocess.continuation``.
+        join_pages: Join a table that goes on over several pages of a document; see
+            ``postprocess.captions.continuation``.
         max_megapixels: Larger pictures are refused, in million pixels.
         trace: Keep every stage of each page as ``Page.trace``, to be looked at; it holds the picture.
         engine: What runs PaddleX's models: ``paddle_static``, ``paddle_dynamic``, ``transformers``,
@@ -49,11 +50,11 @@ class Settings:
 
     detector: str = "auto"
     detector_dir: Path | None = None
-    reader: str = "rapidocr"
+    ocr: str = "rapidocr"
     device: str = "cpu"
     layout: Literal["page", "table"] = "page"
     turn: Literal["auto", "PP-LCNet_x1_0_doc_ori", 0, 90, 180, 270] = "auto"
-    min_reader_score: float = 0.3
+    min_ocr_score: float = 0.3
     pdf_dpi: int = 200
     join_pages: bool = False
     max_megapixels: float = 100.0
@@ -68,8 +69,8 @@ class Settings:
             raise SettingsError(f"layout {self.layout!r} is unknown: choose page or table")
         if self.turn not in ("auto", "PP-LCNet_x1_0_doc_ori", 0, 90, 180, 270):
             raise SettingsError(f"turn is {self.turn!r}: choose 'auto', 'PP-LCNet_x1_0_doc_ori', 0, 90, 180 or 270")
-        if not 0 <= self.min_reader_score <= 1:
-            raise SettingsError(f"min_reader_score is {self.min_reader_score}: give a value from 0 to 1")
+        if not 0 <= self.min_ocr_score <= 1:
+            raise SettingsError(f"min_ocr_score is {self.min_ocr_score}: give a value from 0 to 1")
         if not 36 <= self.pdf_dpi <= 1200:
             raise SettingsError(f"pdf_dpi is {self.pdf_dpi}: give a value from 36 to 1200")
         if not self.max_megapixels > 0:

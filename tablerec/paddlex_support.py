@@ -14,7 +14,6 @@ import importlib.metadata
 import importlib.util
 import logging
 import os
-import re
 import sys
 import threading
 from collections.abc import Callable, Iterator
@@ -27,6 +26,7 @@ from typing import Any
 from tablerec.config import Settings
 from tablerec.devices import parse_device, require_device
 from tablerec.errors import MissingDependencyError, ModelNotFoundError, SettingsError
+from tablerec.models.folder import read_model_name
 
 INSTALL_COMMAND = 'pip install "tablerec[paddle]"'
 _OPENCV = "opencv-contrib-python"
@@ -271,23 +271,10 @@ def official_model_dir(name: str) -> Path:
     return Path(cache) / "official_models" / name
 
 
-def name_in_folder(folder: Path) -> str | None:
-    """Read from ``inference.yml`` the name under which PaddleX knows a model; None where there is none.
-
-    The text is searched rather than parsed: a text recogniser lists its characters in the file, which takes a second.
-    """
-    try:
-        text = (folder / "inference.yml").read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError):
-        return None
-    found = re.search(r"""\bmodel_name:\s*["']?([\w.+-]+)""", text)
-    return found[1] if found else None
-
-
 def _folders_of(name: str, models_dir: Path | None) -> list[Path]:
     if models_dir is None:
         return []
-    return [path.parent for path in sorted(models_dir.glob("*/inference.yml")) if name_in_folder(path.parent) == name]
+    return [path.parent for path in sorted(models_dir.glob("*/inference.yml")) if read_model_name(path.parent) == name]
 
 
 def _has_weights(folder: Path, engine: str | None) -> bool:

@@ -10,35 +10,34 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from postprocess.ambiguous import settle_strokes
-from postprocess.boxes import array_to_quad, quads_to_array, quads_to_boxes, quads_to_polygons, word_height
-from postprocess.captions import find_captions
-from postprocess.confidence import rate
-from postprocess.explanation import explain
-from postprocess.grid import Grid, quads_to_grid
-from postprocess.headers import mark_headers
-from postprocess.regions import words_inside
-from postprocess.table import Cell, Table
-from postprocess.trace import Candidate, TableTrace
-from postprocess.words import Unplaced, Word, words_to_tables
+from postprocess.arrays import Floats
+from postprocess.candidates.confidence import rate
+from postprocess.captions.find import find_captions
+from postprocess.geometry.boxes import cells_to_quads, quads_to_boxes, quads_to_polygons, word_height
+from postprocess.meaning.headers import mark_headers
+from postprocess.table import Table
+from postprocess.text.assignment import place_words
+from postprocess.text.lookalikes import settle_strokes
+from postprocess.word import Unplaced, Word, Words
 from tablerec.config import Settings
-from tablerec.detect import CellDetector, Detection, make_detector
+from tablerec.detect import CellDetector, Detection
+from tablerec.detect.factory import make_detector
 from tablerec.devices import parse_device, require_device
 from tablerec.errors import SettingsError
-from tablerec.ocr import TextReader, make_reader
+from tablerec.inputs.turning import ORIENTATION, ask_for_turn, choose_turn, turn_page_back, turn_picture
+from tablerec.inputs.unwarping import Map, Unwarper, unflatten_page
+from tablerec.ocr import OcrEngine, make_ocr_engine
 from tablerec.paddlex_support import LazyModel, make_runtime
-from tablerec.result import Dropped, Image, Page, PageImage, Result
-from tablerec.trace import Trace
-from tablerec.turning import ORIENTATION, ask_for_turn, choose_turn, turn_page_back, turn_picture
-from tablerec.unwarping import Map, Unwarper, unflatten_page
+from tablerec.result import Page, PageImage, Result
+from tablerec.stages import Trace
 
 if TYPE_CHECKING:
-    from postprocess.rulings import Rulings
+    from postprocess.arrays import Image
+    from postprocess.candidates.candidate import Candidate
 
 _MOST_LINES = 4
-"""Cells lower than this many text heights are looked at again when they are empty."""
+"""Cells lower than this many text heights are read once more when they are empty."""
 
 _logger = logging.getLogger(__name__)
 
@@ -49,7 +48,7 @@ class Recognizer:
     Args:
         settings: What to use; the defaults where None.
         detector: Any object with the ``CellDetector`` protocol, in place of ``settings.detector``.
-        reader: Any object with the ``TextReader`` protocol, in place of ``settings.reader``.
+        ocr: Any object with the ``OcrEngine`` protocol, in place of ``settings.ocr``.
     """
 
     def __init__(
@@ -57,12 +56,12 @@ class Recognizer:
         settings: Settings | None = None,
         *,
         detector: CellDetector | None = None,
-        reader: TextReader | None = None,
+        ocr: OcrEngine | None = None,
     ) -> None:
         self.settings = settings or Settings()
         require_device(parse_device(self.settings.device))
         self.detector = detector or make_detector(self.settings)
-        self.reader = reader or make_reader(self.settings)
+        self.ocr = ocr or make_ocr_engine(self.settings)
         runtime = make_runtime(self.settings)
         self._orientation = LazyModel(ORIENTATION, None, runtime) if self.settings.turn == ORIENTATION else None
         self._unwarper = Unwarper(runtime) if self.settings.unwarp else None
@@ -72,7 +71,7 @@ class Recognizer:
 
         Args:
             source: Path, bytes, binary file, ``(H, W, 3)`` BGR array, PIL picture or PageImage.
-            words: Words in the picture, in place of the reader's; for inputs with one page.
+            words: Words in the picture, in place of the OCR engine's; for inputs with one page.
 
         Raises:
             InputError: The input cannot be read; the message names it and says why.
@@ -83,7 +82,7 @@ class Recognizer:
 
     def pages(self, source: Any, words: Sequence[Word] | None = None) -> Iterator[Page]:
         """Read one input page by page, so that long documents need not fit into memory."""
-        from tablerec.images import load_pages
+        from tablerec.inputs.images import load_pages
 
         started = time.perf_counter()
         for number, picture in enumerate(load_pages(source, self.settings)):
@@ -132,9 +131,9 @@ class Recognizer:
         return turn_page_back(page, picture, turn) if turn else page
 
     def _choose_turn(self, picture: PageImage, words: Sequence[Word]) -> int:
-        from tablerec.images import display_name
+        from tablerec.inputs.images import display_name
 
-        turn = choose_turn(picture.image, words, self.reader if picture.words is None else None)
+        turn = choose_turn(picture.image, words, self.ocr if picture.words is None else None)
         if turn is None:
             _logger.warning(
                 "%s: page %d has text in several directions and was read as it lies; --turn turns it",
@@ -144,35 +143,37 @@ class Recognizer:
         return turn or 0
 
     def _words(self, picture: PageImage) -> list[Word]:
-        return self.reader.read(picture.image) if picture.words is None else list(picture.words)
+        return self.ocr.read(picture.image) if picture.words is None else list(picture.words)
 
     def _find(self, picture: PageImage, found: list[Word], seconds: dict[str, float]) -> Page:
         """The tables of an upright picture."""
+        from postprocess.candidates.choice import explained
+        from postprocess.candidates.trace import TableTrace
+
         with _timed(seconds, "detect"):
-            words = _with_place(self._sure(found))
-            detections = self.detector.detect(picture.image, words)
-        with _timed(seconds, "grid"):
-            grids = [quads_to_grid(detection.quads, detection.scores) for detection in detections]
-            built = [grid_to_table(grid, detection) for grid, detection in zip(grids, detections, strict=True)]
+            words = Words(self._sure(found))
+            words = words.select(words.have_place)
+            candidates = _detect(self.detector, picture.image, words)
         with _timed(seconds, "snap"):
-            rulings = _rulings(picture.image, detections, words)
-            tables = [_snap(table, rulings) for table, _ in built]
+            tables = [_snapped(each).to_table() for each in candidates]
         with _timed(seconds, "place"):
-            filled, unplaced = words_to_tables(tables, self._sure(found))
+            placement = place_words(tables, self._sure(found))
         if picture.words is None:
-            with _timed(seconds, "second look"):
-                seen = self.reader.read_quads(picture.image, _empty_quads(filled, _with_place(found)))
-                if seen:
-                    found = found + seen
-                    filled, unplaced = words_to_tables(tables, self._sure(found))
+            with _timed(seconds, "second pass"):
+                known = Words(found)  # a word that is not sure keeps its cell from being read once more
+                empty = _empty_quads(placement.tables(), known.select(known.have_place))
+                seen = self.ocr.read_quads(picture.image, empty)
+                found, placement = found + seen, placement.with_more(self._sure(seen))
         with _timed(seconds, "headers"):
-            marked = [mark_headers(settle_strokes(table)) for table in filled]
+            marked = [mark_headers(settle_strokes(table)) for table in placement.tables()]
         with _timed(seconds, "captions"):
-            marked, unplaced = find_captions(marked, self._sure(_with_place(found)), unplaced)
+            marked, unplaced = find_captions(
+                marked, placement.words.select(placement.words.have_place), placement.unplaced
+            )
         with _timed(seconds, "rate"):
             traces = tuple(
-                _rate(table, grid, detection, words, rulings)
-                for table, grid, detection in zip(marked, grids, detections, strict=True)
+                TableTrace(candidate, rate(table, candidate, words))
+                for table, candidate in zip(marked, map(explained, candidates), strict=True)
                 if len(table)
             )
         return Page(
@@ -180,18 +181,18 @@ class Recognizer:
             tables=tuple(trace.table for trace in traces),
             words=tuple(found),
             unplaced=tuple(unplaced + self._doubtful(found)),
-            dropped=tuple(lost for _, dropped in built for lost in dropped),
-            detector="+".join(sorted({detection.detector for detection in detections})) or self.detector.name,
+            dropped=tuple(lost for candidate in candidates for lost in candidate.dropped),
+            detector="+".join(sorted({candidate.detector for candidate in candidates})) or self.detector.name,
             seconds=seconds,
-            trace=Trace(picture.image, tuple(words), rulings, traces) if self.settings.trace else None,
+            trace=Trace(picture.image, words, traces) if self.settings.trace else None,
         )
 
     def _sure(self, words: Sequence[Word]) -> list[Word]:
-        return [word for word in words if word.score >= self.settings.min_reader_score]
+        return [word for word in words if word.score >= self.settings.min_ocr_score]
 
     def _doubtful(self, words: Sequence[Word]) -> list[Unplaced]:
-        least = self.settings.min_reader_score
-        reason = "the reader's score {:.2f} is below {:.2f}"
+        least = self.settings.min_ocr_score
+        reason = "the OCR engine's score {:.2f} is below {:.2f}"
         return [Unplaced(word, reason.format(word.score, least)) for word in words if not word.score >= least]
 
 
@@ -200,7 +201,7 @@ def recognize(source: Any, words: Sequence[Word] | None = None, **options: Any) 
 
     Args:
         source: Path, bytes, binary file, ``(H, W, 3)`` BGR array, or PIL picture.
-        words: Words in the picture, in place of the reader's.
+        words: Words in the picture, in place of the OCR engine's.
         **options: Fields of ``Settings``.
 
     Returns:
@@ -216,82 +217,37 @@ def recognize(source: Any, words: Sequence[Word] | None = None, **options: Any) 
     return Recognizer(settings).recognize(source, words)
 
 
-def detection_to_table(detection: Detection) -> tuple[Table, list[Dropped]]:
-    """The grid of detected cells, completed with empty cells, and the cells that found no place."""
-    return grid_to_table(quads_to_grid(detection.quads, detection.scores), detection)
+def _detect(detector: CellDetector, image: Image, words: Words) -> list[Candidate]:
+    """The candidates that become tables, each with its words and the rulings of the picture."""
+    from postprocess.candidates.scene import image_to_scene
+
+    found = [each.to_candidate() if isinstance(each, Detection) else each for each in detector.detect(image, words)]
+    if all(each.scene is not None for each in found):
+        return found
+    picture = image_to_scene(image, words)
+    return [each if each.scene is not None else each.in_scene(picture) for each in found]
 
 
-def grid_to_table(grid: Grid, detection: Detection) -> tuple[Table, list[Dropped]]:
-    """The same where the grid of the detection is known."""
-    dropped = [
-        Dropped(array_to_quad(detection.quads[index]), float(detection.scores[index]), reason)
-        for index, reason in grid.dropped
-    ]
-    cells = [
-        Cell(
-            row, col, end_row - row, end_col - col,
-            quad=array_to_quad(detection.quads[index]),
-            detector_score=float(detection.scores[index]),
-            alignment_score=float(alignment),
-        )
-        for index, (row, col, end_row, end_col), alignment in zip(
-            grid.kept, grid.spans.tolist(), grid.alignment, strict=True
-        )
-    ]  # fmt: skip
-    return Table([*cells, *grid.empty_cells()], grid.outline()), dropped
+def _snapped(candidate: Candidate) -> Candidate:
+    """The candidate with its cells on the lines that are ruled."""
+    from postprocess.grid.snapping import snap_quads
+
+    assert candidate.scene is not None
+    return replace(candidate, quads=snap_quads(candidate.quads, candidate.scene.rulings))
 
 
-def _rulings(image: Image, detections: Sequence[Detection], words: Sequence[Word]) -> Rulings | None:
-    """The rulings that the detector saw, or those of the picture; None where there is nothing to compare with them."""
-    if not detections:
-        return None
-    from postprocess.rulings import image_to_rulings
-
-    seen = next((detection.rulings for detection in detections if detection.rulings is not None), None)
-    return seen or image_to_rulings(image, quads_to_array([word.quad for word in words]))
-
-
-def _snap(table: Table, rulings: Rulings | None) -> Table:
-    """The table with its cells on the lines that are drawn."""
-    from postprocess.snapping import snap_table
-
-    return table if rulings is None else snap_table(table, rulings)
-
-
-def _rate(table: Table, grid: Grid, detection: Detection, words: Sequence[Word], rulings: Rulings | None) -> TableTrace:
-    """The table with its confidence, and what that rests on."""
-    assert rulings is not None  # there is a detection
-    rivals = tuple(_candidate(rival, words) for rival in detection.rivals)
-    everything = np.concatenate([detection.quads, *(rival.quads for rival in rivals)])
-    shares = explain(grid, words_inside(words, everything), rulings)
-    drawn = detection.detector == "rulings"
-    rated = rate(table, [each.table for each in rivals], shares, n_dropped=len(grid.dropped), drawn=drawn)
-    chosen = Candidate(detection.detector, detection.quads, detection.scores, table)
-    return TableTrace(chosen, rivals, grid, shares, rated)
-
-
-def _candidate(detection: Detection, words: Sequence[Word]) -> Candidate:
-    [filled], _ = words_to_tables([detection_to_table(detection)[0]], words)
-    return Candidate(detection.detector, detection.quads, detection.scores, settle_strokes(filled))
-
-
-def _with_place(words: Sequence[Word]) -> list[Word]:
-    """Words whose corners are numbers; the others belong to no table, and detectors compute with corners."""
-    return [word for word in words if np.isfinite(word.quad).all()]
-
-
-def _empty_quads(tables: Sequence[Table], words: Sequence[Word]) -> NDArray[np.float64]:
+def _empty_quads(tables: Sequence[Table], words: Words) -> Floats:
     """``(N, 4, 2)`` cells without text, low enough for one line: a single character may have been missed there.
 
     A cell that a word of its neighbour reaches into would show a part of that word, so it is left out.
     """
     import shapely
 
-    quads = quads_to_array([cell.quad for table in tables for cell in table.cells if cell.quad and not cell.text])
+    quads = cells_to_quads(cell for table in tables for cell in table.cells if not cell.text)
     if not words or not len(quads):
         return quads[:0]
-    corners = quads_to_array([word.quad for word in words])
-    middle = corners.mean(axis=1, keepdims=True)
+    corners = words.quads
+    middle = words.middles[:, None]
     inner = quads_to_polygons(middle + 0.7 * (corners - middle))
     reached, _ = shapely.STRtree(inner).query(quads_to_polygons(quads), predicate="intersects")
     boxes = quads_to_boxes(quads)

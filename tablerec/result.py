@@ -10,16 +10,16 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from postprocess.boxes import array_to_quad
-from postprocess.continuation import group_parts, join_tables
-from postprocess.table import Caption, Quad, Table
-from postprocess.words import Unplaced, Word
+from postprocess.arrays import Image
+from postprocess.candidates.candidate import Dropped
+from postprocess.captions.continuation import group_parts, join_tables
+from postprocess.cell import Caption, Quad
+from postprocess.geometry.boxes import array_to_quad
+from postprocess.table import Table
+from postprocess.word import Unplaced, Word
 
 if TYPE_CHECKING:
-    from postprocess.trace import TableTrace
-
-Image = NDArray[np.uint8]
-"""``(height, width, 3)`` uint8 in BGR order, as OpenCV and Paddle have it."""
+    from postprocess.candidates.trace import TableTrace
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +30,7 @@ class PageImage:
         source: Name of the input for messages and file names.
         number: Page number, counted from 1.
         image: The picture.
-        words: Words of a PDF's text layer in pixels of ``image``; None where a reader is needed.
+        words: Words of a PDF's text layer in pixels of ``image``; None where an OCR engine is needed.
     """
 
     source: str
@@ -39,17 +39,8 @@ class PageImage:
     words: tuple[Word, ...] | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Dropped:
-    """A detected cell that is not in the grid, and why."""
-
-    quad: Quad
-    score: float
-    reason: str
-
-
 class Stages(Protocol):
-    """Every stage of one picture, kept and drawable; see ``tablerec.trace.Trace``."""
+    """Every stage of one picture, kept and drawable; see ``tablerec.stages.Trace``."""
 
     @cached_property
     def tables(self) -> tuple[TableTrace, ...]:
@@ -69,7 +60,7 @@ class Page:
     Args:
         picture: The picture that was read.
         tables: Tables from top to bottom.
-        words: All words that the reader returned.
+        words: All words that the OCR engine returned.
         unplaced: Words outside all cells, titles and notes, with the reason.
         dropped: Detected cells outside all grids, with the reason.
         detector: Name of the detector that found the cells.
@@ -92,7 +83,7 @@ class Page:
 
     def _repr_html_(self) -> str:
         """What a notebook shows: the picture with the cells, and the tables beside it."""
-        from tablerec.display import pages_to_html
+        from tablerec.outputs.display import pages_to_html
 
         return pages_to_html([self])
 
@@ -113,7 +104,7 @@ class Result:
 
     def _repr_html_(self) -> str:
         """What a notebook shows: each picture with the cells, and its tables beside it."""
-        from tablerec.display import pages_to_html
+        from tablerec.outputs.display import pages_to_html
 
         return pages_to_html(self.pages)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import socket
+from collections.abc import Generator
 from pathlib import Path
 
 import pytest
@@ -17,6 +18,21 @@ settings.register_profile(
     "steady", derandomize=True, deadline=None, database=None, suppress_health_check=[HealthCheck.too_slow]
 )
 settings.load_profile("steady")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_make_collect_report(
+    collector: pytest.Collector,
+) -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
+    """Fail on a test module that cannot be imported; ``--doctest-ignore-import-errors`` would skip all its tests."""
+    report = yield
+    if (
+        report.skipped
+        and collector.nodeid.rpartition("/")[2].startswith("test_")
+        and "unable to import module" in str(report.longrepr)
+    ):
+        report.outcome = "failed"
+    return report
 
 
 @pytest.fixture(autouse=True)

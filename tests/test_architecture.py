@@ -7,7 +7,8 @@ import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import pytest
@@ -17,21 +18,24 @@ ROOT = Path(__file__).resolve().parent.parent
 # A layer imports the layers before it. "peers" may also import one another, "apart" may not.
 # "command" is the command.py of any part: a verb of the command line.
 LAYERS: list[tuple[str, str]] = [
-    ("peers", "errors config display result"),
-    (
-        "peers",
-        "detect devices editor evaluate images lab labels models ocr output overlay paddlex_support pdf synth trace "
-        "turning unwarping",
-    ),
-    ("apart", "pipeline review training widgets"),
+    ("peers", "errors fields settings_fields config"),
+    ("peers", "course detect devices evaluate inputs labels models ocr outputs paddlex_support result stages synth"),
+    ("apart", "pipeline corrections training"),
     ("apart", "__init__"),
     ("apart", "batch command pool"),
     ("apart", "cli plugins"),
     ("apart", "__main__"),
 ]
+# The rooms and modules of postprocess: each imports those before it, and itself.
+ROOMS = [
+    *("errors", "arrays", "characters", "cell", "odds", "values", "geometry", "preview", "word", "table"),
+    *("text", "grid", "lineless", "candidates", "meaning", "captions", "editing", "export"),
+]
+MOST_MODULES = 14
+"""In one folder, side by side, ``__init__`` counted."""
 # What postprocess imports besides the standard library and itself: anywhere, and in one file each.
 POSTPROCESS_ANYWHERE = {"numpy", "shapely"}
-POSTPROCESS_BY_FILE = {"rulings.py": {"cv2"}, "lattice.py": {"cv2"}, "export/excel.py": {"openpyxl"}}
+POSTPROCESS_BY_FILE = {"geometry/rulings.py": {"cv2"}, "export/excel.py": {"openpyxl"}}
 # Typing only: pandas is named in signatures.
 POSTPROCESS_TYPING = {"pandas"}
 HEAVY = {"cv2", "onnxruntime", "openpyxl", "paddle", "paddlex", "pandas", "PIL", "pypdfium2", "rapidocr"}
@@ -105,6 +109,103 @@ def test_tablerec_imports_follow_the_layers() -> None:
     assert wrong == []
 
 
+def test_rooms_of_postprocess_import_those_before_them() -> None:
+    there = {each.name.removesuffix(".py") for each in (ROOT / "postprocess").iterdir() if is_module(each)}
+    assert there == set(ROOMS), "add the room to ROOMS, where it imports no room behind it"
+    wrong = []
+    for name, imported in static_imports("postprocess").items():
+        room = name.split(".")[1:2] or [ROOMS[-1]]
+        wrong += [
+            f"{name} imports {each}"
+            for each in imported
+            if "." in each and ROOMS.index(each.split(".")[1]) > ROOMS.index(room[0])
+        ]
+    assert wrong == []
+
+
+def static_imports(*packages: str) -> dict[str, set[str]]:
+    """The modules that each module imports from these packages: anywhere in it, for typing and in functions too."""
+    files = {
+        ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__"): path
+        for package in packages
+        for path in python_files(package)
+    }
+    graph: dict[str, set[str]] = {}
+    for name, path in files.items():
+        dotted = imported_modules(ast.parse(path.read_text(encoding="utf-8")))
+        # "a.b" is the module, or the name b of the module a.
+        named = {each if each in files else each.rpartition(".")[0] for each in dotted}
+        graph[name] = (named & files.keys()) - {name}
+    return graph
+
+
+def circles(graph: Mapping[str, set[str]]) -> list[list[str]]:
+    """The groups of modules that import one another, by Tarjan's algorithm."""
+    order: dict[str, int] = {}
+    low: dict[str, int] = {}
+    stack: list[str] = []
+    found = []
+
+    def visit(name: str) -> None:
+        order[name] = low[name] = len(order)
+        stack.append(name)
+        for other in sorted(graph[name]):
+            if other not in order:
+                visit(other)
+            if other in stack:
+                low[name] = min(low[name], low[other])
+        if low[name] == order[name]:
+            group = stack[stack.index(name) :]
+            del stack[stack.index(name) :]
+            if len(group) > 1:
+                found.append(sorted(group))
+
+    for name in graph:
+        if name not in order:
+            visit(name)
+    return found
+
+
+def test_a_circle_is_found() -> None:
+    assert circles({}) == [] and circles({"a": {"b"}, "b": set()}) == []
+    assert circles({"a": {"b"}, "b": {"c"}, "c": {"a"}, "d": {"a", "e"}, "e": set()}) == [["a", "b", "c"]]
+
+
+def test_no_imports_go_in_a_circle() -> None:
+    assert circles(static_imports("postprocess", "tablerec")) == []
+
+
+def test_no_folder_has_too_many_modules() -> None:
+    counts = Counter(path.parent for package in ("postprocess", "tablerec", "tests") for path in python_files(package))
+    assert {str(folder): count for folder, count in counts.items() if count > MOST_MODULES} == {}
+
+
+@pytest.mark.parametrize("package", ["postprocess", "tablerec"])
+def test_each_package_begins_with_a_map(package: str) -> None:
+    """The docstring of each package names each of its modules; that of tablerec is for its users."""
+    missing = {}
+    for path in (ROOT / package).rglob("__init__.py"):
+        inside = {each.name.removesuffix(".py") for each in path.parent.iterdir() if is_module(each)}
+        words = set(re.findall(r"\w+", ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or ""))
+        if path.parent != ROOT / "tablerec" and inside - words:
+            missing[str(path.relative_to(ROOT))] = inside - words
+    assert missing == {}
+
+
+def is_module(path: Path) -> bool:
+    return (path.suffix == ".py" and not path.stem.startswith("__")) or (path / "__init__.py").exists()
+
+
+def test_tests_import_helpers_and_no_other_tests() -> None:
+    wrong = [
+        f"{path.relative_to(ROOT)} imports {dotted}"
+        for path in python_files("tests")
+        for dotted in imported_modules(ast.parse(path.read_text(encoding="utf-8")))
+        if dotted.startswith("tests.") and re.search(r"\.(test_\w+|conftest)\b", dotted)
+    ]
+    assert wrong == []
+
+
 def test_postprocess_imports_numpy_and_friends_only() -> None:
     wrong = []
     for path in python_files("postprocess"):
@@ -138,8 +239,7 @@ def eager_imports(tree: ast.Module) -> set[str]:
 def test_heavy_packages_are_imported_inside_functions(package: str) -> None:
     # These files are the homes of their package and are imported late themselves.
     homes = (
-        "postprocess/rulings.py",
-        "postprocess/lattice.py",
+        "postprocess/geometry/rulings.py",
         "tablerec/models/",
         "tablerec/plugins/",
         "tablerec/training/",

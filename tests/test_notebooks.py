@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tablerec.lab.run import execute, missing_for, read_notebook
+from tablerec.course.run import execute, missing_for, read_notebook
 
 NOTEBOOKS = sorted((Path(__file__).resolve().parent.parent / "notebooks").glob("*.ipynb"))
 

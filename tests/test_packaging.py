@@ -103,10 +103,10 @@ def test_wheel_and_sdist_hold_the_weights(wheel: zipfile.ZipFile, sdist: tarfile
 
 def test_installed_wheel_copies_the_course(wheel: zipfile.ZipFile, tmp_path: Path) -> None:
     """What `tablerec lab` needs is in the wheel, and takes little room there."""
-    course = [entry for entry in wheel.infolist() if entry.filename.startswith("tablerec/lab/course/")]
+    course = [entry for entry in wheel.infolist() if entry.filename.startswith("tablerec/course/course/")]
     assert sum(entry.compress_size for entry in course) <= 3_000_000
     wheel.extractall(tmp_path / "installed")
-    code = "from tablerec.lab import copy_course; from pathlib import Path; print(*copy_course(Path('mine')).new)"
+    code = "from tablerec.course import copy_course; from pathlib import Path; print(*copy_course(Path('mine')).new)"
     search = os.pathsep.join([str(tmp_path / "installed"), *filter(None, sys.path)])
     done = subprocess.run(
         [sys.executable, "-c", code],
@@ -124,8 +124,8 @@ def test_installed_wheel_copies_the_course(wheel: zipfile.ZipFile, tmp_path: Pat
 
 def test_sdist_holds_what_the_wheel_is_built_from(wheel: zipfile.ZipFile, sdist: tarfile.TarFile) -> None:
     names = {name.split("/", 1)[1] for name in sdist.getnames()}
-    course = [name for name in wheel.namelist() if name.startswith("tablerec/lab/course/")]
-    assert course and {name.removeprefix("tablerec/lab/course/") for name in course} <= names
+    course = [name for name in wheel.namelist() if name.startswith("tablerec/course/course/")]
+    assert course and {name.removeprefix("tablerec/course/course/") for name in course} <= names
 
 
 def test_wheel_carries_licence_and_command(wheel: zipfile.ZipFile, metadata: Message) -> None:

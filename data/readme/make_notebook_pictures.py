@@ -13,7 +13,7 @@ from nbconvert import HTMLExporter
 from PIL import Image
 from playwright.sync_api import Page, sync_playwright
 
-from tablerec.lab.run import execute, read_notebook
+from tablerec.course.run import execute, read_notebook
 
 HERE = Path(__file__).resolve().parent
 NOTEBOOKS = HERE.parent.parent / "notebooks"

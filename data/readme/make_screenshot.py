@@ -10,10 +10,10 @@ from pathlib import Path
 from playwright.sync_api import sync_playwright
 
 from tablerec.config import Settings
-from tablerec.editor import CorrectionFolder
+from tablerec.corrections.editor import CorrectionFolder
+from tablerec.corrections.review.desk import Desk
+from tablerec.corrections.review.server import ReviewServer
 from tablerec.pipeline import Recognizer
-from tablerec.review.desk import Desk
-from tablerec.review.server import ReviewServer
 
 HERE = Path(__file__).resolve().parent
 SAMPLES = HERE.parent / "samples"

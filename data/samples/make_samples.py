@@ -73,7 +73,7 @@ class Grid:
         return self.xs[0], self.ys[0], self.xs[-1], self.ys[-1]
 
     def header(self, row: int, col: int, entry: Entry) -> str | None:
-        """Kind of header as in ``postprocess.table.Cell``."""
+        """Kind of header as in ``postprocess.cell.Cell``."""
         if row < self.header_rows:
             return "column"
         if entry.header is None and col < self.stub_cols and entry.text:

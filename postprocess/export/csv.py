@@ -10,7 +10,7 @@ import csv
 import io
 from collections.abc import Sequence
 
-from postprocess.export.text import clean_text, is_formula
+from postprocess.characters import clean_text, is_formula
 from postprocess.table import Table
 from postprocess.values import parse_value
 

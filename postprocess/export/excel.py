@@ -20,9 +20,10 @@ from math import ceil
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
+from postprocess.cell import Cell, shift
+from postprocess.characters import clean_text, is_formula, text_to_width, to_one_line
 from postprocess.errors import MissingDependencyError, OutputError, SettingsError
-from postprocess.export.text import clean_text, is_doubtful, is_formula, text_to_width, to_one_line
-from postprocess.table import Cell, Table, shift
+from postprocess.table import Table
 from postprocess.values import Value, parse_value
 
 if TYPE_CHECKING:
@@ -128,7 +129,7 @@ def _cut(text: str, n_units: int) -> str:
 
 def _write_sheet(sheet: Any, table: Table, styles: _Styles, mark_below: float | None) -> None:
     below = [note.text for note in table.notes]
-    if any(is_doubtful(cell, mark_below) for cell in table.cells):
+    if any(cell.is_doubtful(mark_below) for cell in table.cells):
         below.append(f"Filled cells have a confidence below {mark_below:g}")
     top = _GAP if table.title else 0
     if top + table.n_rows + len(below) + 1 > MAX_ROWS or table.n_cols > MAX_COLS:
@@ -137,7 +138,7 @@ def _write_sheet(sheet: Any, table: Table, styles: _Styles, mark_below: float | 
             f"{MAX_ROWS:,} x {MAX_COLS:,}: write it as CSV or HTML"
         )
     for cell in table.cells:
-        _write_cell(sheet, shift(cell, top) if top else cell, styles, is_doubtful(cell, mark_below))
+        _write_cell(sheet, shift(cell, top) if top else cell, styles, cell.is_doubtful(mark_below))
     widths = _column_widths(table)
     for index, width in enumerate(widths, 1):
         sheet.column_dimensions[_column_letter(index)].width = width

@@ -18,10 +18,11 @@ from html import escape
 from html.parser import HTMLParser
 from itertools import pairwise
 
+from postprocess.cell import Caption, Cell, HeaderKind, shift
+from postprocess.characters import clean_text
 from postprocess.errors import InputError, OutputError
-from postprocess.export.text import clean_text, is_doubtful
-from postprocess.roles import stub_width
-from postprocess.table import Caption, Cell, HeaderKind, Table, fill_holes, shift
+from postprocess.meaning.roles import stub_width
+from postprocess.table import Table, fill_holes
 
 MAX_COLSPAN = 1000
 MAX_ROWSPAN = 65534
@@ -124,7 +125,7 @@ def tables_to_html(
         table_to_html(table, name=f"table-{number}", mark_below=mark_below) for number, table in enumerate(tables, 1)
     ]
     body = "".join(parts) or "<p>No table found</p>\n"
-    if any(is_doubtful(cell, mark_below) for table in tables for cell in table.cells):
+    if any(cell.is_doubtful(mark_below) for table in tables for cell in table.cells):
         body = f'<p><span class="doubtful">Marked</span> cells have a confidence below {mark_below:g}.</p>\n{body}'
     return (
         f'<!DOCTYPE html>\n<html lang="{escape(lang)}">\n<head>\n<meta charset="utf-8">\n'
@@ -243,7 +244,7 @@ def _cell_to_html(cell: Cell, groups: Sequence[tuple[int, int]], mark_below: flo
         attributes += f' rowspan="{cell.rowspan}"'
     if cell.colspan > 1:
         attributes += f' colspan="{cell.colspan}"'
-    if is_doubtful(cell, mark_below):
+    if cell.is_doubtful(mark_below):
         attributes += (
             f' class="doubtful" data-confidence="{cell.confidence:.2f}" title="confidence {cell.confidence:.2f}"'
         )

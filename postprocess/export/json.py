@@ -2,8 +2,8 @@
 
 A document is ``{"format": "tablerec-tables", "version": 1, "tables": [...]}``.
 A table has ``n_rows``, ``n_cols``, ``quad``, ``confidence``, ``title``, ``notes`` and ``cells``; a cell has the
-fields of `postprocess.table.Cell` and its ``role``, see `postprocess.roles`. Quads are four ``[x, y]`` in pixels of
-the original picture. A reader ignores fields that it does not know; a change that an older
+fields of `postprocess.cell.Cell` and its ``role``, see `postprocess.meaning.roles`. Quads are four ``[x, y]`` in pixels
+of the original picture. A reader ignores fields that it does not know; a change that an older
 reader would misread raises the version.
 """
 
@@ -16,9 +16,10 @@ import reprlib
 from collections.abc import Mapping, Sequence
 from typing import Any, get_args
 
+from postprocess.cell import Caption, Cell, Confidence, HeaderKind, Quad
 from postprocess.errors import InputError, OutputError, TableError
-from postprocess.roles import cell_role
-from postprocess.table import Caption, Cell, Confidence, HeaderKind, Quad, Table
+from postprocess.meaning.roles import cell_role
+from postprocess.table import Table
 
 FORMAT = "tablerec-tables"
 VERSION = 1
@@ -26,7 +27,7 @@ VERSION = 1
 MAX_SLOTS = 10_000_000
 """A table read from JSON may cover this many slots."""
 
-SCORES = ("detector_score", "reader_score", "alignment_score", "confidence", "header_score")
+SCORES = ("detector_score", "ocr_score", "alignment_score", "confidence", "header_score")
 HEADERS = (None, *get_args(HeaderKind))
 
 
@@ -77,7 +78,7 @@ def tables_from_json(text: str | bytes) -> list[Table]:
 def table_to_dict(table: Table) -> dict[str, Any]:
     """Return a table as plain dictionaries, lists, texts and numbers.
 
-    >>> table_to_dict(Table([Cell(0, 0, text="a", reader_score=0.9)]))["cells"][0]["reader_score"]
+    >>> table_to_dict(Table([Cell(0, 0, text="a", ocr_score=0.9)]))["cells"][0]["ocr_score"]
     0.9
     """
     n_rows, n_cols = table.shape
@@ -202,7 +203,7 @@ def _cell_from_dict(data: Any, name: str) -> Cell:
             text=text,
             header=header,
             detector_score=score("detector_score"),
-            reader_score=score("reader_score"),
+            ocr_score=score("ocr_score" if "ocr_score" in data else "reader_score"),  # its name before
             alignment_score=score("alignment_score"),
             confidence=score("confidence"),
             header_score=score("header_score"),

@@ -10,8 +10,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from postprocess.export.text import clean_text, to_one_line
-from postprocess.table import Cell, Table
+from postprocess.cell import Cell
+from postprocess.characters import clean_text, to_one_line
+from postprocess.table import Table
 
 _ESCAPES = str.maketrans(
     {

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from postprocess.export.text import clean_text
+from postprocess.characters import clean_text
 from postprocess.table import Table
 
 # "&" only where it would start a character reference.

@@ -11,19 +11,20 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from postprocess.boxes import quads_to_array, word_height
-from postprocess.words import Word
+from postprocess.arrays import Floats
+from postprocess.geometry.boxes import quantile, word_height
+from postprocess.text.lines import text_tilt
+from postprocess.word import Word, Words
 from tablerec.detect import Detection
 from tablerec.detect.margins import held_cells
-from tablerec.detect.tiles import Tile, find_in_tiles, inner_cells, plan_tiles
+from tablerec.detect.tiles import Tile, detect_in_tiles, inner_cells, plan_tiles
 from tablerec.devices import parse_device
 from tablerec.errors import MissingDependencyError, ModelNotFoundError, SettingsError
 from tablerec.models.folder import INPUT, ONNX, OUTPUTS, STATIC, check_files, read_description
 
 if TYPE_CHECKING:
-    from tablerec.result import Image
+    from postprocess.arrays import Image
 
-Floats = NDArray[np.float64]
 Network = Callable[[NDArray[np.float32]], Sequence[NDArray[Any]]]
 """``(1, 3, H, W)`` float32 RGB to quads, scores, number of the picture, table map: see ``models.cellnet.decode``."""
 
@@ -36,15 +37,17 @@ STRIDE = 4
 PAPER = 127
 """Grey around a picture, as in training."""
 TEXT_HEIGHT = (10.0, 24.0)
-"""Between these heights of text, in pixels, a picture is looked at as it is."""
+"""Between these heights of text, in pixels, a picture goes through the network as it is."""
 USUAL_TEXT = 16.0
 """Height of text, in pixels, around which the network sees well."""
 OTHER_SCALE = 1.5
 """How much larger or smaller a picture is the second time."""
 ROW_HEIGHT = 12.0
-"""Rows lower than this, in pixels of the network's input, are looked at again, enlarged."""
+"""Rows lower than this, in pixels of the network's input, ask for another pass, enlarged."""
+_LEAST_LINES = 5
+"""Long words that it takes to see a tilt."""
 LEAST_TILT = 1.0
-"""Degrees from which a picture is turned level before it is looked at; most training pictures keep within."""
+"""Degrees from which a picture is turned level before the pass; most training pictures keep within."""
 SIDE = 960
 """The picture's longer side, where nothing is known about its text: the canvas of the training."""
 
@@ -104,8 +107,8 @@ class CellNetDetector:
         return self._detect(image, [scale, other_scale(scale, text_height)], words)
 
     def _detect(self, image: Image, scales: Sequence[float], words: Sequence[Word]) -> list[list[Detection]]:
-        """What is found at each scale; a picture whose text is tilted is looked at level."""
-        tilt = text_tilt(words)
+        """What is found at each scale; a picture whose text is tilted is turned level first."""
+        tilt = text_tilt(Words.of(words).quads, _LEAST_LINES) or 0.0
         if abs(tilt) < LEAST_TILT:
             found = [self._detect_level(image, scale) for scale in scales]
         else:
@@ -122,13 +125,13 @@ class CellNetDetector:
             if self._network is None:
                 self._network = self._open()
             network = self._network
-        quads, scores, tables = self._look(network, image, scale)
+        quads, scores, tables = self._predict(network, image, scale)
         closer = closer_scale(quads, scale)
         if closer > scale:
-            quads, scores, tables = self._look(network, image, closer)
+            quads, scores, tables = self._predict(network, image, closer)
         return self._to_detections(quads, scores, tables, image.shape[:2])
 
-    def _look(self, network: Network, image: Image, scale: float) -> tuple[Floats, Floats, NDArray[np.float32]]:
+    def _predict(self, network: Network, image: Image, scale: float) -> tuple[Floats, Floats, NDArray[np.float32]]:
         """Cells in pixels of the picture, their scores, and the table map over the whole picture."""
         import cv2
 
@@ -140,7 +143,7 @@ class CellNetDetector:
         )
         factor = np.array(image.shape[1::-1]) / np.array(scaled.shape[1::-1])
 
-        def find(tile: Tile, shrink: float) -> tuple[Floats, Floats, NDArray[np.float32]]:
+        def detect(tile: Tile, shrink: float) -> tuple[Floats, Floats, NDArray[np.float32]]:
             x0, y0, x1, y1 = tile.box_xyxy
             part = scaled[y0:y1, x0:x1]
             if shrink < 1:
@@ -151,7 +154,7 @@ class CellNetDetector:
             height, width = (-(-side // STRIDE) for side in part.shape[:2])
             return quads[sure] * steps + (x0, y0), scores[sure].astype(np.float64), tables[0, :height, :width]
 
-        quads, scores, tables = find_in_tiles(find, plan_tiles(scaled.shape[:2]))
+        quads, scores, tables = detect_in_tiles(detect, plan_tiles(scaled.shape[:2]))
         return quads * factor, scores, tables
 
     def _to_detections(
@@ -169,7 +172,7 @@ class CellNetDetector:
 
 
 def choose_scale(size_hw: tuple[int, ...], text_height: float | None) -> float:
-    """How much a picture is enlarged before it is looked at.
+    """How much a picture is enlarged before a pass.
 
     Args:
         size_hw: Height and width in pixels.
@@ -191,7 +194,7 @@ def choose_scale(size_hw: tuple[int, ...], text_height: float | None) -> float:
 
 
 def other_scale(scale: float, text_height: float | None) -> float:
-    """A second scale at which a picture may be looked at: larger where the text is small, else smaller.
+    """The scale of a second pass: larger where the text is small, else smaller.
 
     Args:
         scale: The first scale.
@@ -204,30 +207,12 @@ def other_scale(scale: float, text_height: float | None) -> float:
     return float(np.clip(scale * OTHER_SCALE if larger else scale / OTHER_SCALE, 0.1, 4.0))
 
 
-def text_tilt(words: Sequence[Word]) -> float:
-    """How far the lines of text are turned clockwise, in degrees; 0 where words do not agree or none is long.
-
-    >>> slanted = [Word("long word", np.array([[0, 0], [80, 8], [79, 18], [-1, 10]]) + (0, 30 * k)) for k in range(5)]
-    >>> round(text_tilt(slanted), 1), text_tilt([])
-    (5.7, 0.0)
-    """
-    quads = quads_to_array([word.quad for word in words])
-    along, down = quads[:, 1] - quads[:, 0], quads[:, 3] - quads[:, 0]
-    long = np.linalg.norm(along, axis=1) > 2 * np.linalg.norm(down, axis=1)
-    angles = np.degrees(np.arctan2(along[long, 1], along[long, 0]))
-    if len(angles) < 5:
-        return 0.0
-    middle = float(np.median(angles))
-    agree = np.abs(angles - middle) < 5
-    return middle if abs(middle) < 45 and agree.mean() > 0.7 else 0.0
-
-
 def level_image(image: Image, tilt: float) -> tuple[Image, Floats]:
     """Turn a picture back so that its text is level; nothing is cut off.
 
     Args:
         image: ``(H, W, 3)`` uint8.
-        tilt: As of ``text_tilt``, degrees.
+        tilt: As of ``postprocess.text.lines.text_tilt``, degrees.
 
     Returns:
         The larger picture, and ``(2, 3)`` from points of the first to points of the second.
@@ -253,7 +238,7 @@ def closer_scale(quads: Floats, scale: float) -> float:
     if not len(quads):
         return scale
     heights = np.linalg.norm(quads[:, [3, 2]] - quads[:, [0, 1]], axis=2).mean(axis=1)
-    low = float(np.quantile(heights, 0.1)) * scale
+    low = float(quantile(heights, 0.1)) * scale
     return float(np.clip(scale * ROW_HEIGHT / max(low, ROW_HEIGHT / 3), scale, 4.0)) if low < ROW_HEIGHT else scale
 
 

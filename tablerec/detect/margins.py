@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from postprocess.boxes import quads_to_array, quads_to_boxes
-from postprocess.words import Word
+from postprocess.arrays import Floats
+from postprocess.geometry.boxes import quads_to_array, quads_to_boxes
+from postprocess.word import Word
 
 if TYPE_CHECKING:
-    from tablerec.result import Image
+    from postprocess.arrays import Image
 
-Floats = NDArray[np.float64]
 
 _BLANK = 4.0
 """Standard deviation of grey, of 255, below which a region shows nothing."""
@@ -33,7 +33,7 @@ def held_cells(quads: Floats, words: Sequence[Word], image: Image) -> NDArray[np
     Returns:
         ``(N,)`` False for those to be left out; all True where no word lies in a cell.
 
-    >>> from postprocess.boxes import array_to_quad, boxes_to_quads
+    >>> from postprocess.geometry.boxes import array_to_quad, boxes_to_quads
     >>> cells, paper = boxes_to_quads([[0, 0, 20, 10], [0, 10, 50, 20]]), np.full((30, 60, 3), 255, np.uint8)
     >>> text = [Word("x", array_to_quad(boxes_to_quads([[5, 12, 15, 18]])[0]))]
     >>> held_cells(cells, text, paper).tolist()

@@ -10,31 +10,32 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from postprocess.boxes import boxes_to_quads
-from postprocess.words import Word
+from postprocess.arrays import Floats
+from postprocess.geometry.boxes import boxes_to_quads
+from postprocess.word import Word
 from tablerec.detect import Detection
-from tablerec.detect.tiles import Tile, find_in_tiles, plan_tiles
+from tablerec.detect.tiles import Tile, detect_in_tiles, plan_tiles
 from tablerec.errors import ModelNotFoundError, SettingsError
+from tablerec.models.folder import DESCRIPTION, read_model_name
 from tablerec.paddlex_support import LazyModel, Runtime
 
 if TYPE_CHECKING:
-    from tablerec.result import Image
+    from postprocess.arrays import Image
 
-Floats = NDArray[np.float64]
 
 OFFICIAL = ("RT-DETR-L_wired_table_cell_det", "RT-DETR-L_wireless_table_cell_det")
 """Detectors of cells that PaddleX offers: for ruled tables and for tables without rulings."""
 CLASSIFIER = "PP-LCNet_x1_0_table_cls"
 """PaddleX's classifier, which tells the two kinds of tables apart."""
 BOTH = "paddlex"
-"""The detector that looks with both."""
+"""The detector that runs both."""
 THRESHOLD = 0.3
 """Least score of a cell; PaddleX's own pipeline for tables takes the same."""
 MOST_CELLS = 300
-"""RT-DETR answers 300 queries: a table with more cells cannot be found at one look."""
+"""RT-DETR answers 300 queries: a table with more cells cannot be found in one pass."""
 
 _FULL = 0.9
-"""Share of ``MOST_CELLS`` from which a look may have missed cells: of its queries, some go to nothing."""
+"""Share of ``MOST_CELLS`` from which a pass may have missed cells: of its queries, some go to nothing."""
 _MOST_PARTS = 8
 """A side is cut into no more parts than this."""
 _MARGIN = 0.5
@@ -44,10 +45,10 @@ _MARGIN = 0.5
 class PaddleXDetector:
     """Finds cells with a model of PaddleX; takes the whole picture as one table.
 
-    Where a look finds as many cells as RT-DETR can, the picture is looked at in tiles.
+    Where a pass finds as many cells as RT-DETR can, the picture is cut into tiles.
 
     Args:
-        model_name: One of ``OFFICIAL``; not looked at with ``model_dir``, where ``inference.yml`` holds the name.
+        model_name: One of ``OFFICIAL``; ignored with ``model_dir``, where ``inference.yml`` holds the name.
         model_dir: Folder of an exported model; None for where the runtime has it.
         runtime: How it runs.
         threshold: Least score of a cell, 0 to 1.
@@ -82,11 +83,11 @@ class PaddleXDetector:
         """See ``CellDetector``."""
         if image.size == 0:
             return []
-        quads, scores = self._look(image)
-        quads, scores = self._look_closer(image, quads, scores)
+        quads, scores = self._predict(image)
+        quads, scores = self._predict_in_tiles(image, quads, scores)
         return [Detection(quads, scores, self.name)] if len(quads) else []
 
-    def _look(self, image: Image) -> tuple[Floats, Floats]:
+    def _predict(self, image: Image) -> tuple[Floats, Floats]:
         # PaddleX applies a threshold only if it is a float.
         found = self._model.predict(image, threshold=float(self.threshold))["boxes"]
         boxes = np.array([box["coordinate"] for box in found], np.float64).reshape(-1, 4)
@@ -96,16 +97,16 @@ class PaddleXDetector:
         kept = (boxes[:, 2:] > boxes[:, :2]).all(axis=1) & (scores >= self.threshold)
         return boxes_to_quads(boxes[kept]), scores[kept].clip(0, 1)
 
-    def _look_closer(self, image: Image, quads: Floats, scores: Floats) -> tuple[Floats, Floats]:
+    def _predict_in_tiles(self, image: Image, quads: Floats, scores: Floats) -> tuple[Floats, Floats]:
         """Cut the picture into more and more tiles until none is full."""
         height, width = image.shape[:2]
         n_parts, fullest = 1, len(quads)
 
-        def find(tile: Tile, _: float) -> tuple[Floats, Floats, NDArray[Any]]:
+        def detect(tile: Tile, _: float) -> tuple[Floats, Floats, NDArray[Any]]:
             nonlocal fullest
             x0, y0, x1, y1 = tile.box_xyxy
-            seen, sure = self._look(np.ascontiguousarray(image[y0:y1, x0:x1]))
-            # The look at the whole picture, for its largest cells, may be full: of those there are few.
+            seen, sure = self._predict(np.ascontiguousarray(image[y0:y1, x0:x1]))
+            # The pass over the whole picture, for its largest cells, may be full: of those there are few.
             if (x1 - x0, y1 - y0) != (width, height):
                 fullest = max(fullest, len(seen))
             return seen + np.array([x0, y0]), sure, np.zeros((1, 1))
@@ -115,7 +116,7 @@ class PaddleXDetector:
             core = -(-max(height, width) // n_parts)
             margin = round(_MARGIN * core)
             tiles = plan_tiles((height, width), core + 2 * margin, margin)
-            quads, scores, _ = find_in_tiles(find, tiles, core + 2 * margin, margin)
+            quads, scores, _ = detect_in_tiles(detect, tiles, core + 2 * margin, margin)
             if len(tiles) == 1:
                 fullest = len(quads)
         if _FULL * MOST_CELLS <= fullest <= MOST_CELLS:
@@ -166,16 +167,9 @@ class ClassifiedDetector:
 
 
 def _name_in_folder(folder: Path) -> str:
-    """Read the name under which PaddleX knows the model in a folder; it refuses any other."""
-    import yaml
-
-    path = folder / "inference.yml"
-    try:
-        name = yaml.safe_load(path.read_text(encoding="utf-8"))["Global"]["model_name"]
-    except (OSError, UnicodeDecodeError) as error:
-        raise ModelNotFoundError(
-            f"{path} cannot be read ({error}): name the folder of an exported PaddleX model"
-        ) from error
-    except (yaml.YAMLError, KeyError, TypeError) as error:
-        raise ModelNotFoundError(f"{path} names no model (Global: model_name): export it with PaddleX") from error
-    return str(name)
+    """Return the name under which PaddleX knows the model in a folder; it refuses any other."""
+    name = read_model_name(folder)
+    if name is None:
+        path = folder / DESCRIPTION
+        raise ModelNotFoundError(f"{path} names no model (Global: model_name): name the folder of an exported model")
+    return name

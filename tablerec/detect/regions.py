@@ -1,4 +1,4 @@
-"""Tables of a page where something else has found them, such as a layout model of PaddleX, each looked at alone."""
+"""Tables of a page where something else has found them, such as a layout model of PaddleX, each processed alone."""
 
 from __future__ import annotations
 
@@ -9,16 +9,24 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from postprocess.boxes import array_to_quad, as_boxes, box_areas, intersection_areas, quads_to_array, word_height
-from postprocess.words import Word
+from postprocess.arrays import Floats
+from postprocess.geometry.boxes import (
+    array_to_quad,
+    as_boxes,
+    box_areas,
+    intersection_areas,
+    quads_to_array,
+    word_height,
+)
+from postprocess.word import Word
 from tablerec.detect import CellDetector, Detection
 from tablerec.errors import SettingsError
 from tablerec.paddlex_support import LazyModel, Runtime
 
 if TYPE_CHECKING:
-    from tablerec.result import Image
+    from postprocess.arrays import Image
+    from postprocess.candidates.candidate import Candidate
 
-Boxes = NDArray[np.float64]
 
 MODELS = (
     "PP-DocLayout_plus-L",
@@ -43,19 +51,19 @@ _MARGIN = 0.5
 
 
 class RegionDetector:
-    """Looks for cells in each table that something else has found.
+    """Detects cells in each table that something else has found.
 
     Args:
         cells: Finds the cells of a picture that is one table.
         find: Finds the tables of a page: ``(N, 4)`` xyxy pixels.
     """
 
-    def __init__(self, cells: CellDetector, find: Callable[[Image, Sequence[Word]], Boxes]) -> None:
+    def __init__(self, cells: CellDetector, find: Callable[[Image, Sequence[Word]], Floats]) -> None:
         self.name = cells.name
         self._cells = cells
         self._find = find
 
-    def detect(self, image: Image, words: Sequence[Word]) -> list[Detection]:
+    def detect(self, image: Image, words: Sequence[Word]) -> list[Candidate]:
         """See ``CellDetector``."""
         if image.size == 0:
             return []
@@ -63,14 +71,15 @@ class RegionDetector:
         in_order = regions[np.argsort(regions[:, 1], kind="stable")]
         return [each for region in in_order for each in self._in_region(image, words, region)]
 
-    def _in_region(self, image: Image, words: Sequence[Word], region: NDArray[np.int64]) -> list[Detection]:
+    def _in_region(self, image: Image, words: Sequence[Word], region: NDArray[np.int64]) -> list[Candidate]:
         x0, y0, x1, y1 = region.tolist()
         quads = quads_to_array([word.quad for word in words])
         middles = quads.mean(axis=1)
         inside = ((middles >= (x0, y0)) & (middles < (x1, y1))).all(axis=1)
         own = [replace(words[k], quad=array_to_quad(quads[k] - (x0, y0))) for k in np.flatnonzero(inside).tolist()]
         found = self._cells.detect(np.ascontiguousarray(image[y0:y1, x0:x1]), own)
-        return [_shift(detection, (x0, y0)) for detection in found]
+        candidates = (each.to_candidate() if isinstance(each, Detection) else each for each in found)
+        return [each.shifted((x0, y0)) for each in candidates]
 
 
 class LayoutModel:
@@ -89,7 +98,7 @@ class LayoutModel:
             raise SettingsError(f"layout model {name!r} is unknown: choose {', '.join(MODELS)}")
         self._model = LazyModel(name, None, runtime)
 
-    def __call__(self, image: Image, words: Sequence[Word]) -> Boxes:
+    def __call__(self, image: Image, words: Sequence[Word]) -> Floats:
         """Return ``(N, 4)`` xyxy pixels, of which no two are the same table."""
         tables = [box for box in self._model.predict(image)["boxes"] if str(box["label"]).lower() == "table"]
         boxes = as_boxes([box["coordinate"][:4] for box in tables])
@@ -98,23 +107,17 @@ class LayoutModel:
         return kept + margin * np.array([-1, -1, 1, 1])
 
 
-def detections_to_boxes(detections: Sequence[Detection]) -> Boxes:
+def detections_to_boxes(found: Sequence[Detection | Candidate]) -> Floats:
     """Where tables are: the hull of the cells of each, ``(N, 4)`` xyxy.
 
     >>> detections_to_boxes([]).shape
     (0, 4)
     """
-    corners = [detection.quads.reshape(-1, 2) for detection in detections if len(detection.quads)]
+    corners = [each.quads.reshape(-1, 2) for each in found if len(each.quads)]
     return as_boxes([[*points.min(axis=0), *points.max(axis=0)] for points in corners])
 
 
-def _shift(detection: Detection, by: tuple[int, int]) -> Detection:
-    """A detection in pixels of the page; rulings of the part say nothing of the page."""
-    rivals = tuple(_shift(rival, by) for rival in detection.rivals)
-    return replace(detection, quads=detection.quads + by, rivals=rivals, rulings=None)
-
-
-def _distinct(boxes: Boxes, scores: NDArray[np.float64]) -> list[int]:
+def _distinct(boxes: Floats, scores: NDArray[np.float64]) -> list[int]:
     """Indices of the regions that lie on no better one."""
     kept: list[int] = []
     for k in np.argsort(-scores, kind="stable").tolist():
@@ -124,7 +127,7 @@ def _distinct(boxes: Boxes, scores: NDArray[np.float64]) -> list[int]:
     return kept
 
 
-def _to_pixels(boxes: Boxes, size_hw: tuple[int, int]) -> NDArray[np.int64]:
+def _to_pixels(boxes: Floats, size_hw: tuple[int, int]) -> NDArray[np.int64]:
     """``(N, 4)`` whole pixels inside the picture; those without area are left out."""
     height, width = size_hw
     rounded = np.concatenate([np.floor(boxes[:, :2]), np.ceil(boxes[:, 2:])], axis=1)

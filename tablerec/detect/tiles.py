@@ -10,9 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from postprocess.boxes import merge_doubles, quads_to_boxes
-
-Floats = NDArray[np.float64]
+from postprocess.arrays import Floats
+from postprocess.geometry.boxes import merge_doubles, quads_to_boxes
 
 LARGEST = 1920
 """Longest side of a tile in pixels: what one pass may take in memory."""
@@ -33,7 +32,7 @@ class Tile:
     core_xyxy: tuple[int, int, int, int]
 
 
-Find = Callable[[Tile, float], tuple[Floats, Floats, NDArray[Any]]]
+Detect = Callable[[Tile, float], tuple[Floats, Floats, NDArray[Any]]]
 """A tile and a scale of at most 1 to quads in pixels of the picture, scores, and the table map of the tile."""
 
 
@@ -68,16 +67,16 @@ def _cut(size: int, largest: int, margin: int) -> list[tuple[int, int, int, int]
     return [(max(start - margin, 0), min(end + margin, size), start, end) for start, end in pairwise(cuts)]
 
 
-def find_in_tiles(
-    find: Find, tiles: Sequence[Tile], largest: int = LARGEST, margin: int = MARGIN
+def detect_in_tiles(
+    detect: Detect, tiles: Sequence[Tile], largest: int = LARGEST, margin: int = MARGIN
 ) -> tuple[Floats, Floats, NDArray[Any]]:
-    """Find the cells of a picture tile by tile.
+    """Detect the cells of a picture tile by tile.
 
-    A cell that is too large for a tile's margin is taken from a look at the whole picture, made
+    A cell that is too large for a tile's margin is taken from a pass over the whole picture, made
     smaller; so is the table map.
 
     Args:
-        find: Finds cells in a tile.
+        detect: Detects the cells of a tile.
         tiles: As ``plan_tiles`` made them, with the same ``largest`` and ``margin``.
         largest: Longest side of a tile.
         margin: Pixels that a tile shows beyond its core.
@@ -86,18 +85,18 @@ def find_in_tiles(
         ``(N, 4, 2)`` quads in pixels of the picture, ``(N,)`` scores, and the table map of the whole picture.
     """
     if len(tiles) == 1:
-        quads, scores, tables = find(tiles[0], 1.0)
+        quads, scores, tables = detect(tiles[0], 1.0)
         kept = merge_doubles(quads, scores)
         return quads[kept], scores[kept], tables
     x1, y1 = tiles[-1].box_xyxy[2:]
     whole = Tile((0, 0, x1, y1), (0, 0, x1, y1))
-    quads, scores, tables = find(whole, largest / max(x1, y1))
-    # No two looks agree to the pixel: both keep what lies near the limit between them, and one of the two goes.
+    quads, scores, tables = detect(whole, largest / max(x1, y1))
+    # No two passes agree to the pixel: both keep what lies near the limit between them, and one of the two goes.
     slack = margin / 16
     large = ~_fits(quads, 0.9 * (margin - slack))
     parts = [(quads[large], scores[large])]
     for tile in tiles:
-        quads, scores, _ = find(tile, 1.0)
+        quads, scores, _ = detect(tile, 1.0)
         mine = _fits(quads, margin - slack) & _in_core(quads, tile, slack) & _is_whole(quads, tile, (x1, y1), slack)
         parts.append((quads[mine], scores[mine]))
     quads, scores = np.concatenate([part[0] for part in parts]), np.concatenate([part[1] for part in parts])

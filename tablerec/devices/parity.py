@@ -1,4 +1,4 @@
-"""Comparing a device with the CPU: operator by operator, and a small network in training."""
+"""Comparing a device with the CPU: operator by operator, and reduced networks in training."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
+from tablerec.devices.bench.networks import find_network, stand_in_loss
 from tablerec.devices.cases import all_cases
 from tablerec.devices.cases.case import HALVES, STAND_INS, Case
-from tablerec.devices.networks import find_network, small_detector
 
 TOLERANCE = {"float32": 2e-6, "float64": 1e-12, "float16": 1e-3, "bfloat16": 8e-3}
 """Largest difference by type, over one plus the largest value; a case may multiply it. Integers must be equal.
@@ -175,7 +175,7 @@ class Training:
         optimizer: The optimizer's name.
         losses: The device's losses, one for each step.
         expected_losses: The CPU's.
-        parameter_error: Largest difference of a parameter or statistic at the end.
+        parameter_error: Largest difference of a parameter or statistic at the end, over one plus the largest value.
     """
 
     optimizer: str
@@ -193,112 +193,66 @@ OPTIMIZERS = ("SGD", "Momentum", "Adam", "AdamW")
 
 
 def compare_training(
-    device: str, optimizer: str = "Momentum", steps: int = 10, width: int = 1, size: int = 32
+    device: str,
+    optimizer: str = "Momentum",
+    network: str = "cellnet_reduced",
+    steps: int = 10,
+    dtype: str = "float64",
 ) -> Training:
-    """Train a small single-stage detector for a few steps on the CPU and on a device, from the same state.
+    """Train a network for a few steps on the CPU and on a device, from the same state with the same pictures.
 
     Args:
         device: A device of Paddle, whose plugin is loaded.
         optimizer: A name out of ``OPTIMIZERS``.
+        network: A name out of ``bench.networks.NETWORKS``; the loss is ``stand_in_loss``.
         steps: Steps to train.
-        width: Multiplies the channels.
-        size: Side of the pictures.
+        dtype: ``float64``, in which rounding hides no wrong operator, or ``float32``, in which a few
+            steps make much of it: RT-DETR chooses other queries then.
     """
     import paddle
 
     paddle.set_device("cpu")
     paddle.seed(3)
-    state = {name: value.numpy() for name, value in small_detector(width).state_dict().items()}
-    expected, reached = train_detector("cpu", optimizer, steps, width, size, state)
-    losses, found = train_detector(device, optimizer, steps, width, size, state)
-    error = max(float(np.abs(reached[name] - found[name]).max()) for name in state)
+    state = {name: value.numpy() for name, value in find_network(network).make().state_dict().items()}
+    expected, reached = train_network("cpu", network, optimizer, steps, state, dtype)
+    losses, found = train_network(device, network, optimizer, steps, state, dtype)
+    error = max(_difference(reached[name], found[name]) for name in state)
     return Training(optimizer, tuple(losses), tuple(expected), error)
 
 
-def train_detector(
-    device: str, optimizer: str, steps: int, width: int, size: int, state: dict[str, np.ndarray]
+def train_network(
+    device: str, name: str, optimizer: str, steps: int, state: dict[str, np.ndarray], dtype: str
 ) -> tuple[list[float], dict[str, np.ndarray]]:
-    """Train the detector from a state; return the losses and the state reached."""
+    """Train a network from a state; return the losses and the state reached. Arguments as above."""
     import paddle
-    import paddle.nn.functional as F  # noqa: N812
 
     paddle.set_device(device)
-    net = small_detector(width)
-    net.set_state_dict({name: paddle.to_tensor(value) for name, value in state.items()})
+    network, compare = find_network(name), stand_in_loss()
+    net = network.make()
+    net.set_state_dict({key: paddle.to_tensor(value) for key, value in state.items()})
+    net.to(dtype=dtype)
     net.train()
-    make: Callable[..., Any] = getattr(paddle.optimizer, optimizer)
-    decay: dict[str, float] = {} if optimizer == "Adam" else {"weight_decay": 1e-4}
-    if optimizer.startswith("Adam"):
-        decay["epsilon"] = 1e-6  # a gradient that is rounding noise must not move a parameter by a whole step
-    rate = 1e-3 if optimizer.startswith("Adam") else 0.05
-    clip = paddle.nn.ClipGradByGlobalNorm(5.0)
-    update = make(rate, parameters=net.parameters(), grad_clip=clip, **decay)
-    random = np.random.default_rng(0)
-    images = paddle.to_tensor(random.normal(size=(4, 3, size, size)).astype("float32"))
-    side = size // 4
-    truth = paddle.to_tensor((random.random((4, 4, side, side)) < 0.1).astype("float32"))
-    boxes = paddle.to_tensor(random.normal(size=(4, 4, side, side)).astype("float32"))
+    update = make_optimizer(optimizer, net.parameters())
+    shape = (network.batch, 3, network.size, network.size)
+    images = paddle.to_tensor((np.random.default_rng(0).random(shape) * network.largest).astype(dtype))
     losses = []
     for _ in range(steps):
-        scores, sides = net(images)
-        loss = F.binary_cross_entropy_with_logits(scores, truth) + F.smooth_l1_loss(sides, boxes)
+        loss = compare(net(images))
         loss.backward()
         update.step()
         update.clear_grad()
-        losses.append(float(loss))
-    return losses, {name: value.numpy() for name, value in net.state_dict().items()}
+        losses.append(loss)
+    return [float(loss) for loss in losses], {key: value.numpy() for key, value in net.state_dict().items()}
 
 
-def compare_network(
-    device: str,
-    name: str,
-    steps: int = 10,
-    batch: int = 2,
-    size: int = 64,
-    rate: float = 1e-4,
-    dtype: str = "float32",
-) -> Training:
-    """Train a network of ``networks.NETWORKS`` with AdamW on the CPU and on a device, from the same state.
-
-    Args:
-        device: A device of Paddle, whose plugin is loaded.
-        name: The network's name.
-        steps: Steps to train.
-        batch: Pictures at a time.
-        size: Their side, a multiple of 32.
-        rate: The rate of learning.
-        dtype: ``float32``, or ``float64`` for a deep network, whose steps make so much more of rounding
-            that float32 tells a wrong operator from a right one no more. Losses are float32 in any case.
-    """
+def make_optimizer(name: str, parameters: list[Any], faster: float = 1.0, **options: Any) -> Any:
+    """Make an optimizer of Paddle with clipping, and decay where it knows that, at ``faster`` times the usual rate."""
     import paddle
 
-    network = find_network(name)
-    paddle.set_device("cpu")
-    paddle.seed(3)
-    state = {key: value.numpy() for key, value in network.make().state_dict().items()}
-    images = np.random.default_rng(0).random((batch, 3, size, size), "float32")
-    if name == "cell_detector":
-        images *= 255
-
-    def train(where: str) -> tuple[list[float], dict[str, np.ndarray]]:
-        paddle.set_device(where)
-        net = network.make()
-        net.set_state_dict({key: paddle.to_tensor(value) for key, value in state.items()})
-        net.to(dtype=dtype)
-        net.train()
-        clip = paddle.nn.ClipGradByGlobalNorm(1.0)
-        # Epsilon as above: rounding noise must not move a parameter by a whole step.
-        update = paddle.optimizer.AdamW(rate, epsilon=1e-6, parameters=net.parameters(), grad_clip=clip)
-        given, targets, losses = paddle.to_tensor(images.astype(dtype)), network.targets(batch, size), []
-        for _ in range(steps):
-            loss = network.loss(net(given), *targets)
-            loss.backward()
-            update.step()
-            update.clear_grad()
-            losses.append(loss)
-        return [float(loss) for loss in losses], {key: value.numpy() for key, value in net.state_dict().items()}
-
-    expected, reached = train("cpu")
-    losses, found = train(device)
-    error = max(float(np.abs(reached[key] - found[key]).max()) for key in state)
-    return Training("AdamW", tuple(losses), tuple(expected), error)
+    if name != "Adam":
+        options["weight_decay"] = 1e-4
+    if name.startswith("Adam"):
+        options["epsilon"] = 1e-3  # a gradient that is rounding noise must not move a parameter by a whole step
+    rate = 1e-4 if name.startswith("Adam") else 3e-3
+    clip = paddle.nn.ClipGradByGlobalNorm(1.0)
+    return getattr(paddle.optimizer, name)(faster * rate, parameters=parameters, grad_clip=clip, **options)

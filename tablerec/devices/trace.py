@@ -55,6 +55,7 @@ def trace_script(script: str | Path, arguments: Sequence[str] = ()) -> Counter[O
     # Level 6 is below all others, so whoever has asked for a quiet Paddle is overruled.
     log = {"GLOG_v": "6", "GLOG_minloglevel": "0", "GLOG_logtostderr": "1"}
     environment = {**os.environ, **log, "PYTHONUNBUFFERED": "1"}
+    environment.pop("CUSTOM_DEVICE_ROOT", None)  # a plugin that is loaded here would be the program's device
     command = [sys.executable, str(path), *arguments]
     last: list[str] = []
     with subprocess.Popen(  # noqa: S603

@@ -1,16 +1,13 @@
-"""How good is it? Scores of recognized tables against tables with known structure.
+"""Scores of recognized tables against labelled ones: `tablerec eval`.
 
 ::
 
-    truth.py      Truth, read_truth, find_truths      labels from JSON
-    metrics.py    grid size, adjacency F1, exact, detection F1, characters kept
-    grits.py      GriTS-Top
-    teds.py       TEDS and TEDS-Struct
-    scores.py     score(truth, table) -> Scores       all of the above at once
-    runner.py     evaluate(truths, recognizer)        the pipeline over a folder
-    report.py     results.json and the page of worst cases
-    errors.py     find_errors(found, true)            what went wrong with each cell
-    error_report.py  errors of many pictures          kinds, prices, places, pictures
-    compare.py    two runs against each other
-    command.py    `tablerec eval`
+    truth.py      read_truth, find_truths            labelled tables from JSON
+    runner.py     evaluate(truths, recognizer)       truth -> prediction -> case with its scores
+    files.py      predictions and words, kept for later runs
+    scores.py     score(truth, table) -> Scores      all scores of one table
+    scoring/      each score
+    errors.py     find_errors(detected, true)        what is wrong with each cell
+    reporting/    results.json, worst.html, errors.png, and two runs compared
+    command.py    the command line
 """

@@ -15,7 +15,7 @@ from tablerec.config import Settings
 from tablerec.errors import InputError, SettingsError, TablerecError
 
 if TYPE_CHECKING:
-    from tablerec.evaluate.report import Entry
+    from tablerec.evaluate.reporting.report import Entry
     from tablerec.evaluate.runner import Case, RecognizesTables, Storage
     from tablerec.evaluate.truth import Truth
 
@@ -26,16 +26,16 @@ _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 
 @click.command("eval")
 @click.argument("gt_dir", type=_FOLDER)
-@click.option("--detector", default=_DEFAULTS.detector, show_default=True, help="What finds the cells.")
+@click.option("--detector", default=_DEFAULTS.detector, show_default=True, help="Cell detector.")
 @click.option("--detector-dir", type=_FOLDER, help="Folder with other weights for CellNet or a PaddleX model.")
-@click.option("--ocr", default=_DEFAULTS.reader, show_default=True, help="What reads the text; none skips it.")
-@click.option("--device", default=_DEFAULTS.device, show_default=True, help="Where the models run.")
+@click.option("--ocr", default=_DEFAULTS.ocr, show_default=True, help="What reads the text; none skips it.")
+@click.option("--device", default=_DEFAULTS.device, show_default=True, help="Device that runs the models.")
 @click.option(
     "--layout",
     type=click.Choice(["table", "page"]),
     default="table",
     show_default=True,
-    help="table: each picture is one table. page: look for tables, take the largest.",
+    help="table: each picture is one table. page: detect tables, take the largest.",
 )
 @click.option("--source", "sources", multiple=True, metavar="NAME", help="Only this source; may be repeated.")
 @click.option("--ids", "ids_file", type=_FILE, help="Only the tables named in this file.")
@@ -52,7 +52,7 @@ _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
     "--words",
     "words_dir",
     type=_FOLDER,
-    help="Keep the reader's words in this folder, and read them from there instead of the picture.",
+    help="Keep the OCR engine's words in this folder, and read them from there instead of the picture.",
 )
 @click.option(
     "--resume",
@@ -62,7 +62,7 @@ _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 @click.option("--worst", type=click.IntRange(0), default=20, show_default=True, help="Cases on the page.")
 @click.option("--against", type=_FILE, help="results.json of an earlier run to compare with.")
 @click.option(
-    "--errors", is_flag=True, help="Also tell what is wrong with the cells: kinds, price, place, and a picture."
+    "--errors", is_flag=True, help="Also list the errors of the cells: kinds, what each costs, places, and a picture."
 )
 @click.option("--jobs", type=click.IntRange(1), default=2, show_default=True, help="Processes that compute scores.")
 def command(
@@ -88,14 +88,20 @@ def command(
 
     Prints the means by source: tables, missing ones, grid size right, adjacency F1, GriTS-Top,
     TEDS-Struct, TEDS, all cells exact, detection F1 at an IoU of 0.6 and 0.8 (only where the
-    boxes of the truth outline cells, not texts), share of the characters read that are kept,
-    seconds a picture. A missing table, or a picture that fails, scores 0. With --errors also what the cells have
-    wrong, at an IoU of 0.8: it is in results.json too, and errors.png shows the worst tables.
+    boxes of the truth outline cells, not texts), COCO's AP, AP50 and AP75 of the detected cells (there too), share
+    of the characters read that are kept, seconds a picture. A missing table, or a picture that fails, scores 0.
+    With --errors also what the cells have wrong, at an IoU of 0.8: it is in results.json too, and errors.png shows
+    the worst tables.
+
+    AP is by pycocotools, over all cells that the detector hands to the grid, up to 10,000 a picture (COCO counts 100).
+    Cells below the detector's threshold are not among them.
     """
     from tablerec.evaluate.runner import Storage
 
     try:
-        settings = Settings(detector=detector, detector_dir=detector_dir, reader=ocr, device=device, layout=layout)
+        settings = Settings(
+            detector=detector, detector_dir=detector_dir, ocr=ocr, device=device, layout=layout, trace=True
+        )
         _refuse_inside(gt_dir, output, words_dir)
         old = _read_old(against)
         truths = _select(gt_dir, sources, ids_file, limit, all_tables)
@@ -209,10 +215,10 @@ def _report(
     interrupted: bool,
     errors: bool,
 ) -> None:
-    from tablerec.evaluate.compare import compare, format_comparison
     from tablerec.evaluate.files import write_json, write_text
-    from tablerec.evaluate.page import worst_page
-    from tablerec.evaluate.report import format_summary, to_report
+    from tablerec.evaluate.reporting.compare import compare, format_comparison
+    from tablerec.evaluate.reporting.page import worst_page
+    from tablerec.evaluate.reporting.report import format_summary, to_report
 
     report = to_report(cases, made_with, interrupted=interrupted)
     click.echo(format_summary(report["sources"]))
@@ -221,7 +227,7 @@ def _report(
     if errors:
         report["errors"] = _report_errors(cases, output / "errors.png", worst)
     write_json(output / "results.json", report)
-    write_text(output / "worst.html", worst_page(cases, worst))
+    write_text(output / "worst.html", worst_page(cases, worst, report["sources"]))
     click.echo(f"wrote {output / 'results.json'} and {output / 'worst.html'}", err=True)
     failed = [case.prediction for case in cases if case.prediction.error]
     if failed:
@@ -231,8 +237,8 @@ def _report(
 def _report_errors(cases: Sequence[Case], picture: Path, worst: int) -> dict[str, Any]:
     import cv2
 
-    from tablerec.evaluate.error_report import case_errors, error_sheet, format_errors, summarize_errors
-    from tablerec.output import atomic_file
+    from tablerec.evaluate.reporting.error_report import case_errors, error_sheet, format_errors, summarize_errors
+    from tablerec.outputs.files import atomic_file
 
     known = [found for case in cases if (found := case_errors(case))]
     if len(known) < len(cases):
@@ -247,6 +253,6 @@ def _report_errors(cases: Sequence[Case], picture: Path, worst: int) -> dict[str
 
 
 def _read_old(path: Path | None) -> list[Entry]:
-    from tablerec.evaluate.report import read_report
+    from tablerec.evaluate.reporting.report import read_report
 
     return read_report(path) if path else []

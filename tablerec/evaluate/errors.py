@@ -5,9 +5,9 @@ kind      meaning
 ========= ===========================================================================================
 right     found with an overlap (IoU) of at least 0.8
 shifted   found with an overlap of 0.5 to 0.8: an edge is elsewhere
-merged    one find lies over several cells
-split     several finds lie side by side in one cell
-doubled   found again, where another find has explained the cell
+merged    one detection lies over several cells
+split     several detections lie side by side in one cell
+doubled   found again, where another detection has explained the cell
 invented  found where no cell is
 missed    nothing explains the cell
 ========= ===========================================================================================
@@ -26,8 +26,8 @@ from typing import Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from postprocess.boxes import (
-    Floats,
+from postprocess.arrays import Floats
+from postprocess.geometry.boxes import (
     as_quads,
     box_areas,
     intersection_areas,
@@ -35,41 +35,32 @@ from postprocess.boxes import (
     quads_to_boxes,
     rotate_points,
 )
-from tablerec.evaluate.metrics import box_iou, f1_of, match_boxes
+from tablerec.evaluate.scoring.cells import box_iou, f1_of, match_boxes
 
 Kind = Literal["right", "shifted", "merged", "split", "doubled", "invented", "missed"]
 ERROR_KINDS: tuple[Kind, ...] = get_args(Kind)[1:]
 SIDES = ("left", "top", "right", "bottom")
 
 
-@dataclass(frozen=True, slots=True)
-class ErrorSettings:
-    """When two boxes are the same.
-
-    Args:
-        right: Least overlap (IoU) of a cell found right.
-        near: Least overlap of a shifted one.
-        most: Share of a cell that a merging find must cover, or of a find that must lie in the cell that it splits.
-        half: Share of a find over explained cells from which it is doubled, and of the whole that pieces must fill.
-
-    A find that overlaps a cell less than ``near`` is invented, and the cell missed: neither helps the other.
-    """
-
-    right: float = 0.8
-    near: float = 0.5
-    most: float = 0.7
-    half: float = 0.5
+_RIGHT = 0.8
+"""Least overlap (IoU) of a cell found right."""
+_NEAR = 0.5
+"""Least overlap of a shifted one. A detection that overlaps a cell less is invented, and the cell missed."""
+_MOST = 0.7
+"""Share of a cell that a merging detection covers at least, or of a splitting one that lies in its cell."""
+_HALF = 0.5
+"""Share of a detection over explained cells from which it is doubled, and of a cell that pieces fill."""
 
 
 @dataclass(frozen=True, slots=True)
 class Errors:
-    """The finds and the cells of one picture.
+    """The detections and the cells of one picture.
 
     Args:
-        found: Kind of each find; never missed.
+        found: Kind of each detection; never missed.
         true: Kind of each cell; never doubled or invented.
-        found_by: ``(M,)`` the find that explains each cell, the largest where it is split; -1 for missed cells.
-        lies_in: ``(N,)`` the cell that each right, shifted or split find lies in; else -1.
+        found_by: ``(M,)`` the detection that explains each cell, the largest where it is split; -1 for missed cells.
+        lies_in: ``(N,)`` the cell that each right, shifted or split detection lies in; else -1.
         shifts: ``(M, 4)`` how far left, top, right and bottom edge lie outside the cell's (negative: inside), in
             median heights of the picture's cells; nan unless right or shifted.
         traits: Names of traits to the value that each of the cells has.
@@ -95,7 +86,7 @@ class Errors:
         return self.true.count("right") + (self.true.count(repaired) if repaired else 0)
 
     def n_kept(self, repaired: Kind | None = None) -> int:
-        """Return how many finds there are, or would be with one kind of error repaired."""
+        """Return how many detections there are, or would be with one kind of error repaired."""
         return self.n_right(repaired) + sum(kind not in ("right", repaired) for kind in self.found)
 
     def f1(self, repaired: Kind | None = None) -> float:
@@ -112,33 +103,30 @@ def find_errors(
     found: Floats,
     true: Floats,
     traits: Mapping[str, Sequence[str]] | None = None,
-    settings: ErrorSettings | None = None,
 ) -> Errors:
-    """Tell what became of each cell and of each find. Boxes are compared in the upright frame of the cells.
+    """Tell what became of each cell and of each detection. Boxes are compared in the upright frame of the cells.
 
     Args:
-        found: ``(N, 4, 2)`` finds, quads in pixels.
+        found: ``(N, 4, 2)`` detected cells, quads in pixels.
         true: ``(M, 4, 2)`` cells.
         traits: What each cell is like, see ``error_report.cell_traits``.
-        settings: When two boxes are the same.
 
-    >>> from postprocess.boxes import boxes_to_quads
+    >>> from postprocess.geometry.boxes import boxes_to_quads
     >>> cells = boxes_to_quads([[0, 0, 40, 10], [40, 0, 80, 10], [0, 10, 40, 20], [40, 10, 80, 20]])
-    >>> finds = boxes_to_quads([[0, 0, 80, 10], [0, 10, 40, 20], [100, 0, 140, 10]])
-    >>> errors = find_errors(finds, cells)
+    >>> detected = boxes_to_quads([[0, 0, 80, 10], [0, 10, 40, 20], [100, 0, 140, 10]])
+    >>> errors = find_errors(detected, cells)
     >>> errors.found, errors.true
     (('merged', 'right', 'invented'), ('merged', 'merged', 'right', 'missed'))
     >>> errors.count("merged"), round(errors.f1(), 2), round(errors.f1(repaired="merged"), 2)
     (1, 0.29, 0.75)
     """
-    settings = settings or ErrorSettings()
     found_boxes, true_boxes = _upright(as_quads(found), as_quads(true))
     state = _State(found_boxes, true_boxes)
-    state.match(settings.right, "right")
-    state.merge(settings)
-    state.split(settings)
-    state.match(settings.near, "shifted")
-    state.doubled(settings)
+    state.match(_RIGHT, "right")
+    state.merge()
+    state.split()
+    state.match(_NEAR, "shifted")
+    state.doubled()
     return Errors(
         tuple(kind or "invented" for kind in state.found),
         tuple(kind or "missed" for kind in state.true),
@@ -150,7 +138,7 @@ def find_errors(
 
 
 class _State:
-    """What is explained so far: kinds by find and by cell, None where nothing is known yet."""
+    """What is explained so far: kinds by detection and by cell, None where nothing is known yet."""
 
     def __init__(self, found: Floats, true: Floats) -> None:
         self.shared = intersection_areas(found, true)
@@ -169,48 +157,48 @@ class _State:
             self.found[f] = self.true[t] = kind
             self.found_by[t], self.lies_in[f] = f, t
 
-    def merge(self, settings: ErrorSettings) -> None:
-        """A find over several cells; it may be the right one for the largest of them."""
-        covered = self.shared >= settings.most * np.maximum(self.true_areas, 1e-9)
+    def merge(self) -> None:
+        """A detection over several cells; it may be the right one for the largest of them."""
+        covered = self.shared >= _MOST * np.maximum(self.true_areas, 1e-9)
         for f in np.argsort(-(self.shared * covered).sum(axis=1), kind="stable").tolist():
             cells = [t for t in np.flatnonzero(covered[f]).tolist() if self.true[t] is None or self.found_by[t] == f]
-            inside = self.shared[f, cells].sum() >= settings.half * self.found_areas[f]
+            inside = self.shared[f, cells].sum() >= _HALF * self.found_areas[f]
             if len(cells) < 2 or not inside:
                 continue
             self.found[f] = self.found[f] or "merged"
             for t in cells:
                 self.true[t], self.found_by[t] = self.true[t] or "merged", f
 
-    def split(self, settings: ErrorSettings) -> None:
-        """Finds side by side in a cell; one of them may be the right one."""
-        inside = self.shared >= settings.most * np.maximum(self.found_areas, 1e-9)[:, None]
+    def split(self) -> None:
+        """Detections side by side in a cell; one of them may be the right one."""
+        inside = self.shared >= _MOST * np.maximum(self.found_areas, 1e-9)[:, None]
         for t in np.flatnonzero(inside.sum(axis=0) > 1).tolist():
             if self.true[t] not in (None, "right"):
                 continue
-            pieces = self._pieces([f for f in np.flatnonzero(inside[:, t]).tolist() if self._free(f, t)], settings)
-            if len(pieces) < 2 or self.shared[pieces, t].sum() < settings.half * self.true_areas[t]:
+            pieces = self._pieces([f for f in np.flatnonzero(inside[:, t]).tolist() if self._free(f, t)])
+            if len(pieces) < 2 or self.shared[pieces, t].sum() < _HALF * self.true_areas[t]:
                 continue
             for f in pieces:
                 self.found[f], self.lies_in[f] = self.found[f] or "split", t
             if self.true[t] is None:
                 self.true[t], self.found_by[t] = "split", pieces[0]
 
-    def doubled(self, settings: ErrorSettings) -> None:
-        """A find mostly over cells that others explain, and over no other cell more."""
+    def doubled(self) -> None:
+        """A detection mostly over cells that others explain, and over no other cell more."""
         explained = np.array([kind is not None for kind in self.true], bool)
         over, most = (self.shared * explained).sum(axis=1), self.shared.max(axis=1, initial=0.0)
         same = (self.shared * explained).max(axis=1, initial=0.0) == most
-        for f in np.flatnonzero(same & (most > 0) & (over >= settings.half * self.found_areas)).tolist():
+        for f in np.flatnonzero(same & (most > 0) & (over >= _HALF * self.found_areas)).tolist():
             self.found[f] = self.found[f] or "doubled"
 
     def _free(self, f: int, t: int) -> bool:
         return self.found[f] is None or self.found_by[t] == f
 
-    def _pieces(self, finds: list[int], settings: ErrorSettings) -> list[int]:
-        """Those of the finds that do not lie over one another, the largest first."""
+    def _pieces(self, detections: list[int]) -> list[int]:
+        """Those of the detections that do not lie over one another, the largest first."""
         kept: list[int] = []
-        for f in sorted(finds, key=lambda f: -float(self.found_areas[f])):
-            if self.between[f, kept].sum() < settings.half * self.found_areas[f]:
+        for f in sorted(detections, key=lambda f: -float(self.found_areas[f])):
+            if self.between[f, kept].sum() < _HALF * self.found_areas[f]:
                 kept.append(f)
         return kept
 

@@ -1,4 +1,4 @@
-"""Files that an evaluation keeps: predictions, and the words that the reader returned."""
+"""Files that an evaluation keeps: predictions, and the words that the OCR engine returned."""
 
 from __future__ import annotations
 
@@ -10,13 +10,18 @@ from typing import Any
 
 import numpy as np
 
-from postprocess.boxes import array_to_quad
-from postprocess.table import Cell, Quad, Table
-from postprocess.words import Word
+from postprocess.cell import Cell, Quad
+from postprocess.geometry.boxes import array_to_quad
+from postprocess.table import Table
+from postprocess.word import Word
 from tablerec.errors import InputError, TableError
-from tablerec.evaluate.fields import Fields, read_json
-from tablerec.output import atomic_file
+from tablerec.fields import Fields, list_of, number, read_json
+from tablerec.outputs.files import atomic_file
 
+DetectedBox = tuple[float, ...]
+"""x0, y0, x1, y1 of a detected cell in pixels, and how sure the detector is of it, 0 to 1."""
+
+_BOX = list_of(number(), 5, "numbers")
 _CELL_FIELDS = ("row", "col", "rowspan", "colspan", "quad", "text")
 
 
@@ -37,6 +42,7 @@ class Prediction:
         total_seconds: Time from picture file to table.
         words_were_kept: Whether the words came from a file of an earlier run.
         error: What went wrong, or empty.
+        detected: The detected cells of all tables, before they became a grid.
     """
 
     id: str
@@ -50,6 +56,7 @@ class Prediction:
     total_seconds: float = 0.0
     words_were_kept: bool = False
     error: str = ""
+    detected: tuple[DetectedBox, ...] = ()
 
 
 def write_prediction(path: Path, prediction: Prediction, made_with: Mapping[str, Any]) -> None:
@@ -84,15 +91,16 @@ def read_prediction(path: Path, made_with: Mapping[str, Any]) -> Prediction | No
         detector=fields.text("detector"),
         n_unplaced=fields.whole("n_unplaced"),
         n_dropped=fields.whole("n_dropped"),
-        characters_kept=fields.number_or_none("characters_kept"),
+        characters_kept=fields.get_or_none("characters_kept", number()),
         seconds=fields.child("seconds").all_numbers(),
         total_seconds=fields.number("total_seconds"),
         words_were_kept=fields.flag("words_were_kept"),
+        detected=fields.get("detected", list_of(_BOX, name="boxes with scores")),
     )
 
 
 def write_words(path: Path, words: Sequence[Word]) -> None:
-    """Write a reader's words, so that later runs need no reader.
+    """Write an OCR engine's words, so that later runs need no OCR engine.
 
     Raises:
         OutputError: The file cannot be written.

@@ -13,15 +13,18 @@ from pathlib import Path
 from time import perf_counter
 from typing import Any, Protocol
 
-from postprocess.boxes import box_areas, quads_to_boxes
+import numpy as np
+
+from postprocess.geometry.boxes import as_quads, box_areas, cells_to_quads, quads_to_boxes
 from postprocess.table import Table
-from postprocess.words import Word
+from postprocess.word import Word
 from tablerec.errors import MissingDependencyError, ModelNotFoundError, SettingsError
-from tablerec.evaluate.files import Prediction, read_prediction, read_words, write_prediction, write_words
-from tablerec.evaluate.metrics import characters_kept
+from tablerec.evaluate.files import DetectedBox, Prediction, read_prediction, read_words, write_prediction, write_words
 from tablerec.evaluate.scores import Scores, score
-from tablerec.evaluate.teds import require_libraries
+from tablerec.evaluate.scoring.cells import characters_kept
+from tablerec.evaluate.scoring.libraries import require_libraries
 from tablerec.evaluate.truth import Truth
+from tablerec.inputs.turning import turn_points, turned_size
 from tablerec.result import Page, Result
 
 
@@ -29,7 +32,7 @@ class RecognizesTables(Protocol):
     """A ``tablerec.pipeline.Recognizer``, or anything that does the same."""
 
     def recognize(self, source: Path, words: Sequence[Word] | None = None) -> Result:
-        """Return the tables of one picture; ``words`` stand in for the reader's."""
+        """Return the tables of one picture; ``words`` stand in for the OCR engine's."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,14 +46,14 @@ class Case:
 
 @dataclass(frozen=True, slots=True)
 class Storage:
-    """Where a run keeps and finds its files.
+    """Where a run keeps its files.
 
     Args:
         predictions: Folder for one file a picture, or None to keep none.
         resume: Whether to reuse the files in it that the same settings made.
         made_with: The settings, as JSON values.
-        words: Folder of the reader's words, one file a picture. Words found there are
-            used in place of the reader; words that are not there yet are added.
+        words: Folder of the OCR engine's words, one file a picture. Words found there are
+            used in place of the OCR engine; words that are not there yet are added.
     """
 
     predictions: Path | None = None
@@ -69,7 +72,8 @@ def evaluate(
     Leave the iterator early (Ctrl-C) and what was recognized stays in the storage.
 
     Raises:
-        MissingDependencyError, ModelNotFoundError, SettingsError: What no picture could do without.
+        MissingDependencyError, ModelNotFoundError, SettingsError: What no picture could do without; the libraries
+            of the scores are asked for before the first one.
         OutputError: The storage cannot be written.
     """
     require_libraries()
@@ -91,7 +95,7 @@ def predict(truth: Truth, recognizer: RecognizesTables, words_file: Path | None 
     Args:
         truth: Names the picture.
         recognizer: Does the work.
-        words_file: Words to use in place of the reader, or to write where there are none.
+        words_file: Words to use in place of the OCR engine, or to write where there are none.
 
     Raises:
         MissingDependencyError, ModelNotFoundError, SettingsError: What no picture could do without.
@@ -113,6 +117,31 @@ def predict(truth: Truth, recognizer: RecognizesTables, words_file: Path | None 
 def largest_table(tables: Iterable[Table]) -> Table | None:
     """Return the table with the largest outline, or of those without outline the one with most cells."""
     return max(tables, key=_extent, default=None)
+
+
+def detected_boxes(page: Page) -> tuple[DetectedBox, ...]:
+    """Return the cells of all tables of a page as the detector gave them to the grid.
+
+    They are known where ``page.trace`` is; else they are the cells of the tables that have a score of the detector,
+    which may have been moved onto lines, and the dropped ones.
+
+    >>> from tablerec.result import Dropped, PageImage
+    >>> box = ((0.0, 0.0), (9.0, 1.0), (9.0, 7.0), (0.0, 6.0))
+    >>> detected_boxes(Page(PageImage("a", 1, np.zeros((9, 9, 3), np.uint8)), dropped=(Dropped(box, 0.5, ""),)))
+    ((0.0, 0.0, 9.0, 7.0, 0.5),)
+    """
+    if page.trace is None:
+        cells = [cell for table in page.tables for cell in table.cells if cell.quad and cell.detector_score is not None]
+        quads = cells_to_quads(cells)
+        scores = np.array([cell.detector_score for cell in cells], float)
+    else:
+        chosen = [table.chosen for table in page.trace.tables]
+        quads = np.concatenate([np.zeros((0, 4, 2)), *(each.detected_quads for each in chosen)])
+        quads = turn_points(quads, -page.turn, turned_size(page.picture.image, page.turn))
+        scores = np.concatenate([np.zeros(0), *(each.scores[each.is_detected] for each in chosen)])
+    quads = np.concatenate([quads, as_quads([each.quad for each in page.dropped])])
+    scores = np.concatenate([scores, [each.score for each in page.dropped]])
+    return tuple(map(tuple, np.column_stack([quads_to_boxes(quads), scores]).tolist()))
 
 
 def _extent(table: Table) -> tuple[float, int]:
@@ -146,6 +175,7 @@ def _page_to_prediction(name: str, page: Page, total_seconds: float, *, words_we
         seconds=dict(page.seconds),
         total_seconds=total_seconds,
         words_were_kept=words_were_kept,
+        detected=detected_boxes(page),
     )
 
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
 
-from postprocess.boxes import quads_to_boxes
+from postprocess.geometry.boxes import quads_to_boxes
 from postprocess.table import Table
-from tablerec.evaluate import metrics
-from tablerec.evaluate.grits import grits_top
-from tablerec.evaluate.teds import MAX_TRUE_CELLS, teds
+from tablerec.evaluate.scoring import cells as metrics
+from tablerec.evaluate.scoring.grits import grits_top
+from tablerec.evaluate.scoring.teds import MAX_TRUE_CELLS, teds
 from tablerec.evaluate.truth import Truth
 
 
@@ -102,5 +102,5 @@ def _score_missing(truth: Truth) -> Scores:
 def _detection_f1(truth: Truth, table: Table, min_iou: float) -> float | None:
     if not truth.boxes_are_cells:
         return None
-    found, wanted = (quads_to_boxes([cell.quad for cell in grid.cells if cell.quad]) for grid in (table, truth.table))
+    found, wanted = (quads_to_boxes(grid.quads) for grid in (table, truth.table))
     return metrics.detection_f1(found, wanted, min_iou)

@@ -24,10 +24,12 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from postprocess.boxes import array_to_quad, boxes_to_quads
-from postprocess.table import Cell, Table
+from postprocess.arrays import Floats
+from postprocess.cell import Cell
+from postprocess.geometry.boxes import array_to_quad, boxes_to_quads, cells_to_quads
+from postprocess.table import Table
 from tablerec.errors import InputError, TableError
-from tablerec.evaluate.fields import Fields, read_json
+from tablerec.fields import Fields, list_of, number, read_json
 
 Position = tuple[int, int]
 """(row, column) of a cell's first slot."""
@@ -47,6 +49,10 @@ class Grid(Protocol):
     def owner(self) -> NDArray[np.int32]:
         """``(n_rows, n_cols)`` index of the cell that covers each slot, -1 where none does."""
 
+    @property
+    def quads(self) -> Floats:
+        """``(K, 4, 2)`` corners in pixels of those ``cells`` that have a place, in their order."""
+
 
 @dataclass(frozen=True, slots=True)
 class RaggedTable:
@@ -59,6 +65,11 @@ class RaggedTable:
 
     cells: tuple[Cell, ...]
     owner: NDArray[np.int32]
+
+    @property
+    def quads(self) -> Floats:
+        """``(K, 4, 2)`` corners in pixels of those ``cells`` that have a place, in their order."""
+        return cells_to_quads(self.cells)
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,7 +220,7 @@ def _to_table(cells: tuple[Cell, ...], path: Path) -> Table | RaggedTable:
 
 
 def _read_cell(fields: Fields) -> Cell:
-    box = fields.numbers("bbox", 4)
+    box = fields.get_or_none("bbox", list_of(number(), 4, "numbers"))
     return Cell(
         row=fields.whole("row", low=0),
         col=fields.whole("col", low=0),

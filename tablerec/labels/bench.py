@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from tablerec.errors import InputError
-from tablerec.labels.files import find_picture, split_of
-from tablerec.labels.label import NO_SLOT, Label, LabelBuilder
+from tablerec.labels.files import split_of
+from tablerec.labels.label import NO_SLOT, Label, LabelBuilder, to_size, to_text_height
 
 _SLOT = ("row", "col", "rowspan", "colspan")
 
@@ -41,19 +41,15 @@ def read_bench(path: Path, data: dict[str, Any], root: Path) -> Label:
     if not outlines_cells:
         kind = meta.get("bbox_kind") or "something else"
         builder.note(f"its boxes outline {kind}, not whole cells: it is left out of a training; say bbox_kind `cell`")
-    try:
-        image = find_picture(data.get("image"), [path.parent], root)
-    except InputError as error:
-        builder.refuse("", str(error))
-        image = path
-    height, split = meta.get("text_height"), meta.get("split")
+    image = builder.find_picture(data.get("image"), [path.parent], root, path)
+    split = meta.get("split")
     return builder.finish(
         image,
         keep_order=True,
         outlines_cells=outlines_cells,
-        size_wh=_size(meta),
+        size_wh=to_size(meta.get("width"), meta.get("height")),
         split=split if isinstance(split, str) else split_of(path),
-        text_height=float(height) if isinstance(height, (int, float)) and 1 <= height <= 1000 else None,
+        text_height=to_text_height(meta.get("text_height")),
     )
 
 
@@ -67,11 +63,6 @@ def _cells(path: Path, data: dict[str, Any]) -> Iterator[tuple[str, int, dict[st
             raise InputError(f"{path} is no label (cells are no list of objects): remove it or repair it")
         for index, cell in enumerate(cells):
             yield f"tables[{number}].cells[{index}]" if has_tables else f"cells[{index}]", number, cell
-
-
-def _size(meta: dict[str, Any]) -> tuple[int, int] | None:
-    width, height = meta.get("width"), meta.get("height")
-    return (width, height) if isinstance(width, int) and isinstance(height, int) else None
 
 
 def label_to_bench(label: Label, name: str, image: str, size_wh: tuple[int, int]) -> dict[str, Any]:

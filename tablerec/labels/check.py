@@ -11,30 +11,23 @@ import numpy as np
 import shapely
 from numpy.typing import NDArray
 
-from postprocess.boxes import quads_to_boxes
+from postprocess.arrays import Floats
+from postprocess.geometry.boxes import quads_to_boxes
 from tablerec.errors import InputError
-from tablerec.labels.label import Floats, Label, Problem, load_image
+from tablerec.labels.label import Label, Problem, load_image
 
-
-@dataclass(frozen=True, slots=True)
-class CheckSettings:
-    """What counts as a fault.
-
-    Args:
-        most_cells: Cells of a picture; the owner map of a training counts them in 16 bits.
-        outside: Share of a cell's height or width that may lie outside the picture.
-        overlap: Share of the smaller cell that another one may cover.
-        double: Intersection over union from which on two cells are one.
-        near: Share of a cell's height within which its neighbour begins where cells touch.
-        touching: Least share of cells that touch another one; below it the boxes outline texts.
-    """
-
-    most_cells: int = 32_767
-    outside: float = 0.1
-    overlap: float = 0.2
-    double: float = 0.9
-    near: float = 0.1
-    touching: float = 0.6
+_MOST_CELLS = 32_767
+"""Cells of a picture; the owner map of a training counts them in 16 bits."""
+_OUTSIDE = 0.1
+"""Share of a cell's height or width that may lie outside the picture."""
+_OVERLAP = 0.2
+"""Share of the smaller cell that another one may cover."""
+_DOUBLE = 0.9
+"""Intersection over union from which on two cells are one."""
+_NEAR = 0.1
+"""Share of a cell's height within which its neighbour begins where cells touch."""
+_TOUCHING = 0.6
+"""Least share of cells that touch another one; below it the boxes outline texts."""
 
 
 class Fault(NamedTuple):
@@ -63,15 +56,12 @@ class Summary:
     splits: Counter[str] = field(default_factory=Counter)
 
 
-def check_labels(
-    labels: Iterable[Label | Problem], summary: Summary, settings: CheckSettings | None = None
-) -> Iterator[Problem]:
+def check_labels(labels: Iterable[Label | Problem], summary: Summary) -> Iterator[Problem]:
     """Name all that is wrong, reading each picture.
 
     Args:
         labels: As ``read_labels`` gives them.
         summary: Is counted up.
-        settings: What counts as a fault.
 
     Yields:
         Errors and notes in the order of the labels; those on the whole set come last.
@@ -83,42 +73,41 @@ def check_labels(
     >>> summary.n_errors, summary.sizes, problems[0].where
     (0, [(1067, 480)], 'all pictures')
     """
-    settings = settings or CheckSettings()
     n_apart = 0
     for label in labels:
-        found = [label] if isinstance(label, Problem) else list(_check_label(label, summary, settings))
+        found = [label] if isinstance(label, Problem) else list(_check_label(label, summary))
         for problem in found:
             summary.n_errors += problem.is_error
             summary.n_notes += not problem.is_error
             yield problem
-        n_apart += isinstance(label, Label) and outlines_texts(label.quads, settings)
+        n_apart += isinstance(label, Label) and outlines_texts(label.quads)
     for what in _check_set(summary, n_apart):
         summary.n_notes += 1
         yield Problem("all pictures", what, is_error=False)
 
 
-def find_unusable(label: Label, settings: CheckSettings | None = None) -> list[Problem]:
-    """Return why a label must not be learnt from, as far as can be said without its picture: quick."""
+def find_unusable(label: Label) -> list[Problem]:
+    """Return why a label must not be trained on, as far as can be said without its picture: quick."""
     errors = [problem for problem in label.problems if problem.is_error]
-    faults = shape_faults(label.quads, settings or CheckSettings())
+    faults = shape_faults(label.quads)
     return errors + [_to_problem(label, fault) for fault in faults]
 
 
-def _check_label(label: Label, summary: Summary, settings: CheckSettings) -> Iterator[Problem]:
+def _check_label(label: Label, summary: Summary) -> Iterator[Problem]:
     summary.cells.append(len(label.quads))
     summary.splits[label.split or ""] += 1
     yield from (problem for problem in label.problems if not problem.is_error)
-    unusable = find_unusable(label, settings)
+    unusable = find_unusable(label)
     yield from unusable
     if not len(label.quads) and not unusable:
         yield Problem(label.where, "has no cells: right for a page without tables only", is_error=False)
     if not label.has_errors:
-        yield from _check_picture(label, summary, settings)
+        yield from _check_picture(label, summary)
     if label.outlines_cells and not unusable:
-        yield from (_to_problem(label, fault) for fault in overlap_faults(label.quads, settings))
+        yield from (_to_problem(label, fault) for fault in overlap_faults(label.quads))
 
 
-def _check_picture(label: Label, summary: Summary, settings: CheckSettings) -> Iterator[Problem]:
+def _check_picture(label: Label, summary: Summary) -> Iterator[Problem]:
     try:
         height, width = load_image(label.image).shape[:2]
     except InputError as error:
@@ -131,7 +120,7 @@ def _check_picture(label: Label, summary: Summary, settings: CheckSettings) -> I
             f"says {label.size_wh[0]} x {label.size_wh[1]} px, but {label.image.name} has {width} x {height} once it "
             "stands upright: label the picture as it is shown, or correct its size",
         )
-    faults = outside_faults(label.quads, (width, height), settings)
+    faults = outside_faults(label.quads, (width, height))
     yield from (_to_problem(label, fault) for fault in faults)
 
 
@@ -140,14 +129,14 @@ def _to_problem(label: Label, fault: Fault) -> Problem:
     return Problem(where, fault.what)
 
 
-def shape_faults(quads: Floats, settings: CheckSettings) -> list[Fault]:
+def shape_faults(quads: Floats) -> list[Fault]:
     """Find what is wrong with cells, each by itself.
 
-    >>> shape_faults(np.array([[[0, 0], [4, 0], [4, 0], [0, 0]]], float), CheckSettings())
+    >>> shape_faults(np.array([[[0, 0], [4, 0], [4, 0], [0, 0]]], float))
     [Fault(cell=0, what='has no area (4 x 0 px): draw it again or delete it')]
     """
-    if len(quads) > settings.most_cells:
-        return [Fault(-1, f"has {len(quads):,} cells, more than {settings.most_cells:,}: cut the picture")]
+    if len(quads) > _MOST_CELLS:
+        return [Fault(-1, f"has {len(quads):,} cells, more than {_MOST_CELLS:,}: cut the picture")]
     finite = np.isfinite(quads).all(axis=(1, 2))
     faults = [
         Fault(int(cell), "its place is no number: draw it again or delete it") for cell in np.flatnonzero(~finite)
@@ -188,12 +177,12 @@ def _turned(quads: Floats, good: NDArray[np.intp]) -> NDArray[np.intp]:
     return good[away > np.pi / 3]
 
 
-def outside_faults(quads: Floats, size_wh: tuple[int, int], settings: CheckSettings) -> list[Fault]:
+def outside_faults(quads: Floats, size_wh: tuple[int, int]) -> list[Fault]:
     """Find cells of which more lies outside the picture than an uncertain stroke."""
     boxes = quads_to_boxes(quads)
     spans = np.maximum(boxes[:, 2:] - boxes[:, :2], 1)
     beyond = np.maximum(np.maximum(-boxes[:, :2], boxes[:, 2:] - np.array(size_wh)), 0)
-    far = (beyond > np.maximum(settings.outside * spans, 1.5)).any(axis=1)
+    far = (beyond > np.maximum(_OUTSIDE * spans, 1.5)).any(axis=1)
     width, height = size_wh
     return [
         Fault(
@@ -205,10 +194,10 @@ def outside_faults(quads: Floats, size_wh: tuple[int, int], settings: CheckSetti
     ]
 
 
-def overlap_faults(quads: Floats, settings: CheckSettings) -> list[Fault]:
+def overlap_faults(quads: Floats) -> list[Fault]:
     """Find cells that are there twice, or lie over others.
 
-    >>> overlap_faults(np.repeat([[[0, 0], [4, 0], [4, 4], [0, 4]]], 2, 0).astype(float), CheckSettings())
+    >>> overlap_faults(np.repeat([[[0, 0], [4, 0], [4, 4], [0, 4]]], 2, 0).astype(float))
     [Fault(cell=1, what='is there twice: delete one')]
     """
     polygons = shapely.polygons(quads)
@@ -220,26 +209,26 @@ def overlap_faults(quads: Floats, settings: CheckSettings) -> list[Fault]:
     covered = shared / np.minimum(areas[first], areas[second])
     faults = []
     for a, b, iou, share in zip(first.tolist(), second.tolist(), shared / union, covered, strict=True):
-        if iou >= settings.double:
+        if iou >= _DOUBLE:
             faults.append(Fault(b, "is there twice: delete one"))
-        elif share > settings.overlap:
+        elif share > _OVERLAP:
             faults.append(Fault(b, f"lies over cell number {a + 1} of the picture by {share:.0%}: part them"))
     return sorted(faults)
 
 
-def outlines_texts(quads: Floats, settings: CheckSettings) -> bool:
+def outlines_texts(quads: Floats) -> bool:
     """Return whether cells lie apart as texts do: whole cells share their edges with their neighbours."""
     if len(quads) < 6 or not np.isfinite(quads).all():
         return False
     boxes = quads_to_boxes(quads)
     heights = boxes[:, 3] - boxes[:, 1]
     # Half of the nearness on each side: two cells touch where their widened boxes do.
-    reach = np.maximum(settings.near * heights / 2, 0.75)
+    reach = np.maximum(_NEAR * heights / 2, 0.75)
     wide = shapely.box(boxes[:, 0] - reach, boxes[:, 1] - reach, boxes[:, 2] + reach, boxes[:, 3] + reach)
     first, second = shapely.STRtree(wide).query(wide, predicate="intersects")
     beside = _share_band(boxes, first, second, axis=1) & (first != second)
     touching = np.unique(first[beside])
-    return len(touching) < settings.touching * len(quads)
+    return len(touching) < _TOUCHING * len(quads)
 
 
 def _share_band(boxes: Floats, a: NDArray[np.intp], b: NDArray[np.intp], axis: int) -> NDArray[np.bool_]:
@@ -255,9 +244,9 @@ def _check_set(summary: Summary, n_apart: int) -> Iterator[str]:
         return
     if n_apart > 0.3 * len(summary.cells):
         yield (
-            f"in {n_apart} of {len(summary.cells)} the boxes lie apart, as boxes around texts do. The network learns "
+            f"in {n_apart} of {len(summary.cells)} the boxes lie apart, as boxes around texts do. A network needs "
             "whole cells, which share their edges: from rule to rule, or where there is none, to the middle of the "
-            "gap, empty cells too. Learnt from boxes around texts it finds texts, and the grid is built worse"
+            "gap, empty cells too. Trained on boxes around texts it detects texts, and the grid is built worse"
         )
     if set(summary.splits) <= {""}:
         yield "they have no split: a validation on pictures of the training says too much; convert with --split 0.9"

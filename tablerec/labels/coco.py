@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from postprocess.boxes import quads_to_boxes
-from tablerec.errors import InputError
-from tablerec.labels.files import cell_names, find_picture
-from tablerec.labels.label import Floats, Label, LabelBuilder, Problem
+from postprocess.arrays import Floats
+from postprocess.geometry.boxes import quads_to_boxes
+from tablerec.labels.files import cell_names
+from tablerec.labels.label import Label, LabelBuilder, Problem, to_size, to_text_height
 
 SPLITS = {"instance_train": "train", "instance_val": "val", "instance_test": "test"}
 """Names of the files of PaddleX's layout."""
@@ -81,19 +81,11 @@ def _read_image(
         elif categories[category] in kept:
             builder.add(name, _place(annotation))
     folders = [path.parent.parent / "images", path.parent.parent, path.parent, path.parent / "images"]
-    try:
-        file = find_picture(image.get("file_name"), folders, root)
-    except InputError as error:
-        builder.refuse("", str(error))
-        file = path
-    width, height = image.get("width"), image.get("height")
-    known = isinstance(width, int) and isinstance(height, int)
-    text_height = image.get("text_height")
     return builder.finish(
-        file,
+        builder.find_picture(image.get("file_name"), folders, root, path),
         split=SPLITS.get(path.stem),
-        size_wh=(width, height) if known else None,
-        text_height=float(text_height) if isinstance(text_height, (int, float)) and 1 <= text_height <= 1000 else None,
+        size_wh=to_size(image.get("width"), image.get("height")),
+        text_height=to_text_height(image.get("text_height")),
     )
 
 
@@ -121,7 +113,7 @@ def labels_to_coco(labels: Sequence[Label], images: Sequence[str], sizes: Sequen
     }
     for number, (label, image, (width, height)) in enumerate(zip(labels, images, sizes, strict=True), start=1):
         place = {"id": number, "file_name": image, "width": width, "height": height}
-        # A field of our own, which other readers pass over: pictures are scaled by it when they are trained on.
+        # A field of our own, which other OCR engines skip: pictures are scaled by it for training.
         content["images"].append(place | ({"text_height": label.text_height} if label.text_height else {}))
         content["annotations"] += _to_annotations(label.quads, len(content["annotations"]) + 1, number)
     return content

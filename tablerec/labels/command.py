@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from tablerec.images import display_name
+from tablerec.inputs.images import display_name
 
 if TYPE_CHECKING:
     from tablerec.labels.check import Summary
@@ -103,7 +103,7 @@ def convert(ctx: click.Context, path: Path, format: Any, output: Path, split: fl
 @click.option(
     "--min-confidence", type=click.FloatRange(0, 1), default=0.8, show_default=True, help="Least score of a table."
 )
-@click.option("--ocr", "reader", default="rapidocr", show_default=True, help="Text reader, as for recognition.")
+@click.option("--ocr", "ocr", default="rapidocr", show_default=True, help="Text ocr, as for recognition.")
 @click.option("--detector", default="auto", show_default=True, help="Cell detector, as for recognition.")
 @click.option("--recursive", is_flag=True, help="Also read the folders inside a folder.")
 @click.pass_context
@@ -112,18 +112,18 @@ def propose(
     pictures: tuple[str, ...],
     output: Path,
     min_confidence: float,
-    reader: str,
+    ocr: str,
     detector: str,
     recursive: bool,
 ) -> None:
-    """Recognize tables, and keep as labels those that are explained perfectly: to learn from, after a look at them.
+    """Recognize tables, and keep as labels those that are explained perfectly: to train on, once you have checked them.
 
     PICTURE is a picture, a folder or a glob. A picture is kept as a whole or not at all, and each one that is not
     is named with the reason. Exit code 1 if a picture could not be read, or none was kept.
     """
     from tablerec.config import Settings
     from tablerec.errors import InputError
-    from tablerec.images import expand_inputs
+    from tablerec.inputs.images import expand_inputs
     from tablerec.labels.convert import convert_labels
     from tablerec.labels.label import Label, Problem
 
@@ -133,7 +133,7 @@ def propose(
     def proposals() -> Iterator[Label | Problem]:
         from tablerec.pipeline import Recognizer
 
-        recognizer = Recognizer(Settings(reader=reader, detector=detector))
+        recognizer = Recognizer(Settings(ocr=ocr, detector=detector))
         for source in expand_inputs(pictures, recursive, on_error=failed.append):
             try:
                 found, reason = _propose(recognizer, source, min_confidence)

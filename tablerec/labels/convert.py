@@ -16,7 +16,7 @@ from tablerec.labels.coco import SPLITS, labels_to_coco
 from tablerec.labels.label import Label, Problem, load_image
 from tablerec.labels.labelme import label_to_labelme
 from tablerec.labels.ppocrlabel import label_to_line
-from tablerec.output import atomic_file, check_folder
+from tablerec.outputs.files import atomic_file, check_folder
 
 Format = Literal["coco", "bench", "ppocrlabel", "labelme"]
 

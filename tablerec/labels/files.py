@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from tablerec.errors import InputError
-from tablerec.images import display_name
+from tablerec.inputs.images import display_name
 
 MOST_BYTES = 512 << 20
 """Of a label file: some 2 million cells as COCO."""
@@ -103,7 +103,7 @@ def cell_names(names: Iterable[str]) -> tuple[set[str], str]:
         The names of cells: those that are called so, or all where none is; and a note, empty where all is clear.
 
     >>> cell_names(["cell"]), cell_names(["table", "table_cell"])
-    (({'cell'}, ''), ({'table_cell'}, "'table' is left out: only cells are learnt"))
+    (({'cell'}, ''), ({'table_cell'}, "'table' is left out: only cells are trained on"))
     """
     known = set(names)
     cells = {name for name in known if name.lower().replace("_", " ").replace("-", " ") in _CELLS}
@@ -111,7 +111,7 @@ def cell_names(names: Iterable[str]) -> tuple[set[str], str]:
     if not others:
         return cells, ""
     if cells:
-        return cells, f"{others} is left out: only cells are learnt"
+        return cells, f"{others} is left out: only cells are trained on"
     return known, f"{others} is taken for cells: call it cell if it is, and remove it if not"
 
 

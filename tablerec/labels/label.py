@@ -11,15 +11,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from postprocess.arrays import Floats
 from tablerec.errors import InputError
-from tablerec.images import load_pages
-
-Floats = NDArray[np.float64]
+from tablerec.fields import short
+from tablerec.inputs.images import load_pages
+from tablerec.labels.files import find_picture
 
 NO_SLOT = (-1, -1, -1, 1, 1)
 _GREATEST = 1e9
 _MOST_POINTS = 4000
-_SHOWN = 60
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +29,7 @@ class Problem:
     Args:
         where: File, and place in it.
         what: Cause and next step.
-        is_error: Whether the label cannot be learnt from as it is.
+        is_error: Whether the label cannot be trained on as it is.
     """
 
     where: str
@@ -107,10 +107,10 @@ class LabelBuilder:
         try:
             quad = place_to_quad(place)
         except ValueError as error:
-            self.refuse(name, f"its place is {_short(place)}, which is {error}: correct or delete it")
+            self.refuse(name, f"its place is {short(place)}, which is {error}: correct or delete it")
             return
         if slot is not NO_SLOT and not all(type(value) is int and -1 <= value < 1_000_000 for value in slot):
-            self.refuse(name, f"its row, column and spans are {_short(slot[1:])}: give whole numbers from 0")
+            self.refuse(name, f"its row, column and spans are {short(slot[1:])}: give whole numbers from 0")
             return
         self._quads.append(quad)
         self._names.append(name)
@@ -124,6 +124,14 @@ class LabelBuilder:
     def note(self, what: str) -> None:
         """Keep something that is no error."""
         self.problems.append(Problem(self.where, what, is_error=False))
+
+    def find_picture(self, name: Any, folders: Sequence[Path], root: Path, instead: Path) -> Path:
+        """Return where the picture is that the label names; ``instead`` where it is not there, which is an error."""
+        try:
+            return find_picture(name, folders, root)
+        except InputError as error:
+            self.refuse("", str(error))
+            return instead
 
     def finish(self, image: Path, *, keep_order: bool = False, **others: Any) -> Label:
         """Return the label.
@@ -144,6 +152,16 @@ class LabelBuilder:
             problems=tuple(self.problems),
             **others,
         )
+
+
+def to_size(width: Any, height: Any) -> tuple[int, int] | None:
+    """Width and height in pixels, where a label has both."""
+    return (width, height) if isinstance(width, int) and isinstance(height, int) else None
+
+
+def to_text_height(value: Any) -> float | None:
+    """Height of the lines of text in pixels, where a label has one that can be."""
+    return float(value) if isinstance(value, (int, float)) and 1 <= value <= 1000 else None
 
 
 def place_to_quad(place: Any) -> list[float]:
@@ -210,8 +228,3 @@ def load_image(path: Path) -> NDArray[np.uint8]:
     if page is None:
         raise InputError(f"{path} holds no picture: remove it or repair it")
     return np.ascontiguousarray(page.image[:, :, ::-1])
-
-
-def _short(value: Any) -> str:
-    text = repr(value)
-    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."

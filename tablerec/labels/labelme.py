@@ -5,9 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from tablerec.errors import InputError
-from tablerec.labels.files import cell_names, find_picture, split_of
-from tablerec.labels.label import Label, LabelBuilder
+from tablerec.labels.files import cell_names, split_of
+from tablerec.labels.label import Label, LabelBuilder, to_size
 
 
 def is_labelme(data: Any) -> bool:
@@ -32,14 +31,9 @@ def read_labelme(path: Path, data: dict[str, Any], root: Path) -> Label:
             builder.refuse(f"shapes[{index}]", f"a {str(kind)[:40]!r} is no cell: draw a rectangle or a polygon")
         else:
             builder.add(f"shapes[{index}]", shape.get("points"), text=shape.get("description"))
-    try:
-        image = find_picture(data.get("imagePath"), [path.parent], root)
-    except InputError as error:
-        builder.refuse("", str(error))
-        image = path
-    width, height = data.get("imageWidth"), data.get("imageHeight")
-    known = isinstance(width, int) and isinstance(height, int)
-    return builder.finish(image, split=split_of(path), size_wh=(width, height) if known else None)
+    image = builder.find_picture(data.get("imagePath"), [path.parent], root, path)
+    size = to_size(data.get("imageWidth"), data.get("imageHeight"))
+    return builder.finish(image, split=split_of(path), size_wh=size)
 
 
 def label_to_labelme(label: Label, image: str, size_wh: tuple[int, int]) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from tablerec.errors import InputError
-from tablerec.labels.files import find_picture, parse_json, split_of
+from tablerec.labels.files import parse_json, split_of
 from tablerec.labels.label import NO_SLOT, Label, LabelBuilder, Problem
 
 _MOST_SLOTS = 1_000_000
@@ -79,12 +79,8 @@ def _join(tokens: Any) -> str:
 
 
 def _finish(builder: LabelBuilder, path: Path, name: Any, root: Path, split: str | None = None) -> Label:
-    try:
-        # PPOCRLabel writes the folder's own name before the picture's; find_picture falls back on the last part.
-        image = find_picture(name, [path.parent, path.parent / "images", path.parent.parent], root)
-    except InputError as error:
-        builder.refuse("", str(error))
-        image = path
+    # PPOCRLabel writes the folder's own name before the picture's; find_picture falls back on the last part.
+    image = builder.find_picture(name, [path.parent, path.parent / "images", path.parent.parent], root, path)
     return builder.finish(image, split=split or split_of(path))
 
 

@@ -1,7 +1,7 @@
-"""Labels that nobody drew: tables of which the grid builder explains every cell are taken as labels.
+"""Pseudo-labels: recognized tables of which the grid explains every cell are taken as labels.
 
 After Lee, "Pseudo-Label: The Simple and Efficient Semi-Supervised Learning Method for Deep Neural Networks" (2013);
-what is learnt here is more than the network knew, as the grid has put its cells on lines, and text and the other
+they say more than the network's own detections, as the grid has put the cells on lines, and text and the other
 detectors have agreed.
 """
 
@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import shapely
 
-from postprocess.boxes import as_quads, quads_to_array, quads_to_polygons
+from postprocess.geometry.boxes import as_quads, quads_to_array, quads_to_polygons
 from postprocess.table import Table
 from tablerec.labels.label import Label
 from tablerec.result import Page
@@ -22,13 +22,13 @@ LEAST_ALIGNED = 0.9
 
 
 def page_to_label(page: Page, image: Path) -> Label:
-    """Return the cells of all tables of a page as a label; see ``why_not`` for whether it is one to learn from.
+    """Return the cells of all tables of a page as a label; see ``why_not`` for whether it is one to train on.
 
     Args:
         page: What was found, with corners in pixels of the upright picture.
         image: The picture.
 
-    >>> from postprocess.table import Cell
+    >>> from postprocess.cell import Cell
     >>> from tablerec.result import PageImage
     >>> page = Page(PageImage("a.png", 1, np.zeros((9, 9, 3), np.uint8)), (Table([Cell(0, 0)]),))
     >>> page_to_label(page, Path("a.png")).quads.shape, why_not(page)
@@ -49,10 +49,10 @@ def page_to_label(page: Page, image: Path) -> Label:
 
 
 def why_not(page: Page, min_confidence: float = 0.8) -> str:
-    """Say why the tables of a page are not to be learnt from; empty where they are.
+    """Say why the tables of a page are not to be trained on; empty where they are.
 
-    A page counts as a whole: a table that is left out of its label would be learnt as ground. The confidence is that
-    in rows, columns and spans; whether the sides of the cells are right, the other reasons say.
+    A page counts as a whole: a table that is left out of its label would be trained as background. The confidence is
+    that in rows, columns and spans; whether the sides of the cells are right, the other reasons say.
 
     Args:
         page: What was found.

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from tablerec.errors import InputError
-from tablerec.images import display_name
+from tablerec.inputs.images import display_name
 from tablerec.labels.bench import is_bench, read_bench
 from tablerec.labels.coco import SPLITS, is_coco, read_coco
 from tablerec.labels.files import parse_json, read_text

@@ -1,1 +1,12 @@
-"""Networks in paddle.nn; each file imports Paddle and is imported late itself."""
+"""Networks in paddle.nn and their files; each module imports Paddle and is imported late itself.
+
+- ``cellnet``, ``rtdetr``: the two networks
+- ``arrays``: weights by name, in a network, a file or an exported model; ``adapter``: the few that a training changed
+- ``export``: Paddle's static model and ONNX; ``inference``: networks made shorter for it; ``static``: how far and how
+  fast the forms of a network are
+- ``folder``, ``catalogue``: exported models, and those that tablerec knows
+- ``formats``: files of other frameworks; ``migration``: a network of PyTorch in Paddle
+- ``command``: ``tablerec export`` and ``tablerec models``
+
+Weights in the package are in ``weights``.
+"""

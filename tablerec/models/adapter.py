@@ -1,4 +1,4 @@
-"""Adapters: what a training of few parameters has learnt, a small file that goes with the weights it was learnt on.
+"""Adapters: the few weights that a training has changed, a small file that goes with the weights it started from.
 
 Weights in it replace those of the network. With LoRA (Hu et al., "LoRA: Low-Rank Adaptation of Large Language
 Models", 2021) it holds two factors with few rows and columns, and a weight W becomes W + s B A.
@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tablerec.errors import InputError
-from tablerec.models.weights import (
+from tablerec.models.arrays import (
     Arrays,
     arrays_to_network,
     load_arrays,
@@ -88,7 +88,7 @@ def merge_adapter(
         change = _checked_change(adapter[layer + DOWN], adapter[layer + UP], scale, weight.shape, layer, source)
         merged[f"{layer}.weight"] = weight + change
     if strange:
-        raise InputError(f"{source} does not fit the weights ({min(strange)}): name those that it was learnt on")
+        raise InputError(f"{source} does not fit the weights ({min(strange)}): name those that it was trained on")
     return merged
 
 
@@ -101,7 +101,7 @@ def _checked_change(
     if (down.shape, up.shape) != wanted:
         raise InputError(
             f"{source}: {layer} has factors {list(down.shape)} and {list(up.shape)}, which does not fit a weight of "
-            f"{list(shape)}; name the weights that it was learnt on"
+            f"{list(shape)}; name the weights that it was trained on"
         )
     return low_rank_change(down, up, scale)
 
@@ -119,16 +119,16 @@ def fingerprint(arrays: Arrays) -> str:
     return seen.hexdigest()[:16]
 
 
-def save_adapter(path: Path, adapter: Arrays, scale: float, learnt_on: str) -> None:
+def save_adapter(path: Path, adapter: Arrays, scale: float, base: str) -> None:
     """Write an adapter as safetensors.
 
     Args:
         path: The file.
         adapter: Its arrays by name.
         scale: Factor of the products.
-        learnt_on: ``fingerprint`` of the weights that it belongs to.
+        base: ``fingerprint`` of the weights that it belongs to.
     """
-    save_arrays(path, adapter, {"scale": repr(float(scale)), "learnt_on": learnt_on})
+    save_arrays(path, adapter, {"scale": repr(float(scale)), "base": base})
 
 
 def load_adapter(path: Path, arrays: Arrays) -> tuple[dict[str, NDArray[Any]], float]:
@@ -136,30 +136,33 @@ def load_adapter(path: Path, arrays: Arrays) -> tuple[dict[str, NDArray[Any]], f
 
     Args:
         path: File of ``save_adapter``.
-        arrays: The weights that it was learnt on.
+        arrays: The weights that it was trained on.
 
     Raises:
-        InputError: The file is broken or no adapter, or it was learnt on other weights.
+        InputError: The file is broken or no adapter, or it was trained on other weights.
     """
     adapter, notes = load_arrays(path), load_notes(path)
     try:
-        scale, learnt_on = float(notes["scale"]), notes["learnt_on"]
+        scale, base = float(notes["scale"]), notes["base"]
     except (KeyError, ValueError) as error:
-        raise InputError(f"{path} is no adapter ({error}): name the adapter.safetensors of a training") from error
-    if learnt_on != fingerprint(arrays):
-        raise InputError(f"{path} was learnt on other weights: name those that the training had as initial")
+        raise InputError(
+            f"{path} is no adapter ({error}): name the adapter.safetensors of a training, and "
+            "train again if it is of an earlier version"
+        ) from error
+    if base != fingerprint(arrays):
+        raise InputError(f"{path} was trained on other weights: name those that the training had as initial")
     return adapter, scale
 
 
 def apply_adapter(net: nn.Layer, path: Path) -> None:
-    """Give a network what was learnt.
+    """Give a network the weights of an adapter.
 
     Args:
-        net: A plain network with the weights that the adapter was learnt on.
+        net: A plain network with the weights that the adapter was trained on.
         path: File of ``save_adapter``.
 
     Raises:
-        InputError: The file is broken or no adapter, or it was learnt on other weights.
+        InputError: The file is broken or no adapter, or it was trained on other weights.
     """
     arrays = network_to_arrays(net)
     arrays_to_network(merge_adapter(arrays, *load_adapter(path, arrays), str(path)), net, str(path))

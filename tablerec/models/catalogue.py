@@ -6,9 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from tablerec.detect import WEIGHTS
 from tablerec.errors import ModelNotFoundError, TablerecError
-from tablerec.models.folder import DESCRIPTION, NAME, ONNX, STATIC, check_files, read_description
+from tablerec.models.folder import DESCRIPTION, NAME, ONNX, STATIC, WEIGHTS, check_files, read_description
 from tablerec.paddlex_support import Runtime, find_model, official_model_dir
 
 Origin = Literal["tablerec", "rapidocr", "paddlex"]
@@ -20,7 +19,7 @@ class Model:
 
     Args:
         name: As the command line takes it.
-        purpose: What it finds or tells.
+        purpose: What it detects or tells.
         megabytes: Size of the weights for Paddle, as PaddleX's documentation gives it; None where it is not known.
         origin: Who brings it: this package, the wheel of rapidocr, or PaddleX, from its hosts or a folder.
         licence: SPDX identifier.

@@ -1,4 +1,4 @@
-"""CellNet: a small convolutional network that finds the cells of ruled, lineless and mixed tables.
+"""CellNet: a small convolutional network that detects the cells of ruled, lineless and mixed tables.
 
 One pass from picture to dense maps, a quarter of the picture's height and width. At each position:
 
@@ -249,7 +249,7 @@ def split_maps(maps: Tensor) -> Maps:
 
 
 def decode(maps: Tensor, threshold: float = 0.1) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    """Find the cells in the network's output; as many as there are.
+    """Detect the cells in the network's output; as many as there are.
 
     A cell is where the heat is highest among its eight neighbours.
 

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 
 import click
 
-from tablerec.detect import WEIGHTS
 from tablerec.detect.paddlex import OFFICIAL
 from tablerec.errors import MissingDependencyError, ModelNotFoundError, SettingsError, TablerecError
+from tablerec.models.folder import WEIGHTS
 from tablerec.paddlex_support import ENGINES, Runtime, fetch_model, find_model, official_model_dir
 
 if TYPE_CHECKING:
+    from tablerec.models.arrays import Arrays
     from tablerec.models.catalogue import Model
-    from tablerec.models.weights import Arrays
 
 
 @click.command("export", context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 @click.option(
     "--report", is_flag=True, help="Also say where graphs break, how far the forms differ, how fast they are."
 )
-@click.option("--adapter", type=click.Path(path_type=Path), help="What a training of few parameters learnt on FILE.")
+@click.option("--adapter", type=click.Path(path_type=Path), help="The adapter of a training that started from FILE.")
 def command(
     weights: tuple[Path, ...],
     output: Path,
@@ -53,7 +53,7 @@ def command(
         from tablerec.models.rtdetr import export_rtdetr
 
         if report:
-            raise SettingsError("--report is for CellNet: tests/benchmarks/benchmark_static.py measures RT-DETR")
+            raise SettingsError("--report is for CellNet: python -m tests.benchmarks.detector.static measures RT-DETR")
         if paddlex_name:
             raise SettingsError("--as is for CellNet: the inference.yml of an RT-DETR has its name")
         export_rtdetr(weights[0], output, adapter)
@@ -186,7 +186,7 @@ def weights() -> None:
 @click.argument("file", type=click.Path(path_type=Path))
 def inspect(file: Path) -> None:
     """List the arrays of FILE: name, type and shape."""
-    from tablerec.models.mapping import load_weights
+    from tablerec.models.formats.mapping import load_weights
 
     _need_safetensors("weights")
     arrays = load_weights(file)
@@ -220,11 +220,18 @@ def convert(
     """Convert the weights of FILE with a map: rename, split, merge, transpose, cast.
 
     Maps of the package: paddlex_rtdetr and paddledetection_rtdetr, from PaddleX's parameters and from PaddleDetection's
-    to those of transformers; cellnet_torch. tablerec/models/mapping.py says how to write one.
+    to those of transformers; cellnet_torch. tablerec/models/formats/mapping.py says how to write one.
     With --check, PaddleX's RT-DETR is built where its config.json lies beside FILE or the output, once with PaddleX's
     reading of the names and once with the map's. The exit code is 1 where a comparison finds a difference.
     """
-    from tablerec.models.mapping import apply_map, check_round_trip, compare_names, load_weights, read_map, save_weights
+    from tablerec.models.formats.mapping import (
+        apply_map,
+        check_round_trip,
+        compare_names,
+        load_weights,
+        read_map,
+        save_weights,
+    )
 
     _need_safetensors("weights")
     steps, arrays = read_map(map_name), load_weights(file)

@@ -11,11 +11,11 @@ from typing import Any
 
 import paddle
 
+from tablerec.models.arrays import arrays_to_network, load_arrays, load_notes, mean_arrays
 from tablerec.models.cellnet import CellNet, CellNetWithDecoder
 from tablerec.models.folder import DESCRIPTION, INPUT, NAME, ONNX, OUTPUTS, STATIC, read_description, sha256
-from tablerec.models.onnx_graph import layer_to_onnx
-from tablerec.models.paddlex_graph import CellNetForPaddleX
-from tablerec.models.weights import arrays_to_network, load_arrays, load_notes, mean_arrays
+from tablerec.models.formats.onnx_graph import layer_to_onnx
+from tablerec.models.formats.paddlex_graph import CellNetForPaddleX
 
 _DESCRIPTION = {
     "Global": {"model_name": NAME},

@@ -1,8 +1,9 @@
-"""The folder of an exported CellNet: what its files are called, and whether they are whole."""
+"""The folder of an exported model: what its files are called, which model it is, and whether they are whole."""
 
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,24 @@ NAME = "CellNet"
 INPUT = "image"
 OUTPUTS = ("quads", "scores", "picture", "table")
 """See ``tablerec.models.cellnet.decode``."""
+WEIGHTS = Path(__file__).parent / "weights"
+"""Folder of the weights that come with the package; without them ``auto`` works from rulings and words alone."""
+
+
+def read_model_name(folder: Path) -> str | None:
+    """Return the name of the model in a folder, as ``inference.yml`` has it; None where there is none.
+
+    The text is searched rather than parsed: that of a text recogniser lists its characters, which takes a second.
+
+    >>> read_model_name(WEIGHTS), read_model_name(Path("no such folder"))
+    ('CellNet', None)
+    """
+    try:
+        text = (folder / DESCRIPTION).read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError):
+        return None
+    found = re.search(r"""\bmodel_name:\s*["']?([\w.+-]+)""", text)
+    return found[1] if found else None
 
 
 def read_description(folder: Path, expected: str | None = NAME) -> Mapping[str, Any]:
@@ -30,16 +49,17 @@ def read_description(folder: Path, expected: str | None = NAME) -> Mapping[str, 
     """
     import yaml
 
-    path = folder / DESCRIPTION
+    path, name = folder / DESCRIPTION, read_model_name(folder)
     if not path.exists():
         return {}
     try:
         read = yaml.safe_load(path.read_text(encoding="utf-8"))
-        name = read["Global"]["model_name"]
         sums = read.get("sha256", {})
+        if name is None:
+            raise TypeError("it has no model_name")
         if not isinstance(sums, dict) or not all(isinstance(key, str) and Path(key).name == key for key in sums):
             raise TypeError("sha256 holds no file names")
-    except (OSError, UnicodeDecodeError, yaml.YAMLError, KeyError, TypeError, AttributeError) as error:
+    except (OSError, UnicodeDecodeError, yaml.YAMLError, TypeError, AttributeError) as error:
         cause = f"{type(error).__name__}: {' '.join(str(error).split())}"
         raise ModelNotFoundError(f"{path} is damaged ({cause}): {_REPAIR}") from error
     if expected is not None and name != expected:

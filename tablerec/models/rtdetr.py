@@ -17,13 +17,13 @@ import yaml
 from paddle import Tensor, nn
 from safetensors import SafetensorError
 
-from tablerec.devices.networks import prepare_rtdetr
 from tablerec.errors import InputError, OutputError
 from tablerec.models.adapter import apply_adapter
+from tablerec.models.arrays import Arrays, arrays_to_network, save_arrays
 from tablerec.models.cellnet import Double
 from tablerec.models.folder import DESCRIPTION
-from tablerec.models.mapping import apply_map, read_map
-from tablerec.models.weights import Arrays, arrays_to_network, save_arrays
+from tablerec.models.formats.mapping import apply_map, read_map
+from tablerec.models.inference import prepare_rtdetr
 from tablerec.paddlex_support import import_paddlex
 
 WEIGHTS = "model.safetensors"
@@ -46,7 +46,7 @@ class RTDETRWithBoxes(nn.Layer):
         self.n_classes = network.config.num_labels
 
     def forward(self, im_shape: Tensor, image: Tensor, scale_factor: Tensor) -> tuple[Tensor, Tensor]:
-        """Find cells.
+        """Detect cells.
 
         Args:
             im_shape: ``(B, 2)`` float32, height and width of the picture as the network sees it.
@@ -77,7 +77,7 @@ def export_rtdetr(source: Path, folder: Path, adapter: Path | None = None) -> No
         source: Folder of an RT-DETR as PaddleX's engine ``paddle_dynamic`` loads it: ``model.safetensors``,
             ``config.json`` and ``inference.yml``.
         folder: Where to; it is made if need be.
-        adapter: What a training of few parameters has learnt on these weights.
+        adapter: Of a training that started from these weights.
 
     Raises:
         InputError: The folder holds no such model, or the adapter belongs to another.

@@ -1,13 +1,18 @@
-"""Text readers: a picture in, words with their places out.
+"""OCR engines: a picture in, words with their places out.
 
-A reader is anything with a ``name``, a ``read`` and a ``read_quads`` method.
+- ``lines``: from a picture to lines of text, what all OCR engines with a detector and a recogniser share
+- ``ink``: the ink in a cell, for a second pass over cells in which no text was found
+- ``rapidocr``, ``paddlex``: the OCR engines themselves
+
+An OCR engine is anything with a ``name``, a ``read`` and a ``read_quads`` method; ``make_ocr_engine`` creates the one
+that the settings name.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Protocol
 
-from postprocess.words import Word
+from postprocess.word import Word
 from tablerec.config import Settings
 from tablerec.errors import SettingsError
 
@@ -15,10 +20,10 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from tablerec.result import Image
+    from postprocess.arrays import Image
 
 
-class TextReader(Protocol):
+class OcrEngine(Protocol):
     """Reads the text of a picture."""
 
     name: str
@@ -30,13 +35,13 @@ class TextReader(Protocol):
             image: ``(height, width, 3)`` uint8, BGR; may be empty.
 
         Returns:
-            Lines of text or parts of them, with every score the reader gave, however low;
+            Lines of text or parts of them, with every score the OCR engine gave, however low;
             empty where there is no text.
         """
         ...
 
     def read_quads(self, image: Image, quads: NDArray[np.floating]) -> list[Word]:
-        """Take a second look at cells in which ``read`` saw nothing, without searching for text.
+        """Read cells in which ``read`` saw nothing in a second pass, without searching for text.
 
         Detectors of text miss single characters. Cells without ink cost next to nothing.
 
@@ -52,8 +57,8 @@ class TextReader(Protocol):
         ...
 
 
-class NoReader:
-    """The reader ``none``: sees no text."""
+class NoOcr:
+    """The OCR engine ``none``: sees no text."""
 
     name = "none"
 
@@ -66,29 +71,29 @@ class NoReader:
         return []
 
 
-def make_reader(settings: Settings) -> TextReader:
-    """Create the reader that the settings name; its models are loaded at the first picture.
+def make_ocr_engine(settings: Settings) -> OcrEngine:
+    """Create the OCR engine that the settings name; its models are loaded at the first picture.
 
     Args:
-        settings: ``reader`` is ``rapidocr``, ``none``, ``paddlex`` for the models of PaddleX, or
+        settings: ``ocr`` is ``rapidocr``, ``none``, ``paddlex`` for the models of PaddleX, or
             ``paddlex:FAMILY`` for those of a family such as ``PP-OCRv5_mobile``.
 
     Raises:
-        SettingsError: There is no such reader.
+        SettingsError: There is no such ocr.
 
-    >>> make_reader(Settings(reader="none")).name
+    >>> make_ocr_engine(Settings(ocr="none")).name
     'none'
     """
-    backend, _, family = settings.reader.partition(":")
+    backend, _, family = settings.ocr.partition(":")
     if backend == "paddlex":
-        from tablerec.ocr.paddlex import PaddleXReader
+        from tablerec.ocr.paddlex import PaddleXOcrEngine
         from tablerec.paddlex_support import make_runtime
 
-        return PaddleXReader.of_family(family, make_runtime(settings))
-    if settings.reader == "rapidocr":
-        from tablerec.ocr.rapidocr import RapidOcrReader
+        return PaddleXOcrEngine.of_family(family, make_runtime(settings))
+    if settings.ocr == "rapidocr":
+        from tablerec.ocr.rapidocr import RapidOcrEngine
 
-        return RapidOcrReader()
-    if settings.reader == "none":
-        return NoReader()
-    raise SettingsError(f"reader {settings.reader!r} is unknown: choose rapidocr, paddlex, paddlex:FAMILY or none")
+        return RapidOcrEngine()
+    if settings.ocr == "none":
+        return NoOcr()
+    raise SettingsError(f"ocr {settings.ocr!r} is unknown: choose rapidocr, paddlex, paddlex:FAMILY or none")

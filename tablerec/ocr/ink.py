@@ -1,4 +1,4 @@
-"""Ink: the part of a cell that is neither ground nor ruling, for readers that need a close crop."""
+"""Ink: the part of a cell that is neither ground nor ruling, for OCR engines that need a close crop."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from tablerec.result import Image
+    from postprocess.arrays import Image
 
 LEAST_CONTRAST = 40
 """Difference to the ground, of 255, below which nothing is taken for ink: shades and noise stay below it."""

@@ -1,4 +1,4 @@
-"""From a picture to lines of text: what all readers with a detector and a recogniser share."""
+"""From a picture to lines of text: what all OCR engines with a detector and a recogniser share."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from postprocess.words import CharSpans, Word
+from postprocess.word import CharSpans, Word
 from tablerec.ocr.ink import crop_to_ink, inner_quad
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from tablerec.result import Image
+    from postprocess.arrays import Image
 
     Quads = NDArray[np.float32]
 
@@ -53,14 +53,14 @@ class Line:
 
 
 class CropReader(ABC):
-    """A reader of single lines, which takes second looks."""
+    """An OCR engine of single lines, for a second pass over empty cells."""
 
     @abstractmethod
     def recognize(self, crops: Sequence[Image]) -> list[Line]:
         """Read each crop, which shows one line from left to right."""
 
     def read_quads(self, image: Image, quads: NDArray[np.floating]) -> list[Word]:
-        """See ``TextReader``."""
+        """See ``OcrEngine``."""
         crops, places = [], []
         for quad in np.asarray(quads, np.float32) if image.size else ():
             crop = quad_to_crop(image, quad)
@@ -72,24 +72,24 @@ class CropReader(ABC):
 
 
 class LineReader(CropReader):
-    """A reader made of a detector of lines and a recogniser of one line."""
+    """An OCR engine made of a detector of lines and a recogniser of one line."""
 
     @abstractmethod
     def detect(self, image: Image) -> Quads:
         """Find lines: ``(N, 4, 2)`` float32 corners TL, TR, BR, BL in pixels of ``image``, which is not resized."""
 
     def read(self, image: Image) -> list[Word]:
-        """See ``TextReader``."""
+        """See ``OcrEngine``."""
         quads = find_lines(self, image)
         return read_crops(self, [quad_to_crop(image, quad) for quad in quads], quads)
 
 
-def find_lines(reader: LineReader, image: Image) -> Quads:
+def find_lines(ocr: LineReader, image: Image) -> Quads:
     """Find the lines of a picture at the size that suits its text.
 
-    The first look takes the picture as it is, shrunk to ``FIRST_PIXELS`` where it is larger. By the
-    height of the lines it finds, a second look takes the picture up to twice as large, or more where
-    the lines are lower than ``FAIR_LINE`` even then. A rule by the sides of the picture, as readers
+    The first pass takes the picture as it is, shrunk to ``FIRST_PIXELS`` where it is larger. By the
+    height of the lines it finds, a second pass takes the picture up to twice as large, or more where
+    the lines are lower than ``FAIR_LINE`` even then. A rule by the sides of the picture, as OCR engines
     have it, enlarges a strip of two lines eleven times and leaves the small print of a page as it is.
 
     Returns:
@@ -99,25 +99,25 @@ def find_lines(reader: LineReader, image: Image) -> Quads:
     if image.size == 0:
         return np.empty((0, 4, 2), np.float32)
     scale = min(1.0, (FIRST_PIXELS / (height * width)) ** 0.5)
-    quads = _detect_scaled(reader, image, scale)
+    quads = _detect_scaled(ocr, image, scale)
     line = float(np.median(_sides(quads)[:, 0])) * scale if len(quads) else LEAST_LINE
     larger = scale * min(GOOD_LINE / line, max(2.0, FAIR_LINE / line))
     larger = min(larger, ((MOST_PIXELS if line < LEAST_LINE else FIRST_PIXELS) / (height * width)) ** 0.5)
     if larger > 1.2 * scale:
-        quads = _detect_scaled(reader, image, larger)
+        quads = _detect_scaled(ocr, image, larger)
     # Upright boxes on whole pixels are cut out as they are; between pixels small print blurs and is misread.
     quads = np.clip(np.round(quads), 0, np.array([width, height], np.float32))
     return quads[_sides(quads).min(axis=1) >= 1]
 
 
-def read_crops(reader: CropReader, crops: Sequence[Image], quads: Quads) -> list[Word]:
+def read_crops(ocr: CropReader, crops: Sequence[Image], quads: Quads) -> list[Word]:
     """Read crops; a tall one in the three directions its text may run, of which the best counts.
 
     A tall box may hold a line that runs upwards or downwards, or a single narrow character: a ``1``
     reads as a dash when it is turned, so a turned reading needs two characters.
 
     Args:
-        reader: Whose ``recognize`` reads.
+        ocr: Whose ``recognize`` reads.
         crops: Pictures of a line each.
         quads: ``(N, 4, 2)`` where they come from.
 
@@ -131,7 +131,7 @@ def read_crops(reader: CropReader, crops: Sequence[Image], quads: Quads) -> list
             turned.append(np.ascontiguousarray(np.rot90(crop, turns)))
             owners.append((index, turns))
     best: dict[int, tuple[Line, int]] = {}
-    for (index, turns), line in zip(owners, reader.recognize(turned) if turned else (), strict=True):
+    for (index, turns), line in zip(owners, ocr.recognize(turned) if turned else (), strict=True):
         n_chars = len(line.text.strip())
         if n_chars > (turns > 0) and (index not in best or line.score > best[index][0].score):
             best[index] = (line, turns)
@@ -206,7 +206,7 @@ def centers_to_spans(text: str, centers: Sequence[float]) -> CharSpans | None:
     return tuple(spans)
 
 
-def _detect_scaled(reader: LineReader, image: Image, scale: float) -> Quads:
+def _detect_scaled(ocr: LineReader, image: Image, scale: float) -> Quads:
     import cv2
 
     height, width = image.shape[:2]
@@ -218,7 +218,7 @@ def _detect_scaled(reader: LineReader, image: Image, scale: float) -> Quads:
     ground = [float(value) for value in np.median(edge, axis=0)]
     framed = cv2.copyMakeBorder(resized, MARGIN, bottom, MARGIN, right, cv2.BORDER_CONSTANT, value=ground)
     factors = np.array([width / size_wh[0], height / size_wh[1]], np.float32)
-    return (reader.detect(np.asarray(framed, np.uint8)) - MARGIN) * factors
+    return (ocr.detect(np.asarray(framed, np.uint8)) - MARGIN) * factors
 
 
 def _sides(quads: Quads) -> NDArray[np.float32]:

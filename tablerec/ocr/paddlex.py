@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from postprocess.words import CharSpans
+from postprocess.word import CharSpans
 from tablerec import paddlex_support
 from tablerec.ocr.lines import STRIDE, Line, LineReader, centers_to_spans
 from tablerec.paddlex_support import Runtime
@@ -16,13 +16,13 @@ from tablerec.paddlex_support import Runtime
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from tablerec.result import Image
+    from postprocess.arrays import Image
 
 DEFAULT_FAMILY = "PP-OCRv6_medium"
 """What the OCR pipeline of PaddleX 3.7 takes."""
 
 
-class PaddleXReader(LineReader):
+class PaddleXOcrEngine(LineReader):
     """Reads with a text detector and a text recogniser of PaddleX.
 
     Pages are neither turned nor unwarped, and lines are not classified by direction.
@@ -43,16 +43,16 @@ class PaddleXReader(LineReader):
         self._lock = threading.Lock()
 
     @classmethod
-    def of_family(cls, family: str = "", runtime: Runtime | None = None) -> PaddleXReader:
-        """Create a reader from the detector and recogniser of a family.
+    def of_family(cls, family: str = "", runtime: Runtime | None = None) -> PaddleXOcrEngine:
+        """Create an OCR engine from the detector and recogniser of a family.
 
         Args:
             family: Such as ``PP-OCRv6_small``, or ``cyrillic_PP-OCRv5_mobile`` for a recogniser of other letters.
                 Empty takes ``DEFAULT_FAMILY``.
             runtime: How its models run, and where they lie.
 
-        >>> reader = PaddleXReader.of_family("cyrillic_PP-OCRv5_mobile")
-        >>> reader.detection, reader.recognition
+        >>> ocr = PaddleXOcrEngine.of_family("cyrillic_PP-OCRv5_mobile")
+        >>> ocr.detection, ocr.recognition
         ('PP-OCRv5_mobile_det', 'cyrillic_PP-OCRv5_mobile_rec')
         """
         chosen = family or DEFAULT_FAMILY

@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from postprocess.words import CharSpans
+from postprocess.word import CharSpans
 from tablerec.errors import MissingDependencyError, ModelNotFoundError
 from tablerec.ocr.lines import STRIDE, Line, LineReader, centers_to_spans
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from tablerec.result import Image
+    from postprocess.arrays import Image
 
 WEIGHTS = {"Det": "PP-OCRv6_det_small.onnx", "Rec": "PP-OCRv6_rec_small.onnx"}
 MOST_THREADS = 8
@@ -32,7 +32,7 @@ last character worse."""
 _GREY = (127, 127, 127)
 
 
-class RapidOcrReader(LineReader):
+class RapidOcrEngine(LineReader):
     """Reads with RapidOCR; never downloads.
 
     Its angle classifier stays off: it turns ``998`` into ``866``. Its limits stay off too: the default

@@ -1,1 +1,5 @@
-"""What makes other systems use tablerec; nothing of tablerec imports it."""
+"""What makes other systems use tablerec; nothing of tablerec imports it.
+
+- ``paddlex``: tablerec as a pipeline of PaddleX
+- ``paddlex_model``: CellNet as a model of PaddleX
+"""

@@ -1,4 +1,22 @@
-"""Tables drawn by the program, with exact truth: for training, validation and tests.
+"""Synthetic tables with exact truth: for training, validation and tests.
+
+::
+
+    recipe.py        Recipe: what tables are like and how often, from YAML files in ``recipes/``
+    engine.py        draw(recipe, seed, index) -> Sample, by way of all that follows
+    structures/      recipe -> Draft, a function for each kind of table
+    content/         words, values and long labels
+    draft.py         Draft: content and meaning of a table, not yet style
+    description.py   what is to be drawn: text, structure and style, without positions
+    determined.py    rows and columns that nothing shows are taken out
+    pages.py         tables and their surroundings on a page
+    drawing/         page -> picture with its truth; browser/ does the same with Chromium
+    camera/          crops, scans and photographs of it
+    sample.py        Sample: picture, cells, words and tables as arrays
+    labels.py        samples as files
+    dataset.py       many samples in a folder
+    sheet.py         samples side by side in one picture
+    command.py       `tablerec synth`
 
 >>> from tablerec.synth import draw, load_recipe
 >>> sample = draw(load_recipe("ruled"), seed=0, index=3)

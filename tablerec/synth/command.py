@@ -21,7 +21,7 @@ _ON_SHEET = 24
 @click.argument("recipe", required=False)
 @click.option("-n", "count", type=click.IntRange(1, 10_000_000), default=100, show_default=True, help="Samples.")
 @click.option("-o", "--output", type=click.Path(file_okay=False, path_type=Path), help="Folder to write to.")
-@click.option("--seed", type=click.IntRange(0, 2**63 - 1), default=0, show_default=True, help="Of the whole set.")
+@click.option("--seed", type=click.IntRange(0, 2**63 - 1), default=0, show_default=True, help="Seed of the whole set.")
 @click.option(
     "--format",
     type=click.Choice(["coco", "bench"]),
@@ -37,9 +37,9 @@ _ON_SHEET = 24
 @click.option(
     "--renderer",
     type=click.Choice(["fast", "browser"]),
-    help="What draws; browser is Chromium, which must be installed. By default as the recipe says.",
+    help="Renderer; browser is Chromium, and needs the extra [browser]. By default as the recipe says.",
 )
-@click.option("--jobs", type=click.IntRange(1, 512), default=1, show_default=True, help="Processes that draw.")
+@click.option("--jobs", type=click.IntRange(1, 512), default=1, show_default=True, help="Number of processes.")
 @click.option("--list", "show_list", is_flag=True, help="Print the recipes in the package.")
 def command(
     recipe: str | None,
@@ -52,7 +52,7 @@ def command(
     jobs: int,
     show_list: bool,
 ) -> None:
-    """Draw tables with exact truth, as RECIPE says: a name of --list, or a YAML file.
+    """Make synthetic tables with exact truth, as RECIPE says: a name of --list, or a YAML file.
 
     The same recipe, seed and fonts, and with --renderer browser the same version of it,
     give the same samples, on any number of processes. A run

@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
+import sys
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
-from multiprocessing import get_context
+from multiprocessing import get_context, parent_process
 from pathlib import Path
+from threading import Thread
 from typing import Any, Literal
 
 import numpy as np
 
 from tablerec.errors import OutputError
-from tablerec.output import atomic_file, check_folder
+from tablerec.outputs.files import atomic_file, check_folder
 from tablerec.synth.engine import Renderer, draw
 from tablerec.synth.labels import write_sample
 from tablerec.synth.recipe import Recipe
@@ -31,7 +34,7 @@ VALIDATION_EVERY = 10
 
 @dataclass(frozen=True, slots=True)
 class Dataset:
-    """A folder of drawn samples.
+    """A folder of synthetic samples.
 
     ``bench`` puts picture and label side by side; ``coco`` is the layout that PaddleX trains on: ``images/``,
     ``annotations/instance_train.json`` and ``instance_val.json``, and the full labels in ``labels/``.
@@ -92,7 +95,7 @@ class Dataset:
 
     def _draw_apart(self, missing: list[int], jobs: int) -> Iterator[int]:
         # A forked process would inherit locks that OpenCV's threads hold.
-        pool = ProcessPoolExecutor(min(jobs, len(missing)), get_context("spawn"))
+        pool = ProcessPoolExecutor(min(jobs, len(missing)), get_context("spawn"), _begin_worker)
         try:
             yield from pool.map(self._write, missing, chunksize=4)
         finally:
@@ -135,6 +138,20 @@ class Dataset:
         for name, content in sets.items():
             with atomic_file(self.folder / "annotations" / f"instance_{name}.json") as file:
                 file.write(json.dumps(content, separators=(",", ":")).encode())
+
+
+def _begin_worker() -> None:
+    """Leave Ctrl-C to the main process, and end with it: where that is killed, a pool's processes wait forever."""
+    if sys.platform != "win32":
+        os.setpgid(0, 0)
+    Thread(target=_end_with_parent, daemon=True).start()
+
+
+def _end_with_parent() -> None:
+    parent = parent_process()
+    assert parent is not None
+    parent.join()
+    os._exit(1)
 
 
 def name_of(index: int) -> str:

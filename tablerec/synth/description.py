@@ -27,7 +27,7 @@ class TextStyle:
     """How text looks.
 
     Args:
-        family: Name of a font family, see ``tablerec.synth.fonts``.
+        family: Name of a font family, see ``tablerec.synth.drawing.fonts``.
         size: Font size, px.
         bold: Whether the weight is bold.
         italic: Whether the slant is italic.
@@ -116,7 +116,7 @@ class CellSpec:
 
     @property
     def full_text(self) -> str:
-        """All that a reader sees in the cell, in reading order.
+        """All that an OCR engine sees in the cell, in reading order.
 
         >>> CellSpec(0, 0, "1,234", TextStyle("Serif", 12), lead="$", trail=")", mark="a").full_text
         '$ 1,234)a'

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from tablerec.synth.description import CellSpec, Rule, TableSpec
-from tablerec.synth.layout import shown_sides
+from tablerec.synth.drawing.layout import shown_sides
 
 _WIDEST_GAP = 2.0
 """Most space that rows leave behind, in font sizes."""
@@ -16,7 +16,7 @@ _NAMES = (("col", "colspan", "left", "right"), ("row", "rowspan", "top", "bottom
 
 
 def drop_hidden(spec: TableSpec) -> TableSpec:
-    """Take out the rows and columns that no reader can see.
+    """Take out the rows and columns that no OCR engine can see.
 
     A row stays where a cell of its own says something, or where rules or fills show both of its sides;
     columns likewise. A merged cell over rows that go becomes lower. A gap stays behind a row.

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
-from tablerec.synth.content import Value
+from tablerec.synth.content.texts import Value
 from tablerec.synth.description import Align, Direction
 from tablerec.synth.sample import CellKind
 

@@ -8,7 +8,7 @@ from typing import Literal
 import numpy as np
 
 from tablerec.errors import SettingsError
-from tablerec.synth.content import Writer
+from tablerec.synth.content.texts import Writer
 from tablerec.synth.description import Page
 from tablerec.synth.pages import choose_language, compose
 from tablerec.synth.recipe import RENDERERS, Recipe, pick
@@ -33,7 +33,7 @@ def draw(recipe: Recipe, seed: int, index: int, renderer: Renderer | None = None
 
     Raises:
         SettingsError: No such renderer.
-        MissingDependencyError: Chromium is wanted, and is not on this machine.
+        MissingDependencyError: Chromium is wanted, and it or Playwright is not installed.
         BrowserError: Chromium does not do what it should.
 
     >>> from tablerec.synth import draw, load_recipe
@@ -46,11 +46,11 @@ def draw(recipe: Recipe, seed: int, index: int, renderer: Renderer | None = None
     chosen = renderer or pick(_rng(seed, index, 2), recipe.choose(_rng(seed, index, 0)).renderers)
     page = describe(recipe, seed, index)
     if chosen == "browser":
-        from tablerec.synth import browser
+        from tablerec.synth.browser import renderer as browser
 
         sample = browser.render(page, _rng(seed, index, 3))
     else:
-        from tablerec.synth import render
+        from tablerec.synth.drawing import render
 
         sample = render.render(page)
     sample = replace(sample, about={**sample.about, "renderer": chosen})
@@ -68,8 +68,8 @@ def describe(recipe: Recipe, seed: int, index: int) -> Page:
 
 def finish(sample: Sample, recipe: Recipe, page: Page, seed: int, index: int) -> Sample:
     """Crop a rendered page, fit it to the size that the recipe wants, and let a camera or scanner see it."""
-    from tablerec.synth.effects import apply_effects
-    from tablerec.synth.framing import frame
+    from tablerec.synth.camera.effects import apply_effects
+    from tablerec.synth.camera.framing import frame
 
     chosen = recipe.choose(_rng(seed, index, 0))
     rng = _rng(seed, index, 1)

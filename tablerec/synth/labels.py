@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from postprocess.boxes import quads_to_boxes
 from postprocess.export.html import table_to_html
+from postprocess.geometry.boxes import quads_to_boxes
 from tablerec.errors import InputError
-from tablerec.output import atomic_file
+from tablerec.outputs.files import atomic_file
 from tablerec.synth.sample import Cells, Sample, Tables, Words
 
 LICENSE_NOTE = "drawn by tablerec.synth, invented content"

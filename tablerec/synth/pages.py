@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from tablerec.synth.content import Language, Writer
+from tablerec.synth.content.texts import Language, Writer
 from tablerec.synth.description import Align, Color, Figure, Page, Paragraph, Placed, TextStyle
 from tablerec.synth.determined import drop_hidden
-from tablerec.synth.fonts import Family, can_write, families_for
+from tablerec.synth.drawing.fonts import Family, can_write, families_for
+from tablerec.synth.drawing.styles import Look, dress
+from tablerec.synth.drawing.themes import make_theme, mix
 from tablerec.synth.recipe import Recipe
 from tablerec.synth.structures import BUILDERS
-from tablerec.synth.styles import Look, dress
-from tablerec.synth.themes import make_theme, mix
 
 
 def compose(recipe: Recipe, writer: Writer) -> Page:

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from difflib import get_close_matches
-from functools import lru_cache
+from functools import lru_cache, partial
 from importlib import resources
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
 from tablerec.errors import SettingsError
+from tablerec.fields import Check, list_of, number, short
+
+T = TypeVar("T")
+ValueCheck = Callable[[Any, str], Any]
+"""Returns a value, or raises SettingsError with the place before it."""
 
 Range = tuple[float, float]
 """Least and largest value; any value between is equally likely."""
@@ -208,7 +212,7 @@ def _load(name: str, origin: str | None, above: tuple[str, ...]) -> Recipe:
     recipe = Recipe()
     if "extends" in entries:
         value, line = entries["extends"]
-        recipe = _load(_text(value, f"{path}, line {line}: extends"), f"{path}, line {line}", (*above, path))
+        recipe = _load(_take(_text, value, f"{path}, line {line}: extends"), f"{path}, line {line}", (*above, path))
     own: dict[str, Any] = {}
     for key, (value, line) in entries.items():
         place = f"{path}, line {line}: {key}"
@@ -218,7 +222,7 @@ def _load(name: str, origin: str | None, above: tuple[str, ...]) -> Recipe:
                 for part, weight in _weights(value, place, None).items()
             )
         elif key == "about":
-            own["about"] = _text(value, place)
+            own["about"] = _take(_text, value, place)
         elif key != "extends":
             own[key] = _CHECKS[key](value, place)
     return replace(recipe, name=Path(path).stem, own=recipe.own | own.keys(), **own)
@@ -301,58 +305,54 @@ def _near(key: str, known: Sequence[str] | set[str]) -> str:
     return f"; is {near[0]!r} meant?" if near else f"; known are {', '.join(sorted(known))}"
 
 
-def _text(value: Any, place: str) -> str:
+def _take(check: Check[T], value: Any, place: str) -> T:
+    try:
+        return check(value)
+    except ValueError as error:
+        raise SettingsError(f"{place} is {short(value)}; {error} is needed") from error
+
+
+def _text(value: Any) -> str:
     if not isinstance(value, str) or not value.strip():
-        raise SettingsError(f"{place} is {value!r}; it must be text")
+        raise ValueError("a text")
     return value.strip()
 
 
-def _number(value: Any, place: str) -> float:
-    if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value):
-        raise SettingsError(f"{place} is {value!r}; it must be a number")
-    return value
+def _range(low: float, high: float) -> ValueCheck:
+    def check(value: Any) -> Range:
+        bounds = value if isinstance(value, list) else [value, value]
+        try:
+            first, last = list_of(number(low, high), 2)(bounds)
+        except ValueError:
+            first, last = 1, 0
+        if first > last:
+            raise ValueError(f"a number from {low} to {high}, or two of them, the smaller first,")
+        return bounds[0], bounds[1]
 
-
-def _range(low: float, high: float) -> Callable[[Any, str], Range]:
-    def check(value: Any, place: str) -> Range:
-        pair = value if isinstance(value, list) else [value, value]
-        if len(pair) != 2:
-            raise SettingsError(f"{place} is {value!r}; it must be a number, or [least, largest]")
-        first, last = (_number(item, place) for item in pair)
-        if not low <= first <= last <= high:
-            raise SettingsError(f"{place} is {value!r}; it must lie between {low} and {high}, the smaller number first")
-        return first, last
-
-    return check
-
-
-def _chance(value: Any, place: str) -> float:
-    if not 0 <= _number(value, place) <= 1:
-        raise SettingsError(f"{place} is {value!r}; it must lie between 0 and 1")
-    return float(value)
+    return partial(_take, check)
 
 
 def _weights(value: Any, place: str, known: Sequence[str] | None) -> Weights:
-    if isinstance(value, str):
-        value = {value: 1}
-    if not isinstance(value, dict) or not value:
-        raise SettingsError(f"{place} is {value!r}; it must be names with weights, such as {{grid: 2, none: 1}}")
-    weights = {str(name): _number(weight, f"{place}: {name}") for name, weight in value.items()}
-    for name, weight in weights.items():
-        if known is not None and name not in known:
-            raise SettingsError(f"{place}: {name!r} is unknown; choose from {', '.join(known)}")
-        if not 0 <= weight <= 1e6:
-            raise SettingsError(f"{place}: {name} is {weight}; a weight must lie between 0 and 1,000,000")
-    if not sum(weights.values()) > 0:
+    named = {value: 1} if isinstance(value, str) else value
+    if not isinstance(named, dict) or not named:
+        raise SettingsError(f"{place} is {short(value)}; names with weights are needed, such as {{grid: 2, none: 1}}")
+    weights = {str(name): _take(_WEIGHT, weight, f"{place}: {name}") for name, weight in named.items()}
+    unknown = [name for name in weights if known is not None and name not in known]
+    if known is not None and unknown:
+        raise SettingsError(f"{place}: {unknown[0]!r} is unknown; choose from {', '.join(known)}")
+    if not any(weights.values()):
         raise SettingsError(f"{place}: all weights are 0; one must be above")
     return weights
 
 
-def _choice(*known: str) -> Callable[[Any, str], Weights]:
-    return lambda value, place: _weights(value, place, known)
+def _choice(*known: str) -> ValueCheck:
+    return partial(_weights, known=known)
 
 
-_CHECKS: dict[str, Callable[[Any, str], Any]] = {
+_WEIGHT = number(0, 1_000_000)
+_chance = partial(_take, number(0, 1))
+
+_CHECKS: dict[str, ValueCheck] = {
     "structures": _choice(*STRUCTURES),
     "scripts": _choice(*SCRIPTS),
     "rows": _range(1, 400),

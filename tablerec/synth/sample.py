@@ -1,4 +1,4 @@
-"""A drawn picture and its truth: cells, words and tables, as arrays."""
+"""A synthetic picture and its truth: cells, words and tables, as arrays."""
 
 from __future__ import annotations
 
@@ -9,8 +9,9 @@ from typing import Literal, TypeAlias, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from postprocess.boxes import array_to_quad
-from postprocess.table import Cell, HeaderKind, Table
+from postprocess.cell import Cell, HeaderKind
+from postprocess.geometry.boxes import array_to_quad
+from postprocess.table import Table
 from tablerec.errors import TableError
 
 CellKind = Literal["body", "column", "row", "section", "total"]
@@ -67,7 +68,7 @@ class Cells:
 
 @dataclass(frozen=True, slots=True)
 class Words:
-    """All words of a picture: what a text reader would return.
+    """All words of a picture: what a OCR engine would return.
 
     Args:
         quads: ``(N, 4, 2)`` tight around the ink, in reading direction: the first corner is

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from tablerec.output import atomic_file
+from tablerec.outputs.files import atomic_file
 from tablerec.synth.sample import CellKind, Cells, Image, Sample
 
 KIND_COLORS: dict[CellKind, tuple[int, int, int]] = {

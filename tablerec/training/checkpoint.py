@@ -19,7 +19,7 @@ from typing import Any
 from numpy.typing import NDArray
 
 from tablerec.errors import InputError, OutputError
-from tablerec.models.weights import Arrays, load_arrays, save_arrays
+from tablerec.models.arrays import Arrays, load_arrays, save_arrays
 
 _PREFIX = "checkpoint-"
 _UNFINISHED = "unfinished-"
@@ -164,7 +164,7 @@ def load_newest(
 
     Args:
         folder: Where the checkpoints of a run are.
-        report: Called with a line for each one that is broken and passed over.
+        report: Called with a line for each one that is broken and skipped.
 
     Raises:
         InputError: All are broken.
@@ -174,7 +174,7 @@ def load_newest(
         try:
             return (path, *load_checkpoint(path))
         except InputError as error:
-            report(f"passed over: {error}")
+            report(f"skipped: {error}")
     if found:
         raise InputError(f"{folder}: all checkpoints are broken; remove them to begin anew")
     return None

@@ -15,23 +15,38 @@ import click
 from tablerec.errors import MissingDependencyError, SettingsError
 
 _PROGRESS = re.compile(r"(step \d+) (total .*) (left \S+ min)")
+_PATHS = {"max_minutes_per_run": "schedule.max_minutes_per_run", "workers": "data.workers"}
+_SET = click.option(
+    "--set", "fields", multiple=True, metavar="PATH=VALUE", help="Another value for a field, such as data.batch_size=8."
+)
+_EXPLAIN = "Print every field that CONFIG may have: type, range, default and what it is for."
+
+
+def _print_settings(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
+    if wanted and not ctx.resilient_parsing:
+        from tablerec.settings_fields import describe
+        from tablerec.training.settings import TrainSettings
+
+        click.echo(describe(TrainSettings))
+        ctx.exit()
 
 
 @click.command("train", context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
 @click.argument("config", type=click.Path(path_type=Path))
 @click.option("--output", type=click.Path(path_type=Path), help="Folder to write to, instead of the file's.")
 @click.option("--resume", type=click.Path(path_type=Path), help="Folder of an earlier run to go on from.")
-@click.option("--stretch-minutes", type=float, metavar="N", help="End after N minutes, with a checkpoint.")
+@click.option("--max-minutes-per-run", type=float, metavar="N", help="Stop after N minutes, with a checkpoint.")
 @click.option("--device", metavar="NAME", help="cpu, gpu, or the name of a device of a plugin.")
 @click.option("--ranks", type=int, metavar="N", help="Processes that train together, each on a device of its own.")
-@click.option("--workers", type=int, metavar="N", help="Processes that draw samples.")
+@click.option("--workers", type=int, metavar="N", help="Processes that prepare samples.")
 @click.option("--plugin", metavar="KIND|PATH", help="Device plugin to load: simulated, cuda or a library.")
-@click.option("--set", "fields", multiple=True, metavar="NAME=VALUE", help="Another value for a field of CONFIG.")
+@_SET
+@click.option("--settings", is_flag=True, is_eager=True, expose_value=False, callback=_print_settings, help=_EXPLAIN)
 def command(config: Path, plugin: str | None, fields: tuple[str, ...], **changes: Any) -> None:
     """Train a cell detector as CONFIG says, a YAML or JSON file.
 
     A run that was stopped goes on where its output holds a checkpoint: with the same command.
-    The fields of CONFIG are those of tablerec.training.settings.TrainSettings.
+    --settings explains each field of CONFIG.
     """
     from tablerec.training import train
     from tablerec.training.settings import read_settings
@@ -39,7 +54,7 @@ def command(config: Path, plugin: str | None, fields: tuple[str, ...], **changes
     _require("train", "paddle", "safetensors", "yaml")
     lines = Lines(sys.stdout.isatty())
     try:
-        train(read_settings(config, **{**_read_fields(fields), **_given(changes)}), lines.print, plugin)
+        train(read_settings(config, {**_read_fields(fields), **_given(changes)}), lines.print, plugin)
     finally:
         lines.close()
 
@@ -53,27 +68,27 @@ def command(config: Path, plugin: str | None, fields: tuple[str, ...], **changes
 @click.option("--output", type=click.Path(path_type=Path), help="Folder to write to, instead of the file's.")
 @click.option("--device", metavar="NAME", help="cpu, gpu, or the name of a device of a plugin.")
 @click.option("--plugin", metavar="KIND|PATH", help="Device plugin to load: simulated, cuda or a library.")
-@click.option("--set", "fields", multiple=True, metavar="NAME=VALUE", help="Another value for a field of CONFIG.")
+@_SET
 def tune_command(
     config: Path, memory: str, minutes: float, plugin: str | None, fields: tuple[str, ...], **changes: Any
 ) -> None:
-    """Find settings for `tablerec train` that learn most within a limit of memory, and say why.
+    """Choose settings for `tablerec train` with the best score within a limit of memory, and say why.
 
-    A few steps of each way to learn are measured; what cannot fit is left out; short trainings decide between the
+    A few steps of each way to train are measured; what cannot fit is left out; short trainings decide between the
     rest. OUTPUT/tune/chosen.yaml is written. A tuning that was stopped goes on with the same command.
     """
     from tablerec.training.settings import read_settings
 
     _require("tune", "paddle", "safetensors", "yaml")
-    from tablerec.training.tune import tune
+    from tablerec.training.tuning.search import tune
 
-    settings = read_settings(config, **{**_read_fields(fields), **_given(changes)})
+    settings = read_settings(config, {**_read_fields(fields), **_given(changes)})
     tune(settings, read_bytes(memory), minutes, click.echo, plugin)
 
 
 def _given(changes: Mapping[str, Any]) -> dict[str, Any]:
-    """Options that were given."""
-    return {name: value for name, value in changes.items() if value is not None}
+    """Options that were given, by path."""
+    return {_PATHS.get(name, name): value for name, value in changes.items() if value is not None}
 
 
 def _require(verb: str, *packages: str) -> None:
@@ -126,10 +141,10 @@ class Lines:
 
 
 def _read_fields(fields: Iterable[str]) -> dict[str, Any]:
-    """Read ``NAME=VALUE``, with values as YAML has them.
+    """Read ``PATH=VALUE``, with values as YAML has them.
 
-    >>> _read_fields(["steps=20", "augmentation={tilt: 2}", "source=synth:mixed*3, folder:mine"])
-    {'steps': 20, 'augmentation': {'tilt': 2}, 'source': 'synth:mixed*3, folder:mine'}
+    >>> _read_fields(["schedule.steps=20", "optimizer.lora={rank: 2}", "data.source=synth:mixed*3, folder:mine"])
+    {'schedule.steps': 20, 'optimizer.lora': {'rank': 2}, 'data.source': 'synth:mixed*3, folder:mine'}
     """
     import yaml
 
@@ -141,5 +156,5 @@ def _read_fields(fields: Iterable[str]) -> dict[str, Any]:
         except yaml.YAMLError as error:
             raise SettingsError(f"--set {each}: the value is no YAML ({error})") from error
         if not sign:
-            raise SettingsError(f"--set {each}: write NAME=VALUE")
+            raise SettingsError(f"--set {each}: write PATH=VALUE")
     return values

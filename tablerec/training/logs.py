@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from paddle import Tensor
 
 from tablerec.errors import MissingDependencyError
-from tablerec.output import atomic_file
+from tablerec.outputs.files import atomic_file
 
 LOG = "log.jsonl"
 """In the output: the losses, a line for each step."""

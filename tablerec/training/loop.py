@@ -16,24 +16,24 @@ from paddle import Tensor
 
 from tablerec.errors import OutputError, SettingsError, TablerecError, TrainingError
 from tablerec.models.adapter import is_adapter
-from tablerec.models.weights import STATISTICS, trainable
-from tablerec.training.batches import SampleBuffer
+from tablerec.models.arrays import STATISTICS, trainable
 from tablerec.training.checkpoint import checkpoints, load_newest, save_checkpoint
-from tablerec.training.launch import LOGS, WEIGHTS, is_deserted
+from tablerec.training.data.batches import SampleBuffer
+from tablerec.training.data.samples import Sample, SampleFeed
 from tablerec.training.logs import CURVE, TrainingLog, read_lines
 from tablerec.training.memory import peak_memory, remedies, reset_peak_memory
-from tablerec.training.ranks import Ranks, join_ranks
+from tablerec.training.ranks.collective import Ranks, join_ranks
+from tablerec.training.ranks.launch import LOGS, WEIGHTS, is_deserted
 from tablerec.training.report import Ended, Outcome, write_report
-from tablerec.training.samples import Sample, SampleFeed
-from tablerec.training.settings import TrainSettings
+from tablerec.training.settings import DataSettings, TrainSettings
 from tablerec.training.trainer import Trainer
-from tablerec.training.validation import draw_cells, find_cells, score_cells
+from tablerec.training.validation import detect_cells, draw_cells, score_cells
 
 Report = Callable[[str], None]
 
 
 class Run:
-    """A stretch of training.
+    """A run of a training, from its start or a checkpoint to its end or the next one.
 
     Args:
         settings: See ``TrainSettings``.
@@ -48,17 +48,17 @@ class Run:
         reset_peak_memory(paddle.get_device())
         self.trainer = Trainer(settings, ranks)
         self.log = TrainingLog(settings.output, tensorboard=settings.tensorboard and not ranks.number)
-        self.buffer = SampleBuffer(settings.buffer, on_device=settings.keep == "device")
-        self.n_taken = 0  # samples so far in all stretches
+        self.buffer = SampleBuffer(settings.data.buffer_size, on_device=not settings.memory.offload_buffer)
+        self.n_taken = 0  # samples so far in all runs
         self.validation: list[Sample] = []
         self.best = Best()
         self.saved = -1  # the step of the last checkpoint
         self.weights = settings.output
         self.canvas = self.trainer.task.canvas(settings)
-        self.feed = SampleFeed(settings.source, self._resume(), self.canvas, settings.workers, ranks.count)
+        self.feed = SampleFeed(settings.data.source, self._resume(), self.canvas, settings.data.workers, ranks.count)
 
     def _resume(self) -> int:
-        """Load the newest checkpoint; return the index of the first sample to draw."""
+        """Load the newest checkpoint; return the index of the first sample to prepare."""
         s = self.settings
         found = load_newest(s.output, self.report) or (load_newest(s.resume, self.report) if s.resume else None)
         if found is None:
@@ -66,23 +66,23 @@ class Run:
                 raise SettingsError(f"resume: {s.resume} holds no checkpoint; leave it out to begin anew")
             if self.ranks.number == 0:
                 self.log.take_over(s.output, -1)  # a run that was killed before its first checkpoint
-            return s.first + self.ranks.number
+            return s.data.first_index + self.ranks.number
         path, groups, state = found
         self.trainer.load(groups, state)
         if self.ranks.number == 0:
             self.log.take_over(path.parent, self.trainer.step)
             for line in read_lines(s.output / CURVE):
                 self.best = self.best.after(line["step"], line["f1_80"])
-        first, length, self.n_taken = find_place(state, self.ranks.number, self.ranks.count, s)
-        self.report(f"going on from {path.name}, drawing {length} samples again")
+        first, length, self.n_taken = find_place(state, self.ranks.number, self.ranks.count, s.data)
+        self.report(f"going on from {path.name}, preparing {length} samples again")
         return first
 
     def close(self) -> None:
-        """End the processes that draw samples."""
+        """End the processes that prepare samples."""
         self.feed.close()
 
     def go(self, should_stop: Callable[[], bool]) -> bool:
-        """Train until the schedule, the stretch or the user ends; returns whether the schedule did.
+        """Train until the schedule, the time of the run or the user ends; returns whether the schedule did.
 
         Args:
             should_stop: Whether the user wants to.
@@ -91,22 +91,22 @@ class Run:
         earlier = trainer.seconds
         if leads:
             self._load_validation()
-        self._fill(s.warm + self._n_for_step() if s.reuse is not None else s.warm)
+        self._fill(self._n_for_step() or s.data.min_buffer)
         begun = time.monotonic()
         if leads and s.initial and trainer.step == 0:
             self._validate()
         while not self._ends(should_stop):
             progress = trainer.progress(trainer.seconds)
-            self._fill(None if s.reuse is None else s.warm + self._n_for_step())
+            self._fill(self._n_for_step())
             parts = trainer.train_step(self.buffer, progress)
             trainer.seconds = earlier + time.monotonic() - begun
             if leads:
                 self._note(parts, trainer.learning_rate(progress))
-            if trainer.step % s.validate_every == 0:
+            if trainer.step % s.validation.every == 0:
                 self.ranks.mean_statistics(trainer.net)
                 if leads and trainer.progress(trainer.seconds) < 1:
                     self._validate()
-            if trainer.step % s.checkpoint_every == 0:
+            if trainer.step % s.schedule.checkpoint_every == 0:
                 self._save()
         finished = trainer.progress(trainer.seconds) >= 1
         if self.saved != trainer.step:
@@ -131,13 +131,15 @@ class Run:
         ranks = self.ranks
         shared = {"all_reduces": ranks.n_reduced, "all_reduced_bytes": ranks.n_bytes} if ranks.count > 1 else {}
         self.log.add(parts, step=self.trainer.step, learning_rate=learning_rate, **shared)
-        if self.trainer.step % self.settings.log_every == 0:
+        if self.trainer.step % self.settings.schedule.log_every == 0:
             self._report_losses()
 
-    def _n_for_step(self) -> int:
-        """Samples that the steps so far have used up, where ``reuse`` says so."""
+    def _n_for_step(self) -> int | None:
+        """Samples that must have been taken before the next step, where ``uses_per_sample`` says so."""
         s = self.settings
-        return int(self.trainer.step * s.batch * s.accumulate / (s.reuse or 1.0))
+        if s.data.uses_per_sample is None:
+            return None
+        return s.data.min_buffer + int(self.trainer.step * s.samples_per_step / s.data.uses_per_sample)
 
     def _fill(self, n_wanted: int | None) -> None:
         """Put samples into the buffer: up to a number in all, waiting for them, or what is ready."""
@@ -147,17 +149,17 @@ class Run:
                 break
             self.buffer.put(sample, self.feed.next_index - self.feed.stride)
             self.n_taken += 1
-            if n_wanted is None and not self.settings.workers:
-                break  # drawn here and now, one for each step
+            if n_wanted is None and not self.settings.data.workers:
+                break  # prepared here and now, one for each step
 
     def _load_validation(self) -> None:
-        s = self.settings
-        if not s.validation_count:
+        s, workers = self.settings.validation, self.settings.data.workers
+        if not s.samples:
             return
-        source = s.validation_source or s.source
-        feed = SampleFeed(source, s.validation_first, self.canvas._replace(stack=1, copy_paste=0.0), s.workers)
+        canvas = self.canvas._replace(max_images=1, copy_paste=0.0, with_owners=False)
+        feed = SampleFeed(s.source or self.settings.data.source, s.first_index, canvas, workers)
         try:
-            while len(self.validation) < s.validation_count:
+            while len(self.validation) < s.samples:
                 sample = feed.take(wait=True)
                 assert sample is not None
                 self.validation.append(sample)
@@ -165,12 +167,12 @@ class Run:
             feed.close()
 
     def _is_over(self) -> bool:
-        limit = self.settings.stretch_minutes
+        limit = self.settings.schedule.max_minutes_per_run
         return limit is not None and time.monotonic() - self.started > 60 * limit
 
     def _is_no_better(self) -> bool:
         """Whether the validation has not become better for as long as ``patience`` allows."""
-        patience = self.settings.patience
+        patience = self.settings.validation.patience
         return patience is not None and self.best.n_since >= patience
 
     def _report_losses(self) -> None:
@@ -181,47 +183,47 @@ class Run:
             raise self._not_finite(f"the loss is not finite at step {self.trainer.step}: {means.values}")
         s, step = self.settings, self.trainer.step
         parts = " ".join(f"{name} {value:.4g}" for name, value in means.values.items())
-        speed = means.steps * s.batch * s.accumulate * self.ranks.count / means.seconds
+        speed = means.steps * s.samples_per_step * self.ranks.count / means.seconds
         left = self._seconds_left(means.seconds / means.steps) / 60
-        passed_over = f" passed over {self.feed.n_failed}" if self.feed.n_failed else ""
+        skipped = f" skipped {self.feed.n_failed}" if self.feed.n_failed else ""
         self.report(
             f"step {step} {parts} lr {self.trainer.learning_rate(self.trainer.progress(self.trainer.seconds)):.2g} "
-            f"{speed:.1f} images/s samples {self.n_taken}{passed_over} buffer {len(self.buffer)} left {left:.1f} min"
+            f"{speed:.1f} images/s samples {self.n_taken}{skipped} buffer {len(self.buffer)} left {left:.1f} min"
         )
 
     def _not_finite(self, what: str) -> TrainingError:
         output = self.settings.output
-        return TrainingError(f"{what}; lower learning_rate and go on from the last checkpoint in {output}")
+        return TrainingError(f"{what}; lower optimizer.learning_rate and go on from the last checkpoint in {output}")
 
     def _seconds_left(self, seconds_a_step: float) -> float:
-        s = self.settings
+        s = self.settings.schedule
         if s.steps is not None:
             return (s.steps - self.trainer.step) * seconds_a_step
         return max(0.0, 60 * (s.minutes or 0.0) - self.trainer.seconds)
 
     def _validate(self) -> None:
         """Score the averaged weights, and keep them where they are the best so far or all are kept."""
-        s, step = self.settings, self.trainer.step
+        s, step = self.settings.validation, self.trainer.step
         net = self.trainer.show(self.buffer)
         if not self.validation:
             self.weights = self.trainer.save(net)
             return
-        found = find_cells(self.trainer.task, net, self.validation, s.threshold)
-        scores = asdict(score_cells(found, self.validation))
+        detections = detect_cells(self.trainer.task, net, self.validation, s.score_threshold)
+        scores = asdict(score_cells(detections, self.validation))
         self.log.scores(step, {"seconds": round(self.trainer.seconds, 1), **scores})
         self.best = self.best.after(step, scores["f1_80"])
         if s.patience is None or self.best.step == step:
             self.weights = self.trainer.save(net)
         if s.pictures:
-            path = s.output / f"pictures/step-{step:08d}.jpg"
-            draw_cells(path, found[: s.pictures], self.validation[: s.pictures])
+            path = self.settings.output / f"pictures/step-{step:08d}.jpg"
+            draw_cells(path, detections[: s.pictures], self.validation[: s.pictures])
             self.log.picture(step, "cells", path)
         self.report(f"step {step} validation " + " ".join(f"{name} {value:.4f}" for name, value in scores.items()))
 
     def _save(self) -> None:
         self._report_losses()  # nothing is saved after a loss that is not finite
         trainer, ranks = self.trainer, self.ranks
-        if not paddle.isfinite(trainer.average.vector).all():
+        if not paddle.isfinite(trainer.ema.vector).all():
             raise self._not_finite(f"the weights are not finite at step {trainer.step}")
         begun, self.saved = time.monotonic(), trainer.step
         state = {
@@ -248,7 +250,7 @@ class Run:
             seconds=self.trainer.seconds,
             n_samples=self.n_taken,
             n_parameters=_size(weights),
-            n_learning=_size(trainable(net).values()),
+            n_trainable=_size(trainable(net).values()),
             peak_bytes=peak_memory(paddle.get_device()),
             problem=problem,
         )
@@ -258,34 +260,32 @@ def _size(parameters: Iterable[Tensor]) -> int:
     return sum(int(each.size) for each in parameters)
 
 
-def find_place(state: Mapping[str, Any], number: int, count: int, settings: TrainSettings) -> tuple[int, int, int]:
-    """Find where a rank goes on in the source.
+def find_place(state: Mapping[str, Any], number: int, count: int, settings: DataSettings) -> tuple[int, int, int]:
+    """Tell where a rank goes on in the source.
 
-    The samples of the buffer are drawn again: all of them where the steps depend on them.
+    The samples of the buffer are prepared again: all of them where the steps depend on them.
 
     Args:
         state: Of a checkpoint.
         number: Which rank this is, from 0.
-        count: How many there are now; where it differs from those of the checkpoint, each draws as many samples again
+        count: How many there are now; where the checkpoint had another number, each prepares as many samples again
             as one of them had, from the places before the last one.
-        settings: See ``TrainSettings``.
+        settings: See ``DataSettings``.
 
     Returns:
-        Index of the first sample, how many are drawn again, and how many were taken before them.
+        Index of the first sample, how many are prepared again, and how many were taken before them.
 
-    >>> state = {"ranks": 1, "n_taken": 9, "buffer": [6, 7, 8, 9]}
-    >>> find_place(state, 0, 1, TrainSettings("a:b", Path("out"), steps=1, reuse=2.0))
-    (6, 4, 5)
-    >>> find_place(state, 1, 2, TrainSettings("a:b", Path("out"), steps=1, reuse=2.0))
-    (3, 4, 5)
+    >>> state, chosen = {"ranks": 1, "n_taken": 9, "buffer": [6, 7, 8, 9]}, DataSettings("a:b", uses_per_sample=2.0)
+    >>> find_place(state, 0, 1, chosen), find_place(state, 1, 2, chosen)
+    ((6, 4, 5), (3, 4, 5))
     """
     states = state.get("of_ranks", [state])
     mine = states[number] if len(states) == count else state
-    again = mine["buffer"] if settings.reuse is not None else mine["buffer"][-settings.warm :]
+    again = mine["buffer"] if settings.uses_per_sample is not None else mine["buffer"][-settings.min_buffer :]
     first, length = int(again[0]), len(again)
     if len(states) != count:
         last = max(int(each["buffer"][-1]) for each in states)
-        first = max(settings.first, last + 1 - length * count) + number
+        first = max(settings.first_index, last + 1 - length * count) + number
     return first, length, int(mine["n_taken"]) - length
 
 
@@ -325,25 +325,25 @@ def run(settings: TrainSettings, report: Report) -> Path:
     """
     with join_ranks(settings) as ranks, _writing(settings), warnings.catch_warnings():
         warnings.filterwarnings("ignore", "When training, we now always track")  # of each batch normalization
-        stretch = Run(replace(settings, ranks=ranks.count), report, ranks)
+        current = Run(replace(settings, ranks=ranks.count), report, ranks)
         try:
             with _stop_on_signals(report, again=ranks.count == 1) as should_stop, remedies(settings):
-                finished = stretch.go(should_stop)
+                finished = current.go(should_stop)
         except TablerecError as error:
             if ranks.number == 0:
                 with suppress(OutputError):  # of the two, the user must hear of the first one
-                    write_report(settings, stretch.outcome("failed", str(error)))
+                    write_report(settings, current.outcome("failed", str(error)))
             raise
         finally:
-            stretch.close()
+            current.close()
         if ranks.number == 0:
             how = "finished" if finished else "stopped; the same command goes on"
-            page = write_report(settings, stretch.outcome("finished" if finished else "stopped"))
-            report(f"{how}: {stretch.weights}, report {page}")
+            page = write_report(settings, current.outcome("finished" if finished else "stopped"))
+            report(f"{how}: {current.weights}, report {page}")
             if ranks.count > 1:
                 (settings.output / LOGS).mkdir(exist_ok=True)
-                (settings.output / LOGS / WEIGHTS).write_text(str(stretch.weights), encoding="utf-8")
-    return stretch.weights
+                (settings.output / LOGS / WEIGHTS).write_text(str(current.weights), encoding="utf-8")
+    return current.weights
 
 
 @contextmanager

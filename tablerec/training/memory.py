@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager
@@ -47,6 +48,16 @@ def reset_peak_memory(device: str) -> None:
         core.device_memory_stat_reset_peak_value("Allocated", number)
 
 
+def process_peak_bytes() -> int | None:
+    """Most memory that this process has held so far; None where the system does not tell."""
+    try:
+        import resource
+    except ImportError:  # Windows
+        return None
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return peak if sys.platform == "darwin" else 1024 * peak
+
+
 def _split(device: str) -> tuple[str, int]:
     found = parse_device(device)
     return found.kind, (found.ids or (0,))[0]
@@ -73,8 +84,8 @@ def remedies(settings: TrainSettings) -> Iterator[None]:
         told = str(error).strip().splitlines() or ["MemoryError"]
         cause = next((line.strip() for line in told if "emory" in line), told[-1])
         raise TrainingError(
-            f"not enough memory on {settings.device} ({cause[:160]}). Change, in this order: {_changes(settings)}. "
-            f"The last checkpoint in {settings.output} is whole: the same command goes on from it"
+            f"not enough memory on {settings.device} ({cause[:160]}). Change with --set, in this order: "
+            f"{_changes(settings)}. The last checkpoint in {settings.output} is whole: the same command goes on from it"
         ) from error
 
 
@@ -89,15 +100,14 @@ def _is_lack_of_memory(error: BaseException) -> bool:
 
 def _changes(settings: TrainSettings) -> str:
     """What would take less memory, the cheapest first."""
-    s = settings
-    half = s.batch // 2
+    data, memory, half = settings.data, settings.memory, settings.data.batch_size // 2
     wanted = [
-        f"batch: {half} with accumulate: {s.accumulate * s.batch // half}" if half else "",
-        "recompute: all" if s.recompute != "all" else "",
-        "keep: host" if s.keep == "device" and s.device != "cpu" else "",
-        "learns: lora" if "lora" not in s.learns else "",
-        f"side: {s.side * 3 // 4 // 32 * 32}" if s.side >= 128 else "",
-        f"most_cells: {s.most_cells // 2}" if s.most_cells > 200 else "",
+        f"data.batch_size={half} optimizer.accumulation_steps={settings.samples_per_step // half}" if half else "",
+        "memory.recompute=all" if memory.recompute != "all" else "",
+        "memory.offload_buffer=true" if not memory.offload_buffer and settings.device != "cpu" else "",
+        "optimizer.trainable=lora" if "lora" not in settings.optimizer.trainable else "",
+        f"data.image_size={data.image_size * 3 // 4 // 32 * 32}" if data.image_size >= 128 else "",
+        f"data.max_cells={data.max_cells // 2}" if data.max_cells > 200 else "",
     ]
     return ", ".join(filter(None, wanted)) or "the device"
 
@@ -125,20 +135,22 @@ def recompute_parts(net: nn.Layer, names: Iterable[str]) -> None:
     for name in names:
         part = layers[name]
         if any(isinstance(each, nn.Dropout) and each.p for each in part.sublayers(include_self=True)):
-            raise SettingsError(f"recompute: {name} has a dropout; set its share to 0 in network, or recompute: none")
+            raise SettingsError(
+                f"recompute: {name} has a dropout; set its share to 0 in network, or memory.recompute: none"
+            )
         part.forward = _twice(part, part.forward)
 
 
 def _twice(part: nn.Layer, forward: Callable[..., Any]) -> Callable[..., Any]:
     def run(*args: Any, **kwargs: Any) -> Any:
         flat = paddle.utils.flatten([args, kwargs])
-        learns = [each for each in part.parameters() if not each.stop_gradient]
+        trainable = [each for each in part.parameters() if not each.stop_gradient]
         inputs = [each for each in flat if isinstance(each, Tensor)]
-        wanted = learns or any(not each.stop_gradient for each in inputs)
+        wanted = trainable or any(not each.stop_gradient for each in inputs)
         if not (part.training and paddle.is_grad_enabled() and wanted):
             return forward(*args, **kwargs)
         call = _Call(part, forward, [args, kwargs])
-        found = _Recomputed.apply(call, *inputs, *learns)
+        found = _Recomputed.apply(call, *inputs, *trainable)
         return paddle.utils.pack_sequence_as(call.form, list(found) if isinstance(found, tuple) else [found])
 
     return run
@@ -179,17 +191,17 @@ class _Recomputed(PyLayer):
     @staticmethod
     def backward(ctx: Any, *gradients: Tensor) -> Any:
         call, count = ctx.call, len(ctx.call.places)
-        inputs, learns = ctx.tensors[:count], ctx.tensors[count:]
+        inputs, trainable = ctx.tensors[:count], ctx.tensors[count:]
         ctx.tensors = ()  # the graph lives as long as the loss does; they need not
         again = [_leaf(each) for each in inputs]
         casts = paddle.amp.auto_cast(call.casts, *call.lists, level="O1", dtype=call.cast_dtype)
         with paddle.enable_grad(), _still(call.part), casts:
             found = call(again)
-        wanted = [each for each in (*again, *learns) if not each.stop_gradient]
+        wanted = [each for each in (*again, *trainable) if not each.stop_gradient]
         pairs = [(each, gradient) for each, gradient in zip(found, gradients, strict=True) if not each.stop_gradient]
         outputs, weights = (list(each) for each in zip(*pairs, strict=True))
         grown = iter(paddle.grad(outputs, wanted, weights, allow_unused=True))
-        return tuple(None if each.stop_gradient else next(grown) for each in (*again, *learns))
+        return tuple(None if each.stop_gradient else next(grown) for each in (*again, *trainable))
 
 
 def _leaf(tensor: Tensor) -> Tensor:
@@ -293,8 +305,9 @@ def choose_parts(cost: StepCost, batch: int, limit_bytes: float) -> list[str]:
     least = cost.peak_bytes(chosen, batch)
     if least > limit_bytes:
         raise SettingsError(
-            f"a step takes {least / 1e9:.2f} GB even where all parts are computed again, and memory allows "
-            f"{limit_bytes / 1e9:.2f}: lower batch and raise accumulate, or lower side"
+            f"a step takes {least / 1e9:.2f} GB even where all parts are computed again, and memory.limit_gb is "
+            f"{limit_bytes / 1e9:.2f}: lower data.batch_size and raise optimizer.accumulation_steps, or lower "
+            "data.image_size"
         )
     return chosen
 

@@ -7,14 +7,14 @@ from __future__ import annotations
 
 import json
 import math
-import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from tablerec.output import atomic_file
+from tablerec.outputs.files import atomic_file
 from tablerec.training.logs import CURVE, LOG, read_lines
+from tablerec.training.memory import process_peak_bytes
 from tablerec.training.settings import TrainSettings
 
 SUMMARY = "summary.json"
@@ -40,10 +40,10 @@ class Outcome:
         ended: ``finished`` the schedule, ``stopped`` before its end, or ``failed``.
         weights: The weights to use; None where there are none yet.
         checkpoint: The newest whole checkpoint, from which the same command goes on; None without one.
-        seconds: Training time over all stretches.
-        n_samples: Samples that were drawn.
+        seconds: Training time over all runs.
+        n_samples: Samples that were prepared.
         n_parameters: Numbers in the weights.
-        n_learning: Those of them that learn.
+        n_trainable: Those of them that are trained.
         peak_bytes: Most memory that Paddle's tensors took on the device; 0 where it is not counted.
         problem: Why it failed.
     """
@@ -54,7 +54,7 @@ class Outcome:
     seconds: float
     n_samples: int
     n_parameters: int
-    n_learning: int
+    n_trainable: int
     peak_bytes: int = 0
     problem: str = ""
 
@@ -77,16 +77,6 @@ def write_report(settings: TrainSettings, outcome: Outcome) -> Path:
     return output / PAGE
 
 
-def process_peak_bytes() -> int | None:
-    """Most memory that this process has held so far; None where the system does not tell."""
-    try:
-        import resource
-    except ImportError:  # Windows
-        return None
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return peak if sys.platform == "darwin" else 1024 * peak
-
-
 def summarize(
     settings: TrainSettings, outcome: Outcome, losses: Sequence[Line], curve: Sequence[Line]
 ) -> dict[str, Any]:
@@ -104,17 +94,17 @@ def summarize(
     """
     steps = int(losses[-1]["step"]) if losses else 0
     before = curve[0] if curve and curve[0]["step"] == 0 else None
-    after = _kept(curve, best=settings.patience is not None)
-    images = steps * settings.batch * settings.accumulate * settings.ranks
+    after = _kept(curve, best=settings.validation.patience is not None)
+    images = steps * settings.samples_per_step * settings.ranks
     return {
         "ended": outcome.ended,
         "problem": outcome.problem,
         "model": settings.model,
-        "learns": getattr(settings, "learns", "all"),
+        "trainable": settings.optimizer.trainable,
         "n_parameters": outcome.n_parameters,
-        "n_learning": outcome.n_learning,
+        "n_trainable": outcome.n_trainable,
         "device": settings.device,
-        "source": settings.source,
+        "source": settings.data.source,
         "samples": outcome.n_samples,
         "steps": steps,
         "minutes": round(outcome.seconds / 60, 2),
@@ -125,12 +115,12 @@ def summarize(
         "after": None if after is None else {"step": after["step"], **{name: after[name] for name in SCORES}},
         "weights": outcome.weights,
         "checkpoint": outcome.checkpoint,
-        "warnings": find_warnings(settings, outcome, losses, curve),
+        "warnings": list_warnings(settings, outcome, losses, curve),
         "settings": asdict(settings),
     }
 
 
-def find_warnings(
+def list_warnings(
     settings: TrainSettings, outcome: Outcome, losses: Sequence[Line], curve: Sequence[Line]
 ) -> list[str]:
     """Say what an engineer should look at before using the weights, each with what to do."""
@@ -138,23 +128,28 @@ def find_warnings(
         _few_samples(settings, outcome),
         _no_validation(settings, curve),
         _no_progress(curve),
-        _falling(losses, curve, kept_best=settings.patience is not None),
+        _overfitting(losses, curve, kept_best=settings.validation.patience is not None),
         _loss_stays(losses),
     )
     return [warning for warning in checks if warning]
 
 
 def _few_samples(settings: TrainSettings, outcome: Outcome) -> str:
-    if 0 < outcome.n_samples < settings.batch * settings.accumulate:
-        return f"Only {outcome.n_samples} samples were drawn, fewer than one step takes: raise warm, or lower batch."
+    if 0 < outcome.n_samples < settings.samples_per_step:
+        return (
+            f"Only {outcome.n_samples} samples were prepared, fewer than one step takes: raise data.min_buffer, or "
+            "lower data.batch_size."
+        )
     return ""
 
 
 def _no_validation(settings: TrainSettings, curve: Sequence[Line]) -> str:
     if not curve:
-        return "Nothing was validated: set validation_source and validation_count to learn whether it became better."
-    if settings.validation_count < 10:
-        return f"The scores are over {settings.validation_count} samples only: they say little. Validate on 30 or more."
+        return "Nothing was validated: set validation.source and validation.samples to know whether it became better."
+    if settings.validation.samples < 10:
+        return (
+            f"The scores are over {settings.validation.samples} samples only: they say little. Validate on 30 or more."
+        )
     return ""
 
 
@@ -164,15 +159,15 @@ def _no_progress(curve: Sequence[Line]) -> str:
     before, best = curve[0]["f1_80"], max(line["f1_80"] for line in curve[1:])
     if best - before >= _NOTEWORTHY:
         return ""
-    found = "It became worse" if before - best >= _NOTEWORTHY else "No progress"
+    change = "It became worse" if before - best >= _NOTEWORTHY else "No progress"
     return (
-        f"{found}: F1 at 0.8 was {before:.3f} before and {best:.3f} at best. Look whether the labels outline whole "
-        "cells (tablerec labels check); then train longer, or with another learning_rate."
+        f"{change}: F1 at 0.8 was {before:.3f} before and {best:.3f} at best. Check that the labels outline whole "
+        "cells (tablerec labels check); then train longer, or with another optimizer.learning_rate."
     )
 
 
-def _falling(losses: Sequence[Line], curve: Sequence[Line], *, kept_best: bool) -> str:
-    """The validation falls while the loss falls: the network learns its samples by heart."""
+def _overfitting(losses: Sequence[Line], curve: Sequence[Line], *, kept_best: bool) -> str:
+    """The validation falls while the loss falls: the network overfits."""
     best = _kept(curve, best=True)
     if best is None or best is curve[-1] or best["step"] == 0 or best["f1_80"] - curve[-1]["f1_80"] < _NOTEWORTHY:
         return ""
@@ -180,10 +175,12 @@ def _falling(losses: Sequence[Line], curve: Sequence[Line], *, kept_best: bool) 
     early, late = _mean(totals[: len(totals) // 2]), _mean(totals[len(totals) // 2 :])
     if len(totals) < 2 or not late < early:
         return ""
-    kept = "Those of the best step were kept." if kept_best else "Set patience, which keeps the best weights."
+    kept = (
+        "Those of the best step were kept." if kept_best else "Set validation.patience, which keeps the best weights."
+    )
     return (
         f"Overfitting: after step {best['step']} F1 at 0.8 fell from {best['f1_80']:.3f} to {curve[-1]['f1_80']:.3f} "
-        f"while the loss went on falling. {kept} More labels, or drawn tables among them, help."
+        f"while the loss went on falling. {kept} More labels, or synthetic tables among them, help."
     )
 
 
@@ -192,7 +189,7 @@ def _loss_stays(losses: Sequence[Line]) -> str:
     third = len(totals) // 3
     if len(totals) < _FEW_STEPS or _mean(totals[-third:]) < 0.98 * _mean(totals[:third]):
         return ""
-    return "The loss does not fall: raise learning_rate where the scores do not rise either, or train longer."
+    return "The loss does not fall: raise optimizer.learning_rate where the scores do not rise either, or train longer."
 
 
 def _kept(curve: Sequence[Line], *, best: bool) -> Line | None:
@@ -207,7 +204,7 @@ def _mean(values: Sequence[float]) -> float:
 
 
 def pictures_of(output: Path, summary: Mapping[str, Any]) -> list[tuple[int, Path]]:
-    """Find the pictures of the weights as they were given and as they were kept: step and file, at most two.
+    """Return the pictures of the weights as they were given and as they were kept: step and file, at most two.
 
     >>> pictures_of(Path("nowhere"), {"before": {"f1_80": 0.5}, "after": None})
     []

@@ -13,7 +13,7 @@ from typing import Any
 Line = Mapping[str, Any]
 
 HEADINGS = {"f1_60": "F1 at IoU 0.6", "f1_80": "F1 at IoU 0.8", "exact": "exact pictures"}
-_MOST_ROWS = 12
+_MAX_ROWS = 12
 """Of a table that stands in for a curve."""
 _DETECTORS = {"cellnet": "cellnet", "rtdetr_l": "RT-DETR-L_wired_table_cell_det"}
 _ENDED = {"finished": "Finished", "stopped": "Stopped before its end", "failed": "Failed"}
@@ -43,7 +43,7 @@ def page(
         summary: See ``report.summarize``.
         losses: Lines of ``log.jsonl``.
         curve: Lines of ``curve.jsonl``.
-        pictures: Step and JPEG file of what was found by the weights as given and as kept.
+        pictures: Step and JPEG file of the detections by the weights as given and as kept.
     """
     title = f"{summary['model']}: {_ENDED[summary['ended']].lower()}"
     parts = [
@@ -54,7 +54,7 @@ def page(
         _section("Scores", _scores(summary)),
         _section("Run", _rows(_facts(summary))),
         _section("Curves", _curves(losses, curve)),
-        _section("What was found", "".join(_figure(step, path) for step, path in pictures)),
+        _section("Detections", "".join(_figure(step, path) for step, path in pictures)),
         _section("Next", _next(summary)),
         f"<details><summary>Settings</summary><pre>{escape(_settings(summary['settings']))}</pre></details>",
     ]
@@ -116,7 +116,7 @@ def _scores(summary: Mapping[str, Any]) -> str:
         old = before[name] if before else None
         cells = f"<td>{'' if old is None else f'{old:.4f}'}</td><td>{after[name]:.4f}</td>"
         rows.append(f"<tr><th>{heading}</th>{cells}{_difference(after[name], old)}</tr>")
-    note = f"After: the weights that were kept, of step {after['step']}. Exact: all cells found, and no others."
+    note = f"After: the weights that were kept, of step {after['step']}. Exact: all cells detected, and no others."
     return f"<table>{''.join(rows)}</table><p class='lead'>{note}</p>"
 
 
@@ -128,13 +128,13 @@ def _difference(new: float, old: float | None) -> str:
 
 
 def _facts(summary: Mapping[str, Any]) -> Iterable[tuple[str, str]]:
-    share = summary["n_learning"] / max(summary["n_parameters"], 1)
-    yield (
-        "learns",
-        f"{summary['learns']}: {summary['n_learning']:,} of {summary['n_parameters']:,} weights ({share:.1%})",
+    share = summary["n_trainable"] / max(summary["n_parameters"], 1)
+    trainable = (
+        f"{summary['trainable']}: {summary['n_trainable']:,} of {summary['n_parameters']:,} weights ({share:.1%})"
     )
+    yield "trained", trainable
     yield "device", summary["device"]
-    yield "samples drawn", f"{summary['samples']:,}"
+    yield "samples prepared", f"{summary['samples']:,}"
     yield "steps", f"{summary['steps']:,}"
     yield "minutes", f"{summary['minutes']:.1f}"
     if summary["images_per_second"]:
@@ -164,31 +164,35 @@ def _next(summary: Mapping[str, Any]) -> str:
     return "<pre>" + "\n".join(escape(f"tablerec {line}") for line in lines) + "</pre>"
 
 
-def _settings(settings: Mapping[str, Any]) -> str:
-    return "\n".join(f"{name}: {value}" for name, value in settings.items())
+def _settings(settings: Mapping[str, Any], indent: str = "") -> str:
+    lines = []
+    for name, value in settings.items():
+        within = isinstance(value, Mapping) and value
+        lines.append(f"{indent}{name}:\n{_settings(value, indent + '  ')}" if within else f"{indent}{name}: {value}")
+    return "\n".join(lines)
 
 
 def _figure(step: int, path: Path) -> str:
     caption = "as it was given" if step == 0 else f"after step {step}"
     data = base64.b64encode(path.read_bytes()).decode()
     return (
-        f"<figure><figcaption>{caption}; red: true, green: found</figcaption>"
-        f'<img alt="cells found" src="data:image/jpeg;base64,{data}"></figure>'
+        f"<figure><figcaption>{caption}; red: true, green: detected</figcaption>"
+        f'<img alt="cells detected" src="data:image/jpeg;base64,{data}"></figure>'
     )
 
 
 def _curves(losses: Sequence[Line], curve: Sequence[Line]) -> str:
-    """Loss and scores over the steps, drawn where matplotlib is installed, else as tables."""
+    """Loss and scores over the steps, plotted where matplotlib is installed, else as tables."""
     if not losses and not curve:
         return ""
     try:
-        return f'<div class="curves">{_draw_curves(losses, curve)}</div>'
+        return f'<div class="curves">{_plot_curves(losses, curve)}</div>'
     except ImportError:
         names = [name for name in (losses[-1] if losses else {}) if name != "learning_rate"]
         return _lines_to_table(losses, names) + _lines_to_table(curve, ["step", *HEADINGS])
 
 
-def _draw_curves(losses: Sequence[Line], curve: Sequence[Line]) -> str:
+def _plot_curves(losses: Sequence[Line], curve: Sequence[Line]) -> str:
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(10, 3.2), layout="constrained")
@@ -208,9 +212,9 @@ def _draw_curves(losses: Sequence[Line], curve: Sequence[Line]) -> str:
     for axes in (left, right):
         axes.set_xlabel("step")
         axes.spines[["top", "right"]].set_visible(False)
-    drawn = io.StringIO()
-    figure.savefig(drawn, format="svg", metadata={"Date": None})
-    return drawn.getvalue()[drawn.getvalue().index("<svg") :]
+    svg = io.StringIO()
+    figure.savefig(svg, format="svg", metadata={"Date": None})
+    return svg.getvalue()[svg.getvalue().index("<svg") :]
 
 
 def _smooth(values: Sequence[float], stays: float = 0.9) -> list[float]:
@@ -228,7 +232,7 @@ def _smooth(values: Sequence[float], stays: float = 0.9) -> list[float]:
 def _lines_to_table(lines: Sequence[Line], names: Sequence[str]) -> str:
     if not lines:
         return ""
-    shown = [*lines[:: -(-len(lines) // _MOST_ROWS)]]
+    shown = [*lines[:: -(-len(lines) // _MAX_ROWS)]]
     if shown[-1] is not lines[-1]:
         shown.append(lines[-1])
     head = "".join(f"<th>{escape(name)}</th>" for name in names)

@@ -1,4 +1,4 @@
-"""How well a network finds the cells of fixed samples."""
+"""How well a network detects the cells of fixed samples."""
 
 from __future__ import annotations
 
@@ -8,16 +8,14 @@ from pathlib import Path
 
 import numpy as np
 import paddle
-from numpy.typing import NDArray
 from paddle import nn
 
-from postprocess.boxes import quads_to_boxes
-from tablerec.evaluate.metrics import detection_f1
-from tablerec.output import atomic_file
-from tablerec.training.samples import Sample
-from tablerec.training.task import Task
-
-Floats = NDArray[np.float64]
+from postprocess.arrays import Floats
+from postprocess.geometry.boxes import quads_to_boxes
+from tablerec.evaluate.scoring.cells import detection_f1
+from tablerec.outputs.files import atomic_file
+from tablerec.training.data.samples import Sample
+from tablerec.training.detectors.task import Task
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +25,7 @@ class Validation:
     Args:
         f1_60: F1 of cells matched at an intersection over union of 0.6.
         f1_80: The same at 0.8.
-        exact: Share of pictures whose cells are all found at 0.6, and no others.
+        exact: Share of pictures whose cells are all detected at 0.6, and no others.
     """
 
     f1_60: float
@@ -36,23 +34,23 @@ class Validation:
 
 
 @paddle.no_grad()
-def find_cells(task: Task, net: nn.Layer, samples: Iterable[Sample], threshold: float) -> list[Floats]:
-    """Find the cells in samples with a network in evaluation: ``(N, 4, 2)`` px for each sample.
+def detect_cells(task: Task, net: nn.Layer, samples: Iterable[Sample], threshold: float) -> list[Floats]:
+    """Detect the cells of samples with a network in evaluation: ``(N, 4, 2)`` px for each sample.
 
     One at a time: that takes less memory than a step of training does, whatever the batch.
     """
-    found: list[Floats] = []
+    detections: list[Floats] = []
     for sample in samples:
         images = paddle.to_tensor(sample.image[None]).transpose([0, 3, 1, 2]).astype("float32")
-        found += [each.quads for each in task.find(net, images, threshold)]
-    return found
+        detections += [each.quads for each in task.detect(net, images, threshold)]
+    return detections
 
 
-def score_cells(found: Sequence[Floats], samples: Sequence[Sample]) -> Validation:
-    """Score cells found in samples; a cell whose centre lies outside the canvas is neither asked for nor wrong."""
+def score_cells(detections: Sequence[Floats], samples: Sequence[Sample]) -> Validation:
+    """Score the detections of samples; a cell whose centre lies outside the canvas is neither expected nor wrong."""
     matched = {0.6: 0.0, 0.8: 0.0}
     n_cells = n_exact = 0
-    for quads, sample in zip(found, samples, strict=True):
+    for quads, sample in zip(detections, samples, strict=True):
         side = sample.image.shape[0]
         true = sample.quads[: int(sample.n_cells)].astype(np.float64)
         true = true[((true.mean(1) >= 0) & (true.mean(1) < side)).all(1)]
@@ -67,12 +65,12 @@ def score_cells(found: Sequence[Floats], samples: Sequence[Sample]) -> Validatio
     return Validation(f1_60, f1_80, n_exact / max(len(samples), 1))
 
 
-def draw_cells(path: Path, found: Sequence[Floats], samples: Sequence[Sample], columns: int = 4) -> None:
-    """Write a sheet of pictures with the truth in red and what was found in green."""
+def draw_cells(path: Path, detections: Sequence[Floats], samples: Sequence[Sample], columns: int = 4) -> None:
+    """Write a sheet of pictures with the truth in red and the detections in green."""
     import cv2
 
     tiles = []
-    for quads, sample in zip(found, samples, strict=True):
+    for quads, sample in zip(detections, samples, strict=True):
         picture = np.ascontiguousarray(sample.image[:, :, ::-1])
         for corners, colour in ((sample.quads[: int(sample.n_cells)], (60, 60, 230)), (quads, (60, 170, 0))):
             lines = np.rint(np.asarray(corners) * 8).astype(np.int32)

@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 from PIL import Image, ImageDraw
 
 from tablerec.errors import InputError
-from tablerec.training.sources import load_source
+from tablerec.training.data.sources import load_source
 
 FOLDER = Path(__file__).resolve().parents[2] / "data" / "datasets" / "ctdar19"
 NAMES = ("relations", "regions", "prepare")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib.util
 import json
-import shutil
 from pathlib import Path
 from types import ModuleType
 
@@ -12,10 +11,11 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
-from postprocess.table import Cell, Table
+from postprocess.cell import Cell
+from postprocess.table import Table
 from tablerec.errors import InputError
 from tablerec.labels import Summary, check_labels, read_labels
-from tablerec.synth.chromium import NAMES
+from tests.helpers.browsing import needs_chromium
 
 SCRIPT = Path(__file__).resolve().parents[2] / "data" / "datasets" / "kernel_docs" / "prepare.py"
 
@@ -77,7 +77,7 @@ def test_what_is_wanted(prepare: ModuleType) -> None:
     assert not prepare.is_wanted([0, 0, 60, 6000], cells)
 
 
-@pytest.mark.skipif(not any(map(shutil.which, NAMES)), reason="needs Chromium")
+@needs_chromium
 def test_tables_are_drawn_with_their_cells(source: Path, prepare: ModuleType, tmp_path: Path) -> None:
     output = tmp_path / "out"
     done = CliRunner().invoke(prepare.main, [str(source), "-o", str(output)])

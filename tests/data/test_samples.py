@@ -16,7 +16,8 @@ import pytest
 from lxml import html as lxml_html
 from PIL import Image
 
-from postprocess.table import Cell, Table
+from postprocess.cell import Cell
+from postprocess.table import Table
 
 FOLDER = Path(__file__).resolve().parents[2] / "data" / "samples"
 NAMES = sorted(path.stem for path in FOLDER.glob("*.json"))

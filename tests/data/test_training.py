@@ -15,5 +15,5 @@ def test_recipes_are_read(repository: Path) -> None:
     assert recipes
     for recipe in recipes:
         read = read_settings(recipe)
-        # What was learnt from labels is judged on others.
-        assert read.source.startswith("synth:") or read.validation_source not in (None, read.source)
+        # A training on labels is judged by others.
+        assert read.data.source.startswith("synth:") or read.validation.source not in (None, read.data.source)

@@ -9,9 +9,10 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
+from postprocess.cell import Cell, shift
 from postprocess.errors import TableError, TablerecError
-from postprocess.table import Cell, Table, fill_holes, shift
-from tests.postprocess.strategies import TEXTS, tables
+from postprocess.table import Table, fill_holes
+from tests.helpers.strategies import TEXTS, tables
 
 FEW = settings(max_examples=25)
 

@@ -9,7 +9,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from postprocess.values import FIRST_DATE, Value, parse_value
-from tests.postprocess.strategies import TEXTS
+from tests.helpers.strategies import TEXTS
 
 NUMBERS = {
     "0": 0,
@@ -100,7 +100,7 @@ def test_text_that_a_spreadsheet_would_reread_has_the_text_format() -> None:
     assert formats == {"Total": "General", "": "General", "00123": "@", "1-2": "@", "=1+1": "@", "－5a": "@"}
 
 
-def test_fault_10_zeros_decimals_thousands_percent_and_dates() -> None:
+def test_zeros_decimals_thousands_percent_and_dates() -> None:
     values = [parse_value(text).value for text in ("00123", "12.5", "1,234", "12%", "2026-01-02", "=1+1")]
     assert values == ["00123", 12.5, 1234, 0.12, date(2026, 1, 2), "=1+1"]
 

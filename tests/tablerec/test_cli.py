@@ -16,15 +16,16 @@ import pytest
 from click.testing import CliRunner
 
 import tablerec.cli
-from postprocess.table import Confidence, Table
-from postprocess.words import Unplaced, Word
+from postprocess.cell import Confidence
+from postprocess.table import Table
+from postprocess.word import Unplaced, Word, Words
 from tablerec.batch import Batch, Console, Target
 from tablerec.cli import command
 from tablerec.config import Settings
 from tablerec.errors import InputError, ModelNotFoundError, SettingsError, TableError
-from tablerec.images import load_pages, source_name
+from tablerec.inputs.images import load_pages, source_name
 from tablerec.result import Dropped, Page, PageImage
-from tablerec.trace import Trace
+from tablerec.stages import Trace
 
 QUAD = ((0.0, 0.0), (9.0, 0.0), (9.0, 9.0), (0.0, 9.0))
 TABLE = Table.from_texts([["a", "b", "c"], ["1", "2", "3"]])
@@ -142,7 +143,7 @@ def test_options_reach_the_settings(fake, folder):
 
 def test_defaults_in_the_help_are_those_of_the_settings():
     text, settings = " ".join(run("--help").output.split()), Settings()
-    for default in (settings.detector, settings.reader, settings.device, settings.layout, settings.turn, "html, xlsx"):
+    for default in (settings.detector, settings.ocr, settings.device, settings.layout, settings.turn, "html, xlsx"):
         assert f"[default: {default}]" in text
 
 
@@ -539,8 +540,9 @@ def test_help_imports_nothing_heavy():
 
 FAKE_PIPELINE = """
 import sys, types
-from postprocess.table import Confidence, Table
-from tablerec.images import load_pages, source_name
+from postprocess.cell import Confidence
+from postprocess.table import Table
+from tablerec.inputs.images import load_pages, source_name
 from tablerec.result import Page
 
 class Recognizer:
@@ -675,7 +677,7 @@ def test_a_failed_input_outweighs_a_doubtful_one(fake):
 def test_trace_writes_a_picture_for_each_page(fake):
     touch("in/a.png")
     image = np.full((30, 40, 3), 255, np.uint8)
-    pages = [Page(PageImage("in/a.png", n, image), (TABLE,), trace=Trace(image, (), None, ())) for n in (1, 2)]
+    pages = [Page(PageImage("in/a.png", n, image), (TABLE,), trace=Trace(image, Words(), ())) for n in (1, 2)]
     fake.answers["a.png"] = pages
     result = run(os.path.join("in", "a.png"), "--trace", "traces")
     assert result.exit_code == 0, result.output

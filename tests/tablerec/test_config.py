@@ -12,7 +12,7 @@ from tablerec.errors import SettingsError
 
 def test_defaults_need_no_model_and_no_network() -> None:
     settings = Settings()
-    assert (settings.detector, settings.reader, settings.device) == ("auto", "rapidocr", "cpu")
+    assert (settings.detector, settings.ocr, settings.device) == ("auto", "rapidocr", "cpu")
 
 
 @pytest.mark.parametrize(
@@ -23,9 +23,9 @@ def test_defaults_need_no_model_and_no_network() -> None:
         ("turn", 45),
         ("turn", "90"),
         ("turn", "left"),
-        ("min_reader_score", -0.1),
-        ("min_reader_score", 1.1),
-        ("min_reader_score", math.nan),
+        ("min_ocr_score", -0.1),
+        ("min_ocr_score", 1.1),
+        ("min_ocr_score", math.nan),
         ("pdf_dpi", 0),
         ("pdf_dpi", 35),
         ("pdf_dpi", 5000),
@@ -48,7 +48,7 @@ def test_value_out_of_range_is_refused_with_name_and_value(name: str, value: obj
     [
         ("layout", ["page", "table"]),
         ("turn", ["auto", 0, 90, 180, 270]),
-        ("min_reader_score", [0, 1]),
+        ("min_ocr_score", [0, 1]),
         ("pdf_dpi", [36, 1200]),
         ("max_megapixels", [0.001]),
     ],

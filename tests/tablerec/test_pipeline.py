@@ -12,15 +12,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from postprocess.boxes import array_to_quad, boxes_to_quads
+from postprocess.geometry.boxes import array_to_quad, boxes_to_quads
 from postprocess.table import Table
-from postprocess.words import Word
+from postprocess.word import Word
 from tablerec import Page, PageImage, Recognizer, Settings, recognize
 from tablerec.detect import Detection
 from tablerec.errors import InputError, SettingsError
-from tablerec.ocr import NoReader
-from tablerec.pipeline import detection_to_table
-from tests.postprocess.pictures import (
+from tablerec.ocr import NoOcr
+from tests.helpers.layouts import (
     Layout,
     box_quad,
     draw_layout,
@@ -32,12 +31,12 @@ from tests.postprocess.pictures import (
 )
 
 WHITE = np.full((120, 300, 3), 255, np.uint8)
-STAGES = {"load", "read", "detect", "grid", "place"}
+STAGES = {"load", "read", "detect", "snap", "place", "headers", "captions", "rate"}
 PLAIN = even_layout(plain_table(2, 3), 80, 30, 20, 20)
 
 
 @dataclass
-class FakeReader(NoReader):
+class FakeOcr(NoOcr):
     """Returns what a test wants, and counts its calls."""
 
     words: Sequence[Word] = ()
@@ -68,7 +67,7 @@ def detection(boxes: object, scores: object = None, name: str = "fake") -> Detec
 
 
 def run(words: Sequence[Word] = (), *detections: Detection, image: np.ndarray = WHITE, **options: object) -> Page:
-    recognizer = Recognizer(Settings(**options), detector=FakeDetector(detections), reader=FakeReader(words))
+    recognizer = Recognizer(Settings(**options), detector=FakeDetector(detections), ocr=FakeOcr(words))
     [page] = recognizer.recognize(image).pages
     return page
 
@@ -99,14 +98,14 @@ def test_no_words_no_cells_no_tables() -> None:
 @pytest.mark.parametrize("layout", ["page", "table"])
 def test_blank_pictures_have_no_tables(shape: tuple[int, ...], detector: str, layout: str) -> None:
     image = np.full(shape, 255, np.uint8)
-    assert recognize(image, reader="none", detector=detector, layout=layout).tables == ()
+    assert recognize(image, ocr="none", detector=detector, layout=layout).tables == ()
     assert recognize(image, [], detector=detector, layout=layout).tables == ()
 
 
 @pytest.mark.parametrize("shape", [(0, 0, 3), (0, 5, 3), (5, 0)])
 def test_picture_without_pixels_is_refused(shape: tuple[int, ...]) -> None:
     with pytest.raises(InputError):
-        recognize(np.zeros(shape, np.uint8), reader="none")
+        recognize(np.zeros(shape, np.uint8), ocr="none")
 
 
 def test_detector_that_finds_a_table_without_cells() -> None:
@@ -124,7 +123,7 @@ def test_cells_and_words_become_a_table() -> None:
     assert table.to_grid() == [["w0", "w1", "w2"], ["w3", "w4", "w5"]]
     assert [cell.detector_score for cell in table.cells] == pytest.approx(np.linspace(0.5, 1, 6))
     assert [cell.quad for cell in table.cells] == [array_to_quad(quad) for quad in boxes_to_quads(PLAIN.boxes)]
-    assert all(cell.alignment_score == 1 and cell.reader_score == 1 for cell in table.cells)
+    assert all(cell.alignment_score == 1 and cell.ocr_score == 1 for cell in table.cells)
     assert table.quad == box_quad(20, 20, 260, 80)
 
 
@@ -165,7 +164,7 @@ def test_nothing_is_lost_whatever_detector_and_reader_return(
 def test_doubtful_words_are_unplaced_with_the_reason_and_the_detector_does_not_see_them() -> None:
     words = [Word("sure", box_quad(25, 28, 50, 38), 0.9), Word("doubtful", box_quad(105, 28, 150, 38), 0.4)]
     detector = FakeDetector([detection(PLAIN.boxes)])
-    recognizer = Recognizer(Settings(min_reader_score=0.5), detector=detector, reader=FakeReader(words))
+    recognizer = Recognizer(Settings(min_ocr_score=0.5), detector=detector, ocr=FakeOcr(words))
     [page] = recognizer.recognize(WHITE).pages
     assert detector.words == words[:1]
     assert page.words == tuple(words)
@@ -181,13 +180,13 @@ def test_word_with_a_score_that_is_no_number_is_not_lost() -> None:
 
 
 def test_least_score_0_keeps_every_word() -> None:
-    page = run([Word("x", box_quad(25, 28, 50, 38), 0.0)], detection(PLAIN.boxes), min_reader_score=0)
+    page = run([Word("x", box_quad(25, 28, 50, 38), 0.0)], detection(PLAIN.boxes), min_ocr_score=0)
     assert page.tables[0][0, 0].text == "x"
 
 
 def test_words_of_the_caller_win_over_the_reader() -> None:
-    reader = FakeReader([make_word("read", 25, 28)])
-    recognizer = Recognizer(detector=FakeDetector([detection(PLAIN.boxes)]), reader=reader)
+    reader = FakeOcr([make_word("read", 25, 28)])
+    recognizer = Recognizer(detector=FakeDetector([detection(PLAIN.boxes)]), ocr=reader)
     result = recognizer.recognize(WHITE, [make_word("given", 25, 28)])
     assert result.tables[0][0, 0].text == "given"
     assert recognizer.recognize(WHITE, []).tables[0][0, 0].text == ""
@@ -197,8 +196,8 @@ def test_words_of_the_caller_win_over_the_reader() -> None:
 
 
 def test_text_layer_of_a_document_wins_over_the_reader() -> None:
-    reader = FakeReader([make_word("read", 25, 28)])
-    recognizer = Recognizer(detector=FakeDetector([detection(PLAIN.boxes)]), reader=reader)
+    reader = FakeOcr([make_word("read", 25, 28)])
+    recognizer = Recognizer(detector=FakeDetector([detection(PLAIN.boxes)]), ocr=reader)
     layer = PageImage("a.pdf", 3, WHITE, (make_word("layer", 25, 28),))
     [page] = recognizer.recognize(layer).pages
     assert (page.tables[0][0, 0].text, page.picture.number, page.picture.source) == ("layer", 3, "a.pdf")
@@ -210,7 +209,7 @@ def test_text_layer_of_a_document_wins_over_the_reader() -> None:
 def test_words_handed_in_do_not_become_those_of_every_page(tmp_path: Path) -> None:
     frames = [PIL.Image.new("L", (300, 120), 255) for _ in range(2)]
     frames[0].save(tmp_path / "two.tif", save_all=True, append_images=frames[1:])
-    recognizer = Recognizer(detector=FakeDetector(), reader=FakeReader())
+    recognizer = Recognizer(detector=FakeDetector(), ocr=FakeOcr())
     assert len(recognizer.recognize(tmp_path / "two.tif").pages) == 2
     with pytest.raises(SettingsError, match="words"):
         recognizer.recognize(tmp_path / "two.tif", [make_word("a", 0, 0)])
@@ -245,8 +244,8 @@ def test_seconds_of_every_stage() -> None:
 def test_pages_are_read_one_at_a_time(tmp_path: Path) -> None:
     frames = [PIL.Image.new("L", (300, 120), 255) for _ in range(3)]
     frames[0].save(tmp_path / "three.tif", save_all=True, append_images=frames[1:])
-    reader = FakeReader()
-    pages = Recognizer(detector=FakeDetector(), reader=reader).pages(tmp_path / "three.tif")
+    reader = FakeOcr()
+    pages = Recognizer(detector=FakeDetector(), ocr=reader).pages(tmp_path / "three.tif")
     assert reader.calls == []
     assert next(pages).picture.number == 1
     assert len(reader.calls) == 1
@@ -256,9 +255,7 @@ def test_pages_are_read_one_at_a_time(tmp_path: Path) -> None:
 def test_result_knows_its_source_and_all_tables(tmp_path: Path) -> None:
     frames = [PIL.Image.new("L", (300, 120), 255) for _ in range(2)]
     frames[0].save(tmp_path / "two.tif", save_all=True, append_images=frames[1:])
-    result = Recognizer(detector=FakeDetector([detection(PLAIN.boxes)]), reader=FakeReader()).recognize(
-        tmp_path / "two.tif"
-    )
+    result = Recognizer(detector=FakeDetector([detection(PLAIN.boxes)]), ocr=FakeOcr()).recognize(tmp_path / "two.tif")
     assert result.source == str(tmp_path / "two.tif")
     assert len(result.tables) == 2
     assert [page.picture.source for page in result.pages] == [result.source] * 2
@@ -271,7 +268,7 @@ def test_unknown_option_lists_the_options() -> None:
 
 
 @pytest.mark.parametrize(
-    "options", [{"layout": "x"}, {"reader": "tesseract"}, {"pdf_dpi": 0}, {"min_reader_score": 2}], ids=str
+    "options", [{"layout": "x"}, {"reader": "tesseract"}, {"pdf_dpi": 0}, {"min_ocr_score": 2}], ids=str
 )
 def test_wrong_options_are_our_errors(options: dict[str, object]) -> None:
     with pytest.raises(SettingsError):
@@ -280,11 +277,12 @@ def test_wrong_options_are_our_errors(options: dict[str, object]) -> None:
 
 def test_missing_file_is_our_error_and_names_the_file() -> None:
     with pytest.raises(InputError, match=r"nowhere\.png"):
-        recognize("nowhere.png", reader="none")
+        recognize("nowhere.png", ocr="none")
 
 
-def test_fault_1_detection_without_cells_is_an_empty_table() -> None:
-    assert detection_to_table(detection([])) == (Table([]), [])
+def detection_without_cells_is_an_empty_table() -> None:
+    candidate = detection([]).to_candidate()
+    assert (candidate.to_table(), candidate.dropped) == (Table([]), ())
 
 
 @settings(max_examples=25)

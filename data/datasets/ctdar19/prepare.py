@@ -29,7 +29,7 @@ from regions import NoRegions, check_texts, edges_to_regions, grid_to_edges, tex
 from relations import relations_to_grid
 
 from tablerec.errors import InputError, TablerecError
-from tablerec.output import atomic_file
+from tablerec.outputs.files import atomic_file
 
 FOLDER = Path(__file__).resolve().parent
 LICENSE_NOTE = (

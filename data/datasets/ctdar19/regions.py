@@ -13,10 +13,9 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from postprocess.boxes import boxes_to_quads
-from postprocess.rulings import Rulings, image_to_rulings
-
-Floats = NDArray[np.float64]
+from postprocess.arrays import Floats
+from postprocess.geometry.boxes import boxes_to_quads
+from postprocess.geometry.rulings import Rulings, image_to_rulings
 
 SLACK = 0.3
 """Text heights by which texts may overlap across an edge, as tight boxes of dense rows do."""

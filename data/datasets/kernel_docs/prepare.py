@@ -16,6 +16,7 @@ import re
 import zlib
 from collections import Counter
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -23,8 +24,8 @@ import click
 import numpy as np
 
 from tablerec.errors import InputError, TablerecError
-from tablerec.output import atomic_file, check_folder
-from tablerec.synth.chromium import Chromium
+from tablerec.outputs.files import atomic_file, check_folder
+from tablerec.synth.browser.chromium import Chromium
 
 LICENSE_NOTE = "documentation of the Linux kernel, GPL-2.0 (parts GFDL-1.1 or later), drawn by Chromium"
 SHEETS = ("pygments.css", "css/theme.css", "theme_overrides.css", "theme_rtd_colors.css")
@@ -150,7 +151,7 @@ def prepare(source: Path, folder: Path, count: int) -> Counter[str]:
     check_folder(folder)
     counts: Counter[str] = Counter()
     seen: set[bytes] = set()
-    with Chromium() as browser:
+    with closing(Chromium()) as browser:
         for page in pages_of(source):
             # Tables of one page look alike: all of them are on one side.
             split = "train" if zlib.crc32(f"{name_of(page, source)} ".encode()) & 1 else "test"

@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from tablerec.errors import InputError, MissingDependencyError
-from tablerec.evaluate.fields import Fields
-from tablerec.output import atomic_file
+from tablerec.fields import Fields
+from tablerec.outputs.files import atomic_file
 
 MARK = ">>>>>>"
 """What PaConvert puts before a line that it cannot convert."""

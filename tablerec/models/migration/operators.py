@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from tablerec.models.migration.conversion import set_apart
 from tablerec.models.migration.layers import Difference, Output, arrays_of, compare_outputs, digest
-from tablerec.output import atomic_file
+from tablerec.outputs.files import atomic_file
 
 Array = NDArray[Any]
 N_VALUES = 16

@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 
 from tablerec.errors import InputError
-from tablerec.evaluate.fields import read_json
+from tablerec.fields import read_json
 from tablerec.models.migration.layers import Output
 from tablerec.models.migration.operators import Call, Input
-from tablerec.output import atomic_file
+from tablerec.outputs.files import atomic_file
 
 DIGITS = 7
 """What float32 holds."""

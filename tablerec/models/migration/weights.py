@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tablerec.errors import InputError
-from tablerec.models.weights import trainable
+from tablerec.models.arrays import trainable
 
 if TYPE_CHECKING:
     from paddle import nn

@@ -9,6 +9,12 @@
 PaddleX knows no plugins, so three of its look-ups are answered here: where the pipeline's file is, what
 the command line may say, and what the server runs. ``python -m tablerec.plugins.paddlex`` is PaddleX's
 command line with the pipeline registered.
+
+- ``pipeline``: PaddleX's models and tablerec's own around one ``Recognizer``; ``parts``: these models
+- ``inputs``, ``options``: what ``predict`` and a pipeline file may say
+- ``reading``: PaddleX's OCR pipeline as the one that reads
+- ``result``: results with the keys and methods of PaddleX's own
+- ``serving``: the pipeline behind PaddleX's server
 """
 
 from __future__ import annotations

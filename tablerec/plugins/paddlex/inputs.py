@@ -12,7 +12,7 @@ import numpy as np
 from paddlex.inference.common.batch_sampler.image_batch_sampler import ImageBatchSampler, ImgBatch
 
 from tablerec.errors import InputError
-from tablerec.images import load_pages
+from tablerec.inputs.images import load_pages
 from tablerec.result import PageImage
 
 _PAGED = (".pdf", ".tif", ".tiff")

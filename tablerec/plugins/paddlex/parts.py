@@ -12,16 +12,17 @@ from paddlex.inference.pipelines.base import BasePipeline
 from paddlex.utils.device import get_default_device
 
 from tablerec.config import Settings
-from tablerec.detect import CellDetector, has_cellnet, make_detector
+from tablerec.detect import CellDetector
+from tablerec.detect.factory import has_cellnet, make_detector
 from tablerec.detect.paddlex import THRESHOLD, PaddleXDetector
 from tablerec.detect.regions import RegionDetector, detections_to_boxes
 from tablerec.errors import SettingsError
-from tablerec.ocr import TextReader, make_reader
+from tablerec.inputs.turning import ORIENTATION
+from tablerec.ocr import OcrEngine, make_ocr_engine
 from tablerec.ocr.paddlex import keep_all_lines
 from tablerec.paddlex_support import LazyModel
 from tablerec.plugins.paddlex.options import ENGINE_KEYS, MODEL_OPTIONS, NAME, check_config
-from tablerec.plugins.paddlex.reading import OcrPipelineReader
-from tablerec.turning import ORIENTATION
+from tablerec.plugins.paddlex.reading import OcrPipelineEngine
 
 OUR_READER = "rapidocr"
 OUR_DETECTORS = ("auto", "cellnet", "rulings", "words")
@@ -53,7 +54,7 @@ class Parts(BasePipeline):
         self.orientation = None if orientation is None else LazyModel(ORIENTATION, model=orientation)
         self.cells_of_table, self.cells_of_page = self._cells()
         self.preprocessor = self._pipeline("DocPreprocessor") if self.uses("doc_preprocessor") else None
-        self.ocr, self.reader = self._reading()
+        self.ocr, self.ocr_engine = self._reading()
         theirs = (self.layout, self.orientation, self.preprocessor, self.ocr)
         if (self.engine or self.use_hpip) and not (self.has_paddlex_cells or any(part is not None for part in theirs)):
             raise SettingsError(
@@ -119,15 +120,15 @@ class Parts(BasePipeline):
         settings = replace(self.settings, detector=name.lower(), detector_dir=folder)
         return make_detector(replace(settings, layout="table")), make_detector(settings)
 
-    def _reading(self) -> tuple[Any, TextReader]:
-        """PaddleX's OCR pipeline or None, and the reader."""
+    def _reading(self) -> tuple[Any, OcrEngine]:
+        """PaddleX's OCR pipeline or None, and the OCR engine."""
         if not self.uses("ocr_model"):
-            return None, make_reader(replace(self.settings, reader="none"))
+            return None, make_ocr_engine(replace(self.settings, ocr="none"))
         part = self.part("GeneralOCR", "SubPipelines")
         if part.get("pipeline_name", OUR_READER) == OUR_READER:
             if given := sorted(part.keys() - {"pipeline_name"}):
                 raise SettingsError(f"GeneralOCR: {OUR_READER} takes no {', '.join(given)}; pipeline_name: OCR does")
-            return None, make_reader(replace(self.settings, reader=OUR_READER))
+            return None, make_ocr_engine(replace(self.settings, ocr=OUR_READER))
         pipeline = self._pipeline("GeneralOCR")
         keep_all_lines(pipeline.text_det_model)
-        return pipeline, OcrPipelineReader(pipeline, {}, self.lock)
+        return pipeline, OcrPipelineEngine(pipeline, {}, self.lock)

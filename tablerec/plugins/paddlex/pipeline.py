@@ -10,21 +10,22 @@ import numpy as np
 from paddlex.inference.pipelines._parallel import AutoParallelImageSimpleInferencePipeline
 from paddlex.utils.device import SUPPORTED_DEVICE_TYPE
 
-from postprocess.boxes import as_boxes, boxes_to_quads, quads_to_array, quads_to_boxes
+from postprocess.arrays import Floats, Image
+from postprocess.geometry.boxes import as_boxes, boxes_to_quads, quads_to_boxes
 from postprocess.table import Table
-from tablerec.detect.regions import Boxes, RegionDetector
+from tablerec.detect.regions import RegionDetector
 from tablerec.devices import parse_device, require_device
 from tablerec.errors import SettingsError
-from tablerec.ocr import TextReader
+from tablerec.inputs.turning import ask_for_turn, choose_turn, turn_points
+from tablerec.ocr import OcrEngine
 from tablerec.paddlex_support import LazyModel
 from tablerec.pipeline import Recognizer
 from tablerec.plugins.paddlex.inputs import InputPage, PageSampler, read_inputs
 from tablerec.plugins.paddlex.options import NAME, Request, to_request
 from tablerec.plugins.paddlex.parts import Parts
-from tablerec.plugins.paddlex.reading import KnownWords, OcrPipelineReader, ocr_to_words
+from tablerec.plugins.paddlex.reading import KnownWords, OcrPipelineEngine, ocr_to_words
 from tablerec.plugins.paddlex.result import RegionsResult, TablesResult, page_to_result
-from tablerec.result import Image, Page, PageImage
-from tablerec.turning import ask_for_turn, choose_turn, turn_points
+from tablerec.result import Page, PageImage
 
 
 class TableRecognitionCellsPipeline(AutoParallelImageSimpleInferencePipeline):
@@ -97,7 +98,7 @@ class OneDevicePipeline(Parts):
             raise SettingsError(f"predict asks for a part that is not loaded: set use_{missing[0]}: True in the file")
         if request.detection and self.ocr is None:
             raise SettingsError(
-                f"{', '.join(request.detection)}: the reader of this pipeline has no such option; give the file a "
+                f"{', '.join(request.detection)}: the OCR engine of this pipeline has no such option; give the file a "
                 "GeneralOCR with pipeline_name: OCR"
             )
 
@@ -135,7 +136,7 @@ class OneDevicePipeline(Parts):
         """Words below this are in no cell: as asked for, or as the OCR pipeline has it, or as tablerec has it."""
         if request.text_rec_score_thresh is not None:
             return request.text_rec_score_thresh
-        return self.settings.min_reader_score if self.ocr is None else float(self.ocr.text_rec_score_thresh)
+        return self.settings.min_ocr_score if self.ocr is None else float(self.ocr.text_rec_score_thresh)
 
     def _preprocess(self, picture: PageImage, is_used: bool, request: Request) -> tuple[Any, PageImage]:
         """What PaddleX's preprocessor says of a page, and the page that comes out of it."""
@@ -155,19 +156,19 @@ class OneDevicePipeline(Parts):
         self, picture: PageImage, looks_for_tables: bool, request: Request, least: float
     ) -> tuple[RegionsResult | None, Page]:
         """Where tables are, as layout detection says it, and what the ``Recognizer`` finds in them."""
-        reader = self.reader if self.ocr is None else OcrPipelineReader(self.ocr, request.detection, self.lock)
+        engine = self.ocr_engine if self.ocr is None else OcrPipelineEngine(self.ocr, request.detection, self.lock)
         regions = self._regions(picture.image, looks_for_tables, request)
         detector = self.cells_of_page if looks_for_tables else self.cells_of_table
         turn: Any = 0 if request.use_table_orientation_classify is False else "auto"
         if regions is not None:
             boxes = as_boxes([box["coordinate"][:4] for box in regions["boxes"] if box["label"].lower() == "table"])
-            turn, reader = self._choose_turn(picture, boxes, reader, request)
+            turn, engine = self._choose_turn(picture, boxes, engine, request)
             upright = _turn_boxes(boxes, turn, picture.image)
             detector = RegionDetector(self.cells_of_table, lambda image, words: upright)
         elif turn == "auto" and self.orientation is not None:
             turn = _classify(picture.image, as_boxes([[0, 0, *picture.image.shape[1::-1]]]), self.orientation)
-        settings = replace(self.settings, turn=turn, min_reader_score=least)
-        [page] = Recognizer(settings, detector=detector, reader=reader).pages(picture)
+        settings = replace(self.settings, turn=turn, min_ocr_score=least)
+        [page] = Recognizer(settings, detector=detector, ocr=engine).pages(picture)
         if regions is None and looks_for_tables:
             regions = _to_regions(picture.image, [_table_to_box(table) for table in page.tables])
         return regions, page
@@ -182,18 +183,18 @@ class OneDevicePipeline(Parts):
             return RegionsResult(next(iter(self.layout(image))))
 
     def _choose_turn(
-        self, picture: PageImage, boxes: Boxes, reader: TextReader, request: Request
-    ) -> tuple[int, TextReader]:
-        """How to stand a page upright whose tables are known, and a reader that does not read it twice."""
+        self, picture: PageImage, boxes: Floats, engine: OcrEngine, request: Request
+    ) -> tuple[int, OcrEngine]:
+        """How to stand a page upright whose tables are known, and an OCR engine that does not read it twice."""
         if request.use_table_orientation_classify is False:
-            return 0, reader
+            return 0, engine
         if self.orientation is not None:
-            return _classify(picture.image, boxes, self.orientation), reader
+            return _classify(picture.image, boxes, self.orientation), engine
         if picture.words is not None:
-            return choose_turn(picture.image, picture.words, None) or 0, reader
-        words = reader.read(picture.image)
-        turn = choose_turn(picture.image, words, reader) or 0
-        return turn, reader if turn else KnownWords(words, reader)
+            return choose_turn(picture.image, picture.words, None) or 0, engine
+        words = engine.read(picture.image)
+        turn = choose_turn(picture.image, words, engine) or 0
+        return turn, engine if turn else KnownWords(words, engine)
 
 
 def _check_device(text: str) -> str:
@@ -216,7 +217,7 @@ def _known_boxes(given: Mapping[str, Any]) -> list[dict[str, Any]]:
     return boxes
 
 
-def _classify(image: Image, boxes: Boxes, classifier: LazyModel) -> int:
+def _classify(image: Image, boxes: Floats, classifier: LazyModel) -> int:
     """Degrees clockwise, as PaddleX's classifier says of most of the tables' area."""
     shares = dict.fromkeys((0, 90, 180, 270), 0)
     for left, top, right, bottom in boxes.round().clip(0).astype(int).tolist():
@@ -225,7 +226,7 @@ def _classify(image: Image, boxes: Boxes, classifier: LazyModel) -> int:
     return max(shares, key=lambda turn: shares[turn])
 
 
-def _turn_boxes(boxes: Boxes, turn: int, image: Image) -> Boxes:
+def _turn_boxes(boxes: Floats, turn: int, image: Image) -> Floats:
     return quads_to_boxes(turn_points(boxes_to_quads(boxes), turn, (image.shape[1], image.shape[0])))
 
 
@@ -235,7 +236,7 @@ def _to_regions(image: Image, boxes: Sequence[Any]) -> RegionsResult:
 
 def _table_to_box(table: Table) -> dict[str, Any]:
     """A table that was found by its cells, as layout detection would say it."""
-    corners = quads_to_array([cell.quad for cell in table.cells if cell.quad is not None]).reshape(-1, 2)
+    corners = table.quads.reshape(-1, 2)
     scores = [cell.detector_score for cell in table.cells if cell.detector_score is not None]
     coordinate = [*corners.min(axis=0).tolist(), *corners.max(axis=0).tolist()]
     return {"cls_id": 0, "label": "table", "score": float(np.mean(scores)) if scores else 1.0, "coordinate": coordinate}

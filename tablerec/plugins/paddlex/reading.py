@@ -1,4 +1,4 @@
-"""PaddleX's OCR pipeline as a reader, and its results as words."""
+"""PaddleX's OCR pipeline as an OCR engine, and its results as words."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from postprocess.boxes import array_to_quad, boxes_to_quads
-from postprocess.words import CharSpans, Word
+from postprocess.geometry.boxes import array_to_quad, boxes_to_quads
+from postprocess.word import CharSpans, Word
 from tablerec.errors import SettingsError
 from tablerec.ocr.lines import CropReader, Line, centers_to_spans
 from tablerec.ocr.paddlex import result_to_line
@@ -17,11 +17,11 @@ from tablerec.ocr.paddlex import result_to_line
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from tablerec.ocr import TextReader
-    from tablerec.result import Image
+    from postprocess.arrays import Image
+    from tablerec.ocr import OcrEngine
 
 
-class OcrPipelineReader(CropReader):
+class OcrPipelineEngine(CropReader):
     """Reads with an OCR pipeline of PaddleX, whatever its models and settings are.
 
     Args:
@@ -38,7 +38,7 @@ class OcrPipelineReader(CropReader):
         self._lock = lock
 
     def read(self, image: Image) -> list[Word]:
-        """See ``TextReader``."""
+        """See ``OcrEngine``."""
         if image.size == 0:
             return []
         with self._lock:
@@ -55,25 +55,25 @@ class OcrPipelineReader(CropReader):
 
 
 class KnownWords:
-    """A reader of a picture that was read before.
+    """An OCR engine of a picture that was read before.
 
     Args:
         words: What was read.
-        reader: Who read it, and takes the second looks.
+        engine: Who read it, and takes the second passes.
     """
 
-    def __init__(self, words: Sequence[Word], reader: TextReader) -> None:
-        self.name = reader.name
+    def __init__(self, words: Sequence[Word], engine: OcrEngine) -> None:
+        self.name = engine.name
         self._words = words
-        self._reader = reader
+        self._engine = engine
 
     def read(self, image: Image) -> list[Word]:
-        """See ``TextReader``; the picture must be the one that was read."""
+        """See ``OcrEngine``; the picture must be the one that was read."""
         return list(self._words)
 
     def read_quads(self, image: Image, quads: NDArray[np.floating]) -> list[Word]:
-        """See ``TextReader``."""
-        return self._reader.read_quads(image, quads)
+        """See ``OcrEngine``."""
+        return self._engine.read_quads(image, quads)
 
 
 def ocr_to_words(found: Mapping[str, Any]) -> list[Word]:

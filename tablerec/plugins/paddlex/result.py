@@ -18,15 +18,16 @@ from paddlex.inference.models.object_detection.result import DetResult
 from paddlex.inference.pipelines.ocr.result import OCRResult
 from paddlex.inference.pipelines.table_recognition.result import SingleTableRecognitionResult, TableRecognitionResult
 
-from postprocess.boxes import as_quads, quads_to_boxes
+from postprocess.arrays import Image
 from postprocess.export import table_from_dict, table_to_dict, table_to_html, tables_to_html, write_excel
-from postprocess.reading_order import words_to_text
-from postprocess.regions import words_inside
+from postprocess.geometry.boxes import as_quads, quads_to_boxes
+from postprocess.lineless.regions import words_inside
 from postprocess.table import Table
-from postprocess.words import Word
-from tablerec.output import atomic_file, page_to_dict, save
-from tablerec.overlay import draw_overlay
-from tablerec.result import Image, Page, Result
+from postprocess.text.lines import words_to_text
+from postprocess.word import Word
+from tablerec.outputs.files import atomic_file, page_to_dict, save
+from tablerec.outputs.overlay import draw_overlay
+from tablerec.result import Page, Result
 
 _BESIDE = 1.5
 """Text at most so many of its own heights above or below a table is beside it."""
@@ -179,7 +180,7 @@ def words_to_lists(words: Sequence[Word]) -> dict[str, Any]:
 
 
 def _table_entry(table: Table, number: int, words: Sequence[Word]) -> dict[str, Any]:
-    quads = as_quads([cell.quad for cell in table.cells if cell.quad is not None])
+    quads = table.quads
     inside = words_inside(words, quads)
     return {
         "cell_box_list": quads_to_boxes(quads).tolist(),

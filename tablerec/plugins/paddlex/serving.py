@@ -13,7 +13,7 @@ from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Any
 
 from tablerec.errors import InputError, SettingsError, TablerecError
-from tablerec.images import load_pages
+from tablerec.inputs.images import load_pages
 from tablerec.result import PageImage
 
 MOST_MEGABYTES = 128

@@ -1,10 +1,21 @@
-"""What tables say and how they are built, one function for each kind of table."""
+"""How synthetic tables are built, one function for each kind of table: recipe and writer in, draft out.
+
+::
+
+    accounts.py      statements, bilingual statements      prospectus.py    tall headers, wrapped labels
+    catalogues.py    groups within groups                  registers.py     many narrow columns
+    census.py        dense rows under boxed headers        studies.py       statistical, scientific
+    experiments.py   blocks of results                     unseen.py        kinds that nothing was trained on
+    forms.py         forms, invoices                       worksheets.py    textbooks and exams
+    journal.py       journal articles                      headers.py       column headers, for all of them
+    lists.py         records, schedules, paragraphs, pairs
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
-from tablerec.synth.content import Writer
+from tablerec.synth.content.texts import Writer
 from tablerec.synth.draft import Draft
 from tablerec.synth.recipe import STRUCTURES, Recipe
 from tablerec.synth.structures.accounts import bilingual, statement

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from tablerec.synth.content import NumberFormat, Value, Writer, vocabulary
+from tablerec.synth.content.phrases import long_header, long_label
+from tablerec.synth.content.texts import NumberFormat, Value, Writer, vocabulary
 from tablerec.synth.draft import Draft, DraftCell
 from tablerec.synth.recipe import Recipe
 from tablerec.synth.structures.headers import choose_size, columns_of, put_group
-from tablerec.synth.structures.phrases import long_header, long_label
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from tablerec.synth.content import Value, Writer
+from tablerec.synth.content.phrases import long_header, long_label
+from tablerec.synth.content.texts import Value, Writer
 from tablerec.synth.draft import Draft, DraftCell
 from tablerec.synth.recipe import Recipe
 from tablerec.synth.structures.headers import add_headers, choose_size, columns_of, put_group
-from tablerec.synth.structures.phrases import long_header, long_label
 
 _MISSING = ("(X)", "–", "-", "(NA)", "*****", "(D)", "(Z)", "...", "(S)", "X", "†", "--")
 

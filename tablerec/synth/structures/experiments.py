@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from tablerec.synth.content import NumberFormat, Value, Writer
+from tablerec.synth.content.texts import NumberFormat, Value, Writer
 from tablerec.synth.draft import ColumnKind, Draft, DraftCell
 from tablerec.synth.recipe import Recipe
 from tablerec.synth.structures.headers import add_headers, choose_size, columns_of, put_section

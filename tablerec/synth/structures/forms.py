@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from itertools import pairwise
 
-from tablerec.synth.content import NumberFormat, Value, Writer
+from tablerec.synth.content.texts import NumberFormat, Value, Writer
 from tablerec.synth.draft import ColumnKind, Draft, DraftCell
 from tablerec.synth.recipe import Recipe
 from tablerec.synth.structures.headers import choose_size

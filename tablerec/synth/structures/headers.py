@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from tablerec.synth.content import Writer
+from tablerec.synth.content.texts import Writer
 from tablerec.synth.draft import ColumnKind, Draft, DraftCell
 from tablerec.synth.recipe import Recipe
 

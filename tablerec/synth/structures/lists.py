@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from tablerec.synth.content import Value, Writer
+from tablerec.synth.content.phrases import long_header, long_label
+from tablerec.synth.content.texts import Value, Writer
 from tablerec.synth.draft import ColumnKind, Draft, DraftCell
 from tablerec.synth.recipe import Recipe
 from tablerec.synth.structures.headers import add_headers, choose_size, empty_columns, put_section
-from tablerec.synth.structures.phrases import long_header, long_label
 
 Fill = Callable[[], Value]
 

@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 from itertools import pairwise
 
-from tablerec.synth.content import NumberFormat, Writer
+from tablerec.synth.content.texts import NumberFormat, Writer
 from tablerec.synth.draft import Draft, DraftCell
 from tablerec.synth.recipe import Recipe
 from tablerec.synth.structures.headers import choose_size

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from tablerec.synth.content import NumberFormat, Value, Writer
+from tablerec.synth.content.phrases import long_header, long_label
+from tablerec.synth.content.texts import NumberFormat, Value, Writer
 from tablerec.synth.draft import Draft, DraftCell
 from tablerec.synth.recipe import Recipe
 from tablerec.synth.structures.headers import (
@@ -15,7 +16,6 @@ from tablerec.synth.structures.headers import (
     put_group,
     put_section,
 )
-from tablerec.synth.structures.phrases import long_header, long_label
 
 
 def statistical(writer: Writer, recipe: Recipe) -> Draft:

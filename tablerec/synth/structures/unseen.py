@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tablerec.synth.content import NumberFormat, Writer
+from tablerec.synth.content.texts import NumberFormat, Writer
 from tablerec.synth.draft import Draft, DraftCell, Fill
 from tablerec.synth.recipe import Recipe
 from tablerec.synth.structures.headers import choose_size

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tablerec.synth.content import NumberFormat, Writer
+from tablerec.synth.content.texts import NumberFormat, Writer
 from tablerec.synth.description import Align
 from tablerec.synth.draft import Draft, DraftCell
 from tablerec.synth.recipe import Recipe

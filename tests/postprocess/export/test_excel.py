@@ -14,12 +14,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from postprocess.cell import Caption, Cell
+from postprocess.characters import clean_text, text_to_width
 from postprocess.errors import MissingDependencyError, OutputError, SettingsError
 from postprocess.export import tables_to_workbook, write_excel
-from postprocess.export.text import clean_text, text_to_width
-from postprocess.table import Caption, Cell, Table
+from postprocess.table import Table
 from postprocess.values import parse_value
-from tests.postprocess.strategies import tables
+from tests.helpers.strategies import tables
 
 
 def reopen(many: list[Table], names: list[str] | None = None) -> Any:
@@ -72,19 +73,19 @@ def test_reopened_workbook_holds_every_value_and_merge(many: list[Table]) -> Non
         assert merged == {(cell.col + 1, cell.row + 1, cell.end_col, cell.end_row) for cell in spanning}
 
 
-def test_fault_9_text_is_not_markup() -> None:
+def test_text_is_not_markup() -> None:
     assert sheet_of("x<b")["A1"].value == "x<b"
 
 
 @pytest.mark.parametrize("text", ["=1+1", "+A1", "-A1", "@SUM(A1)", '=HYPERLINK("http://x")', "＝1+1", "=", " =1"])
-def test_fault_10_formula_stays_text(text: str) -> None:
+def test_formula_stays_text(text: str) -> None:
     cell = sheet_of(text)["A1"]
     assert (cell.value, cell.data_type) == (text, "s")
     assert cell.quotePrefix == (len(text) > 1)
 
 
 @pytest.mark.parametrize("text", ["#N/A", "#REF!", "TRUE", "00123", "1-2", "3/4", "'5", "12345678901234567"])
-def test_fault_10_text_stays_text(text: str) -> None:
+def test_text_stays_text(text: str) -> None:
     cell = sheet_of(text)["A1"]
     assert (cell.value, cell.data_type) == (text, "s")
 
@@ -93,25 +94,25 @@ def test_text_that_looks_like_an_escape_is_escaped() -> None:
     assert sheet_of("_x0041_")["A1"].value == "_x005F_x0041_"
 
 
-def test_fault_10_values_are_real() -> None:
+def test_values_are_real() -> None:
     sheet = sheet_of("12.50", "1,234", "(5.2)", "12%", "2026-01-02")
     assert [cell.value for cell in sheet[1]] == [12.5, 1234, -5.2, 0.12, datetime(2026, 1, 2)]
     assert [cell.data_type for cell in sheet[1]] == ["n", "n", "n", "n", "d"]
     assert [cell.number_format for cell in sheet[1]] == ["0.00", "#,##0", "0.0;(0.0)", "0%", "yyyy\\-mm\\-dd"]
 
 
-def test_fault_11_spans_do_not_overlap_and_keep_their_text() -> None:
+def test_spans_do_not_overlap_and_keep_their_text() -> None:
     table = Table([Cell(0, 0, 2, 2, text="a"), Cell(0, 2, 2, text="b"), Cell(2, 0, colspan=3, text="c")])
     sheet = reopen([table])["Table 1"]
     assert {str(area) for area in sheet.merged_cells.ranges} == {"A1:B2", "C1:C2", "A3:C3"}
     assert [sheet[place].value for place in ("A1", "C1", "A3")] == ["a", "b", "c"]
 
 
-def test_fault_12_control_characters_are_removed() -> None:
+def test_control_characters_are_removed() -> None:
     assert sheet_of("a\x00b\x07\ufffe\ud800")["A1"].value == "ab"
 
 
-def test_fault_14_two_tables_are_two_sheets() -> None:
+def test_two_tables_are_two_sheets() -> None:
     assert reopen([Table([]), Table([])]).sheetnames == ["Table 1", "Table 2"]
 
 

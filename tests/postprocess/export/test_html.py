@@ -11,12 +11,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from postprocess.cell import Caption, Cell
+from postprocess.characters import clean_text
 from postprocess.errors import InputError, OutputError, TableError, TablerecError
 from postprocess.export import html_to_table, html_to_tables, table_to_html, tables_to_html
-from postprocess.export.text import clean_text
-from postprocess.roles import stub_width
-from postprocess.table import Caption, Cell, Table
-from tests.postprocess.strategies import captioned, tables
+from postprocess.meaning.roles import stub_width
+from postprocess.table import Table
+from tests.helpers.strategies import captioned, tables
 
 
 def parse_strictly(html: str) -> Any:
@@ -164,14 +165,14 @@ def test_caption_and_title_are_escaped() -> None:
     assert '<html lang="&quot;">' in tables_to_html([], lang='"')
 
 
-def test_fault_9_markup_in_a_text_is_escaped() -> None:
+def test_markup_in_a_text_is_escaped() -> None:
     html = table_to_html(Table.from_texts([["p<0.05 & q", "<script>", "x<b", "&amp;"]]))
     assert "p&lt;0.05 &amp; q" in html
     assert "<script>" not in html
     assert html_to_table(html).to_grid() == [["p<0.05 & q", "<script>", "x<b", "&amp;"]]
 
 
-def test_fault_12_control_characters_are_removed() -> None:
+def test_control_characters_are_removed() -> None:
     html = table_to_html(Table.from_texts([["a\x00b\x07", "c\x85d", "\ufffe\ud800"]]))
     assert html_to_table(html).to_grid() == [["ab", "c\nd", ""]]
 

@@ -8,10 +8,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from postprocess.cell import Caption, Cell
 from postprocess.errors import InputError, OutputError
 from postprocess.export import table_from_dict, table_to_dict, tables_from_json, tables_to_json
-from postprocess.table import Caption, Cell, Table
-from tests.postprocess.strategies import captioned, tables
+from postprocess.table import Table
+from tests.helpers.strategies import captioned, tables
 
 
 def test_no_tables_and_no_cells() -> None:
@@ -129,9 +130,9 @@ def change(**fields: Any) -> Callable[[dict[str, Any]], None]:
         (change_cell(text=None), "text"),
         (change_cell(header="title"), "header"),
         (change_cell(header=[]), "header"),
-        (change_cell(reader_score="0.5"), "reader_score"),
-        (change_cell(reader_score=float("inf")), "finite"),
-        (change_cell(reader_score=10**400), "finite"),
+        (change_cell(ocr_score="0.5"), "ocr_score"),
+        (change_cell(ocr_score=float("inf")), "finite"),
+        (change_cell(ocr_score=10**400), "finite"),
         (change_cell(detector_score=True), "detector_score"),
         (change_cell(header_score=0.5), "header_score is 0.5"),
         (change_cell(header="row", header_score=1.5), "header_score is 1.5"),

@@ -5,9 +5,10 @@ import re
 import pytest
 from hypothesis import given
 
+from postprocess.cell import Caption, Cell
 from postprocess.export import table_to_latex, tables_to_latex
-from postprocess.table import Caption, Cell, Table
-from tests.postprocess.strategies import PLAIN_TEXTS, captioned, tables
+from postprocess.table import Table
+from tests.helpers.strategies import PLAIN_TEXTS, captioned, tables
 
 
 def row_to_width(row: str) -> int:

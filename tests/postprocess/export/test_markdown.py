@@ -5,10 +5,11 @@ import re
 import pytest
 from hypothesis import given
 
+from postprocess.cell import Caption, Cell
+from postprocess.characters import clean_text
 from postprocess.export import table_to_markdown, tables_to_markdown
-from postprocess.export.text import clean_text
-from postprocess.table import Caption, Cell, Table
-from tests.postprocess.strategies import tables
+from postprocess.table import Table
+from tests.helpers.strategies import tables
 
 
 def read(markdown: str) -> list[list[str]]:

@@ -8,11 +8,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from postprocess.boxes import array_to_quad, boxes_to_quads, rotate_points
-from postprocess.words import Word
-from tablerec import detect
+from postprocess.geometry.boxes import array_to_quad, boxes_to_quads, rotate_points
+from postprocess.text.lines import text_tilt
+from postprocess.word import Word, Words
 from tablerec.config import Settings
-from tablerec.detect import make_detector
+from tablerec.detect import factory
 from tablerec.detect.cellnet import (
     CellNetDetector,
     Network,
@@ -20,9 +20,9 @@ from tablerec.detect.cellnet import (
     choose_scale,
     closer_scale,
     level_image,
-    text_tilt,
     to_input,
 )
+from tablerec.detect.factory import make_detector
 from tablerec.errors import ModelNotFoundError, SettingsError
 
 
@@ -164,7 +164,7 @@ def test_what_is_missing_is_named(tmp_path: Path) -> None:
 
 
 def test_without_weights_in_the_package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(detect, "WEIGHTS", tmp_path)
+    monkeypatch.setattr(factory, "WEIGHTS", tmp_path)
     with pytest.raises(ModelNotFoundError, match=r"holds no inference\.onnx"):
         make_detector(Settings(detector="cellnet"))
 
@@ -193,7 +193,8 @@ def lines_of_text(degrees: float, count: int = 6) -> list[Word]:
 
 @pytest.mark.parametrize("degrees", [-30.0, -4.0, 0.0, 1.5, 12.0])
 def test_tilt_is_that_of_the_text(degrees: float) -> None:
-    found = text_tilt(lines_of_text(degrees))
+    found = text_tilt(Words(lines_of_text(degrees)).quads)
+    assert found is not None
     assert abs(found) == pytest.approx(abs(degrees), abs=1e-3)
     # Turned back by what was found, the text is level, and no corner of the picture is lost.
     _, to_level = level_image(np.zeros((200, 300, 3), np.uint8), found)
@@ -204,16 +205,9 @@ def test_tilt_is_that_of_the_text(degrees: float) -> None:
     assert (corners >= -1).all() and (corners <= np.array(level.shape[1::-1]) + 1).all()
 
 
-def test_no_tilt_without_agreement() -> None:
-    assert text_tilt([]) == 0.0
-    assert text_tilt(lines_of_text(8, count=3)) == 0.0  # too few
-    assert text_tilt(lines_of_text(8) + lines_of_text(-8) + lines_of_text(30)) == 0.0
-    assert text_tilt(lines_of_text(90)) == 0.0  # on its side: not this detector's matter
-
-
 def test_a_tilted_picture_is_looked_at_level(tmp_path: Path) -> None:
     words = lines_of_text(10.0)
-    tilt = text_tilt(words)
+    tilt = text_tilt(Words(words).quads)
     found = detector(_find_one_in_the_middle, tmp_path, layout="table").detect(np.zeros((200, 300, 3), np.uint8), words)
     (quad,) = found[0].quads
     # The cell comes back at the middle of the picture as given, as tilted as its text.

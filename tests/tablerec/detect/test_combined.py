@@ -8,19 +8,20 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from postprocess.boxes import boxes_to_quads
-from postprocess.rulings import Rulings
-from postprocess.words import Word
-from tablerec import detect
+from postprocess.arrays import Image
+from postprocess.candidates.candidate import Candidate
+from postprocess.candidates.choice import explain_tables
+from postprocess.candidates.scene import Scene
+from postprocess.geometry.boxes import boxes_to_quads
+from postprocess.word import Word
 from tablerec.config import Settings
-from tablerec.detect import Detection, has_cellnet, make_detector
-from tablerec.detect.combined import CombinedDetector, score_candidates
+from tablerec.detect import Detection, factory
+from tablerec.detect.combined import CombinedDetector
+from tablerec.detect.factory import has_cellnet, make_detector
 from tablerec.detect.geometric import GeometricDetector
 from tablerec.errors import ModelNotFoundError
-from tablerec.pipeline import detection_to_table
-from tablerec.result import Image
-from tests.postprocess.pictures import make_word
-from tests.postprocess.test_explanation import RIGHT, WORDS, slots
+from tests.helpers.candidates import RIGHT, WORDS, candidate_of, make_scene, slots
+from tests.helpers.layouts import make_word
 
 PICTURE = np.full((400, 300, 3), 255, np.uint8)
 NO_COLUMNS = slots([0, 200], [0, 20, 40, 60])
@@ -28,28 +29,34 @@ NO_COLUMNS = slots([0, 200], [0, 20, 40, 60])
 
 class Network:
     def __init__(self, first: Sequence[list[list[float]]], second: Sequence[list[list[float]]]) -> None:
-        self.finds = [[found(boxes, "cellnet") for boxes in tables] for tables in (first, second)]
+        self.found = [[detection(boxes) for boxes in tables] for tables in (first, second)]
 
     def detect_twice(self, image: Image, words: Sequence[Word]) -> list[list[Detection]]:
-        return self.finds
+        return self.found
 
 
 class Geometry:
     layout = "page"
 
     def __init__(self, tables: Sequence[list[list[float]]], name: str = "words", score: float = 0.9) -> None:
-        self.finds = [found(boxes, name, score) for boxes in tables]
+        self.found = [candidate_of(boxes, name, score) for boxes in tables]
 
-    def detect_along(self, rulings: Rulings, words: Sequence[Word]) -> list[Detection]:
-        return self.finds
-
-
-def found(boxes: list[list[float]], name: str, score: float = 0.9) -> Detection:
-    return Detection(boxes_to_quads(boxes), np.full(len(boxes), score), name)
+    def detect_in(self, picture: Scene) -> list[Candidate]:
+        return [each.in_scene(picture) for each in self.found]
 
 
-def combine(geometry: list[list[list[float]]], *looks: list[list[list[float]]]) -> list[Detection]:
-    made = CombinedDetector(Network(*looks), Geometry(geometry))  # type: ignore[arg-type]
+def detection(boxes: list[list[float]], score: float = 0.9) -> Detection:
+    return Detection(boxes_to_quads(boxes), np.full(len(boxes), score), "cellnet")
+
+
+def scores(candidates: list[list[Candidate]], words: Sequence[Word]) -> list[float]:
+    scene = make_scene(words)
+    known = [[each.in_scene(scene) for each in tables] for tables in candidates]
+    return [tables[0].explanation.score for tables in explain_tables(known, scene) if tables[0].explanation]
+
+
+def combine(geometry: list[list[list[float]]], *passes: list[list[list[float]]]) -> list[Candidate]:
+    made = CombinedDetector(Network(*passes), Geometry(geometry))  # type: ignore[arg-type]
     return made.detect(PICTURE, WORDS)
 
 
@@ -91,7 +98,7 @@ def test_a_table_in_two_halves_competes_with_the_whole() -> None:
 
 
 def test_auto_uses_the_network_where_its_weights_are(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(detect, "WEIGHTS", tmp_path)
+    monkeypatch.setattr(factory, "WEIGHTS", tmp_path)
     assert isinstance(make_detector(Settings()), GeometricDetector)
     (tmp_path / "inference.onnx").touch()
     (tmp_path / "inference.yml").write_text("Global:\n  model_name: CellNet\n", encoding="utf-8")
@@ -102,7 +109,7 @@ def test_auto_uses_the_network_where_its_weights_are(tmp_path: Path, monkeypatch
 
 def test_weights_of_the_package_without_a_file_are_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A damaged installation does not fall back on another detector without a word."""
-    monkeypatch.setattr(detect, "WEIGHTS", tmp_path)
+    monkeypatch.setattr(factory, "WEIGHTS", tmp_path)
     (tmp_path / "inference.yml").write_text("Global:\n  model_name: CellNet\n", encoding="utf-8")
     with pytest.raises(ModelNotFoundError, match=r"holds no inference\.onnx"):
         make_detector(Settings())
@@ -129,9 +136,9 @@ def test_words_of_all_candidates_count() -> None:
 @pytest.mark.parametrize(
     ("score", "second", "cells"),
     [(0.99, [], 3), (0.99, [NO_COLUMNS], 3), (0.99, [RIGHT], 6), (0.9, [], 6)],
-    ids=["drawn", "drawn, looks differ", "drawn, both looks deny it", "not wholly drawn"],
+    ids=["ruled", "ruled, passes differ", "ruled, both passes deny it", "not wholly ruled"],
 )
-def test_cells_that_are_wholly_drawn_stay_unless_both_looks_deny_them(
+def test_cells_that_are_wholly_ruled_stay_unless_both_passes_deny_them(
     layout: str, score: float, second: list[list[list[float]]], cells: int
 ) -> None:
     geometry = Geometry([NO_COLUMNS], "rulings", score)
@@ -144,9 +151,8 @@ def test_cells_that_are_wholly_drawn_stay_unless_both_looks_deny_them(
 def test_the_grid_that_the_others_agree_with_wins() -> None:
     """A third line of words is a row or the rest of the second: the shares of one grid alone cannot tell."""
     ys = {"three": [0, 20, 40, 60], "two": [0, 20, 60]}
-    three, two = (found(slots([0, 100, 200], ys[name]), "words") for name in ("three", "two"))
-    frame = Rulings(np.zeros((0, 4)), np.zeros((0, 4)), 0.0, (0.0, 0.0), 10.0)
-    alone, agreed = (score_candidates(each, WORDS, frame) for each in ([[three], [two]], [[three], [three], [two]]))
+    three, two = (candidate_of(slots([0, 100, 200], ys[name]), "words") for name in ("three", "two"))
+    alone, agreed = (scores(each, WORDS) for each in ([[three], [two]], [[three], [three], [two]]))
     assert agreed[0] > alone[0]
     assert agreed[0] - agreed[2] > alone[0] - alone[1]
 
@@ -159,10 +165,9 @@ def test_between_equal_scores_cut_words_and_empty_cells_decide(y: int, geometry_
     spanned = [[0.0, 0.0, 100.0, 40.0], *(box for box in apart if box[0] > 0 or box[1] >= 40)]
     words = [make_word("North", 10, y), make_word("South", 10, 45)]
     words += [make_word(text, 10 + 100 * col, 5 + 20 * row) for row in range(3) for col, text in ((1, "a"), (2, "5"))]
-    right, wrong = found(spanned, "words"), found(apart, "words")
-    frame = Rulings(np.zeros((0, 4)), np.zeros((0, 4)), 0.0, (0.0, 0.0), 10.0)
+    right, wrong = candidate_of(spanned, "words"), candidate_of(apart, "words")
     candidates = [[right], [wrong]] if geometry_is_right else [[wrong], [right]]
-    one, two = score_candidates(candidates, words, frame)
+    one, two = scores(candidates, words)
     assert one == two
     first, second = ([spanned], [apart]) if geometry_is_right else ([apart], [spanned])
     made = CombinedDetector(Network(second, []), Geometry(first))  # type: ignore[arg-type]
@@ -181,21 +186,21 @@ def test_spans_are_settled_by_words_and_rulings() -> None:
     boxes = slots([0, 100, 200, 300], [0, 20, 40, 60])
     made = CombinedDetector(Network([boxes], [boxes]), Geometry([]))  # type: ignore[arg-type]
     [chosen] = made.detect(picture, words)
-    table, _ = detection_to_table(chosen)
+    table = chosen.to_table()
     assert [(cell.row, cell.col, cell.colspan) for cell in table.cells if cell.colspan > 1] == [(0, 1, 2)]
     assert len(chosen.scores) == len(chosen.quads) == 8
 
 
-def test_the_network_does_not_run_where_drawn_cells_leave_no_doubt() -> None:
+def test_the_network_does_not_run_where_ruled_cells_leave_no_doubt() -> None:
     geometry = Geometry([RIGHT], "rulings", 0.99)
     geometry.layout = "table"
     made = CombinedDetector(None, geometry)  # type: ignore[arg-type]
     assert len(made.detect(PICTURE, WORDS)[0].quads) == 6
 
 
-@pytest.mark.parametrize("score", [0.9, 0.99], ids=["not wholly drawn", "wholly drawn"])
+@pytest.mark.parametrize("score", [0.9, 0.99], ids=["not wholly ruled", "wholly ruled"])
 def test_rows_that_no_detector_saw_are_parted(score: float) -> None:
-    """Two numbers above each other are two rows, unless all borders are drawn; the others are rivals still."""
+    """Two numbers above each other are two rows, unless all borders are ruled; the others are rivals still."""
     joined = slots([0, 100, 200], [0, 20, 60])
     geometry = Geometry([joined], "rulings", score)
     made = CombinedDetector(Network([joined], [joined]), geometry)  # type: ignore[arg-type]
@@ -214,6 +219,6 @@ def test_on_a_page_unsure_cells_and_a_line_of_words_are_no_table(
     layout: str, boxes: list[list[float]], score: float, is_table: bool
 ) -> None:
     network, geometry = Network([boxes], [boxes]), Geometry([])
-    network.finds, geometry.layout = [[found(boxes, "cellnet", score)]] * 2, layout
+    network.found, geometry.layout = [[detection(boxes, score)]] * 2, layout
     made = CombinedDetector(network, geometry)  # type: ignore[arg-type]
     assert bool(made.detect(PICTURE, WORDS)) == (is_table or layout == "table")

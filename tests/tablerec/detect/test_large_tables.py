@@ -1,4 +1,4 @@
-"""Tables of 900 and 1,200 cells: see ``tests/benchmarks/benchmark_complete.py`` for more of them."""
+"""Tables of 900 and 1,200 cells: see ``python -m tests.benchmarks.outputs.complete`` for more of them."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from tablerec import PageImage, Recognizer, Settings
-from tablerec.detect import WEIGHTS, has_cellnet
+from tablerec.detect.factory import WEIGHTS, has_cellnet
 from tablerec.detect.geometric import GeometricDetector
-from tests.benchmarks.benchmark_complete import FONTS, SIZES, Outcome, draw_table, judge, sample_to_words
+from tests.benchmarks.outputs.complete import FONTS, SIZES, Outcome, draw_table, judge, sample_to_words
 
 
 def outcome(recognizer: Recognizer, n_rows: int, n_cols: int, font: str, is_ruled: bool) -> Outcome:

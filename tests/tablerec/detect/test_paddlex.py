@@ -9,16 +9,16 @@ from typing import Any
 import numpy as np
 import pytest
 
-from postprocess.boxes import quads_to_boxes
+from postprocess.arrays import Image
+from postprocess.geometry.boxes import quads_to_boxes
 from tablerec import paddlex_support
 from tablerec.config import Settings
-from tablerec.detect import make_detector
 from tablerec.detect.combined import CombinedDetector
+from tablerec.detect.factory import make_detector
 from tablerec.detect.paddlex import BOTH, CLASSIFIER, MOST_CELLS, OFFICIAL, PaddleXDetector
 from tablerec.errors import MissingDependencyError, ModelNotFoundError, SettingsError
 from tablerec.paddlex_support import Runtime
-from tablerec.result import Image
-from tests.tablerec.stand_ins import needs_paddlex, save_classifier, save_detector, save_rtdetr
+from tests.helpers.paddlex_models import needs_paddlex, save_classifier, save_detector, save_rtdetr
 
 IMAGE = np.full((100, 300, 3), 255, np.uint8)
 

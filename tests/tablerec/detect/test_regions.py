@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,16 +12,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from postprocess.boxes import array_to_quad, boxes_to_quads
-from postprocess.words import Word
+from postprocess.arrays import Image
+from postprocess.candidates.candidate import Candidate
+from postprocess.geometry.boxes import array_to_quad, boxes_to_quads
+from postprocess.word import Word
 from tablerec import paddlex_support
 from tablerec.config import Settings
-from tablerec.detect import Detection, make_detector
+from tablerec.detect.factory import make_detector
 from tablerec.detect.regions import MODELS, LayoutModel, RegionDetector, detections_to_boxes
 from tablerec.errors import SettingsError
 from tablerec.paddlex_support import Runtime
-from tablerec.result import Image
-from tests.tablerec.stand_ins import needs_paddlex, save_detector
+from tests.helpers.candidates import candidate_of
+from tests.helpers.paddlex_models import needs_paddlex, save_detector
 
 IMAGE = np.arange(100 * 300 * 3, dtype=np.uint32).astype(np.uint8).reshape(100, 300, 3)
 
@@ -33,11 +36,11 @@ class Whole:
     def __init__(self) -> None:
         self.given: list[tuple[Image, Sequence[Word]]] = []
 
-    def detect(self, image: Image, words: Sequence[Word]) -> list[Detection]:
+    def detect(self, image: Image, words: Sequence[Word]) -> list[Candidate]:
         self.given.append((image, words))
         height, width = image.shape[:2]
-        rival = Detection(boxes_to_quads([[0, 0, width / 2, height]]), np.array([0.5]), "rival")
-        return [Detection(boxes_to_quads([[0, 0, width, height]]), np.array([0.9]), self.name, (rival,))]
+        rival = candidate_of([[0, 0, width / 2, height]], "rival", 0.5)
+        return [replace(candidate_of([[0, 0, width, height]], self.name), rivals=(rival,))]
 
 
 class FakeLayout:

@@ -8,8 +8,8 @@ import numpy as np
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from postprocess.boxes import boxes_to_quads, merge_doubles, quads_to_boxes
-from tablerec.detect.tiles import Tile, find_in_tiles, inner_cells, plan_tiles
+from postprocess.geometry.boxes import boxes_to_quads, merge_doubles, quads_to_boxes
+from tablerec.detect.tiles import Tile, detect_in_tiles, inner_cells, plan_tiles
 
 LARGEST, MARGIN = 160, 32
 
@@ -59,7 +59,7 @@ def test_every_cell_is_found_once(xs: list[int], ys: list[int], wobble: float) -
     boxes = [[x0, y0, x1, y1] for y0, y1 in pairwise(ys) for x0, x1 in pairwise(xs)]
     cells = boxes_to_quads(boxes)
     tiles = plan_tiles((300, 400), LARGEST, MARGIN)
-    quads, scores, tables = find_in_tiles(look(cells, wobble), tiles, LARGEST, MARGIN)
+    quads, scores, tables = detect_in_tiles(look(cells, wobble), tiles, LARGEST, MARGIN)
     assert len(quads) == len(scores) == len(cells) and tables.shape == (4, 4)
     off = np.abs(quads[:, None] - cells[None]).max((2, 3))
     assert (off.min(0) <= wobble).all() and (off.min(1) <= wobble).all()
@@ -67,14 +67,14 @@ def test_every_cell_is_found_once(xs: list[int], ys: list[int], wobble: float) -
 
 def test_one_tile_is_one_look() -> None:
     cells = boxes_to_quads([[0, 0, 50, 10], [50, 0, 100, 10]])
-    quads, scores, _ = find_in_tiles(look(cells, 0), plan_tiles((80, 120)))
+    quads, scores, _ = detect_in_tiles(look(cells, 0), plan_tiles((80, 120)))
     assert quads.tolist() == cells.tolist() and len(scores) == 2
 
 
 def test_no_cells() -> None:
     none = np.zeros((0, 4, 2))
-    assert len(find_in_tiles(look(none, 0), plan_tiles((80, 120)))[0]) == 0
-    assert len(find_in_tiles(look(none, 0), plan_tiles((800, 900), LARGEST, MARGIN), LARGEST, MARGIN)[0]) == 0
+    assert len(detect_in_tiles(look(none, 0), plan_tiles((80, 120)))[0]) == 0
+    assert len(detect_in_tiles(look(none, 0), plan_tiles((800, 900), LARGEST, MARGIN), LARGEST, MARGIN)[0]) == 0
     assert merge_doubles(none, np.zeros(0)).tolist() == [] and inner_cells(none, (10, 10)).tolist() == []
 
 

@@ -12,7 +12,7 @@ import pytest
 
 from tablerec.devices import build, plugin
 from tablerec.errors import MissingDependencyError, TablerecError
-from tests.tablerec.devices.plugin_process import ROOT, answer_of, ask, device, needs_device, start
+from tests.helpers.plugin_process import ROOT, answer_of, ask, device, needs_device, start
 
 NONE = {"TABLEREC_SIMULATED_DEVICES": "0"}
 
@@ -24,7 +24,7 @@ def test_no_device_leaves_paddle_on_the_cpu() -> None:
 
 
 @needs_device
-@pytest.mark.parametrize("verb", [("parity",), ("bench", "--tiny"), ("bench", "--model", "small_detector")])
+@pytest.mark.parametrize("verb", [("parity",), ("bench", "--tiny"), ("bench", "--model", "cellnet")])
 def test_no_device_is_said_by_the_verbs(verb: tuple[str, ...]) -> None:
     done = device(*verb, "--plugin", "simulated", **NONE)
     assert done.returncode == 2
@@ -57,13 +57,13 @@ def test_doctor_runs_an_operator_and_asks_paddlex() -> None:
 @needs_device
 def test_training_out_of_memory_is_an_error_that_the_process_survives() -> None:
     code = """
-from tablerec.devices.bench import ModelRun, measure_model
+from tablerec.devices.bench.runs import ModelRun, measure_model
 text = ""
 try:
-    measure_model(plugin.device, ModelRun("small_detector", 8, 256), plugin)
+    measure_model(plugin.device, ModelRun("cellnet_reduced", 8, 256), plugin)
 except Exception as error:
     text = str(error)
-speed = measure_model(plugin.device, ModelRun("small_detector", 1, 32), plugin, steps=1)
+speed = measure_model(plugin.device, ModelRun("cellnet_reduced", 1, 32), plugin, steps=1)
 answer([text, speed.losses])
 """
     text, losses = ask(code, {"TABLEREC_SIMULATED_MEGABYTES": "48"})

@@ -27,42 +27,39 @@ from tablerec.devices.plugin import load_plugin
 plugin = load_plugin(sys.argv[1])
 import numpy as np
 import paddle
-import paddle.nn.functional as F
-from tablerec.devices.networks import small_detector
+from tablerec.devices.bench.networks import find_network, stand_in_loss
+from tablerec.devices.parity import make_optimizer
 paddle.set_device(plugin.device)
 def answer(value):
     print("ANSWER", json.dumps(value))
 
 def train(device, dtype, level, optimizer, steps=6, **options):
+    network, compare = find_network("cellnet_reduced"), stand_in_loss()
     paddle.set_device("cpu")
     paddle.seed(3)
-    state = {name: value.numpy() for name, value in small_detector(1).state_dict().items()}
+    state = {name: value.numpy() for name, value in network.make().state_dict().items()}
     paddle.set_device(device)
-    net = small_detector(1)
+    net = network.make()
     net.set_state_dict({name: paddle.to_tensor(value) for name, value in state.items()})
     net.train()
-    rate = 1e-3 if optimizer.startswith("Adam") else 0.05
-    clip = paddle.nn.ClipGradByGlobalNorm(5.0)
-    update = getattr(paddle.optimizer, optimizer)(rate, parameters=net.parameters(), grad_clip=clip, **options)
+    faster = 10 if optimizer.startswith("Adam") else 300
+    update = make_optimizer(optimizer, net.parameters(), faster, **options)
     if level == "O2":
         net, update = paddle.amp.decorate(net, update, level="O2", dtype=dtype)
     scaler = paddle.amp.GradScaler(enable=dtype == "float16", init_loss_scaling=1024.0)
-    random = np.random.default_rng(0)
-    images = paddle.to_tensor(random.normal(size=(4, 3, 32, 32)).astype("float32"))
-    truth = paddle.to_tensor((random.random((4, 4, 8, 8)) < 0.1).astype("float32"))
-    boxes = paddle.to_tensor(random.normal(size=(4, 4, 8, 8)).astype("float32"))
+    images = paddle.to_tensor(np.random.default_rng(0).random((4, 3, 64, 64), "float32") * 255)
     losses, kinds = [], set()
+    net.stage4[0][0].register_forward_post_hook(lambda layer, given, made: kinds.add(str(made.dtype)))
     for _ in range(steps):
         with paddle.amp.auto_cast(enable=level != "O0", level=level, dtype=dtype or "float16"):
-            kinds.add(str(net.fuse[0](paddle.concat([net.fine(net.stem(images))] * 2, 1)).dtype))
-            scores, sides = net(images)
-            loss = F.binary_cross_entropy_with_logits(scores, truth) + F.smooth_l1_loss(sides, boxes)
+            outputs = net(images)
+        loss = compare(outputs)
         scaler.scale(loss).backward()
         scaler.step(update)
         scaler.update()
         update.clear_grad()
         losses.append(float(loss))
-    return losses, sorted(kinds), net
+    return losses, sorted(kinds)
 """
 
 
@@ -96,14 +93,14 @@ expected = train("cpu", None, "O0", {optimizer!r})[0]
 found = {{}}
 for dtype in ("bfloat16", "float16"):
     for level in ("O1", "O2"):
-        losses, kinds, _ = train(plugin.device, dtype, level, {optimizer!r})
+        losses, kinds = train(plugin.device, dtype, level, {optimizer!r})
         found[f"{{dtype}} {{level}}"] = [losses, kinds]
 answer([expected, found])
 """
     expected, found = ask(library, code)
     for name, (losses, kinds) in found.items():
         assert kinds == [f"paddle.{name.split()[0]}"], name
-        tolerance = 2e-3 if name.startswith("float16") else 5e-3
+        tolerance = 5e-4 if name.startswith("float16") else 1.5e-3  # the losses fall by 3e-3 to 6e-3
         assert losses == pytest.approx(expected, rel=tolerance), name
         assert losses[-1] < losses[0], name
 
@@ -173,7 +170,8 @@ answer([alone, together, half, half_alone, launches])
     alone, together, half, half_alone, launches = ask(library, code)
     assert together == pytest.approx(alone, rel=1e-6)
     assert half == pytest.approx(half_alone, rel=1e-6)
-    assert launches[f"merged_{optimizer.lower()}"] == 6 and optimizer.lower() not in launches
+    # Six steps; a launch takes some fifty tensors, of which there are 168.
+    assert launches[f"merged_{optimizer.lower()}"] in (24, 30) and optimizer.lower() not in launches
 
 
 def test_fused_adam_makes_the_step_of_adamw(library: Path) -> None:
@@ -238,7 +236,7 @@ except Exception as error:
 def test_gradients_pass_frozen_weights_of_fewer_bits_as_on_the_cpu(library: Path, kept: str) -> None:
     """A regression: the device had neither casts to int8 nor transposed depthwise convolutions."""
     code = f"""
-from tablerec.training.frozen import keep_frozen
+from tablerec.training.methods.frozen import keep_frozen
 random = np.random.default_rng(0)
 picture = random.normal(size=(2, 4, 9, 8)).astype("float32")
 found = {{}}

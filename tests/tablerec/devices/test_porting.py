@@ -11,7 +11,7 @@ import sys
 
 import pytest
 
-from tablerec.devices import lab
+from tablerec.devices import exercise as lab
 from tablerec.devices.build import SOURCES
 
 GUIDE = SOURCES.parent / "PORTING.md"

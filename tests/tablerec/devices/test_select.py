@@ -16,13 +16,13 @@ KINDS = ["gpu", "npu", "xpu", "dcu", "mlu", "gcu", "metax_gpu", "iluvatar_gpu", 
 
 
 @pytest.mark.parametrize("text", ["", " ", "mps", "mps:0"])
-def test_fault_13_empty_and_apple_devices_say_why(text: str) -> None:
+def test_empty_and_apple_devices_say_why(text: str) -> None:
     with pytest.raises(SettingsError, match="cpu"):
         parse_device(text)
 
 
 @pytest.mark.parametrize("text", ["cuda", "CUDA:0", "cuda:0,1"])
-def test_fault_13_cuda_is_gpu_with_a_warning(text: str) -> None:
+def test_cuda_is_gpu_with_a_warning(text: str) -> None:
     with pytest.warns(UserWarning, match="'gpu"):
         device = parse_device(text)
     assert str(device) == text.lower().replace("cuda", "gpu")

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from postprocess.table import Cell
+from postprocess.cell import Cell
 
 WriteTruth = Callable[..., Path]
 

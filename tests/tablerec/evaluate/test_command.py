@@ -12,8 +12,9 @@ import numpy as np
 import pytest
 from click.testing import CliRunner, Result
 
-from postprocess.table import Cell, Table
-from postprocess.words import Word
+from postprocess.cell import Cell
+from postprocess.table import Table
+from postprocess.word import Word
 from tablerec.config import Settings
 from tablerec.errors import InputError, SettingsError
 from tablerec.evaluate import command as module
@@ -78,7 +79,7 @@ def test_it_prints_means_by_source_and_writes_report_and_page(run: Callable[...,
     assert report["sources"]["ALL"]["exact"] == 1
     assert (tmp_path / "tablerec-eval" / "worst.html").stat().st_size > 0
     assert len(list((tmp_path / "tablerec-eval" / "predictions").glob("*.json"))) == 3
-    assert run.asked == [Settings(detector="rulings", reader="none", layout="table")]  # type: ignore[attr-defined]
+    assert run.asked == [Settings(detector="rulings", ocr="none", layout="table", trace=True)]  # type: ignore[attr-defined]
 
 
 def test_tables_can_be_chosen(run: Callable[..., Result], tmp_path: Path) -> None:
@@ -158,7 +159,7 @@ def test_errors_are_told_and_drawn(
     path = write_truth("e", GRID, source="z")
     cv2.imwrite(str(path.with_suffix(".png")), np.full((40, 40, 3), 255, np.uint8))
     result = run("--errors")
-    assert "F1 0.0000: 0 finds for 4 cells in 1 pictures" in result.stdout  # its cells have no quads
+    assert "F1 0.0000: 0 detections for 4 cells in 1 pictures" in result.stdout  # its cells have no quads
     assert "3 tables left out" in result.stderr
     errors = json.loads((tmp_path / "tablerec-eval" / "results.json").read_text())["errors"]
     assert errors["kinds"]["missed"] == {"n": 4, "gain": 1.0}

@@ -9,14 +9,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from postprocess.boxes import Floats, boxes_to_quads, quads_to_boxes, rotate_points
-from postprocess.table import Cell, Table
-from postprocess.words import Word
+from postprocess.arrays import Floats, Image
+from postprocess.cell import Cell
+from postprocess.geometry.boxes import boxes_to_quads, quads_to_boxes, rotate_points
+from postprocess.table import Table
+from postprocess.word import Word
 from tablerec.detect import Detection
-from tablerec.evaluate.error_report import cell_traits, draw_errors, examine, format_errors, summarize_errors
 from tablerec.evaluate.errors import ERROR_KINDS, Errors, Kind, find_errors
-from tablerec.evaluate.metrics import detection_f1
-from tablerec.result import Image
+from tablerec.evaluate.reporting.error_report import cell_traits, draw_errors, examine, format_errors, summarize_errors
+from tablerec.evaluate.scoring.cells import detection_f1
 
 NONE = np.zeros((0, 4, 2))
 HEIGHT = 20.0
@@ -60,7 +61,7 @@ def test_nothing_found_and_nothing_there() -> None:
     assert counts(find_errors(cell, NONE)) == {"invented": 1}
     assert counts(find_errors(NONE, cell)) == {"missed": 1}
     assert find_errors(NONE, cell).f1("missed") == find_errors(cell, NONE).f1("invented") == 1
-    assert "F1 1.0000: 0 finds for 0 cells" in format_errors(summarize_errors([]))
+    assert "F1 1.0000: 0 detections for 0 cells" in format_errors(summarize_errors([]))
     assert cell_traits([])["row"] == []
 
 

@@ -4,8 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from postprocess.table import Cell, Table
-from postprocess.words import Word
+from postprocess.cell import Cell
+from postprocess.table import Table
+from postprocess.word import Word
 from tablerec.errors import InputError, OutputError
 from tablerec.evaluate.files import Prediction, read_prediction, read_words, write_prediction, write_text, write_words
 
@@ -43,7 +44,7 @@ def test_a_file_that_holds_no_words_is_named(tmp_path: Path, content: str, messa
         Prediction("nothing"),
         Prediction("zero", Table([Cell(0, 0)]), characters_kept=0.0),
         Prediction("a", Table([Cell(0, 0, 1, 2, QUAD, "a\nb"), Cell(1, 0), Cell(1, 1)]), 2, "rulings", 3, 4, 0.5,
-                   {"read": 1.5}, 2.5, True),
+                   {"read": 1.5}, 2.5, True, detected=((0.0, 0.5, 9.5, 9.0, 0.75), (1.0, 0.0, 2.0, 3.0, 1.0))),
     ],
 )  # fmt: skip
 def test_a_prediction_comes_back_as_it_was(tmp_path: Path, prediction: Prediction) -> None:

@@ -7,12 +7,19 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from postprocess.table import Cell, Table
-from postprocess.words import Unplaced, Word
+from postprocess.arrays import Image
+from postprocess.cell import Cell
+from postprocess.geometry.boxes import boxes_to_quads, quads_to_boxes
+from postprocess.table import Table
+from postprocess.word import Unplaced, Word
+from tablerec.config import Settings
+from tablerec.detect import Detection
 from tablerec.errors import ModelNotFoundError
-from tablerec.evaluate.runner import Case, Storage, evaluate, largest_table
+from tablerec.evaluate.runner import Case, Storage, detected_boxes, evaluate, largest_table
 from tablerec.evaluate.truth import Truth, read_truth
-from tablerec.result import Page, PageImage, Result
+from tablerec.inputs.turning import turn_image, turn_points
+from tablerec.pipeline import Recognizer
+from tablerec.result import Dropped, Page, PageImage, Result
 
 QUAD = ((0.0, 0.0), (9.0, 0.0), (9.0, 9.0), (0.0, 9.0))
 WORDS = (Word("00", QUAD, 0.5, ((0.0, 0.5), (0.5, 1.0))), Word("lost", QUAD))
@@ -130,3 +137,34 @@ def test_the_largest_of_several_tables_counts() -> None:
     assert largest_table([]) is None
     assert largest_table([small, large]) is large
     assert largest_table([Table([Cell(0, 0)]), Table(GRID)]) == Table(GRID)
+
+
+def test_a_page_without_anything_has_no_detected_cells() -> None:
+    assert detected_boxes(Page(PageImage("a", 1, np.zeros((9, 9, 3), np.uint8)))) == ()
+
+
+def test_detected_cells_are_those_with_a_score_and_the_dropped_ones() -> None:
+    box = ((1.0, 0.0), (9.0, 1.0), (8.0, 6.0), (0.0, 5.0))
+    cells = [Cell(0, 0, quad=QUAD, detector_score=0.5), Cell(0, 1, quad=box)]
+    picture = PageImage("a", 1, np.zeros((9, 9, 3), np.uint8))
+    page = Page(picture, (Table(cells),), dropped=(Dropped(box, 0.25, "outside"),))
+    assert detected_boxes(page) == ((0.0, 0.0, 9.0, 9.0, 0.5), (0.0, 0.0, 9.0, 6.0, 0.25))
+
+
+@pytest.mark.parametrize("turn", [0, 90])
+def test_detected_cells_of_a_turned_picture_lie_where_they_are_in_it(turn: int) -> None:
+    boxes = [[10.0 + 30 * col, 10.0 + 20 * row, 40.0 + 30 * col, 30.0 + 20 * row] for row in (0, 1) for col in (0, 1)]
+
+    class Four:
+        name = "four"
+
+        def detect(self, image: Image, words: Sequence[Word]) -> list[Detection]:
+            return [Detection(boxes_to_quads(boxes), np.array([0.9, 0.8, 0.7, 0.6]), self.name)]
+
+    image = np.full((60, 80, 3), 255, np.uint8)
+    settings = Settings(trace=True, ocr="none", layout="table", turn=turn)  # type: ignore[arg-type]
+    [page] = Recognizer(settings, detector=Four()).recognize(turn_image(image, -turn)).pages
+    found = np.array(detected_boxes(page))
+    expected = quads_to_boxes(turn_points(boxes_to_quads(boxes), -turn, (80, 60)))
+    assert np.allclose(found[:, :4], expected)
+    assert found[:, 4].tolist() == [0.9, 0.8, 0.7, 0.6]

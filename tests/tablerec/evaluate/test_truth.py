@@ -9,7 +9,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from postprocess.table import Cell, Table
+from postprocess.cell import Cell
+from postprocess.table import Table
 from tablerec.errors import InputError
 from tablerec.evaluate.truth import RaggedTable, Truth, find_truths, place_as_browser, read_truth
 

@@ -9,15 +9,14 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
-from postprocess.boxes import boxes_to_quads
+from postprocess.geometry.boxes import boxes_to_quads
 from tablerec.cli import command
 from tablerec.labels import check_labels, find_unusable, read_labels
-from tablerec.labels.check import CheckSettings, Summary, outlines_texts, overlap_faults, shape_faults
+from tablerec.labels.check import Summary, outlines_texts, overlap_faults, shape_faults
 from tablerec.labels.label import Label
-from tests.tablerec.labels.pictures import SQUARE, coco, write_bench, write_json, write_picture
+from tests.helpers.labels import SQUARE, coco, write_bench, write_json, write_picture
 
 NAN = float("nan")
-SETTINGS = CheckSettings()
 
 
 def errors_of(folder: Path) -> list[str]:
@@ -32,8 +31,8 @@ def test_no_cells_is_no_error(tmp_path: Path) -> None:
     write_bench(tmp_path, "a", [])
     assert errors_of(tmp_path) == []
     empty = np.zeros((0, 4, 2))
-    assert shape_faults(empty, SETTINGS) == overlap_faults(empty, SETTINGS) == []
-    assert not outlines_texts(empty, SETTINGS)
+    assert shape_faults(empty) == overlap_faults(empty) == []
+    assert not outlines_texts(empty)
 
 
 @pytest.mark.parametrize(
@@ -69,7 +68,7 @@ def test_a_cell_that_begins_at_another_corner(tmp_path: Path) -> None:
 
 
 def test_too_many_cells() -> None:
-    quads = np.repeat(np.array([SQUARE]), SETTINGS.most_cells + 1, axis=0)
+    quads = np.repeat(np.array([SQUARE]), 32_768, axis=0)
     label = Label(Path("a.png"), "a.json", quads, ("x",) * len(quads), (None,) * len(quads))
     assert [str(problem) for problem in find_unusable(label)] == [
         "a.json: has 32,768 cells, more than 32,767: cut the picture"
@@ -92,11 +91,11 @@ def test_boxes_around_texts_are_told_from_cells() -> None:
     edges = np.arange(6) * 20.0
     cells = np.array([[x, y, x + 20, y + 20] for y in edges for x in edges * 3])
     cells[:, 2] = cells[:, 0] + 60
-    assert not outlines_texts(boxes_to_quads(cells), SETTINGS)
+    assert not outlines_texts(boxes_to_quads(cells))
     texts = cells + np.array([8, 5, -12, -5])
-    assert outlines_texts(boxes_to_quads(texts), SETTINGS)
+    assert outlines_texts(boxes_to_quads(texts))
     dense = cells + np.array([8, 0.5, -12, -0.5])  # lines of text nearly touch above and below
-    assert outlines_texts(boxes_to_quads(dense), SETTINGS)
+    assert outlines_texts(boxes_to_quads(dense))
 
 
 def test_the_command(tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ from tablerec.cli import command
 from tablerec.errors import OutputError
 from tablerec.labels.convert import Format, choose_split, convert_labels
 from tablerec.labels.label import Label, load_image
-from tests.tablerec.labels.pictures import SQUARE, read, write_bench, write_picture
+from tests.helpers.labels import SQUARE, read, write_bench, write_picture
 
 FORMATS: tuple[Format, ...] = ("coco", "bench", "ppocrlabel", "labelme")
 

@@ -9,13 +9,14 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
-from postprocess.boxes import array_to_quad, boxes_to_quads
-from postprocess.table import Cell, Confidence, Table
-from postprocess.words import Unplaced, Word
+from postprocess.cell import Cell, Confidence
+from postprocess.geometry.boxes import array_to_quad, boxes_to_quads
+from postprocess.table import Table
+from postprocess.word import Unplaced, Word
 from tablerec.cli import command
 from tablerec.labels.propose import page_to_label, why_not
 from tablerec.result import Dropped, Page, PageImage
-from tests.tablerec.labels.pictures import read
+from tests.helpers.labels import read
 
 
 def make_table(confidence: float, left: float = 0.0) -> Table:

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from tablerec.errors import InputError
 from tablerec.labels import Summary, check_labels, files, find_unusable, load_image, read_labels
 from tablerec.labels.label import order_corners
-from tests.tablerec.labels.pictures import BESIDE, SQUARE, coco, read, write_bench, write_json, write_picture
+from tests.helpers.labels import BESIDE, SQUARE, coco, read, write_bench, write_json, write_picture
 
 KEYS = ("cells", "quad", "bbox", "points", "label", "id", "tokens", "html", "structure")
 

@@ -7,8 +7,8 @@ import pytest
 
 paddle = pytest.importorskip("paddle")
 
+from tablerec.models.arrays import trainable  # noqa: E402
 from tablerec.models.cellnet import N_MAPS, CellNet, Double, StripContext, decode  # noqa: E402
-from tablerec.models.weights import trainable  # noqa: E402
 
 
 def test_size() -> None:

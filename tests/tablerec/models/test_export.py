@@ -9,17 +9,17 @@ import numpy as np
 import pytest
 
 from tablerec.config import Settings
-from tablerec.detect import make_detector
 from tablerec.detect.cellnet import CellNetDetector
+from tablerec.detect.factory import make_detector
 from tablerec.errors import InputError, ModelNotFoundError, SettingsError
 
 paddle = pytest.importorskip("paddle")
 pytest.importorskip("onnx")
 
+from tablerec.models.arrays import network_to_arrays, save_arrays  # noqa: E402
 from tablerec.models.cellnet import CellNet, CellNetWithDecoder  # noqa: E402
 from tablerec.models.export import export_cellnet, load_cellnet  # noqa: E402
-from tablerec.models.onnx_graph import layer_to_onnx  # noqa: E402
-from tablerec.models.weights import network_to_arrays, save_arrays  # noqa: E402
+from tablerec.models.formats.onnx_graph import layer_to_onnx  # noqa: E402
 
 
 @pytest.fixture(scope="module")

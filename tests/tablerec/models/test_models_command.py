@@ -13,7 +13,7 @@ from click.testing import CliRunner, Result
 
 from tablerec import paddlex_support
 from tablerec.cli import command
-from tablerec.detect import WEIGHTS
+from tablerec.detect.factory import WEIGHTS
 from tablerec.models import catalogue
 from tablerec.models.catalogue import CATALOGUE
 

@@ -11,15 +11,16 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 
-from postprocess.boxes import quads_to_boxes
+from postprocess.geometry.boxes import quads_to_boxes
 from tablerec.config import Settings
-from tablerec.detect import WEIGHTS, make_detector
 from tablerec.detect.cellnet import CellNetDetector, to_input
 from tablerec.detect.combined import CombinedDetector
+from tablerec.detect.factory import WEIGHTS, make_detector
 from tablerec.errors import ModelNotFoundError
-from tablerec.evaluate.metrics import detection_f1
+from tablerec.evaluate.scoring.cells import detection_f1
 from tablerec.models.folder import DESCRIPTION, ONNX, STATIC, check_files, read_description
-from tablerec.synth import draw, fonts, glyphs, load_recipe
+from tablerec.synth import draw, load_recipe
+from tablerec.synth.drawing import fonts, glyphs
 from tablerec.synth.sample import Sample
 
 FILES = (DESCRIPTION, ONNX, *STATIC)

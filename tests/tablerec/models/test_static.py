@@ -14,10 +14,10 @@ if any(importlib.util.find_spec(package) is None for package in ("paddle", "onnx
 import paddle
 
 from tablerec.cli import command
+from tablerec.models.arrays import network_to_arrays, save_arrays
 from tablerec.models.cellnet import CellNet
 from tablerec.models.export import export_cellnet
 from tablerec.models.static import Graphs, draw_picture, find_graphs, format_graphs, measure_forms, open_forms
-from tablerec.models.weights import network_to_arrays, save_arrays
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from postprocess.arrays import Image
 from tablerec.ocr import lines
 from tablerec.ocr.lines import Line, LineReader, centers_to_spans, find_lines, quad_to_crop, read_crops
-from tablerec.result import Image
 
 
 class InkReader(LineReader):
@@ -155,7 +155,9 @@ def test_crop_far_right_in_a_picture_wider_than_opencv_warps() -> None:
 
 @pytest.mark.parametrize("quad", [[[0, 0]] * 4, [[99, 99]] * 4, [[-5, -5], [3, -5], [3, 3], [-5, 3]]])
 def test_crop_of_a_quad_without_area_or_outside(quad: list[list[float]]) -> None:
-    assert quad_to_crop(page(10, 10), np.float32(quad)).size > 0
+    crop = quad_to_crop(page(10, 10), np.float32(quad))
+    assert crop.dtype == np.uint8 and crop.ndim == 3 and min(crop.shape) > 0
+    assert (crop == 255).all()  # what is beyond the picture goes on as its border
 
 
 @given(st.text(alphabet="ab .中", max_size=12), st.data())

@@ -1,4 +1,4 @@
-"""PaddleX as a reader: a stand-in for its models, and its own machinery with tiny networks."""
+"""PaddleX as an OCR engine: a stand-in for its models, and its own machinery with tiny networks."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ import pytest
 from tablerec import paddlex_support
 from tablerec.config import Settings
 from tablerec.errors import ModelNotFoundError
-from tablerec.ocr import make_reader
-from tablerec.ocr.paddlex import DEFAULT_FAMILY, PaddleXReader
+from tablerec.ocr import make_ocr_engine
+from tablerec.ocr.paddlex import DEFAULT_FAMILY, PaddleXOcrEngine
 from tablerec.paddlex_support import Runtime
-from tests.tablerec.stand_ins import needs_paddlex, save_text_detector, save_text_recognizer
+from tests.helpers.paddlex_models import needs_paddlex, save_text_detector, save_text_recognizer
 
 
 class FakeModels:
@@ -52,11 +52,11 @@ def image() -> np.ndarray:
 
 def test_nothing_found(models: FakeModels, image: np.ndarray) -> None:
     models.polygons = []
-    assert PaddleXReader("a_det", "a_rec").read(image) == []
+    assert PaddleXOcrEngine("a_det", "a_rec").read(image) == []
 
 
 def test_lines_become_words(models: FakeModels, image: np.ndarray) -> None:
-    (word,) = PaddleXReader("a_det", "a_rec", Runtime("gpu:0")).read(image)
+    (word,) = PaddleXOcrEngine("a_det", "a_rec", Runtime("gpu:0")).read(image)
     assert (word.text, word.score, word.char_spans) == ("text", 0.8, None)
     assert word.quad == ((10, 10), (70, 10), (70, 50), (10, 50))
     assert [(name, runtime.device) for name, _, runtime, _ in models.created] == [
@@ -67,19 +67,19 @@ def test_lines_become_words(models: FakeModels, image: np.ndarray) -> None:
 
 def test_characters_are_placed_with_spaces(models: FakeModels, image: np.ndarray) -> None:
     models.answer = ("1 2", [10.0, [["1"], [" "], ["2"]], [[0], [4], [9]], ["en&num", "symbol", "en&num"]])
-    (word,) = PaddleXReader("a_det", "a_rec").read(image)
+    (word,) = PaddleXOcrEngine("a_det", "a_rec").read(image)
     assert word.char_spans is not None
     assert [round((a + b) / 2, 2) for a, b in word.char_spans] == [0.25, 0.5, 0.75]
 
 
 def test_characters_that_do_not_add_up_have_no_places(models: FakeModels, image: np.ndarray) -> None:
     models.answer = ("abc", [10.0, [["a"]], [[0]], ["en&num"]])
-    (word,) = PaddleXReader("a_det", "a_rec").read(image)
+    (word,) = PaddleXOcrEngine("a_det", "a_rec").read(image)
     assert (word.text, word.char_spans) == ("abc", None)
 
 
 def test_sizes_and_candidates_are_not_limited(models: FakeModels, image: np.ndarray) -> None:
-    reader = PaddleXReader("a_det", "a_rec")
+    reader = PaddleXOcrEngine("a_det", "a_rec")
     detector, _ = reader._load()
     assert detector.post_op.max_candidates > 10_000
     assert models.created[0][3]["max_side_limit"] > 30_000
@@ -87,7 +87,7 @@ def test_sizes_and_candidates_are_not_limited(models: FakeModels, image: np.ndar
 
 
 def test_models_are_loaded_once(models: FakeModels, image: np.ndarray) -> None:
-    reader = PaddleXReader("a_det", "a_rec")
+    reader = PaddleXOcrEngine("a_det", "a_rec")
     reader.read(image)
     reader.read(image)
     assert len(models.created) == 2
@@ -101,7 +101,7 @@ def test_nothing_is_downloaded(
 ) -> None:
     monkeypatch.setenv("PADDLE_PDX_CACHE_HOME", str(tmp_path))
     models_dir = tmp_path / "mine"
-    made = make_reader(Settings(reader=reader, models_dir=models_dir))
+    made = make_ocr_engine(Settings(ocr=reader, models_dir=models_dir))
     with pytest.raises(ModelNotFoundError, match=f"{family}_det is not .*{models_dir} and .*models fetch {family}_det"):
         made.read(image)
 
@@ -112,16 +112,16 @@ class TestInstalledPaddleX:
     """PaddleX's own detector and recogniser around networks of a few numbers."""
 
     @pytest.fixture(scope="class")
-    def reader(self, tmp_path_factory: pytest.TempPathFactory) -> PaddleXReader:
-        """Return a reader whose detector sees dark pixels and whose recogniser sees an a and a b."""
+    def reader(self, tmp_path_factory: pytest.TempPathFactory) -> PaddleXOcrEngine:
+        """Return an OCR engine whose detector sees dark pixels and whose recogniser sees an a and a b."""
         paddlex_support.import_paddlex()
         folder = tmp_path_factory.mktemp("models")
         names = "PP-OCRv5_mobile_det", "PP-OCRv5_mobile_rec"
         save_text_detector(folder, names[0])
         save_text_recognizer(folder, names[1])
-        return PaddleXReader(*names, Runtime(models_dir=folder))
+        return PaddleXOcrEngine(*names, Runtime(models_dir=folder))
 
-    def test_finds_and_reads(self, reader: PaddleXReader) -> None:
+    def test_finds_and_reads(self, reader: PaddleXOcrEngine) -> None:
         image = np.full((200, 300, 3), 255, np.uint8)
         image[50:90, 40:100] = 0
         image[50:90, 100:160] = 30
@@ -133,7 +133,7 @@ class TestInstalledPaddleX:
         assert set(word.text) <= {"a", "b"}
         assert word.char_spans is not None
 
-    def test_places_of_characters(self, reader: PaddleXReader) -> None:
+    def test_places_of_characters(self, reader: PaddleXOcrEngine) -> None:
         crop = np.zeros((48, 480, 3), np.uint8)
         crop[:, 240:] = 255
         (line,) = reader.recognize([crop])
@@ -143,5 +143,5 @@ class TestInstalledPaddleX:
         # The network sees the second character from the middle on.
         assert (a_start + a_end) / 2 < 0.15 < (b_start + b_end) / 2 < 0.65
 
-    def test_nothing_dark(self, reader: PaddleXReader) -> None:
+    def test_nothing_dark(self, reader: PaddleXOcrEngine) -> None:
         assert reader.read(np.full((100, 100, 3), 255, np.uint8)) == []

@@ -9,17 +9,18 @@ import cv2
 import numpy as np
 import pytest
 
-from postprocess.words import Word
+from postprocess.arrays import Image
+from postprocess.word import Word
 from tablerec.errors import MissingDependencyError, ModelNotFoundError
 from tablerec.ocr import rapidocr as backend
-from tablerec.ocr.rapidocr import RapidOcrReader
-from tablerec.result import Image
+from tablerec.ocr.rapidocr import RapidOcrEngine
+from tests.helpers.layouts import needs_opencv_5
 
 pytestmark = pytest.mark.skipif(importlib.util.find_spec("rapidocr") is None, reason="needs rapidocr")
 
 
 @pytest.fixture(scope="module")
-def reader() -> RapidOcrReader:
+def reader() -> RapidOcrEngine:
     """Return one reader for all tests: loading takes most of the time."""
     from rapidocr.utils.download_file import DownloadFile
 
@@ -28,7 +29,7 @@ def reader() -> RapidOcrReader:
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(DownloadFile, "run", refuse)
-        reader = RapidOcrReader(threads=1)
+        reader = RapidOcrEngine(threads=1)
         reader.read(page(40, 100, ("a", 10, 30)))
     return reader
 
@@ -47,23 +48,23 @@ def texts(words: list[Word]) -> list[str]:
 
 @pytest.mark.parametrize("shape", [(0, 0, 3), (0, 7, 3), (1, 1, 3), (1, 3000, 3), (3000, 1, 3), (300, 300, 3)])
 @pytest.mark.parametrize("value", [0, 127, 255])
-def test_nothing_to_read(reader: RapidOcrReader, shape: tuple[int, int, int], value: int) -> None:
+def test_nothing_to_read(reader: RapidOcrEngine, shape: tuple[int, int, int], value: int) -> None:
     assert reader.read(np.full(shape, value, np.uint8)) == []
 
 
-def test_is_silent(reader: RapidOcrReader, capfd: pytest.CaptureFixture[str]) -> None:
+def test_is_silent(reader: RapidOcrEngine, capfd: pytest.CaptureFixture[str]) -> None:
     reader.read(np.zeros((50, 50, 3), np.uint8))
     reader.read(page(50, 120, ("silent", 5, 35)))
     assert capfd.readouterr() == ("", "")
 
 
-def test_angle_classifier_stays_off_998_is_not_866(reader: RapidOcrReader) -> None:
+def test_angle_classifier_stays_off_998_is_not_866(reader: RapidOcrEngine) -> None:
     words = reader.read(page(120, 300, ("998", 20, 40), ("866", 180, 40), ("699", 20, 100), ("1998", 180, 100)))
     assert sorted(texts(words)) == ["1998", "699", "866", "998"]
 
 
 @pytest.mark.parametrize("ground", [0, 255])
-def test_single_digits_of_a_picture_cut_to_the_text(reader: RapidOcrReader, ground: int) -> None:
+def test_single_digits_of_a_picture_cut_to_the_text(reader: RapidOcrEngine, ground: int) -> None:
     places = [(digit, 3 + 70 * (int(digit) % 5), 22 + 40 * (int(digit) // 5)) for digit in "0123456789"]
     words = reader.read(page(66, 306, *places, ground=ground))
     found = {word.text: word.quad[0] for word in words}
@@ -72,7 +73,7 @@ def test_single_digits_of_a_picture_cut_to_the_text(reader: RapidOcrReader, grou
         assert abs(found[digit][0] - x) < 12
 
 
-def test_text_upwards_and_downwards(reader: RapidOcrReader) -> None:
+def test_text_upwards_and_downwards(reader: RapidOcrEngine) -> None:
     flat = page(40, 200, ("Quantity", 20, 30))
     for turns, top_left in ((1, "bottom"), (3, "top")):
         (word,) = reader.read(np.ascontiguousarray(np.rot90(flat, turns)))
@@ -82,7 +83,8 @@ def test_text_upwards_and_downwards(reader: RapidOcrReader) -> None:
         assert (y0 > y1) == (top_left == "bottom")
 
 
-def test_characters_stand_where_they_are_drawn(reader: RapidOcrReader) -> None:
+@needs_opencv_5
+def test_characters_stand_where_they_are_drawn(reader: RapidOcrEngine) -> None:
     (word,) = reader.read(page(60, 420, ("120 450", 20, 40)))
     assert word.char_spans is not None
     assert len(word.char_spans) == len(word.text)
@@ -95,13 +97,14 @@ def test_characters_stand_where_they_are_drawn(reader: RapidOcrReader) -> None:
         start += width
 
 
-def test_words_lie_inside_the_picture(reader: RapidOcrReader) -> None:
+def test_words_lie_inside_the_picture(reader: RapidOcrEngine) -> None:
     image = page(22, 150, ("Edge text", 0, 20))
     for word in reader.read(image):
         assert all(0 <= x <= 150 and 0 <= y <= 22 for x, y in word.quad)
 
 
-def test_page_with_more_words_than_the_default_of_1000(reader: RapidOcrReader) -> None:
+@needs_opencv_5
+def test_page_with_more_words_than_the_default_of_1000(reader: RapidOcrEngine) -> None:
     image = page(1000, 1400)
     for row in range(33):
         for col in range(35):
@@ -109,7 +112,8 @@ def test_page_with_more_words_than_the_default_of_1000(reader: RapidOcrReader) -
     assert len(reader.detect(image[:992, :1376])) > 1000
 
 
-def test_second_look_reads_single_characters(reader: RapidOcrReader) -> None:
+@needs_opencv_5
+def test_second_look_reads_single_characters(reader: RapidOcrEngine) -> None:
     image = page(60, 300, ("1", 20, 40), ("-", 120, 40), ("7", 220, 40))
     boxes = [(16, 12, 44, 48), (118, 20, 146, 44), (216, 12, 244, 48), (60, 10, 100, 50)]
     quads = np.array([[(a, b), (c, b), (c, d), (a, d)] for a, b, c, d in boxes], float)
@@ -121,10 +125,10 @@ def test_second_look_reads_single_characters(reader: RapidOcrReader) -> None:
 def test_missing_weights_say_what_and_how(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(backend, "WEIGHTS", {"Det": "no_such.onnx"})
     with pytest.raises(ModelNotFoundError, match=r"no_such\.onnx.*pip install"):
-        RapidOcrReader().read(page(40, 40))
+        RapidOcrEngine().read(page(40, 40))
 
 
 def test_missing_package_says_how_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
     with pytest.raises(MissingDependencyError, match="rapidocr"):
-        RapidOcrReader().read(page(40, 40))
+        RapidOcrEngine().read(page(40, 40))

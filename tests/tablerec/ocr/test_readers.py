@@ -1,4 +1,4 @@
-"""Choosing a reader."""
+"""Choosing an OCR engine."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ import pytest
 
 from tablerec.config import Settings
 from tablerec.errors import SettingsError
-from tablerec.ocr import make_reader
+from tablerec.ocr import make_ocr_engine
 
 
 def test_none_reads_nothing() -> None:
-    reader = make_reader(Settings(reader="none"))
+    reader = make_ocr_engine(Settings(ocr="none"))
     image = np.zeros((20, 20, 3), np.uint8)
     assert reader.read(image) == []
     assert reader.read_quads(image, np.zeros((1, 4, 2))) == []
@@ -19,10 +19,10 @@ def test_none_reads_nothing() -> None:
 
 @pytest.mark.parametrize("name", ["rapidocr", "paddlex", "paddlex:PP-OCRv5_mobile", "none"])
 def test_readers_are_made_without_loading_models(name: str) -> None:
-    assert make_reader(Settings(reader=name)).name == name.partition(":")[0]
+    assert make_ocr_engine(Settings(ocr=name)).name == name.partition(":")[0]
 
 
 @pytest.mark.parametrize("name", ["tesseract", "", "RapidOCR", "rapidocr:x", "none:x"])
 def test_unknown_reader_lists_the_names(name: str) -> None:
     with pytest.raises(SettingsError, match="choose rapidocr, paddlex, paddlex:FAMILY or none"):
-        make_reader(Settings(reader=name))
+        make_ocr_engine(Settings(ocr=name))

@@ -12,11 +12,7 @@ import numpy as np
 import pytest
 import yaml
 
-from tests.tablerec.stand_ins import needs_paddlex
-
-CELLS = [[20, 20, 120, 60], [120, 20, 220, 60], [20, 60, 120, 100], [120, 60, 220, 100]]
-"""A table of 2 x 2 in a picture of 240 x 120 px."""
-TEXTS = ["Name", "Weight", "iron", "7.87"]
+from tests.helpers.paddlex_models import CELLS, TEXTS, needs_paddlex
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -19,15 +19,15 @@ if any(importlib.util.find_spec(package) is None for package in ("paddle", "padd
 import cv2
 from click.testing import CliRunner
 
-from postprocess.boxes import boxes_to_quads, quads_to_boxes
+from postprocess.geometry.boxes import boxes_to_quads, quads_to_boxes
 from tablerec.cli import command
-from tablerec.detect import WEIGHTS
 from tablerec.detect.cellnet import CellNetDetector
+from tablerec.detect.factory import WEIGHTS
 from tablerec.detect.paddlex import CLASSIFIER, OFFICIAL, PaddleXDetector
 from tablerec.models.export import export_cellnet, export_for_paddlex, load_cellnet
 from tablerec.models.folder import NAME
 from tablerec.paddlex_support import Runtime, import_paddlex
-from tests.tablerec.stand_ins import save_classifier, save_structure, to_part
+from tests.helpers.paddlex_models import save_classifier, save_structure, to_part
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 ENGINES = ("paddle_static", "onnxruntime")

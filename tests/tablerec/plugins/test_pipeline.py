@@ -15,12 +15,13 @@ import yaml
 from PIL import Image
 
 from postprocess.export import html_to_tables, table_to_dict
-from tablerec.detect import WEIGHTS
+from tablerec.detect.factory import WEIGHTS
 from tablerec.detect.paddlex import CLASSIFIER, OFFICIAL
 from tablerec.errors import InputError, SettingsError
 from tablerec.pipeline import Recognizer
-from tests.tablerec.plugins.conftest import CELLS, TEXTS
-from tests.tablerec.stand_ins import (
+from tests.helpers.paddlex_models import (
+    CELLS,
+    TEXTS,
     save_classifier,
     save_detector,
     save_structure,
@@ -50,7 +51,9 @@ def grids(result: Any) -> list[list[list[str]]]:
 
 
 def test_the_name_alone_builds_it(plugin: ModuleType) -> None:
-    assert plugin.create_pipeline("table_recognition_cells", device="cpu") is not None
+    made = plugin.create_pipeline("table_recognition_cells", device="cpu")
+    config = yaml.safe_load(plugin.PIPELINE_FILE.read_text(encoding="utf-8"))
+    assert made.part("TableCellsDetection") == config["SubModules"]["TableCellsDetection"]
 
 
 def test_a_file_builds_it(plugin: ModuleType, config: Config, tmp_path: Path) -> None:
@@ -230,7 +233,7 @@ def test_regions_that_were_found_before(pipeline: Any, image: np.ndarray) -> Non
 def test_known_text_and_regions_of_a_page_on_its_side(
     pipeline: Any, image: np.ndarray, read: dict[str, Any], turn: int
 ) -> None:
-    from tablerec.turning import turn_image, turn_points
+    from tablerec.inputs.turning import turn_image, turn_points
 
     lying = turn_image(image, -turn)
     read["rec_polys"] = [turn_points(polygon.astype(float), -turn, (240, 120)) for polygon in read["rec_polys"]]
@@ -321,7 +324,7 @@ def test_layout_of_a_model(plugin: ModuleType, config: Config, image: np.ndarray
 def test_orientation_of_a_model(
     plugin: ModuleType, config: Config, image: np.ndarray, tmp_path: Path, answer: str, turn: int
 ) -> None:
-    from tablerec.turning import turn_image
+    from tablerec.inputs.turning import turn_image
 
     classifier = to_part(save_classifier(tmp_path, ORIENTATION, TURNS, answer))
     pipeline = plugin.create_pipeline(config=config(TableOrientationClassify=classifier), device="cpu")

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 from tablerec.synth import describe, load_recipe
-from tablerec.synth.content import Language, Writer
-from tablerec.synth.layout import TableLayout, lay_out_table
+from tablerec.synth.content.phrases import long_header, long_label
+from tablerec.synth.content.texts import Language, Writer
+from tablerec.synth.drawing.layout import TableLayout, lay_out_table
 from tablerec.synth.recipe import Recipe
 from tablerec.synth.structures import BUILDERS
-from tablerec.synth.structures.phrases import long_header, long_label
 
 
 def layouts(name: str, count: int) -> list[TableLayout]:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -145,3 +147,15 @@ def test_command_answers(
     assert done.exit_code == code
     assert message in done.output
     assert list(tmp_path.iterdir()) == []
+
+
+def test_workers_end_with_a_killed_command(repository: Path, tmp_path: Path) -> None:
+    code = (
+        "from pathlib import Path; from tablerec.synth import load_recipe; from tablerec.synth.dataset import Dataset\n"
+        f"for index in Dataset(Path({str(tmp_path / 'out')!r}), load_recipe('ruled')).draw(100_000, jobs=2):\n"
+        "    print('runs', flush=True)"
+    )
+    with subprocess.Popen([sys.executable, "-c", code], cwd=repository, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout.readline() == "runs\n"
+        process.kill()
+        process.communicate(timeout=60)  # until the workers, which have the same stdout, have ended

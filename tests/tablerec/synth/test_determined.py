@@ -10,7 +10,7 @@ import pytest
 from tablerec.synth import describe, load_recipe
 from tablerec.synth.description import CellSpec, ColumnSpec, RowSpec, Rule, TableSpec, TextStyle
 from tablerec.synth.determined import drop_hidden
-from tablerec.synth.layout import shown_sides
+from tablerec.synth.drawing.layout import shown_sides
 
 STYLE = TextStyle("Sans", 10)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import subprocess
 import sys
 import warnings
@@ -13,10 +12,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tablerec.synth import Sample, describe, draw, fonts, load_recipe, recipe_names
-from tablerec.synth.framing import _ink_box, crop, frame
-from tablerec.synth.render import render
-from tablerec.synth.warp import curl, perspective, quarter_turn, rescale, rotate
+from tablerec.synth import Sample, describe, draw, load_recipe, recipe_names
+from tablerec.synth.camera.framing import _ink_box, crop, frame
+from tablerec.synth.camera.warp import curl, perspective, quarter_turn, rescale, rotate
+from tablerec.synth.drawing import fonts
+from tablerec.synth.drawing.render import render
+from tests.helpers.labels import fingerprint
 
 RECIPES = recipe_names()
 PER_RECIPE = 3
@@ -92,11 +93,6 @@ def test_text_is_that_of_the_description(name: str) -> None:
         assert [squeezed("".join(words[at])) for at in range(len(specs))] == wanted
 
 
-def fingerprint(sample: Sample) -> str:
-    parts = (sample.image, sample.cells.quads, sample.words.quads)
-    return hashlib.sha256(b"".join(part.tobytes() for part in parts)).hexdigest()
-
-
 def test_a_sample_does_not_depend_on_what_came_before() -> None:
     recipe = load_recipe("mixed")
     forward = [fingerprint(draw(recipe, 5, index)) for index in range(4)]
@@ -108,7 +104,7 @@ def test_a_sample_does_not_depend_on_what_came_before() -> None:
 
 def test_a_sample_is_the_same_in_another_process(repository: Path) -> None:
     code = (
-        "import sys; sys.path.insert(0, '.'); from tests.tablerec.synth.test_draw import *; "
+        "from tablerec.synth import draw, load_recipe; from tests.helpers.labels import fingerprint; "
         "print(fingerprint(draw(load_recipe('mixed'), 5, 2)))"
     )
     done = subprocess.run([sys.executable, "-c", code], cwd=repository, capture_output=True, text=True, check=False)

@@ -8,15 +8,15 @@ import numpy as np
 import pytest
 
 from tablerec.synth import describe, load_recipe
-from tablerec.synth.content import Language, Writer
+from tablerec.synth.content.texts import Language, Writer
 from tablerec.synth.description import CellSpec, ColumnSpec, RowSpec, Rule, TableSpec, TextStyle
 from tablerec.synth.draft import Draft, DraftCell
-from tablerec.synth.layout import lay_out_table
+from tablerec.synth.drawing.layout import lay_out_table
+from tablerec.synth.drawing.rules import Edges, between_groups
+from tablerec.synth.drawing.styles import Look, dress
+from tablerec.synth.drawing.themes import make_theme
 from tablerec.synth.recipe import STRUCTURES
-from tablerec.synth.rules import Edges, between_groups
 from tablerec.synth.structures import BUILDERS
-from tablerec.synth.styles import Look, dress
-from tablerec.synth.themes import make_theme
 
 LANGUAGES: tuple[Language, ...] = ("english", "latin", "chinese")
 

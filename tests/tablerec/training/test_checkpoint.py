@@ -18,7 +18,7 @@ from tablerec.errors import InputError, OutputError
 paddle = pytest.importorskip("paddle")
 
 from tablerec.training.checkpoint import checkpoints, load_checkpoint, load_newest, save_checkpoint  # noqa: E402
-from tests.benchmarks.check_kill_resume import kill_and_resume  # noqa: E402
+from tests.benchmarks.training.check_kill_resume import kill_and_resume  # noqa: E402
 
 
 def save(folder: Path, step: int) -> Path:
@@ -126,9 +126,9 @@ def test_a_killed_run_goes_on_as_if_it_had_not_been(tmp_path: Path) -> None:
 
 def test_workers_do_not_outlive_a_killed_training(tmp_path: Path) -> None:
     code = (
-        "from tablerec.training.samples import Canvas, SampleFeed\n"
+        "from tablerec.training.data.samples import Canvas, SampleFeed\n"
         "if __name__ == '__main__':\n"
-        "    feed = SampleFeed('tests.tablerec.training.grids:draw_ruled', 0, Canvas(96, 32), 1)\n"
+        "    feed = SampleFeed('tests.helpers.grids:draw_ruled', 0, Canvas(96, 32), 1)\n"
         "    feed.take(wait=True)\n"
         "    print('drawn', flush=True)\n"
         "    input()\n"

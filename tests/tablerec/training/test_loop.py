@@ -1,4 +1,4 @@
-"""The training loop: it learns, goes on exactly where it stopped, and says what is wrong."""
+"""The training loop: the loss falls, it goes on exactly where it stopped, and says what is wrong."""
 
 from __future__ import annotations
 
@@ -14,39 +14,22 @@ import pytest
 from tablerec.errors import InputError, OutputError, SettingsError, TrainingError
 from tablerec.training import train
 from tablerec.training.settings import Augmentation, TrainSettings, read_settings
+from tests.helpers.training import NETWORK, SOURCE, lines, losses, settings
 
 paddle = pytest.importorskip("paddle")
 
-from tablerec.models.weights import load_arrays  # noqa: E402
+from tablerec.models.arrays import load_arrays  # noqa: E402
 from tablerec.training.checkpoint import checkpoints, load_checkpoint  # noqa: E402
 
-SOURCE = "tests.tablerec.training.grids:draw_ruled"
-STILL = Augmentation(unchanged=1, gain=(1, 1), lift=0, inverted=0, noise=0)
-NETWORK = {"widths": [8, 8, 16, 16, 16], "depths": [0, 1, 0, 0], "pyramid": [16, 16]}
-
-
-def settings(output: Path, **changes: object) -> TrainSettings:
-    values = {
-        "source": SOURCE, "output": output, "network": NETWORK, "steps": 8, "batch": 4, "side": 96, "most_cells": 32,
-        "buffer": 6, "warm": 4, "reuse": 4.0, "warmup": 5, "average": 0.9, "statistics": 2, "validation_count": 2,
-        "validate_every": 100, "checkpoint_every": 100, "log_every": 1, "pictures": 2,
-    }  # fmt: skip
-    return TrainSettings(**{**values, **changes})
-
-
-def lines(output: Path, name: str = "log.jsonl") -> list[dict]:
-    return [json.loads(line) for line in (output / name).read_text().splitlines()]
-
-
-def losses(output: Path) -> list[float]:
-    return [line["total"] for line in lines(output)]
+STILL = Augmentation(identity_probability=1, contrast=(1, 1), brightness=0, inversion_probability=0, noise_std=0)
 
 
 def test_it_learns_a_few_tables(tmp_path: Path) -> None:
     network = {"widths": [8, 16, 24, 32, 48], "depths": [0, 1, 1, 1], "pyramid": [32, 24]}
     few = settings(
-        tmp_path, network=network, steps=60, batch=4, side=96, stack=1, buffer=4, warm=4, reuse=1e9, warmup=10,
-        learning_rate=8e-3, statistics=4, log_every=20, validation_first=0, validation_count=4, augmentation=STILL,
+        tmp_path, network=network, steps=60, max_images_per_canvas=1, buffer_size=4, uses_per_sample=1e9,
+        warmup_steps=10, learning_rate=8e-3, bn_batches=4, log_every=20, validation_first_index=0,
+        validation_samples=4, augmentation=STILL,
     )  # fmt: skip
     weights = train(few)
     curve = lines(tmp_path, "curve.jsonl")
@@ -58,7 +41,7 @@ def test_it_learns_a_few_tables(tmp_path: Path) -> None:
 
 def test_a_resumed_run_is_the_uninterrupted_one(tmp_path: Path) -> None:
     train(settings(tmp_path / "whole", steps=8))
-    first = settings(tmp_path / "first", steps=8, stretch_minutes=1e9, checkpoint_every=1)
+    first = settings(tmp_path / "first", steps=8, max_minutes_per_run=1e9, checkpoint_every=1)
     stop_at(first, 3)
     assert losses(tmp_path / "first") == losses(tmp_path / "whole")[:3]
     train(settings(tmp_path / "second", steps=8, resume=tmp_path / "first"))
@@ -91,44 +74,46 @@ def test_a_signal_stops_after_the_step_with_a_checkpoint(tmp_path: Path) -> None
     assert signal.getsignal(signal.SIGTERM) is before
 
 
-def test_the_end_of_a_stretch_leaves_a_checkpoint(tmp_path: Path) -> None:
-    train(settings(tmp_path, stretch_minutes=0.0))
+def test_the_end_of_a_run_leaves_a_checkpoint(tmp_path: Path) -> None:
+    train(settings(tmp_path, max_minutes_per_run=0.0))
     assert [path.name for path in checkpoints(tmp_path)] == ["checkpoint-00000000"]
     train(settings(tmp_path, steps=2))
     assert len(losses(tmp_path)) == 2
 
 
 def test_a_schedule_by_time_adds_up(tmp_path: Path) -> None:
-    train(settings(tmp_path, steps=None, minutes=0.01, reuse=None))
+    train(settings(tmp_path, steps=None, minutes=0.01, uses_per_sample=None))
     _, state = load_checkpoint(checkpoints(tmp_path)[-1])
     assert state["seconds"] >= 0.6
     n_steps = len(losses(tmp_path))
-    train(settings(tmp_path, steps=None, minutes=0.01, reuse=None))
+    train(settings(tmp_path, steps=None, minutes=0.01, uses_per_sample=None))
     assert len(losses(tmp_path)) == n_steps  # nothing is left of the schedule
 
 
 def test_worker_processes_give_the_same_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PYTHONPATH", str(Path(__file__).resolve().parents[3]))
-    train(settings(tmp_path / "here", steps=3, validation_count=0))
-    train(settings(tmp_path / "workers", steps=3, validation_count=0, workers=2))
+    train(settings(tmp_path / "here", steps=3, validation_samples=0))
+    train(settings(tmp_path / "workers", steps=3, validation_samples=0, workers=2))
     assert losses(tmp_path / "here") == losses(tmp_path / "workers")
 
 
 def test_samples_may_wait_on_the_host(tmp_path: Path) -> None:
-    for keep in ("device", "host"):
-        train(settings(tmp_path / keep, steps=3, validation_count=0, keep=keep))
-    assert losses(tmp_path / "device") == losses(tmp_path / "host")
+    for offload in (False, True):
+        train(settings(tmp_path / str(offload), steps=3, validation_samples=0, offload_buffer=offload))
+    assert losses(tmp_path / "False") == losses(tmp_path / "True")
 
 
 def test_accumulated_batches_make_one_step(tmp_path: Path) -> None:
-    train(settings(tmp_path, steps=4, batch=2, accumulate=3, validation_count=0))
+    train(settings(tmp_path, steps=4, batch_size=2, accumulation_steps=3, validation_samples=0))
     assert len(losses(tmp_path)) == 4
     _, state = load_checkpoint(checkpoints(tmp_path)[-1])
     assert state["step"] == 4 and state["n_taken"] == 4 + 3 * 6 // 4  # filled before each step
 
 
 def test_without_progress_the_best_weights_stay(tmp_path: Path) -> None:
-    still = settings(tmp_path, steps=200, learning_rate=0.0, validate_every=1, patience=3, pictures=0)
+    still = settings(
+        tmp_path, steps=200, learning_rate=0.0, validation_every=1, validation_patience=3, validation_pictures=0
+    )
     weights = train(still)
     n_validations = len(lines(tmp_path, "curve.jsonl"))
     assert n_validations == 4 and len(losses(tmp_path)) == 4  # one to compare with, and three no better
@@ -152,16 +137,16 @@ def test_a_precision_that_the_device_lacks(tmp_path: Path) -> None:
 
 
 def test_a_loss_that_is_not_finite_stops_with_advice(tmp_path: Path) -> None:
-    with pytest.raises(TrainingError, match="lower learning_rate"):
-        train(settings(tmp_path, learning_rate=1e30, warmup=1))
+    with pytest.raises(TrainingError, match=r"lower optimizer\.learning_rate"):
+        train(settings(tmp_path, learning_rate=1e30, warmup_steps=1))
 
 
 def test_the_report_of_a_loss_that_is_not_finite_names_the_checkpoint(tmp_path: Path) -> None:
-    train(settings(tmp_path, steps=2, validation_count=0))
+    train(settings(tmp_path, steps=2, validation_samples=0))
     with pytest.raises(TrainingError, match="not finite"):
-        train(settings(tmp_path, steps=12, learning_rate=1e30, validation_count=0))
+        train(settings(tmp_path, steps=12, learning_rate=1e30, validation_samples=0))
     summary = json.loads((tmp_path / "summary.json").read_text())
-    assert summary["ended"] == "failed" and "lower learning_rate" in summary["problem"]
+    assert summary["ended"] == "failed" and "lower optimizer.learning_rate" in summary["problem"]
     assert "checkpoint-00000002 is whole" in (tmp_path / "report.html").read_text()
     load_checkpoint(checkpoints(tmp_path)[-1])
 
@@ -224,12 +209,12 @@ def test_weights_of_another_network(tmp_path: Path) -> None:
 
 def test_training_goes_on_from_an_export(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("onnx")
+    from tablerec.models.arrays import load_arrays
     from tablerec.models.export import export_cellnet, load_cellnet
-    from tablerec.models.weights import load_arrays
 
     weights = train(settings(tmp_path / "one", steps=1))
     export_cellnet(load_cellnet(weights), tmp_path / "export")
-    monkeypatch.setattr("tablerec.training.cellnet_task.WEIGHTS", tmp_path / "export")
+    monkeypatch.setattr("tablerec.training.detectors.cellnet.WEIGHTS", tmp_path / "export")
     results = [
         load_arrays(train(settings(tmp_path / str(number), steps=1, initial=initial)))
         for number, initial in enumerate((weights, tmp_path / "export", Path("cellnet")))
@@ -261,17 +246,19 @@ def test_no_such_source(tmp_path: Path) -> None:
 
 def test_settings_are_read_and_checked(tmp_path: Path) -> None:
     path = tmp_path / "train.yaml"
-    path.write_text("source: a:b\noutput: out\nsteps: 5\naugmentation: {zoom: [0.5, 2]}\n")
-    read = read_settings(path, output=tmp_path, device=None)
-    assert (read.output, read.device, read.augmentation.zoom) == (tmp_path, "cpu", (0.5, 2))
-    for text, message in {
-        "source: a:b\noutput: out\n": "either steps or minutes",
-        "source: a:b\noutput: out\nsteps: 1\nspeed: 9\n": "no 'speed'",
-        "source: a:b\noutput: out\nsteps: 1\nside: 100\n": "multiple of 32",
-        "source: a:b\noutput: out\nsteps: 1\nbatch: 0\n": "batch is 0",
-        "source: a:b\noutput: out\nsteps: 1\naugmentation: {blur: 1}\n": "no 'blur'",
-        "output: out\nsteps: 1\n": "source",
-    }.items():
+    path.write_text("data: {source: a:b, augmentation: {scale: [0.5, 2]}}\noutput: out\nschedule: {steps: 5}\n")
+    read = read_settings(path, {"output": tmp_path})
+    assert (read.output, read.device, read.data.augmentation.scale) == (tmp_path, "cpu", (0.5, 2))
+    for data, rest, message in (
+        ("source: a:b", "schedule: {}", r"schedule\.steps or minutes"),
+        ("source: a:b", "schedule: {steps: 1}\nspeed: 9", "speed is unknown"),
+        ("source: a:b, image_size: 100", "schedule: {steps: 1}", r"data\.image_size is 100: give a multiple of 32"),
+        ("source: a:b, batch_size: 0", "schedule: {steps: 1}", r"data\.batch_size is 0"),
+        ("source: a:b, augmentation: {blur: 1}", "schedule: {steps: 1}", r"data\.augmentation\.blur is unknown"),
+        ("workers: 0", "schedule: {steps: 1}", r"data\.source is missing"),
+        ("source: a:b", "", "schedule is missing"),
+    ):
+        text = f"output: out\ndata: {{{data}}}\n{rest}\n"
         path.write_text(text)
         with pytest.raises(SettingsError, match=message):
             read_settings(path)
@@ -287,8 +274,9 @@ def test_the_command_line(tmp_path: Path) -> None:
 
     config = tmp_path / "train.yaml"
     config.write_text(
-        f"source: {SOURCE}\noutput: elsewhere\nsteps: 2\nbatch: 2\nside: 96\nbuffer: 4\nwarm: 2\nstatistics: 1\n"
-        f"validation_count: 1\nlog_every: 1\nnetwork: {json.dumps(NETWORK)}\n"
+        f"data: {{source: {SOURCE}, batch_size: 2, image_size: 96, buffer_size: 4, min_buffer: 2}}\noutput: elsewhere\n"
+        "schedule: {steps: 2, log_every: 1}\noptimizer: {bn_batches: 1}\nvalidation: {samples: 1}\n"
+        f"network: {json.dumps(NETWORK)}\n"
     )
     done = CliRunner().invoke(command, ["train", str(config), "--output", str(tmp_path / "run")])
     assert done.exit_code == 0, done.output
@@ -304,7 +292,7 @@ def test_the_command_line(tmp_path: Path) -> None:
 
 def test_statistics_that_are_kept(tmp_path: Path) -> None:
     weights = train(settings(tmp_path / "first", steps=3))
-    kept = train(settings(tmp_path / "second", steps=3, initial=weights, statistics=0))
+    kept = train(settings(tmp_path / "second", steps=3, initial=weights, bn_batches=0))
     before, after = load_arrays(weights), load_arrays(kept)
     moved = {name for name, array in after.items() if (array != before[name]).any()}
     assert moved and not any(name.endswith(("_mean", "_variance")) for name in moved)

@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 import gc
-from pathlib import Path
 
 import numpy as np
 import pytest
 
 from tablerec.errors import SettingsError, TrainingError
 from tablerec.training.settings import TrainSettings
+from tests.helpers.training import make_settings
 
 paddle = pytest.importorskip("paddle")
 
 from paddle import nn  # noqa: E402
 
+from tablerec.models.arrays import arrays_to_network, network_to_arrays, trainable  # noqa: E402
 from tablerec.models.cellnet import CellNet  # noqa: E402
-from tablerec.models.weights import arrays_to_network, network_to_arrays, trainable  # noqa: E402
-from tablerec.training.cellnet_task import CellNetTask  # noqa: E402
+from tablerec.training.detectors.cellnet import CellNetTask  # noqa: E402
 from tablerec.training.memory import (  # noqa: E402
     PartCost,
     StepCost,
@@ -25,6 +25,7 @@ from tablerec.training.memory import (  # noqa: E402
     current_memory,
     measure_step,
     peak_memory,
+    process_peak_bytes,
     recompute_parts,
     remedies,
     reset_peak_memory,
@@ -32,7 +33,7 @@ from tablerec.training.memory import (  # noqa: E402
 
 
 def settings(**changes: object) -> TrainSettings:
-    return TrainSettings("synth:mixed", Path("out"), steps=1, **changes)
+    return make_settings(**changes)
 
 
 def pictures(side: int = 64, count: int = 2) -> paddle.Tensor:
@@ -127,7 +128,7 @@ def test_the_choice_fits_and_nothing_in_it_is_superfluous(limit: float) -> None:
 
 
 def test_what_cannot_fit_is_said() -> None:
-    with pytest.raises(SettingsError, match="lower batch"):
+    with pytest.raises(SettingsError, match=r"lower data\.batch_size"):
         choose_parts(StepCost(10, 1, [PartCost("a", 8, 2, 0.1)]), 2, 20)
 
 
@@ -158,11 +159,14 @@ def step_only(net: nn.Layer, images: paddle.Tensor) -> None:
     ],
 )
 def test_a_lack_of_memory_names_what_to_change(error: Exception) -> None:
-    chosen = settings(batch=8, accumulate=2)
+    chosen = settings(batch_size=8, accumulation_steps=2)
     with pytest.raises(TrainingError) as caught, remedies(chosen):
         raise error
     said = str(caught.value)
-    wanted = ["batch: 4 with accumulate: 4", "recompute: all", "learns: lora", "side: 704", "out is whole"]
+    wanted = [
+        "data.batch_size=4 optimizer.accumulation_steps=4", "memory.recompute=all", "optimizer.trainable=lora",
+        "data.image_size=704", "out is whole",
+    ]  # fmt: skip
     places = [said.index(each) for each in wanted]
     assert places == sorted(places)
     assert "emory" in said.split("Change")[0].partition("(")[2]
@@ -191,3 +195,12 @@ def test_other_errors_stay() -> None:
         raise OSError(28, "No space left on device")
     with pytest.raises(RuntimeError, match="shape"), remedies(settings()):
         raise RuntimeError("shape")
+
+
+def test_the_peak_grows_with_what_is_held() -> None:
+    before = process_peak_bytes()
+    if before is None:
+        pytest.skip("the system does not tell")
+    held = bytearray(before + 50_000_000)
+    after = process_peak_bytes()
+    assert after is not None and after >= len(held)

@@ -11,20 +11,26 @@ from typing import Any
 import pytest
 
 from tablerec.errors import OutputError
-from tablerec.training.report import Outcome, find_warnings, process_peak_bytes, summarize, write_report
 from tablerec.training.settings import TrainSettings
+from tests.helpers.training import make_settings
+
+pytest.importorskip("paddle")
+
+from tablerec.training.report import Outcome, list_warnings, summarize, write_report
 
 VOID = {"meta", "img", "path", "use", "br"}
 
 
 def settings(output: Path, **changes: Any) -> TrainSettings:
-    return TrainSettings("crops:a<b", output, **{"steps": 40, "batch": 2, "initial": "cellnet", **changes})
+    return make_settings(
+        output, **{"source": "crops:a<b", "steps": 40, "batch_size": 2, "initial": "cellnet", **changes}
+    )
 
 
 def outcome(**changes: Any) -> Outcome:
     values = {
         "ended": "finished", "weights": Path("out/cellnet.safetensors"), "checkpoint": Path("out/checkpoint-00000040"),
-        "seconds": 60.0, "n_samples": 50, "n_parameters": 1000, "n_learning": 10, "peak_bytes": 2_000_000_000,
+        "seconds": 60.0, "n_samples": 50, "n_parameters": 1000, "n_trainable": 10, "peak_bytes": 2_000_000_000,
     }  # fmt: skip
     return Outcome(**{**values, **changes})
 
@@ -127,7 +133,10 @@ def test_failed_after_a_checkpoint(tmp_path: Path) -> None:
 
 def test_the_kept_weights_are_told(tmp_path: Path) -> None:
     curve = scores({0: 0.5, 20: 0.8, 40: 0.7})
-    kept = [summarize(settings(tmp_path, patience=patience), outcome(), [], curve)["after"] for patience in (None, 2)]
+    kept = [
+        summarize(settings(tmp_path, validation_patience=patience), outcome(), [], curve)["after"]
+        for patience in (None, 2)
+    ]
     assert [(each["step"], each["f1_80"]) for each in kept] == [(40, 0.7), (20, 0.8)]
 
 
@@ -142,14 +151,14 @@ def test_the_kept_weights_are_told(tmp_path: Path) -> None:
     ],
 )
 def test_warnings(tmp_path: Path, curve: dict[int, float], values: list[float], expected: str) -> None:
-    (warning,) = find_warnings(settings(tmp_path), outcome(), losses(values), scores(curve))
+    (warning,) = list_warnings(settings(tmp_path), outcome(), losses(values), scores(curve))
     assert warning.startswith(expected)
 
 
 def test_few_samples(tmp_path: Path) -> None:
-    found = find_warnings(settings(tmp_path, batch=64, validation_count=5), outcome(), [], scores({40: 0.8}))
+    found = list_warnings(settings(tmp_path, batch_size=64, validation_samples=5), outcome(), [], scores({40: 0.8}))
     assert [text.split(",")[0] for text in found] == [
-        "Only 50 samples were drawn",
+        "Only 50 samples were prepared",
         "The scores are over 5 samples only: they say little. Validate on 30 or more.",
     ]
 
@@ -165,12 +174,3 @@ def test_an_output_that_cannot_be_written_keeps_the_report(tmp_path: Path, monke
     with pytest.raises(OutputError, match="make room"):
         write_report(settings(tmp_path), outcome(ended="stopped"))
     assert read(tmp_path) == before and len(list(tmp_path.iterdir())) == 2
-
-
-def test_the_peak_grows_with_what_is_held() -> None:
-    before = process_peak_bytes()
-    if before is None:
-        pytest.skip("the system does not tell")
-    held = bytearray(before + 50_000_000)
-    after = process_peak_bytes()
-    assert after is not None and after >= len(held)

@@ -1,0 +1,264 @@
+"""How sure a finished table is: probabilities for the table, its rows and columns, and its cells.
+
+The strongest evidence are rivals, the tables that other detectors found in the same place: independent detections that
+agree cell by cell are seldom wrong. The rest is how well the grid explains the picture, and how plain it is. Each
+piece of evidence is better when larger, no weight is negative: more evidence never lowers a probability.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from postprocess.arrays import Floats, Ints
+from postprocess.candidates.candidate import Candidate
+from postprocess.cell import Confidence
+from postprocess.odds import to_probability, weigh
+from postprocess.table import Table
+from postprocess.word import Words
+
+_REASONS = {
+    "ruled": "its cells are not enclosed by lines",
+    "witnesses": "the other detectors see another grid",
+    "used": "rows or columns hold no text of their own",
+    "shared": "rows hold text in one cell only",
+    "seen": "the detector was not sure of the cells",
+    "placed": "detected cells are in no table",
+    "plain": "many cells span rows or columns",
+    "small": "it has many cells",
+}
+"""What speaks against a table, by the evidence that it lacks."""
+
+
+@dataclass(frozen=True, slots=True)
+class TableEvidence:
+    """What speaks for a table, each the larger the better.
+
+    Args:
+        ruled: 1 where the cells are those that ruling lines enclose and no other detector was asked, else 0.
+        witnesses: Rivals with the very same grid and words, 0 to 2.
+        used: See ``Explanation``.
+        shared: See ``Explanation``.
+        seen: Mean of the best score that a detector gives each cell, 0 to 1.
+        placed: Minus the logarithm of 1 and the number of dropped cells.
+        plain: Minus the logarithm of 1 and the number of spanning cells.
+        small: Minus the logarithm of the number of cells.
+    """
+
+    ruled: float
+    witnesses: float
+    used: float
+    shared: float
+    seen: float
+    placed: float
+    plain: float
+    small: float
+
+    @property
+    def log_odds(self) -> float:
+        """Logarithm of the odds that every cell of the table has the right position and span."""
+        return weigh(self, _TABLE_WEIGHTS, _TABLE_BIAS)
+
+
+_BEST = TableEvidence(ruled=1, witnesses=2, used=1, shared=1, seen=1, placed=0, plain=0, small=0)
+"""All evidence there can be."""
+
+
+@dataclass(frozen=True, slots=True)
+class CellEvidence:
+    """What speaks for a cell, each the larger the better.
+
+    Args:
+        confirmed: Share of the rivals that have the cell, 1 without rivals.
+        single: 1 where it lies in one slot, 0 where it spans several.
+        seen: Best score that a detector gives it, 0 to 1; 0 where nobody saw it.
+        table: ``TableEvidence.log_odds`` of its table.
+    """
+
+    confirmed: float
+    single: float
+    seen: float
+    table: float
+
+    @property
+    def log_odds(self) -> float:
+        """Logarithm of the odds that the cell has the right position and span."""
+        return weigh(self, _CELL_WEIGHTS, _CELL_BIAS)
+
+
+# Printed by `python -m tests.benchmarks.candidates.fit_confidence` on 2026-11-28.
+_TABLE_BIAS = -8.034
+_TABLE_WEIGHTS = TableEvidence(
+    ruled=1.123,
+    witnesses=0.627,
+    used=3.918,
+    shared=1.146,
+    seen=6.253,
+    placed=1.010,
+    plain=1.083,
+    small=0.559,
+)
+_CELL_BIAS = -1.386
+_CELL_WEIGHTS = CellEvidence(confirmed=1.361, single=3.113, seen=1.199, table=0.113)
+
+
+def match_cells(candidate: Candidate, rival: Candidate, words: Words) -> Ints:
+    """``(N,)`` index of the rival's cell in the same place with the same span and the same words, or -1.
+
+    Args:
+        candidate: Cells of a part of the picture.
+        rival: The same part, as another detector sees it.
+        words: Of the picture.
+
+    >>> from postprocess.candidates.candidate import quads_to_candidate
+    >>> from postprocess.geometry.boxes import boxes_to_quads
+    >>> from postprocess.word import Word
+    >>> one, two = ([[0, 0, 9, 9], [x, 0, 20, 9]] for x in (9, 13))
+    >>> a, b = (quads_to_candidate(boxes_to_quads(boxes)) for boxes in (one, two))
+    >>> match_cells(a, b, Words([Word("a", ((9, 1), (11, 1), (11, 8), (9, 8)))])).tolist()
+    [-1, -1]
+    >>> match_cells(a, b, Words([Word("a", ((4, 1), (6, 1), (6, 8), (4, 8)))])).tolist()
+    [0, 1]
+    """
+    n = len(candidate.scores)
+    if not n or not len(rival.scores):
+        return np.full(n, -1, np.int64)
+    match = rival.layout.cells_at(candidate.quads.mean(axis=1))
+    back = candidate.layout.cells_at(rival.quads.mean(axis=1))
+    sizes, others = (spans[:, 2:] - spans[:, :2] for spans in (candidate.layout.spans, rival.layout.spans))
+    marks, theirs = _marks(candidate, words), _marks(rival, words)
+    same = (
+        (match >= 0) & (back[match] == np.arange(n)) & (sizes == others[match]).all(axis=1) & (marks == theirs[match])
+    )
+    return np.where(same, match, -1)
+
+
+def _marks(candidate: Candidate, words: Words) -> Ints:
+    """``(N,)`` a number for each cell that only cells with the same words have: a sum of random numbers, one a word."""
+    cell = candidate.layout.cells_at(words.middles)
+    numbers = np.random.default_rng(0).integers(0, 1 << 40, len(words))
+    marks = np.zeros(len(candidate.scores), np.int64)
+    np.add.at(marks, cell[cell >= 0], numbers[cell >= 0])
+    return marks
+
+
+def gather_evidence(candidate: Candidate, words: Words) -> TableEvidence:
+    """Put together what speaks for a table.
+
+    Args:
+        candidate: With an explanation, and with its rivals; none where no other detector was asked.
+        words: Of the picture.
+    """
+    return _gather(candidate, _matches(candidate, words))
+
+
+def _gather(candidate: Candidate, matches: Ints) -> TableEvidence:
+    shares, n = candidate.explanation, len(candidate.scores)
+    assert shares is not None
+    denied = (matches < 0).sum(axis=1)
+    same_shape = [rival.layout.owner.shape == candidate.layout.owner.shape for rival in candidate.rivals]
+    spans = candidate.layout.spans
+    return TableEvidence(
+        ruled=float(candidate.origin == "ruled" and not candidate.rivals),
+        witnesses=min(int((np.array(same_shape, bool) & (denied == 0)).sum()), 2),
+        used=shares.used,
+        shared=shares.shared,
+        seen=float(_best_scores(candidate, matches).mean()) if n else 0.0,
+        placed=-float(np.log1p(len(candidate.dropped))),
+        plain=-float(np.log1p(((spans[:, 2:] - spans[:, :2]) > 1).any(axis=1).sum())),
+        small=-float(np.log(max(n, 1))),
+    )
+
+
+def gather_cell_evidence(candidate: Candidate, words: Words, log_odds: float) -> list[CellEvidence]:
+    """Put together what speaks for each cell.
+
+    Args:
+        candidate: See ``gather_evidence``.
+        words: Of the picture.
+        log_odds: Of the table.
+    """
+    return _gather_cells(candidate, _matches(candidate, words), log_odds)
+
+
+def _gather_cells(candidate: Candidate, matches: Ints, log_odds: float) -> list[CellEvidence]:
+    spans = candidate.layout.spans
+    single = (spans[:, 2:] - spans[:, :2] == 1).all(axis=1)
+    confirmed = (matches >= 0).mean(axis=0) if len(matches) else np.ones(len(spans))
+    shares = zip(confirmed.tolist(), single.tolist(), _best_scores(candidate, matches).tolist(), strict=True)
+    return [CellEvidence(share, float(alone), score, log_odds) for share, alone, score in shares]
+
+
+def _matches(candidate: Candidate, words: Words) -> Ints:
+    """``(rivals, N)`` the cells of the rivals that are those of the candidate, or -1."""
+    found = [match_cells(candidate, rival, words) for rival in candidate.rivals]
+    return np.array(found, np.int64).reshape(len(found), len(candidate.scores))
+
+
+def _best_scores(candidate: Candidate, matches: Ints) -> Floats:
+    """``(N,)`` the best score that a detector gives each cell; 0 where nobody saw it."""
+    best = np.nan_to_num(candidate.scores)
+    for rival, match in zip(candidate.rivals, matches, strict=True):
+        best = np.maximum(best, np.append(np.nan_to_num(rival.scores), 0.0)[match])  # -1 is the last one
+    return best
+
+
+def rate(table: Table, candidate: Candidate, words: Words) -> Table:
+    """Say how sure a table is, its rows and columns, and each of its cells.
+
+    Args:
+        table: The finished table of a candidate.
+        candidate: See ``gather_evidence``.
+        words: Of the picture.
+
+    Returns:
+        The same table with its confidence. A row or column is as sure as the least sure span in it; a cell as its
+        span, times the OCR engine's score of its text.
+
+    >>> from postprocess.candidates.candidate import quads_to_candidate
+    >>> from postprocess.candidates.explanation import Explanation
+    >>> from postprocess.geometry.boxes import boxes_to_quads
+    >>> one = replace(quads_to_candidate(boxes_to_quads([[0, 0, 9, 9]])), explanation=Explanation(1, 1, 1, 1, 1, 1, 1))
+    >>> table = one.to_table()
+    >>> rated = rate(table.with_cells([replace(table[0, 0], text="7", ocr_score=0.5)]), one, Words())
+    >>> rated[0, 0].confidence == 0.5 * rated.confidence.rows[0]
+    True
+    """
+    if not len(table):
+        return replace(table, confidence=Confidence(0.0, (), (), "the table has no cells"))
+    matches = _matches(candidate, words)
+    evidence = _gather(candidate, matches)
+    spans = to_probability([cell.log_odds for cell in _gather_cells(candidate, matches, evidence.log_odds)])
+    of_slot = spans[table.owner]
+    rows, cols = of_slot.min(axis=1), of_slot.min(axis=0)
+    confidence = Confidence(
+        table=float(to_probability(evidence.log_odds)),
+        rows=tuple(rows.tolist()),
+        cols=tuple(cols.tolist()),
+        weakest=_weakest(table, matches, spans, evidence),
+    )
+    cells = [
+        replace(cell, confidence=span * (1.0 if cell.ocr_score is None else _clip(cell.ocr_score)))
+        for cell, span in zip(table.cells, spans.tolist(), strict=True)
+    ]
+    return replace(table, cells=cells, confidence=confidence)
+
+
+def _weakest(table: Table, matches: Ints, spans: Floats, evidence: TableEvidence) -> str:
+    """The cell least sure of with its reason where rivals deny it, else what the table lacks most."""
+    index = int(spans.argmin())
+    cell, against = table.cells[index], int((matches[:, index] < 0).sum())
+    where = f"row {cell.row}, column {cell.col} ({spans[index]:.2f})"
+    if against:
+        return f"{where}: {against} of {len(matches)} other detections see this cell otherwise"
+    return f"{where}: {_REASONS[max(_REASONS, key=lambda name: _lack(evidence, name))]}"
+
+
+def _lack(evidence: TableEvidence, name: str) -> float:
+    best, there, weight = (float(getattr(each, name)) for each in (_BEST, evidence, _TABLE_WEIGHTS))
+    return weight * (best - there)
+
+
+def _clip(score: float) -> float:
+    return float(min(max(score, 0.0), 1.0))

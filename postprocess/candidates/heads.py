@@ -1,0 +1,184 @@
+"""Which slots of a grid are one cell, by what words and rulings show.
+
+In a table without vertical rulings no border says which columns and rows a head stands for. What does: the ruling
+below it, the columns whose middle it stands over, and the ruling that frames all heads from above.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from postprocess.arrays import Flags, Floats, Ints
+from postprocess.candidates.candidate import Candidate
+from postprocess.candidates.scene import Scene
+from postprocess.grid.layout import Layout
+
+_NEAR = 0.4
+"""How far rulings and texts reach into each other, in text heights: boxes of words are loose."""
+_FAR = 2.0
+"""The ruling that frames a head lies at most this far above it, in text heights."""
+_CENTRED = 0.5, 1.0
+"""A head stands over the middle of its columns when it is off by less than the first; and over others when
+it is off by more than the second. In text heights."""
+
+
+@dataclass(frozen=True, slots=True)
+class _View:
+    """The text of a layout and the horizontal rulings, all upright.
+
+    Args:
+        texts: ``(N, 4)`` extent of the text of each cell, NaN without text.
+        filled: ``(R, C)`` slots of cells with words.
+        horizontal: ``(S, 4)`` rulings.
+        height: Text height.
+    """
+
+    texts: Floats
+    filled: Flags
+    horizontal: Floats
+    height: float
+
+    def text_of(self, cells: Ints) -> Floats:
+        """``(4,)`` extent of the text of some cells, NaN without text."""
+        own = self.texts[cells.ravel()]
+        return np.concatenate([np.fmin.reduce(own[:, :2]), np.fmax.reduce(own[:, 2:])])
+
+    def is_ruled(self, text: Floats, y0: float, y1: float) -> bool:
+        """Whether a ruling between two heights runs along most of a text."""
+        inset = 0.3 * (text[2] - text[0])
+        y = (self.horizontal[:, 1] + self.horizontal[:, 3]) / 2
+        along = (self.horizontal[:, 0] < text[0] + inset) & (self.horizontal[:, 2] > text[2] - inset)
+        return bool((along & (y > y0) & (y < y1)).any())
+
+
+def settle(candidate: Candidate) -> Candidate:
+    """The candidate with the spans that words and rulings confirm; cells that rulings enclose stay as they are."""
+    if candidate.is_enclosed or candidate.scene is None:
+        return candidate
+    return candidate.with_layout(settle_spans(candidate.layout, candidate.scene))
+
+
+def settle_spans(layout: Layout, scene: Scene) -> Layout:
+    """Part what is empty, widen the heads over several columns, and lengthen those beside several rows of heads.
+
+    Args:
+        layout: Rows, columns and spans.
+        scene: The words of the table, and the rulings of the picture.
+
+    Returns:
+        The layout, the very same one where nothing is to be done.
+
+    >>> from postprocess.geometry.boxes import as_boxes
+    >>> from postprocess.geometry.frame import UPRIGHT
+    >>> from postprocess.geometry.rulings import Rulings
+    >>> from postprocess.word import Word
+    >>> scene = Scene([Word("a", ((1, 1), (2, 1), (2, 2), (1, 2)))], Rulings(*2 * [as_boxes([])], 0, (0, 0), 1))
+    >>> wide = Layout(np.array([0.0, 3, 6]), np.array([0.0, 3, 6]), UPRIGHT, np.array([[0, 1], [2, 2]]))
+    >>> settle_spans(wide, scene).owner.tolist()  # the wide cell without text is two
+    [[0, 1], [2, 3]]
+    """
+    if not layout.owner.size or not len(scene.words):
+        return layout
+    # Nothing says that empty slots belong together.
+    view = _view(layout, scene)
+    settled = layout.parted(np.unique(layout.owner[~view.filled]))
+    for row in range(len(layout.owner) - 1):
+        view = _view(settled, scene)
+        settled = _widen_heads(settled, view, row)
+        spans = settled.spans[settled.owner[row]]
+        if view.filled[row].all() or not (spans[:, 3] - spans[:, 1] > 1).any():
+            break
+    settled = _lengthen_heads(settled, _view(settled, scene))
+    return layout if np.array_equal(settled.owner, layout.owner) else settled
+
+
+def _view(layout: Layout, scene: Scene) -> _View:
+    cell = layout.cells_at(scene.words.middles)
+    inside = cell >= 0
+    texts = np.full((len(layout.spans), 4), np.nan)
+    for side, least in enumerate((np.fmin, np.fmin, np.fmax, np.fmax)):
+        least.at(texts[:, side], cell[inside], scene.boxes[inside, side])
+    has_text = ~np.isnan(texts[:, 0])
+    return _View(texts, has_text[layout.owner], scene.rulings.horizontal, scene.rulings.text_height)
+
+
+def _widen_heads(layout: Layout, view: _View, row: int) -> Layout:
+    """Join the heads of one row with the empty slots beside them that they stand over."""
+    numbers = layout.owner[row].copy()  # the view knows the cells by the numbers of now
+    heads = layout.spans[np.unique(numbers[view.filled[row]])]
+    below = np.stack([view.text_of(layout.owner[row + 1, col : col + 1]) for col in range(layout.owner.shape[1])])
+    for _, first, bottom, last in heads[(heads[:, 0] == row) & (heads[:, 2] == row + 1)].tolist():
+        text = view.text_of(numbers[first:last])
+        start, end = _head_columns(view, text, below, view.filled[row], first, last)
+        if (start, end) != (first, last):
+            layout = layout.joined(row, start, bottom, end)
+    return layout
+
+
+def _head_columns(view: _View, text: Floats, below: Floats, filled: Flags, first: int, last: int) -> tuple[int, int]:
+    """First and end column of a head: those under its ruling, those that it is centred on, or its own."""
+    taken = np.flatnonzero(filled)
+    least = int(taken[taken < first].max(initial=-1)) + 1
+    most = int(taken[taken >= last].min(initial=len(filled)))
+    under = _columns_under_rule(view, text, below)
+    if under and least <= under[0] <= first and last <= under[1] <= most:
+        return under
+    start = max(least, 1)  # a head of data columns leaves the stub alone
+    if start <= first and _is_centred(text, below[start:most], below[first:last], view.height):
+        return start, most
+    return first, last
+
+
+def _columns_under_rule(view: _View, text: Floats, below: Floats) -> tuple[int, int] | None:
+    """First and end column whose texts lie under the ruling below a head, None without one."""
+    x0, x1 = view.horizontal[:, 0], view.horizontal[:, 2]
+    y = (view.horizontal[:, 1] + view.horizontal[:, 3]) / 2
+    lowest = np.min(below[:, 1], where=~np.isnan(below[:, 1]), initial=np.inf) + view.height / 2
+    along = (x0 < text[0] + view.height) & (x1 > text[2] - view.height)
+    middle = (below[:, 0] + below[:, 2]) / 2
+    for start, _, end, _ in view.horizontal[along & (y > (text[1] + text[3]) / 2) & (y < lowest)]:
+        cols = np.flatnonzero((middle > start) & (middle < end))
+        # The ruling below all columns is the border of a row; only a title stands in the middle above it.
+        title = abs(text[0] + text[2] - start - end) < 2 * view.height
+        if len(cols) > 1 and (title or len(cols) < len(below)):
+            return int(cols[0]), int(cols[-1]) + 1
+    return None
+
+
+def _is_centred(text: Floats, wide: Floats, own: Floats, height: float) -> bool:
+    """Whether a head stands over the middle of many texts, none missing, and not over that of its own columns."""
+    if np.isnan(wide).any():
+        return False
+    off = [abs(text[0] + text[2] - each[:, 0].min() - each[:, 2].max()) / 2 for each in (wide, own)]
+    return bool(off[0] < _CENTRED[0] * height and off[1] > _CENTRED[1] * height)
+
+
+def _lengthen_heads(layout: Layout, view: _View) -> Layout:
+    """A head at the foot of several rows of heads stands for all of them where a ruling above frames it."""
+    spans = layout.spans[layout.owner]
+    wide = view.filled & (spans[..., 3] - spans[..., 1] > 1)
+    partly = wide.any(axis=1) & (wide.sum(axis=1) < wide.shape[1])
+    depth = 1 + int(np.append(partly, False).argmin())
+    if depth < 2 or depth >= len(wide):
+        return layout
+    joins = []
+    for col in range(wide.shape[1]):
+        first = int(np.flatnonzero(wide[:depth, col]).max(initial=-1)) + 1
+        slots, own = layout.owner[first:depth, col], view.filled[first:depth, col]
+        at_foot = len(own) > 1 and not own[0] and own[-1] and bool((own[1:] >= own[:-1]).all())
+        if at_foot and len(np.unique(slots)) == len(slots):
+            top = view.text_of(layout.owner[first])[1]
+            if _is_framed(view, view.text_of(slots), top):
+                joins.append((first, col, depth, col + 1))
+    for join in joins:
+        layout = layout.joined(*join)
+    return layout
+
+
+def _is_framed(view: _View, text: Floats, top: float) -> bool:
+    """Whether a ruling lies above the first row of heads here, and none between it and the text."""
+    near, far = _NEAR * view.height, _FAR * view.height
+    top = float(np.fmin(top, text[1]))
+    return view.is_ruled(text, top - far, top + near) and not view.is_ruled(text, top + near, text[1] + near)

@@ -1,0 +1,212 @@
+"""Where rows begin: rows that are joined or parted where text, rulings and other grids say so for sure.
+
+Between two lines of text that follow one another a new row begins or the row goes on. The log odds of the first, in
+nats, are a weighted sum of what is seen there: the distance of the lines and the ruling between them, numbers above
+each other, whether the text of the upper line goes on in the lower one, and what the other grids of the same words
+have. No piece of evidence depends on where the rows of the grid begin, so the places are independent of one another:
+one pass over them finds the most likely rows. A grid has its reasons too, so a place is changed only where the odds are
+clearly against it; and rows are never joined where two numbers would come into one cell.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+
+from postprocess.arrays import Floats, Ints
+from postprocess.candidates.scene import Scene
+from postprocess.candidates.text_lines import Piece, TextLine, layout_to_lines
+from postprocess.geometry.boxes import quads_to_boxes
+from postprocess.geometry.rulings import Rulings
+from postprocess.grid.layout import Layout
+from postprocess.odds import weigh
+
+_SURE = 1.0
+"""Log odds from which a place is changed; from 0.7 to 1.5 the tables that it was chosen on do as well."""
+_BLANK = 0.4
+"""Width of a blank, in text heights."""
+_LONE = 0.8
+"""Lines that are closer than this, in text heights, lie beside each other in part."""
+
+
+@dataclass(frozen=True, slots=True)
+class BorderEvidence:
+    """What speaks for a new row between two lines of text; what is true or false is 1 or 0.
+
+    "Upper" and "lower" are the texts of the two lines in one column.
+
+    Args:
+        distance: Logarithm of the distance of the lines in distances usual in the table, -1.6 to 1.6.
+        ruled: Share of the width of all text along which a ruling runs between the lines.
+        numbers: Upper and lower are numbers, in any column.
+        roomy: Columns in which the first word of the lower would have found room in the line above.
+        goes_on: A lower text goes on as text does.
+        begins: A lower text begins with a capital.
+        item: A lower text begins as the items of a list do.
+        open: An upper text does not end there.
+        repeated: One line alone is of the same text in each column.
+        alike: Both lines have texts in the same columns, several of them.
+        seen: Share of the other grids' votes for different rows, less that for the same one, -1 to 1.
+    """
+
+    distance: float
+    ruled: float
+    numbers: float
+    roomy: float
+    goes_on: float
+    begins: float
+    item: float
+    open: float
+    repeated: float
+    alike: float
+    seen: float
+
+
+# Printed by `python -m tests.benchmarks.candidates.fit_row_borders`.
+_BIAS = 0.29
+_WEIGHTS = BorderEvidence(
+    distance=2.90,
+    ruled=2.62,
+    numbers=2.05,
+    roomy=0.84,
+    goes_on=-1.46,
+    begins=1.11,
+    item=1.41,
+    open=-2.10,
+    repeated=1.97,
+    alike=0.71,
+    seen=2.46,
+)
+
+
+def settle_rows(layout: Layout, scene: Scene, others: Sequence[Ints] = ()) -> Layout:
+    """Join rows that are the lines of one row, and part rows that are several.
+
+    Args:
+        layout: Rows, columns and spans.
+        scene: The words of the table, and the rulings of the picture.
+        others: ``(W,)`` row of each word in other grids, -1 outside.
+
+    Returns:
+        The layout, the very same one where nothing is to be done.
+
+    >>> from postprocess.geometry.boxes import as_boxes, boxes_to_quads
+    >>> from postprocess.geometry.frame import UPRIGHT
+    >>> from postprocess.geometry.rulings import Rulings
+    >>> from postprocess.word import Word
+    >>> frame = Rulings(as_boxes([]), as_boxes([]), 0.0, (0.0, 0.0), 10.0)
+    >>> layout = Layout(np.array([0.0, 40.0, 60.0]), np.array([0.0, 50.0]), UPRIGHT, np.array([[0], [1]]))
+    >>> boxes = boxes_to_quads([[5, 20 * row + 5, 25, 20 * row + 15] for row in range(3)])
+    >>> words = [Word(text, quad) for text, quad in zip("579", boxes.tolist())]
+    >>> settle_rows(layout, Scene(words, frame)).row_lines.tolist()
+    [0.0, 20.0, 40.0, 60.0]
+    """
+    lines = layout_to_lines(layout, scene.words)
+    odds = [weigh(seen, _WEIGHTS, _BIAS) for seen in gather_evidence(lines, layout, scene, others)]
+    middles = scene.words.middles
+    numbers: dict[int, set[int]] = {}
+    for line in lines:
+        numbers.setdefault(line.row, set()).update(line.number_columns)
+    held = lines[-1].number_columns if lines else set()
+    # From the foot up, so that the numbers of the rows above stay what they are.
+    for place in range(len(odds) - 1, -1, -1):
+        above, below = lines[place], lines[place + 1]
+        parted = above.row < below.row
+        if parted and odds[place] < -_SURE and not held & numbers[above.row]:
+            joined = _joined(layout, above.row, below.row, middles)
+            layout, parted = joined, joined is layout
+        elif not parted and odds[place] > _SURE:
+            layout, parted = _parted(layout, above.row, (above.middle + below.middle) / 2), True
+        held = above.number_columns | (set() if parted else held)
+    return layout
+
+
+def gather_evidence(
+    lines: Sequence[TextLine], layout: Layout, scene: Scene, others: Sequence[Ints]
+) -> list[BorderEvidence]:
+    """Gather what speaks for a new row between each of L lines and the next, L - 1; arguments as of ``settle_rows``."""
+    if len(lines) < 2:
+        return []
+    boxes = quads_to_boxes(layout.frame.to_upright(scene.words.quads))
+    height = float(np.median(boxes[:, 3] - boxes[:, 1]))
+    pitch = np.diff([line.middle for line in lines]) / height
+    apart = pitch[pitch > _LONE]
+    distance = np.log(np.clip(pitch / (np.median(apart) if len(apart) else 1.0), 0.2, 5))
+    edges: dict[int, float] = {}
+    for line in lines:
+        for column, piece in line.pieces.items():
+            edges[column] = max(edges.get(column, -np.inf), piece.x1)
+    ruled, known = _ruled_share(lines, layout, scene.rulings), [rows.tolist() for rows in others]
+    return [
+        BorderEvidence(
+            distance=float(distance[place]),
+            ruled=float(ruled[place]),
+            seen=_share_apart(above.words, below.words, known),
+            **_compare(above, below, edges, _BLANK * height),
+        )
+        for place, (above, below) in enumerate(pairwise(lines))
+    ]
+
+
+def _compare(above: TextLine, below: TextLine, edges: dict[int, float], blank: float) -> dict[str, float]:
+    """What the texts of two lines say."""
+    both = sorted(above.pieces.keys() & below.pieces.keys())
+    pairs = [(above.pieces[column], below.pieces[column]) for column in both]
+    roomy = [_has_room(a, b, edges[column] - blank) for column, (a, b) in zip(both, pairs, strict=True)]
+    return {
+        "numbers": any(a.is_number and b.is_number for a, b in pairs),
+        "roomy": sum(roomy) / max(len(roomy), 1),
+        "goes_on": any(b.goes_on for _, b in pairs),
+        "begins": any(b.text[:1].isupper() and not b.is_item for _, b in pairs),
+        "item": any(b.is_item for _, b in pairs),
+        "open": any(a.is_open for a, _ in pairs),
+        "repeated": above.is_repeated != below.is_repeated,
+        "alike": above.pieces.keys() == below.pieces.keys() and len(both) > 1,
+    }
+
+
+def _has_room(above: Piece, below: Piece, edge: float) -> bool:
+    """Whether the first word of the lower text would have found room at the end of the upper one."""
+    return above.x1 + below.first < edge
+
+
+def _share_apart(above: Ints, below: Ints, others: Sequence[list[int]]) -> float:
+    """1 where other grids have all words of two lines in different rows, -1 where in the same ones, else between."""
+    votes = []
+    for rows in others:
+        upper, lower = ([rows[word] for word in words.tolist() if rows[word] >= 0] for words in (above, below))
+        if upper and lower:
+            votes.append(1 - 2 * sum(row in upper for row in lower) / len(lower))
+    return sum(votes) / len(votes) if votes else 0.0
+
+
+def _ruled_share(lines: Sequence[TextLine], layout: Layout, rulings: Rulings) -> Floats:
+    """``(L - 1,)`` share of the width of all text along which a ruling runs between two lines."""
+    x0, y0, x1, y1 = rulings.horizontal.T
+    middle = (y0 + y1) / 2
+    ends = rulings.to_picture(np.stack([np.column_stack([x0, middle]), np.column_stack([x1, middle])], axis=1))
+    level = layout.frame.to_upright(ends)
+    (start, end), at = level[..., 0].T, level[..., 1].mean(axis=1)
+    pieces = [piece for line in lines for piece in line.pieces.values()]
+    left, right = min(piece.x0 for piece in pieces), max(piece.x1 for piece in pieces)
+    inside = np.clip(np.minimum(end, right) - np.maximum(start, left), 0, None)
+    heights = np.array([line.middle for line in lines])
+    between = (at > heights[:-1, None]) & (at < heights[1:, None])
+    return np.asarray(np.clip((between * inside).sum(axis=1) / max(right - left, 1e-9), 0, 1), np.float64)
+
+
+def _joined(layout: Layout, first: int, last: int, middles: Floats) -> Layout:
+    """The rows as one, unless that would join texts beside each other."""
+    joined = layout.rows_joined(first, last + 1)
+    before, after = (np.unique(each.cells_at(middles)) for each in (layout, joined))
+    counts = [int(np.isin(row, before).sum()) for row in map(np.unique, layout.owner[first : last + 1])]
+    kept = int(np.isin(np.unique(joined.owner[first]), after).sum()) >= max(counts)
+    return joined if kept else layout
+
+
+def _parted(layout: Layout, row: int, y: float) -> Layout:
+    """The row as two, where the height between them lies in it."""
+    return layout.row_parted(row, y) if layout.row_lines[row] < y < layout.row_lines[row + 1] else layout

@@ -1,0 +1,108 @@
+"""What a grid has to explain: the words and the rulings of a picture, or of a part of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from postprocess.arrays import Flags, Floats, Image
+from postprocess.geometry.boxes import quads_to_boxes, quads_to_polygons
+from postprocess.geometry.rulings import Rulings, image_to_rulings
+from postprocess.lineless.regions import words_inside
+from postprocess.text.numbers import is_number
+from postprocess.text.tokens import Tokens, words_to_tokens
+from postprocess.word import Word, Words
+
+
+class Scene:
+    """The words of a part of a picture, and the rulings of the whole; what is derived from them is made once.
+
+    Args:
+        words: With finite corners.
+        rulings: Of the picture, with its upright frame.
+    """
+
+    def __init__(self, words: Iterable[Word], rulings: Rulings) -> None:
+        self.words = Words.of(words)
+        self.rulings = rulings
+
+    def inside(self, quads: Floats) -> Scene:
+        """The scene of the words whose middle lies in the hull of ``(N, 4, 2)`` cells; this one where all do."""
+        words = words_inside(self.words, quads)
+        return self if len(words) == len(self.words) else Scene(words, self.rulings)
+
+    def without(self, taken: set[int]) -> Scene:
+        """The scene without the words of some ``id``; this one where it has none of them."""
+        words = [word for word in self.words if id(word) not in taken]
+        return self if len(words) == len(self.words) else Scene(words, self.rulings)
+
+    @cached_property
+    def ids(self) -> set[int]:
+        """``id`` of each word."""
+        return set(map(id, self.words))
+
+    @cached_property
+    def tokens(self) -> Tokens:
+        """The words, cut at wide gaps, in lines of text."""
+        return words_to_tokens(self.words, self.rulings)
+
+    @cached_property
+    def token_middles(self) -> Floats:
+        """``(T, 2)`` middles of the tokens, in pixels."""
+        boxes = self.tokens.boxes_xyxy
+        return self.rulings.to_picture((boxes[:, :2] + boxes[:, 2:]) / 2)
+
+    @cached_property
+    def numeric(self) -> Flags:
+        """``(T,)`` which tokens are numbers."""
+        return np.array([is_number(text) for text in self.tokens.texts], bool)
+
+    @cached_property
+    def boxes(self) -> Floats:
+        """``(W, 4)`` words in the upright frame."""
+        return quads_to_boxes(self.rulings.to_upright(self.words.quads))
+
+    @cached_property
+    def heights(self) -> tuple[Floats, Floats]:
+        """``(W,)`` middle and height of each word in the upright frame."""
+        low, high = self.boxes[:, 1], self.boxes[:, 3]
+        return (low + high) / 2, high - low
+
+    @cached_property
+    def inner_quads(self) -> Floats:
+        """``(W, 4, 2)`` corners of the inner part of each word: boxes of words are loose."""
+        middle = self.words.middles[:, None]
+        return np.asarray(middle + 0.6 * (self.words.quads - middle), np.float64)
+
+    @cached_property
+    def inner_polygons(self) -> NDArray[np.object_]:
+        """``(W,)`` the same as polygons."""
+        return quads_to_polygons(self.inner_quads)
+
+    @cached_property
+    def ruling_points(self) -> Floats:
+        """``(P, 2)`` points along the middle of all rulings, one for each text height of length, in pixels."""
+        ends = [self.rulings.horizontal.copy(), self.rulings.vertical.copy()]
+        for axis, boxes in zip((1, 0), ends, strict=True):
+            boxes[:, axis] = boxes[:, axis + 2] = (boxes[:, axis] + boxes[:, axis + 2]) / 2
+        lines = self.rulings.to_picture(np.vstack(ends).reshape(-1, 2, 2))
+        length = np.linalg.norm(lines[:, 1] - lines[:, 0], axis=1)
+        count = np.maximum(np.ceil(length / self.rulings.text_height), 1).astype(np.int64)
+        line = np.repeat(np.arange(len(lines)), count)
+        place = np.arange(len(line)) - np.repeat(np.cumsum(count) - count, count)
+        share = ((place + 0.5) / count[line])[:, None]
+        return np.asarray(lines[line, 0] * (1 - share) + lines[line, 1] * share, np.float64)
+
+
+def image_to_scene(image: Image, words: Iterable[Word]) -> Scene:
+    """All words and rulings of a picture.
+
+    Args:
+        image: ``(H, W, 3)`` uint8 BGR.
+        words: With finite corners.
+    """
+    known = Words.of(words)
+    return Scene(known, image_to_rulings(image, known.quads))

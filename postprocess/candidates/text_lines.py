@@ -1,0 +1,163 @@
+"""The text of a grid line by line, and what each line holds in each column."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import groupby
+from operator import itemgetter
+from statistics import median
+
+import numpy as np
+
+from postprocess.arrays import Ints
+from postprocess.geometry.boxes import quads_to_boxes
+from postprocess.grid.layout import Layout
+from postprocess.text.lines import number_lines
+from postprocess.text.numbers import is_number
+from postprocess.word import Word, Words
+
+_HAN = 0x2E80
+"""From here on scripts have no blanks between words: a line of theirs ends anywhere."""
+_ITEM = re.compile(r"[-–—•·*■●○▪‣]\s*\w|(?:[a-zA-Z]|\d{1,2})[.)]\s|[(（](?:[a-z]|[ivx]{2,4}|\d{1,2})[)）]\s?\w")
+_OPEN = re.compile(
+    r"(?:[,，、(（&/]|[\w%][-–]|\b(?:a|an|and|as|at|by|due|for|from|in|including|of|on|or|other|per|than|that|the"
+    r"|through|to|with))$",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True)
+class Piece:
+    """The text of one cell on one line.
+
+    Args:
+        text: Its words, with blanks between them.
+        x0: Left end in the frame of the layout.
+        x1: Right end there.
+        first: Width of the first word.
+    """
+
+    text: str
+    x0: float
+    x1: float
+    first: float
+
+    @cached_property
+    def is_number(self) -> bool:
+        """Whether all of it reads as one number."""
+        return is_number(self.text)
+
+    @property
+    def goes_on(self) -> bool:
+        """Whether it begins like the rest of a sentence."""
+        return not self.is_item and (self.text[:1].islower() or self.text[:1] in "(（,;&")
+
+    @cached_property
+    def is_item(self) -> bool:
+        """Whether it begins like an item of a list.
+
+        >>> [Piece(text, 0, 9, 9).is_item for text in ("- Secured", "(a) Land", "2. Cash", "-12", "(yrs)")]
+        [True, True, True, True, False]
+        """
+        return _ITEM.match(self.text) is not None
+
+    @cached_property
+    def is_open(self) -> bool:
+        """Whether it ends so that more must follow.
+
+        >>> [Piece(text, 0, 9, 9).is_open for text in ("Cash and", "USD0.87-", "Cash,", "Cash", "$ -")]
+        [True, True, True, False, False]
+        """
+        return _OPEN.search(self.text) is not None
+
+
+@dataclass(frozen=True)
+class TextLine:
+    """One line of the text of one row.
+
+    Args:
+        row: Row of the layout.
+        middle: Height of its middle in the frame of the layout.
+        words: ``(W,)`` indices of its words.
+        pieces: What it holds, by the first column of the cells.
+    """
+
+    row: int
+    middle: float
+    words: Ints
+    pieces: dict[int, Piece]
+
+    @cached_property
+    def number_columns(self) -> set[int]:
+        """Columns in which it holds a number."""
+        return {column for column, piece in self.pieces.items() if piece.is_number}
+
+    @property
+    def is_repeated(self) -> bool:
+        """Whether it holds the same text in several columns and nothing else, as a line of units does."""
+        texts = {piece.text for piece in self.pieces.values()}
+        return len(self.pieces) > 1 and len(texts) == 1 and not is_number(texts.pop())
+
+
+def layout_to_lines(layout: Layout, words: Words) -> list[TextLine]:
+    """The lines of text from top to bottom, row by row.
+
+    Cells over several rows, and lines of signs alone, are left out.
+
+    >>> from postprocess.geometry.boxes import boxes_to_quads
+    >>> from postprocess.geometry.frame import UPRIGHT
+    >>> layout = Layout(np.array([0.0, 40.0]), np.array([0.0, 50.0, 99.0]), UPRIGHT, np.array([[0, 1]]))
+    >>> boxes = [[5, 5, 25, 15], [5, 25, 25, 35], [60, 26, 80, 36]]
+    >>> words = Words(Word(text, quad) for text, quad in zip("ab7", boxes_to_quads(boxes).tolist()))
+    >>> [[piece.text for piece in line.pieces.values()] for line in layout_to_lines(layout, words)]
+    [['a'], ['b', '7']]
+    """
+    if not len(words) or not layout.owner.size:
+        return []
+    boxes = quads_to_boxes(layout.frame.to_upright(words.quads))
+    cell, spans = layout.cells_at(words.middles), layout.spans
+    index = np.flatnonzero((cell >= 0) & (spans[cell, 2] - spans[cell, 0] == 1))
+    row, column = spans[cell[index], :2].T
+    number = np.empty(len(index), np.int64)
+    for inside in _groups(row):
+        number[inside] = number_lines(boxes[index[inside]])
+    order = np.lexsort([boxes[index, 0], column, number, row])
+    entries = zip(*(each[order].tolist() for each in (row, number, column, index)), strict=True)
+    places = boxes.tolist()
+    lines = [_line(key[0], list(members), words, places) for key, members in groupby(entries, itemgetter(0, 1))]
+    return [line for line in lines if line is not None]
+
+
+def _groups(values: Ints) -> list[Ints]:
+    """Indices of equal values."""
+    order = np.argsort(values, kind="stable")
+    return np.split(order, np.flatnonzero(np.diff(values[order])) + 1) if len(order) else []
+
+
+def _line(
+    row: int, entries: list[tuple[int, int, int, int]], words: Words, boxes: list[list[float]]
+) -> TextLine | None:
+    """The line of words that are given by row, number, column and index; None for signs that lie off a line."""
+    members = [index for *_, index in entries]
+    if not any(map(str.isalnum, "".join(words.texts[index] for index in members))):
+        return None
+    middle = median((boxes[index][1] + boxes[index][3]) / 2 for index in members)
+    by_column = groupby(entries, itemgetter(2))
+    pieces = {column: _piece([index for *_, index in own], words, boxes) for column, own in by_column}
+    return TextLine(row, middle, np.array(members, np.int64), pieces)
+
+
+def _piece(own: list[int], words: Words, boxes: list[list[float]]) -> Piece:
+    """The text of words from left to right."""
+    x0, _, x1, _ = boxes[own[0]]
+    text = " ".join(words.texts[index] for index in own)
+    return Piece(text, x0, max(boxes[index][2] for index in own), _first_share(words[own[0]]) * (x1 - x0))
+
+
+def _first_share(word: Word) -> float:
+    """Share of the width that the first word takes of what may be several; of scripts without blanks its first sign."""
+    ends = (i for i, char in enumerate(word.text) if i and (char.isspace() or ord(char) >= _HAN))
+    end = next(ends, len(word.text))
+    return word.spans()[end - 1][1] if end else 1.0

@@ -1,0 +1,85 @@
+"""Rows and columns of a table treated alike: an axis says which are meant."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Literal
+
+import numpy as np
+
+from postprocess.arrays import Floats
+from postprocess.cell import Cell, Quad
+from postprocess.errors import TableError
+from postprocess.geometry.boxes import array_to_quad
+from postprocess.table import Table
+
+Axis = Literal["row", "col"]
+
+SIDES: dict[Axis, tuple[list[int], list[int]]] = {"row": ([0, 1], [3, 2]), "col": ([0, 3], [1, 2])}
+"""Corners of the first and the last side of a cell, in the same order along the side."""
+ACROSS: dict[Axis, Axis] = {"row": "col", "col": "row"}
+WORD: dict[Axis, str] = {"row": "row", "col": "column"}
+
+
+def directions(table: Table) -> dict[Axis, Floats]:
+    """Where rows and columns go on in the picture: ``(2,)`` unit vectors down the rows and along the columns.
+
+    >>> directions(Table([Cell(0, 0, quad=((0, 0), (40, 0), (40, 20), (0, 20)))]))["col"].tolist()
+    [1.0, 0.0]
+    """
+    quads = table.quads
+    if not len(quads):
+        return {"row": np.array([0.0, 1.0]), "col": np.array([1.0, 0.0])}
+    steps = {axis: (quads[:, last] - quads[:, first]).mean(axis=(0, 1)) for axis, (first, last) in SIDES.items()}
+    return {axis: step / max(float(np.hypot(*step)), 1e-9) for axis, step in steps.items()}
+
+
+def cell_sides(cell: Cell, axis: Axis) -> tuple[Floats, Floats]:
+    """``(2, 2)`` corners of the first and the last side.
+
+    Raises:
+        TableError: The cell has no place.
+    """
+    check(cell.quad is not None, f"the cell at row {cell.row}, column {cell.col} has no place: complete() gives it one")
+    corners = np.asarray(cell.quad, np.float64)
+    first, last = SIDES[axis]
+    return corners[first], corners[last]
+
+
+def sides_to_quad(axis: Axis, first_side: Floats, last_side: Floats) -> Quad:
+    """The corners of a cell with these sides, each ``(2, 2)``; the inverse of `cell_sides`."""
+    corners = np.empty((4, 2))
+    first, last = SIDES[axis]
+    corners[first], corners[last] = first_side, last_side
+    return array_to_quad(corners)
+
+
+def cell_span(cell: Cell, axis: Axis) -> tuple[int, int]:
+    """First row of a cell and first row below it, or the same of columns.
+
+    >>> cell_span(Cell(0, 1, colspan=2), "col")
+    (1, 3)
+    """
+    return (cell.row, cell.end_row) if axis == "row" else (cell.col, cell.end_col)
+
+
+def with_span(cell: Cell, axis: Axis, start: int, end: int) -> Cell:
+    """The cell in other rows, or columns."""
+    if axis == "row":
+        return replace(cell, row=start, rowspan=end - start)
+    return replace(cell, col=start, colspan=end - start)
+
+
+def line_count(table: Table, axis: Axis) -> int:
+    """Number of rows, or columns: the last line has this number."""
+    return table.n_rows if axis == "row" else table.n_cols
+
+
+def check(is_right: bool, message: str) -> None:
+    """Refuse what a table does not allow.
+
+    Raises:
+        TableError: It is not right.
+    """
+    if not is_right:
+        raise TableError(message)

@@ -1,0 +1,422 @@
+"""Ruling lines seen in a picture, and the cells that they enclose.
+
+The stages, each a function::
+
+    image -> tilt -> upright image -> line segments -> lattice of lines -> walls -> cells
+
+A ruling is a thin dark stroke, a thin light stroke, or the straight border of
+a filled area. All sizes are fractions of the text height.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from itertools import pairwise, repeat
+from statistics import quantiles
+
+import cv2
+import numpy as np
+import shapely
+from numpy.typing import ArrayLike, NDArray
+
+from postprocess.arrays import Floats, Gray, Ints
+from postprocess.geometry.boxes import as_boxes, as_quads, quads_to_boxes, quantile, rotate_points, word_height
+from postprocess.geometry.runs import Runs, mask_to_runs
+
+# Lengths are fractions of the text height.
+_CONTRAST = 12
+"""Least difference of a line from its ground, in grey levels of 255."""
+_LENGTH = 1.15
+"""Shortest stroke that counts as a piece of a ruling."""
+_FILL_LENGTH = 4.0
+"""Shortest straight border of a filled area, and shortest dashed line."""
+_THICKNESS = 0.2
+"""Thickest stroke that is a line and not a filled area."""
+_DRAWN = 0.8
+"""Share of a stroke that must be drawn; the rest are gaps at crossings."""
+_DASH_GAP = 0.65
+"""Widest gap between the dashes of a line."""
+_DASHED = 0.45
+"""Share of a dashed line that must be drawn."""
+_INK_BESIDE = 0.15
+"""Share of the ground along a dashed line that may hold ink."""
+_TILT = 20.0
+"""Largest tilt of the picture that is corrected, in degrees."""
+_LEAST_TILT, _LEAST_PERSPECTIVE = 0.1, 0.35
+"""Smallest ones that are corrected: the tilt, and what the angle of lines changes between two sides, in degrees."""
+_HATS = (cv2.MORPH_BLACKHAT, cv2.MORPH_TOPHAT)
+"""Dark and light strokes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rulings:
+    """Line segments in the upright frame of a picture.
+
+    Args:
+        horizontal: ``(N, 4)`` boxes of the horizontal segments.
+        vertical: ``(M, 4)`` boxes of the vertical segments.
+        degrees: Tilt of the picture; ``to_picture`` turns upright points back by it.
+        center: Point in pixels that the turn leaves in place.
+        text_height: Text height that the tolerances refer to, pixels.
+        perspective: ``(3, 3)`` homography that makes the turned picture rectangular, None where it is.
+    """
+
+    horizontal: Floats
+    vertical: Floats
+    degrees: float
+    center: tuple[float, float]
+    text_height: float
+    perspective: Floats | None = None
+
+    def to_picture(self, points: Floats) -> Floats:
+        """Turn ``(..., 2)`` points of the upright frame into pixels of the picture."""
+        flat = points if self.perspective is None else _project(points, np.asarray(np.linalg.inv(self.perspective)))
+        return rotate_points(flat, self.degrees, self.center)
+
+    def to_upright(self, points: Floats) -> Floats:
+        """Turn ``(..., 2)`` pixels of the picture into the upright frame."""
+        turned = rotate_points(points, -self.degrees, self.center)
+        return turned if self.perspective is None else _project(np.asarray(turned), self.perspective)
+
+
+def image_to_rulings(image: NDArray[np.uint8], word_quads: ArrayLike | None = None) -> Rulings:
+    """Find the ruling lines of a picture.
+
+    Args:
+        image: ``(height, width, 3)`` or ``(height, width)`` uint8.
+        word_quads: ``(W, 4, 2)`` words in pixels, where an OCR engine was there: their
+            height sets the scale, and strokes of letters are not taken for lines.
+
+    Returns:
+        Segments in the upright frame.
+
+    >>> page = np.full((60, 80), 255, np.uint8)
+    >>> page[20:22, 5:75] = 0
+    >>> image_to_rulings(page).horizontal.tolist()
+    [[5.0, 20.0, 75.0, 22.0]]
+    """
+    if min(image.shape[:2]) < 4:
+        return Rulings(as_boxes([]), as_boxes([]), 0.0, (0.0, 0.0), 1.0)
+    gray = image if image.ndim == 2 else _to_gray(image)
+    words = as_quads([] if word_quads is None else word_quads)
+    letters = estimate_text_height(gray)
+    height = word_height(words) if len(words) else letters
+    center = (gray.shape[1] / 2, gray.shape[0] / 2)
+    # An OCR engine's boxes are higher than letters: by them, the lines between two columns would be too short to count.
+    degrees, perspective = _tilt_and_perspective(gray, center, min(height, letters))
+    frame = Rulings(as_boxes([]), as_boxes([]), degrees, center, height, perspective)
+    upright = _straighten(gray, frame)
+    words_xyxy = quads_to_boxes(frame.to_upright(words))
+    thickness = max(int(_THICKNESS * height), 3)
+    thick = [_thin(upright, (thickness, thickness), hat) for hat in _HATS]
+    pictures, strokes = (upright, _transposed(upright)), (thick, [_transposed(mask) for mask in thick])
+    with ThreadPoolExecutor(2) as pool:  # OpenCV and numpy let both run at once
+        both = pool.map(_horizontal_segments, pictures, strokes, repeat(thickness), repeat(height))
+        horizontal, vertical = both
+    horizontal = _without_letters(horizontal, words_xyxy)
+    vertical = _without_letters(vertical, words_xyxy[:, [1, 0, 3, 2]])[:, [1, 0, 3, 2]]
+    return replace(frame, horizontal=horizontal, vertical=vertical)
+
+
+def _to_gray(image: NDArray[np.uint8]) -> Gray:
+    """The channel in which colours stand out most from the ground: the darkest on light ground, else the lightest."""
+    blue, green, red = cv2.split(image)
+    is_light = 2 * np.count_nonzero(image > 127) >= image.size
+    choose = cv2.min if is_light else cv2.max
+    return np.asarray(choose(choose(blue, green), red), np.uint8)
+
+
+def estimate_text_height(gray: Gray) -> float:
+    """Typical height of letters in pixels, from the connected strokes of a grey picture.
+
+    Falls back to a 40th of the shorter side where there is no text.
+    """
+    fallback = max(min(gray.shape) / 40, 10.0)
+    size = 31
+    ground = cv2.blur(gray, (size, size))
+    darker = cv2.subtract(ground, gray) if gray.mean() > 127 else cv2.subtract(gray, ground)
+    ink = (darker > 40).astype(np.uint8)
+    _, _, stats, _ = cv2.connectedComponentsWithStats(ink, connectivity=8)
+    width, height = stats[1:, cv2.CC_STAT_WIDTH], stats[1:, cv2.CC_STAT_HEIGHT]
+    letters = (height >= 5) & (width >= 2) & (width < 4 * height) & (height < 4 * width) & (height < size * 3)
+    return float(quantile(height[letters], 0.7)) * 1.3 if letters.sum() >= 3 else fallback
+
+
+def _tilt_and_perspective(gray: Gray, center: tuple[float, float], text_height: float) -> tuple[float, Floats | None]:
+    """Tilt in degrees, clockwise, and homography of the turned picture; 0 and None where the picture is upright.
+
+    A small copy tells most upright pictures.
+    """
+    for longest_side, least in ((600, 0.5), (1200, 1.0)):
+        lines = _long_lines(gray, text_height, longest_side)
+        tilt = _lines_to_tilt(lines)
+        degrees = tilt if abs(tilt) > least * _LEAST_TILT else 0.0
+        turned = rotate_points(lines, -degrees, center)
+        perspective = _lines_to_perspective(turned, gray.shape, least * _LEAST_PERSPECTIVE)
+        if not degrees and perspective is None:
+            break
+    return degrees, perspective
+
+
+def _long_lines(gray: Gray, text_height: float, longest_side: int) -> Floats:
+    """``(N, 2, 2)`` ends of the straight lines that are longer than letters.
+
+    Uses the line segment detector of OpenCV (von Gioi et al., LSD, IPOL 2012) on a reduced picture.
+    """
+    scale = min(1.0, longest_side / max(gray.shape))
+    small = cv2.resize(gray, None, fx=scale, fy=scale, interpolation=cv2.INTER_AREA) if scale < 1 else gray
+    found = cv2.createLineSegmentDetector(cv2.LSD_REFINE_NONE).detect(small)[0] if min(small.shape) >= 8 else None
+    lines = as_boxes([] if found is None else found).reshape(-1, 2, 2) / scale
+    long: Floats = lines[np.linalg.norm(lines[:, 1] - lines[:, 0], axis=1) > 4 * text_height]
+    return long
+
+
+def _angles(lines: Floats) -> tuple[Floats, Floats]:
+    """Length, and angle in degrees from -45 to 135."""
+    along = lines[:, 1] - lines[:, 0]
+    angle = (np.degrees(np.arctan2(along[:, 1], along[:, 0])) + 45) % 180 - 45
+    return np.linalg.norm(along, axis=1), angle
+
+
+def _lines_to_tilt(lines: Floats) -> float:
+    """Tilt of lines in degrees, clockwise: the mode of their angles, weighted by length; 0 where there are none."""
+    length, angle = _angles(lines)
+    angle = (angle + 45) % 90 - 45
+    near = np.abs(angle) <= _TILT
+    if not near.any():
+        return 0.0
+    angle, length = angle[near], length[near]
+    votes, edges = np.histogram(angle, bins=np.arange(-_TILT - 0.25, _TILT + 0.5, 0.5), weights=length**2)
+    mode = edges[int(votes.argmax())] + 0.25
+    near = np.abs(angle - mode) < 0.75
+    return float(np.average(angle[near], weights=length[near] ** 2))
+
+
+def _lines_to_perspective(lines: Floats, shape: tuple[int, ...], least: float) -> Floats | None:
+    """Homography that makes rows and columns perpendicular and parallel; None where they are but for ``least`` degrees.
+
+    In a photograph the angle of the rows changes from top to bottom and that of
+    the columns from left to right, nearly in proportion. The lines so found at
+    the four sides of the picture become its sides.
+    """
+    length, angle = _angles(lines)
+    middle = lines.mean(axis=1) / np.array(shape[1::-1]) - 0.5
+    rows = _fit_angle(middle[:, 1], angle, length, _TILT / 2)
+    columns = _fit_angle(middle[:, 0], angle - 90, length, _TILT / 2)
+    if max(np.abs([*rows, *columns])) < least:
+        return None
+    height, width = shape[:2]
+    sides = []
+    for side in (-0.5, 0.5):
+        sides.append(_line((width / 2, (side + 0.5) * height), rows[0] + rows[1] * side))
+        sides.append(_line(((side + 0.5) * width, height / 2), columns[0] + columns[1] * side + 90))
+    top, left, bottom, right = sides
+    corners = np.array([np.cross(a, b) for a, b in ((top, left), (top, right), (bottom, right), (bottom, left))])
+    flat = np.array([[0, 0], [width, 0], [width, height], [0, height]], np.float32)
+    return np.asarray(cv2.getPerspectiveTransform((corners[:, :2] / corners[:, 2:]).astype(np.float32), flat))
+
+
+def _fit_angle(position: Floats, angle: Floats, length: Floats, most: float) -> tuple[float, float]:
+    """Angle in the middle of the picture and its change from side to side, degrees; zeros where lines disagree."""
+    near = np.abs(angle) < most
+    for _ in range(3):
+        if near.sum() < 4 or position[near].std() < 0.12:
+            return 0.0, 0.0
+        change, start = np.polyfit(position[near], angle[near], 1, w=length[near])
+        near = np.abs(angle - start - change * position) < 1.0
+    share = length[near].sum() / length[np.abs(angle) < most].sum()
+    return (float(start), float(change)) if share > 0.7 and abs(change) < 2 * most else (0.0, 0.0)
+
+
+def _line(point: tuple[float, float], degrees: float) -> Floats:
+    """Homogeneous line through a point."""
+    x, y = np.cos(np.radians(degrees)), np.sin(np.radians(degrees))
+    return np.array([-y, x, y * point[0] - x * point[1]])
+
+
+def _project(points: Floats, homography: Floats) -> Floats:
+    mapped = points @ homography[:, :2].T + homography[:, 2]
+    flat: Floats = mapped[..., :2] / mapped[..., 2:]
+    return flat
+
+
+def _straighten(gray: Gray, frame: Rulings) -> Gray:
+    """The picture in the upright frame."""
+    if not frame.degrees and frame.perspective is None:
+        return gray
+    matrix = np.vstack([cv2.getRotationMatrix2D(frame.center, frame.degrees, 1.0), [0, 0, 1]])
+    if frame.perspective is not None:
+        matrix = frame.perspective @ matrix
+    size = gray.shape[::-1]
+    upright = cv2.warpPerspective(gray, matrix, size, flags=cv2.INTER_LINEAR, borderMode=cv2.BORDER_REPLICATE)
+    return np.asarray(upright, np.uint8)
+
+
+def _horizontal_segments(gray: Gray, thick: Sequence[Gray], thickness: int, text_height: float) -> Floats:
+    """Boxes of the horizontal rulings of an upright grey picture.
+
+    Args:
+        gray: ``(height, width)`` uint8.
+        thick: Masks of the dark and of the light strokes that are thin in any direction.
+        thickness: Of the thickest line, pixels.
+        text_height: Pixels.
+    """
+    length = max(int(_LENGTH * text_height), 5)
+    min_fill = max(int(_FILL_LENGTH * text_height), 8)
+    dash_gap = max(int(_DASH_GAP * text_height), thickness + 2)
+    lines = []
+    for hat, strokes in zip(_HATS, thick, strict=True):
+        stroke = _thin(gray, (thickness, 1), hat)
+        # Vertical lines: where they cross a horizontal one it does not look thin, but goes on.
+        crossing = cv2.morphologyEx(strokes, cv2.MORPH_OPEN, _kernel(length, 1))
+        closed = cv2.morphologyEx(stroke, cv2.MORPH_CLOSE, _kernel(1, thickness + 2))
+        passed = cv2.bitwise_and(closed, cv2.dilate(crossing, _kernel(1, 3)))
+        whole, inked = (mask_to_runs(cv2.bitwise_or(stroke, more)) for more in (passed, crossing))
+        solid = _flat_boxes(whole, inked, thickness + 2, length, thickness, _DRAWN)
+        drawn = mask_to_runs(stroke)
+        dashed = _flat_boxes(drawn, drawn, dash_gap, min_fill, thickness, _DASHED)
+        dashed = as_boxes([box for box in dashed if _is_regular(stroke, box)])
+        dashed = _standing_alone(dashed, gray, hat, text_height)
+        lines += [solid, _parted_at_gaps(dashed, solid, thickness + 2, dash_gap)]
+    found = np.vstack(lines)
+    borders = [_flat_boxes(runs, runs, thickness + 2, min_fill, thickness, _DRAWN) for runs in _fill_borders(gray)]
+    return np.vstack([found, _without_sides(np.vstack(borders), found, thickness + 3)])
+
+
+def _transposed(gray: Gray) -> Gray:
+    return np.asarray(cv2.transpose(gray), np.uint8)
+
+
+def _kernel(height: int, width: int) -> Gray:
+    return np.ones((height, width), np.uint8)
+
+
+def _parted_at_gaps(dashed: Floats, solid: Floats, reach: float, dash_gap: float) -> Floats:
+    """Part dashed lines where the solid ones that they consist of end for longer than a gap between dashes.
+
+    A solid line looks dashed where others cross it, and a letter's stem in its gap would join its ends.
+    """
+    middle = (dashed[:, 1] + dashed[:, 3]) / 2
+    beside = (middle[:, None] > solid[:, 1] - reach) & (middle[:, None] < solid[:, 3] + reach)
+    parts = []
+    for (x0, y0, x1, y1), near in zip(dashed.tolist(), beside, strict=True):
+        pieces = [(max(a, x0), min(b, x1)) for a, b in sorted(solid[near][:, [0, 2]].tolist()) if a < x1 and b > x0]
+        start = x0
+        if sum(b - a for a, b in pieces) > (x1 - x0) / 2:
+            for (_, end), (begin, _) in pairwise(pieces):
+                if begin - end > dash_gap:
+                    parts.append([start, y0, end, y1])
+                    start = begin
+        parts.append([start, y0, x1, y1])
+    return as_boxes(parts)
+
+
+def _without_sides(fills: Floats, lines: Floats, reach: float) -> Floats:
+    """Drop fill borders that are no more than the side of a line already found."""
+    if not len(fills) or not len(lines):
+        return fills
+    grown = lines + np.array([0, -reach, 0, reach])
+    fill, line = _meeting(fills, grown)
+    kept: Floats = fills[_shared(fills, fill, grown[line]) < 0.9 * (fills[:, 2] - fills[:, 0])]
+    return kept
+
+
+def _meeting(segments: Floats, boxes: Floats) -> tuple[Ints, Ints]:
+    """Pairs of a segment whose middle line meets a box and this box."""
+    middle = (segments[:, 1] + segments[:, 3]) / 2
+    lines = shapely.box(segments[:, 0], middle, segments[:, 2], middle)
+    first, second = shapely.STRtree(shapely.box(*boxes.T)).query(lines)
+    return first, second
+
+
+def _shared(segments: Floats, index: Ints, boxes: Floats) -> Floats:
+    """``(N,)`` length of each segment within the boxes that it is paired with by ``index``."""
+    chosen = segments[index]
+    middle = (chosen[:, 1] + chosen[:, 3]) / 2
+    shared = np.minimum(chosen[:, 2], boxes[:, 2]) - np.maximum(chosen[:, 0], boxes[:, 0])
+    shared *= (middle > boxes[:, 1]) & (middle < boxes[:, 3]) & (shared > 0)
+    return np.bincount(index, shared, len(segments)).astype(np.float64)
+
+
+def _thin(gray: Gray, size: tuple[int, int], hat: int) -> Gray:
+    """Mask, 0 and 255, of strokes that are at most ``size`` (height, width) pixels thick in one of the directions."""
+    height, width = (side + 1 + side % 2 if side > 1 else 1 for side in size)
+    # With its border repeated, a dark edge of the picture, where another line was cut, does not look thin.
+    padded = cv2.copyMakeBorder(gray, height, height, width, width, cv2.BORDER_REPLICATE)
+    thin = cv2.morphologyEx(padded, hat, _kernel(height, width))[height:-height, width:-width]
+    return np.asarray(cv2.threshold(thin, _CONTRAST, 255, cv2.THRESH_BINARY)[1], np.uint8)
+
+
+def _is_regular(stroke: Gray, box: Floats) -> bool:
+    """Whether a run is made of several dashes of one length with gaps of one length."""
+    x0, y0, x1, y1 = box.astype(int)
+    drawn = stroke[y0:y1, x0:x1].any(axis=0)
+    ends = np.flatnonzero(np.diff(drawn, prepend=False, append=False))
+    dashes, gaps = ends[1::2] - ends[::2], ends[2::2] - ends[1:-1:2]
+    if len(gaps) < 4:
+        return False
+    # Dashes that meet a crossing line are longer, and in low rows these are many: the middle half must agree.
+    low, middle, high = np.transpose([quantiles(sizes.tolist(), n=4, method="inclusive") for sizes in (dashes, gaps)])
+    return bool((high - low).max() <= 0.3 * middle.sum() + 1)
+
+
+def _standing_alone(boxes: Floats, gray: Gray, hat: int, text_height: float) -> Floats:
+    """Drop runs with ink close above or below: strokes of letters in a row look like dashes."""
+    if not len(boxes):
+        return boxes
+    side = max(int(text_height), 3)
+    total = cv2.integral(_thin(gray, (side, side), hat) & 1)
+    reach = max(int(0.35 * text_height), 2)
+    x0, y0, x1, y1 = boxes.astype(int).T
+
+    def share(top: NDArray[np.int_], bottom: NDArray[np.int_]) -> Floats:
+        top, bottom = np.clip(top, 0, len(gray)), np.clip(bottom, 0, len(gray))
+        ink = total[bottom, x1] - total[top, x1] - total[bottom, x0] + total[top, x0]
+        return np.asarray(ink / np.maximum((bottom - top) * (x1 - x0), 1), np.float64)
+
+    above, below = share(y0 - 1 - reach, y0 - 1), share(y1 + 1, y1 + 1 + reach)
+    kept: Floats = boxes[np.maximum(above, below) < _INK_BESIDE]
+    return kept
+
+
+def _flat_boxes(mask: Runs, drawn: Runs, bridge: int, length: int, thickness: int, min_drawn: float) -> Floats:
+    """Boxes of the flat parts of a mask of at least ``length``; gaps up to ``bridge`` count as part of a run.
+
+    Letters in a row make such parts too, but their stems interrupt them, so a
+    part counts only when most of it is drawn.
+    """
+    runs = mask.closed(bridge).opened(length)
+    part = runs.part()
+    order = np.argsort(part, kind="stable")
+    first = np.flatnonzero(np.diff(part[order], prepend=-1))
+    if not len(first):
+        return as_boxes([])
+    x0, y0 = (np.minimum.reduceat(values[order], first) for values in (runs.start, runs.row))
+    x1, y1 = (np.maximum.reduceat(values[order], first) for values in (runs.end, runs.row + 1))
+    area, inked = np.bincount(part, runs.end - runs.start), np.bincount(part, runs.count(drawn))
+    # A slightly bent line is taller than it is thick, so judge the mean thickness.
+    flat = (area <= (thickness + 1) * (x1 - x0)) & (y1 - y0 <= np.maximum((x1 - x0) / 4, thickness + 1))
+    return as_boxes(np.column_stack([x0, y0, x1, y1])[flat & (inked / area >= min_drawn)])
+
+
+def _fill_borders(gray: Gray) -> list[Runs]:
+    """Pixels at the border to a darker area below, and to a brighter one."""
+    above, below = gray[:-3], gray[3:]
+    steps = cv2.subtract(below, above), cv2.subtract(above, below)
+    return [replace(runs, row=runs.row + 1) for runs in (mask_to_runs(step > _CONTRAST) for step in steps)]
+
+
+def _without_letters(segments: Floats, words_xyxy: Floats) -> Floats:
+    """Drop horizontal segments that run through the middle of words and nowhere else."""
+    if not len(segments) or not len(words_xyxy):
+        return segments
+    letter = (words_xyxy[:, 2:] - words_xyxy[:, :2]).min(axis=1)[:, None]
+    segment, word = _meeting(segments, words_xyxy + letter * np.array([-0.15, -0.05, 0.15, 0.05]))
+    # A long line at the rim of a word underlines it, a short one is the foot of a letter.
+    length = segments[:, 2] - segments[:, 0]
+    rim = np.where(length[segment] > 2 * letter[word, 0], 0.08, -0.05)
+    boxes = words_xyxy[word] + letter[word] * np.column_stack([[-0.15] * len(rim), rim, [0.15] * len(rim), -rim])
+    kept: Floats = segments[_shared(segments, segment, boxes) < 0.8 * length]
+    return kept

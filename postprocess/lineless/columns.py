@@ -1,0 +1,142 @@
+"""Column separators, and the columns that each token lies in."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from postprocess.arrays import Floats, Ints
+from postprocess.geometry.boxes import quantile
+from postprocess.text.tokens import TOKEN_GAP, Tokens
+
+_LEAST_GAP = 0.15
+"""A narrower gap between two tokens, in text heights, is no gap."""
+_CROSSING_COST = 1.5
+"""Explained gaps that one cut token outweighs."""
+_LEAST_GAIN = 0.9
+"""Explained gaps, less the cost of cut tokens, that a separator must bring."""
+
+
+def tokens_to_separators(tokens: Tokens, height: float, forced: Floats | None = None) -> Floats:
+    """Positions of the column separators, left to right.
+
+    Args:
+        tokens: Tokens in lines.
+        height: Text height, pixels.
+        forced: Positions of vertical rulings, taken as they are.
+
+    >>> from postprocess.geometry.boxes import as_boxes
+    >>> boxes = as_boxes([[0, 0, 30, 10], [50, 0, 70, 10], [0, 20, 40, 30], [55, 20, 70, 30]])
+    >>> tokens = Tokens(boxes, ("a", "1", "b", "2"), np.array([0, 0, 1, 1]))
+    >>> tokens_to_separators(tokens, 10.0).tolist()
+    [45.0]
+    """
+    chosen = [] if forced is None else [float(x) for x in forced]
+    boxes = tokens.boxes_xyxy
+    same = tokens.line[1:] == tokens.line[:-1]
+    left, right = boxes[:-1, 2][same], boxes[1:, 0][same]
+    white = right - left > _LEAST_GAP * height
+    left, right = left[white], right[white]
+    if not len(left):
+        return np.sort(np.array(chosen))
+    # A narrow gap may be no more than a blank, so it says less than a wide one.
+    weight = np.minimum((right - left) / (TOKEN_GAP * height), 1.0)
+    ends = np.unique(np.concatenate([left, right]))
+    middles = (ends[:-1] + ends[1:]) / 2
+    cuts = _CROSSING_COST * _cut_tokens(boxes, middles, 0.15 * height)
+    # The middles that lie in each gap.
+    first, end = np.searchsorted(middles, left), np.searchsorted(middles, right, side="right")
+    open_gap = np.ones(len(left), bool)
+    for x in chosen:
+        open_gap &= ~((left <= x) & (right >= x))
+    while open_gap.any():
+        starts, stops = (np.bincount(at, weight * open_gap, len(middles) + 1) for at in (first, end))
+        gain = np.cumsum(starts - stops)[:-1] - cuts
+        if gain.max() < _LEAST_GAIN:
+            break
+        best = np.flatnonzero(gain > gain.max() - 1e-9)
+        # Equal neighbours form one white band; take the middle of the widest one.
+        bands = np.split(best, np.flatnonzero(np.diff(best) > 1) + 1)
+        band = max(bands, key=lambda b: ends[b[-1] + 1] - ends[b[0]])
+        chosen.append(float((ends[band[0]] + ends[band[-1] + 1]) / 2))
+        open_gap &= (first > band[-1]) | (end <= band[0])
+    return np.sort(np.array(chosen))
+
+
+def _cut_tokens(boxes: Floats, places: Floats, inset: float) -> Ints:
+    """``(P,)`` number of tokens that each place cuts, more than ``inset`` from their ends."""
+    start, end = boxes[:, 0] + inset, boxes[:, 2] - inset
+    start, end = np.sort(start[start < end]), np.sort(end[start < end])
+    return np.searchsorted(start, places) - np.searchsorted(end, places, side="right")
+
+
+def dividing_rules(vertical: Floats, tokens: Tokens, height: float) -> Floats:
+    """Positions of vertical rulings that run along most of the lines and cut no text."""
+    boxes = tokens.boxes_xyxy
+    top, bottom = boxes[:, 1].min(), boxes[:, 3].max()
+    positions = (vertical[:, 0] + vertical[:, 2]) / 2
+    order = np.argsort(positions)
+    groups = np.split(order, np.flatnonzero(np.diff(positions[order]) > 0.4 * height) + 1) if len(order) else []
+    dividing = []
+    for group in groups:
+        x = float(positions[group].mean())
+        drawn = np.clip(np.minimum(vertical[group, 3], bottom) - np.maximum(vertical[group, 1], top), 0, None).sum()
+        inside = boxes[:, 0].min() < x < boxes[:, 2].max()
+        cuts = ((boxes[:, 0] + 0.3 * height < x) & (boxes[:, 2] - 0.3 * height > x)).mean()
+        if inside and drawn > 0.5 * (bottom - top) and cuts < 0.1:
+            dividing.append(x)
+    return np.array(dividing)
+
+
+def tokens_to_columns(tokens: Tokens, separators: Floats) -> Ints:
+    """``(T, 2)`` first column and column after the last that each token lies in.
+
+    A token counts for a column when it covers more than a third of its own
+    width or of the column's text there; at least its best column.
+    """
+    bounds = np.concatenate([[-np.inf], separators, [np.inf]])
+    boxes = tokens.boxes_xyxy
+    shared = np.minimum(boxes[:, None, 2], bounds[1:]) - np.maximum(boxes[:, None, 0], bounds[:-1])
+    shared = np.clip(shared, 0, None)
+    width = (boxes[:, 2] - boxes[:, 0])[:, None]
+    best = shared.argmax(axis=1)
+    inside = shared > 0.9 * width
+    single = inside.any(axis=1)
+    start = np.array([[_core(boxes[single & (best == c)]) for c in range(len(bounds) - 1)]]).reshape(-1, 2)
+    core = np.clip(
+        np.minimum(boxes[:, None, 2], start[None, :, 1]) - np.maximum(boxes[:, None, 0], start[None, :, 0]), 0, None
+    )
+    size = np.maximum(start[:, 1] - start[:, 0], 1e-9)
+    covers = (core > 0.4 * size) | (np.arange(len(bounds) - 1) == best[:, None])
+    covers[single] = np.arange(len(bounds) - 1) == best[single][:, None]
+    first = covers.argmax(axis=1)
+    last = covers.shape[1] - covers[:, ::-1].argmax(axis=1)
+    return np.column_stack([first, last])
+
+
+def _core(boxes: Floats) -> tuple[float, float]:
+    """Middle extent of the tokens of a column."""
+    if not len(boxes):
+        return 0.0, 0.0
+    return float(quantile(boxes[:, 0], 0.4)), float(quantile(boxes[:, 2], 0.6))
+
+
+def spans_from_rules(tokens: Tokens, columns: Ints, horizontal: Floats, height: float) -> Ints:
+    """Widen tokens that stand alone above a short rule to the columns under the rule."""
+    boxes = tokens.boxes_xyxy
+    columns = columns.copy()
+    n_cols = int(columns[:, 1].max())
+    centers = np.full(n_cols, np.nan)
+    for col in range(n_cols):
+        own = (columns[:, 0] == col) & (columns[:, 1] == col + 1)
+        if own.any():
+            centers[col] = np.median((boxes[own, 0] + boxes[own, 2]) / 2)
+    for x0, y0, x1, _ in horizontal:
+        if x1 - x0 > 0.9 * (boxes[:, 2].max() - boxes[:, 0].min()):
+            continue
+        gap = y0 - boxes[:, 3]
+        over = (gap > -0.3 * height) & (gap < 0.9 * height) & (boxes[:, 0] > x0 - height) & (boxes[:, 2] < x1 + height)
+        under = np.flatnonzero((centers > x0) & (centers < x1))
+        if over.sum() == 1 and len(under) > 1:
+            token = int(np.flatnonzero(over)[0])
+            columns[token] = min(columns[token, 0], under[0]), max(columns[token, 1], under[-1] + 1)
+    return columns

@@ -1,0 +1,12 @@
+"""Recognized tables corrected by a person; what is saved becomes workbooks and training labels.
+
+::
+
+    editor/      a table and its journal of steps, the corrections folder, the JavaScript of the editor
+    review/      `tablerec review`: the tables of a folder in the browser
+    widgets/     the same editor in a notebook
+    history.py   the states of a table, to undo and redo
+
+The steps themselves are ``postprocess.editing``. A page becomes drafts, a draft a correction with a journal on disk, a
+saved correction a workbook, an HTML page and a label.
+"""

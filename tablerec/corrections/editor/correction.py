@@ -1,0 +1,288 @@
+"""A table on its way from found to right: every step is on disk before it counts."""
+
+from __future__ import annotations
+
+import json
+import os
+import threading
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import IO, Any, Literal
+
+from postprocess.cell import Cell
+from postprocess.editing.placing import tidy
+from postprocess.export.json import table_from_dict, table_to_dict
+from postprocess.table import Table
+from tablerec.corrections.editor.draft import Window
+from tablerec.corrections.editor.head import Head
+from tablerec.corrections.editor.label import find_fault
+from tablerec.corrections.editor.operations import apply
+from tablerec.corrections.editor.view import table_to_view
+from tablerec.corrections.history import History
+from tablerec.errors import InputError, OutputError, TablerecError
+from tablerec.fields import Fields, list_of, number, one_of, whole
+from tablerec.inputs.images import display_name
+
+FORMAT = "tablerec-corrections"
+VERSION = 1
+_LARGEST = 256 << 20
+"""Bytes of a journal that are read."""
+_FARTHEST = 1_000_000
+"""Pixels of a picture's side, and of a place from its corner."""
+
+
+Verdict = Literal["open", "saved", "rejected"]
+"""What a person said of a table as it is now: nothing yet, that it is right, or that it is none."""
+
+_VERDICTS: dict[Any, Verdict] = {"save": "saved", "reject": "rejected"}
+
+
+class Correction:
+    """A table, all that was done to it, and the journal of that.
+
+    A journal has one JSON object a line: its head with the table as it was found, then each step. It only grows,
+    so that nothing is lost when a page is closed or a machine stops.
+
+    Args:
+        path: The journal.
+        head: What is corrected.
+        start: The table as it was found, with a place for each cell.
+    """
+
+    def __init__(self, path: Path, head: Head, start: Table) -> None:
+        self.path = path
+        self.head = head
+        self.history = History((start,))
+        self.version = 0
+        """Number of steps so far."""
+        self.verdict: Verdict = "open"
+        self.lock = threading.RLock()
+        self._size = 0
+        """Bytes of the journal: more are the steps of somebody else."""
+        self._gap = b""
+        """A line end, where the last line has none."""
+
+    @property
+    def table(self) -> Table:
+        """The table as it is now."""
+        return self.history.now
+
+    def begin(self) -> None:
+        """Write the head of the journal.
+
+        Raises:
+            OutputError: It cannot be written, or is there.
+        """
+        head = {"format": FORMAT, "version": VERSION, **asdict(self.head), "table": table_to_dict(self.table)}
+        try:
+            self._append([head], "xb")
+        except OutputError:
+            if self.path.is_file() and not self.path.stat().st_size:
+                self.path.unlink()
+            raise
+
+    def do(self, operation: Mapping[str, Any], version: int | None = None) -> None:
+        """Do one step and keep it.
+
+        Args:
+            operation: See ``tablerec.corrections.editor.operations.apply``; or ``save``, which says that the table is
+                right, or ``reject``, which says that it is none; or ``restore``, which undoes all. Undo and redo
+                go over a line that was moved several times at once.
+            version: Number of steps that whoever asks for it has seen; None does not compare.
+
+        Steps that another process, or another object of this one, has added to the journal come first.
+
+        Raises:
+            InputError: It is no step, or the table has changed since.
+            TableError: The table does not allow it.
+            OutputError: The journal cannot be written; then the step is not done.
+        """
+        with self.lock:
+            self.check(version)
+            before, steps = (self.history, self.verdict), _to_steps(self.history, operation)
+            after = before
+            for step in steps:
+                after = _after(*after, step)
+            if after[0] is not before[0] or after[1] != before[1]:
+                self._append(steps, "ab")
+                self._go_on(*after, len(steps))
+
+    def check(self, version: int | None) -> None:
+        """Refuse a step of somebody who has seen another state; None is not compared.
+
+        Raises:
+            InputError: The table has changed since.
+            OutputError: The journal is gone.
+        """
+        self._catch_up()
+        if version is not None and version != self.version:
+            raise InputError("the table was changed in another window: this one now shows that state")
+
+    def view(self) -> dict[str, Any]:
+        """Return what the editor draws, ready for JSON."""
+        with self.lock:
+            last = len(self.history.tables) - 1
+            is_saved = self.verdict == "saved"
+            return {
+                **table_to_view(self.table, self.head.size_wh),
+                "name": self.head.name,
+                "source": display_name(self.head.source),
+                "page": self.head.page,
+                "number": self.head.number,
+                "version": self.version,
+                "can_undo": self.history.place > 0,
+                "can_redo": self.history.place < last,
+                "verdict": self.verdict,
+                "no_label": find_fault(tidy(self.table), self.head.size_wh) if is_saved else None,
+            }
+
+    def _catch_up(self) -> None:
+        """Take over what others have added to the journal since it was read."""
+        try:
+            size = self.path.stat().st_size
+        except OSError as error:
+            name = display_name(str(self.path))
+            raise OutputError(
+                f"{name}: cannot be found ({error.strerror}); the step was not done: put it back, or start again"
+            ) from error
+        if size == self._size:
+            return
+        other, problem = read_correction(self.path)
+        if problem is not None or other.head != self.head:
+            raise InputError(problem or f"{display_name(str(self.path))}: is of another table now; start again")
+        self.history, self.verdict, self.version = other.history, other.verdict, other.version
+        self._size, self._gap = other._size, other._gap
+
+    def replay(self, operation: Any) -> None:
+        """Do a step that the journal holds."""
+        self._go_on(*_after(self.history, self.verdict, operation), 1)
+
+    def _go_on(self, history: History, verdict: Verdict, n_steps: int) -> None:
+        self.history, self.verdict = history, verdict
+        self.version += n_steps
+
+    def _append(self, lines: Sequence[Any], mode: str) -> None:
+        try:
+            texts = [json.dumps(line, ensure_ascii=False, allow_nan=False, separators=(",", ":")) for line in lines]
+            content = self._gap + ("\n".join(texts) + "\n").encode("utf-8", "backslashreplace")
+            with self.path.open(mode, buffering=0) as file:
+                size = file.seek(0, os.SEEK_END)
+                try:
+                    _write_all(file, content)
+                except OSError:
+                    file.truncate(size)  # half a line would spoil the next one
+                    raise
+            self._size, self._gap = size + len(content), b""
+        except (OSError, ValueError) as error:
+            name = display_name(str(self.path))
+            raise OutputError(
+                f"{name}: cannot be written ({error}); the step was not done: make room, try again"
+            ) from error
+
+
+def _write_all(file: IO[bytes], content: bytes) -> None:
+    """Write, and wait until it is on the disk; a disk that is nearly full takes a part at first."""
+    left = memoryview(content)
+    while left:
+        left = left[file.write(left) :]
+    os.fsync(file.fileno())
+
+
+def _to_steps(history: History, operation: Any) -> list[Any]:
+    """The steps of a journal that do what was asked for: there an undo goes back by one state."""
+    name = operation.get("do") if isinstance(operation, Mapping) else None
+    if name == "undo":
+        return [{"do": "undo"}] * history.n_back
+    if name == "redo":
+        return [{"do": "redo"}] * history.n_on
+    if name == "restore":
+        return [{"do": "undo"}] * history.place
+    return [operation]
+
+
+def _after(history: History, verdict: Verdict, operation: Any) -> tuple[History, Verdict]:
+    name = operation.get("do") if isinstance(operation, Mapping) else None
+    if isinstance(name, str) and name in _VERDICTS:
+        return history, _VERDICTS[name]
+    changed = apply(history, operation)
+    return changed, verdict if changed.now == history.now else "open"
+
+
+def read_correction(path: Path) -> tuple[Correction, str | None]:
+    """Read a journal.
+
+    Returns:
+        The correction, and what is wrong with the journal: then the correction is as it was before that.
+
+    Raises:
+        InputError: Not even its first line can be used; the message names the file.
+    """
+    name = display_name(str(path))
+    try:
+        if not path.is_file() or path.stat().st_size > _LARGEST:
+            raise InputError(f"{name}: no journal of corrections (no file, or larger than {_LARGEST >> 20} MB)")
+        content = path.read_bytes()
+    except OSError as error:
+        raise InputError(f"{name}: cannot be read ({error.strerror}); check its permissions") from error
+    lines = content.split(b"\n")
+    try:
+        head = _parse(lines[0])
+        table = table_from_dict(head.get("table") or {}, name="the table")
+        correction = Correction(path, _to_head(head), table)
+        correction._size, correction._gap = len(content), b"" if content.endswith(b"\n") else b"\n"
+        if correction.head.name != path.stem or not all(_has_place(cell) for cell in table.cells):
+            raise InputError("it belongs to another table, or its cells have no places")
+    except (TablerecError, ValueError, RecursionError) as error:
+        raise InputError(f"{name}: no journal of corrections ({error}); it is kept aside") from error
+    for at, line in enumerate(lines[1:], start=2):
+        if not line and at == len(lines):
+            break
+        try:
+            correction.replay(_parse(line))
+        except (TablerecError, ValueError, RecursionError) as error:
+            return correction, f"{name}, line {at}: no step of a correction ({error}); the steps before it are kept"
+    return correction, None
+
+
+def _has_place(cell: Cell) -> bool:
+    return cell.quad is not None and all(abs(value) <= _FARTHEST for point in cell.quad for value in point)
+
+
+def _parse(line: bytes) -> dict[str, Any]:
+    data = json.loads(line)
+    if not isinstance(data, dict):
+        raise ValueError("no JSON object")
+    return data
+
+
+def _to_head(data: dict[str, Any]) -> Head:
+    if data.get("format") != FORMAT or data.get("version") != VERSION:
+        raise InputError(f"its first line is not of the format {FORMAT}, version {VERSION}")
+    fields = Fields("line 1", data)
+    width, height = fields.get("size_wh", list_of(whole(1, _FARTHEST), 2, "whole numbers above 0"))
+    return Head(
+        name=fields.text("name"),
+        source=fields.text("source"),
+        page=fields.whole("page"),
+        number=fields.whole("number"),
+        key=fields.text("key"),
+        size_wh=(width, height),
+        sureness=fields.get("sureness", number(0, 1)),
+        text_height=fields.get_or_none("text_height", _height),
+        turn=fields.get("turn", one_of(0, 90, 180, 270), 0),
+        window=fields.get_or_none("window", _window),
+    )
+
+
+def _height(value: Any) -> float:
+    if not number(0, _FARTHEST)(value):
+        raise ValueError("a number above 0")
+    return float(value)
+
+
+def _window(value: Any) -> Window:
+    x0, y0, x1, y1 = list_of(whole(), 4, "whole numbers")(value)
+    if not (x0 < x1 and y0 < y1):
+        raise ValueError("a box of x0, y0, x1, y1")
+    return x0, y0, x1, y1

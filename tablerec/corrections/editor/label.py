@@ -1,0 +1,60 @@
+"""The label of a corrected table, in the form that ``tablerec eval`` and ``tablerec train`` read."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from postprocess.arrays import Floats
+from postprocess.export import table_to_html
+from postprocess.geometry.boxes import quads_to_boxes
+from postprocess.table import Table
+from tablerec.corrections.editor.head import Head
+from tablerec.inputs.images import display_name
+from tablerec.labels.check import outside_faults, shape_faults
+
+
+def table_to_label(head: Head, table: Table, split: str) -> dict[str, Any]:
+    """Return the label of a picture, ready for JSON; see ``tablerec.evaluate.truth``.
+
+    Args:
+        head: Of the correction.
+        table: With a place for each cell.
+        split: ``train`` or ``val``.
+    """
+    cells = []
+    for cell, quad in zip(table.cells, _into_picture(table.quads, head.size_wh), strict=True):
+        entry: dict[str, Any] = {key: getattr(cell, key) for key in ("row", "col", "rowspan", "colspan", "text")}
+        entry |= {"bbox": quads_to_boxes([quad])[0].tolist(), "quad": quad.tolist()}
+        cells.append(entry if cell.header is None else {**entry, "header": cell.header})
+    content = {"n_rows": table.n_rows, "n_cols": table.n_cols, "cells": cells, "html": table_to_html(table)}
+    meta: dict[str, Any] = {"width": head.size_wh[0], "height": head.size_wh[1]}
+    meta |= {"bbox_kind": "cell", "has_text": True, "page": head.page, "split": split}
+    if head.text_height:
+        meta["text_height"] = round(head.text_height, 2)
+    place = {"id": head.name, "source": "corrections", "image": f"{head.name}.png"}
+    return {**place, "original": display_name(head.source), **content, "meta": meta}
+
+
+def find_fault(table: Table, size_wh: tuple[int, int]) -> str | None:
+    """Return why the places of a table cannot be trained on; None where they can.
+
+    A row that was added because the picture ends before it belongs into the workbook, but is nowhere in the picture.
+
+    >>> from postprocess.editing.placing import complete
+    >>> find_fault(complete(Table.from_texts([["a"]]), (40, 20)), (40, 10))
+    'row 1, column 1 reaches 10 px outside the picture (40 x 10 px)'
+    """
+    quads = table.quads
+    faults = outside_faults(quads, size_wh) or shape_faults(_into_picture(quads, size_wh))
+    if not faults:
+        return None
+    cell, what = faults[0]
+    where = f"row {table.cells[cell].row + 1}, column {table.cells[cell].col + 1}" if cell >= 0 else "it"
+    return f"{where} {what.partition(': ')[0]}"
+
+
+def _into_picture(quads: Floats, size_wh: tuple[int, int]) -> Floats:
+    """Corners moved into the picture: a label may not leave it."""
+    return np.asarray(np.clip(quads, 0, size_wh).round(2), np.float64)

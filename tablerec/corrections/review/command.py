@@ -1,0 +1,105 @@
+"""``tablerec review``."""
+
+from __future__ import annotations
+
+import os
+import webbrowser
+from dataclasses import replace
+from pathlib import Path
+
+import click
+
+from tablerec.config import Settings
+from tablerec.errors import SettingsError
+
+_DEFAULTS = Settings()
+_FOLDER = click.Path(file_okay=False, path_type=Path)
+
+
+@click.command("review")
+@click.argument("folder", type=click.Path(exists=True, file_okay=False, path_type=Path))
+@click.option("-o", "--output", type=_FOLDER, help="Where corrections are kept.  [default: FOLDER/corrections]")
+@click.option("--port", type=click.IntRange(0, 65535), default=0, help="Port of the web page.  [default: a free one]")
+@click.option("--no-browser", is_flag=True, help="Only print the address.")
+@click.option("--recursive", is_flag=True, help="Also read the folders inside.")
+@click.option("--detector", default=_DEFAULTS.detector, show_default=True, help="Cell detector.")
+@click.option("--detector-dir", type=_FOLDER, help="Folder with other weights for CellNet or a PaddleX model.")
+@click.option("--ocr", "ocr", default=_DEFAULTS.ocr, show_default=True, help="What reads the text.")
+@click.option("--device", default=_DEFAULTS.device, show_default=True, help="Device that runs the models.")
+@click.option(
+    "--layout",
+    type=click.Choice(["page", "table"]),
+    default=_DEFAULTS.layout,
+    show_default=True,
+    help="page: detect tables; table: each picture is one table.",
+)
+def command(
+    folder: Path, output: Path | None, port: int, no_browser: bool, recursive: bool, **options: str | Path | None
+) -> None:
+    """Correct the tables in the pictures and PDFs of FOLDER in the browser, the most doubtful first.
+
+    Every step is kept at once; start it again to go on. A table that is saved becomes a
+    workbook, a page, and a label: `source: crops:FOLDER/corrections#train` trains on them,
+    `validation.source: folder:FOLDER/corrections#val` validates on every fifth.
+    """
+    from tablerec.corrections.editor import CorrectionFolder
+    from tablerec.corrections.review.desk import Desk
+    from tablerec.corrections.review.server import ReviewServer
+    from tablerec.inputs.images import display_name
+    from tablerec.pipeline import Recognizer
+
+    settings = Settings(**{name: value for name, value in options.items() if value is not None})  # type: ignore[arg-type]
+    recognizer = Recognizer(settings)
+    in_frame = Recognizer(replace(settings, layout="table"), ocr=recognizer.ocr)
+    output = output or folder / "corrections"
+    inputs = find_inputs(folder, output, recursive)
+    corrections = CorrectionFolder(output)
+
+    desk = Desk(inputs, folder, corrections, recognizer.pages, in_frame.pages)
+    try:
+        server = ReviewServer(desk, port)
+    except OSError as error:
+        raise SettingsError(
+            f"--port {port}: cannot be used ({error.strerror}); choose another, or leave it out"
+        ) from error
+    desk.start()
+    click.echo(f"{len(inputs)} files, corrections in {display_name(str(output))}\n{server.address}\nCtrl-C ends it.")
+    if not no_browser:
+        webbrowser.open(server.address)
+    try:
+        server.serve_forever()
+    finally:
+        server.server_close()
+        desk.stop()
+
+
+def find_inputs(folder: Path, output: Path, recursive: bool) -> list[Path]:
+    """Return the pictures and PDFs of a folder, in natural order.
+
+    Those in a corrections folder, of this review or one inside, are ours. A link that leads out of the folder is
+    named and left out.
+
+    Raises:
+        InputError: There are none.
+    """
+    from tablerec.errors import InputError
+    from tablerec.inputs.images import display_name, expand_inputs
+
+    top, ours = folder.resolve(), output.resolve()
+    kept = []
+    for path in (Path(str(each)) for each in expand_inputs([str(folder)], recursive)):
+        resolved = Path(os.path.realpath(path))  # unlike ``resolve``, it bears a link to itself
+        if not resolved.is_relative_to(top):
+            click.echo(f"Note: {display_name(str(path))} is a link that leads out of the folder: left out", err=True)
+        elif not resolved.is_relative_to(ours) and not _is_ours(path):
+            kept.append(path)
+    if not kept:
+        raise InputError(
+            f"{display_name(str(folder))}: no pictures or PDFs of its own in this folder; name another one"
+        )
+    return kept
+
+
+def _is_ours(path: Path) -> bool:
+    """Whether a picture is that of a correction, of an earlier review of a folder inside."""
+    return path.parent.name == "images" and (path.parents[1] / "journal" / f"{path.stem}.jsonl").is_file()

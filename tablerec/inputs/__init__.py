@@ -1,0 +1,9 @@
+"""A path, bytes or array becomes a stream of pages, each upright and flat when it is recognized.
+
+::
+
+    images.py      load_pages: pictures, TIFF frames and PDF pages as ``PageImage``, one in memory at a time
+    pdf.py         a PDF page as a picture, and its text layer as words
+    turning.py     pages that lie on their side or upside down: turned, and the results turned back
+    unwarping.py   photographed pages flattened by UVDoc, and the results moved back
+"""

@@ -1,0 +1,335 @@
+"""Outputs: a Result becomes files, each written whole or not at all."""
+
+from __future__ import annotations
+
+import errno
+import io
+import itertools
+import json
+import os
+import secrets
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import numpy as np
+
+from postprocess.table import Table
+from tablerec.errors import OutputError
+from tablerec.inputs.images import OVERLAY_SUFFIX, display_name
+from tablerec.result import Page, Result
+
+JSON_FORMAT = "tablerec-result"
+JSON_VERSION = 1
+"""Raised when a field changes its meaning or goes; new fields alone do not count."""
+
+FORMATS = ("html", "xlsx", "csv", "md", "json", "tex", "overlay")
+SUFFIX_TO_FORMAT = {f".{name}": name for name in FORMATS[:-1]} | {
+    ".htm": "html",
+    ".markdown": "md",
+    ".png": "overlay",
+    ".jpg": "overlay",
+    ".jpeg": "overlay",
+}
+
+Write = Callable[[BinaryIO], object]
+
+
+def save(
+    result: Result,
+    path: str | os.PathLike[str],
+    format: str | None = None,
+    *,
+    mark_below: float | None = None,
+) -> list[Path]:
+    """Write a result as one file, or as several where the format holds one table or page.
+
+    All tables go into one file (a sheet for each in a workbook), but CSV holds a single
+    table and an overlay a single page: several are written as ``name_1.csv``,
+    ``name_2.csv``. Missing folders are made. A file that is there is replaced at once
+    when the new one is complete, and nothing else is left behind.
+
+    Args:
+        result: What a recognizer returned.
+        path: Where to write.
+        format: ``html``, ``xlsx``, ``csv``, ``md``, ``json``, ``tex`` or ``overlay``; by
+            default the suffix decides, ``.png`` and ``.jpg`` meaning the overlay.
+        mark_below: In HTML and workbooks, cells less sure than this, 0 to 1, are marked; None marks none.
+
+    Returns:
+        The files written; none for a result without tables, unless the format is
+        ``json`` or ``overlay``.
+
+    Raises:
+        OutputError: An unknown format, a file that cannot be written, or one that is
+            the input itself.
+    """
+    path = Path(path)
+    format = format or path_to_format(path)
+    paths = output_paths(result, path, format)
+    for target, write in zip(paths, _writers(result, paths, format, mark_below), strict=True):
+        _refuse_input(target, result.source)
+        with atomic_file(target) as file:
+            write(file)
+    return paths
+
+
+def path_to_format(path: Path) -> str:
+    """Return the format that a file name asks for.
+
+    Raises:
+        OutputError: The suffix belongs to no format.
+
+    >>> path_to_format(Path("a.XLSX")), path_to_format(Path("a.png"))
+    ('xlsx', 'overlay')
+    """
+    format = SUFFIX_TO_FORMAT.get(path.suffix.lower())
+    if format is None:
+        known = " ".join(SUFFIX_TO_FORMAT)
+        raise OutputError(f"{display_name(str(path))}: no format has the suffix {path.suffix!r}; use one of {known}")
+    return format
+
+
+def output_paths(result: Result, path: Path, format: str) -> list[Path]:
+    """Return the files that ``save`` would write, in order.
+
+    >>> output_paths(Result("a.png", ()), Path("a.html"), "html")
+    []
+    """
+    if format not in FORMATS:
+        raise OutputError(f"{format!r} is not a format; choose from {', '.join(FORMATS)}")
+    if format == "overlay":
+        return _numbered(path, len(result.pages))
+    if format == "json":
+        return [path]
+    return _numbered(path, len(result.tables)) if format == "csv" else [path][: len(result.tables)]
+
+
+def _numbered(path: Path, count: int) -> list[Path]:
+    if count < 2:
+        return [path][:count]
+    # "a.overlay.png" keeps both suffixes at its end, by which a folder's input is told from its output.
+    suffix = path.name[-len(OVERLAY_SUFFIX) :] if path.name.lower().endswith(OVERLAY_SUFFIX) else path.suffix
+    stem = path.name.removesuffix(suffix)
+    return [path.with_name(f"{stem}_{number}{suffix}") for number in range(1, count + 1)]
+
+
+def _writers(result: Result, paths: list[Path], format: str, mark_below: float | None) -> list[Write]:
+    # More than one writer only where output_paths gives more than one path; none where it gives none.
+    if format == "overlay":
+        return [_overlay_writer(page, path) for page, path in zip(result.pages, paths, strict=True)]
+    if format == "csv":
+        return [_csv_writer(table) for table in result.tables]
+    return [_document_writer(result, format, mark_below)][: len(paths)]
+
+
+def _overlay_writer(page: Page, path: Path) -> Write:
+    def write(file: BinaryIO) -> None:
+        from PIL import Image
+
+        from tablerec.outputs.overlay import draw_overlay
+
+        picture = Image.fromarray(np.ascontiguousarray(draw_overlay(page)[..., ::-1]))
+        picture.save(file, "PNG" if path.suffix.lower() == ".png" else "JPEG")
+
+    return write
+
+
+def _csv_writer(table: Table) -> Write:
+    def write(file: BinaryIO) -> None:
+        from postprocess.export import CSV_ENCODING, table_to_csv
+
+        file.write(table_to_csv(table).encode(CSV_ENCODING))
+
+    return write
+
+
+def _document_writer(result: Result, format: str, mark_below: float | None) -> Write:
+    render: Callable[[Result], bytes] = {
+        "html": lambda result: _to_html(result, mark_below),
+        "xlsx": lambda result: _to_excel(result, mark_below),
+        "md": _to_markdown,
+        "tex": _to_latex,
+        "json": lambda result: result_to_json(result, indent=1),
+    }[format]
+    return lambda file: file.write(render(result))
+
+
+def _to_html(result: Result, mark_below: float | None) -> bytes:
+    from postprocess.export import tables_to_html
+
+    title = display_name(Path(result.source).name)
+    return tables_to_html(result.tables, title, mark_below=mark_below).encode()
+
+
+def _to_excel(result: Result, mark_below: float | None) -> bytes:
+    from postprocess.export import write_excel
+
+    content = io.BytesIO()
+    many = len(result.pages) > 1
+    names = [f"Page {page} Table {index + 1}" for (page, index), *_ in _places(result)]
+    write_excel(result.tables, content, names if many else None, mark_below=mark_below)
+    return content.getvalue()
+
+
+def _to_markdown(result: Result) -> bytes:
+    from postprocess.export import tables_to_markdown
+
+    return tables_to_markdown(result.tables).encode()
+
+
+def _to_latex(result: Result) -> bytes:
+    from postprocess.export import tables_to_latex
+
+    return tables_to_latex(result.tables).encode()
+
+
+def result_to_json(result: Result, indent: int | None = None) -> bytes:
+    """Return a result as UTF-8 JSON, on one line unless ``indent`` says otherwise, with a line end.
+
+    Raises:
+        OutputError: A coordinate, score or time is not a finite number.
+    """
+    try:
+        text = json.dumps(result_to_dict(result), ensure_ascii=False, allow_nan=False, indent=indent, default=_to_plain)
+    except ValueError as error:
+        name = display_name(result.source)
+        raise OutputError(f"{name}: JSON cannot hold a number of the result ({error}); report it") from error
+    # Half a surrogate pair, as in an undecodable file name, becomes JSON's own \\uXXXX.
+    return (text + "\n").encode("utf-8", "backslashreplace")
+
+
+def result_to_dict(result: Result) -> dict[str, Any]:
+    """Return everything in a result but its pictures, as JSON has it.
+
+    >>> result_to_dict(Result("a.png", ()))
+    {'format': 'tablerec-result', 'version': 1, 'source': 'a.png', 'pages': []}
+    """
+    pages = [page_to_dict(page) for page in result.pages]
+    data = {"format": JSON_FORMAT, "version": JSON_VERSION, "source": result.source, "pages": pages}
+    return data | {"joined": _joined_to_list(result)} if result.join_pages else data
+
+
+def _joined_to_list(result: Result) -> list[dict[str, Any]]:
+    """Each table that goes on over several pages: where its parts are, and all of it; its cells have no place."""
+    from postprocess.export import table_to_dict
+
+    return [
+        {"parts": [{"page": page, "table": index} for page, index in places], "table": table_to_dict(table)}
+        for table, places in zip(result.tables, _places(result), strict=True)
+        if len(places) > 1
+    ]
+
+
+def _places(result: Result) -> list[list[tuple[int, int]]]:
+    """For each of ``tables`` the number of the page of each of its parts, and its place among the tables there."""
+    places = iter([(page.picture.number, index) for page in result.pages for index in range(len(page.tables))])
+    return [list(itertools.islice(places, len(parts))) for parts in result.parts]
+
+
+def page_to_dict(page: Page) -> dict[str, Any]:
+    """Return everything of a page but its picture, as JSON has it."""
+    from postprocess.export import table_to_dict
+
+    height, width = page.picture.image.shape[:2]
+    return {
+        "number": page.picture.number,
+        "width": width,
+        "height": height,
+        "turn": page.turn,
+        "detector": page.detector,
+        "seconds": dict(page.seconds),
+        "n_words": len(page.words),
+        "tables": [table_to_dict(table) for table in page.tables],
+        "unplaced": [
+            {"text": item.word.text, "quad": item.word.quad, "score": item.word.score, "reason": item.reason}
+            for item in page.unplaced
+        ],
+        "dropped": [{"quad": item.quad, "score": item.score, "reason": item.reason} for item in page.dropped],
+    }
+
+
+def _to_plain(value: object) -> object:
+    if isinstance(value, (np.generic, np.ndarray)):
+        return value.tolist()
+    raise TypeError(f"{type(value).__name__} has no form in JSON")
+
+
+@contextmanager
+def atomic_file(path: Path) -> Iterator[BinaryIO]:
+    """Open a file for writing that appears at ``path`` only when the block ends without an error.
+
+    Missing folders are made. The content waits in a hidden file beside ``path``, which is
+    removed on any error and on Ctrl-C.
+
+    Raises:
+        OutputError: The file cannot be written; the message says why and what to do.
+    """
+    name = display_name(str(path))
+    try:
+        if path.is_symlink():
+            target = display_name(str(path.readlink()))
+            raise OutputError(f"{name}: a link to {target}; remove it, or write to {target} itself")
+        if path.exists() and not path.is_file():
+            raise OutputError(f"{name}: a folder or device, not a file; give another name with -o")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with _hidden_file(path) as file:
+            yield file
+    except OutputError as error:
+        message = str(error)
+        raise OutputError(message if message.startswith(name) else f"{name}: {message}") from error
+    except OSError as error:
+        raise OutputError(f"{name}: cannot be written ({error.strerror or error}); {_next_step(error)}") from error
+
+
+@contextmanager
+def _hidden_file(path: Path) -> Iterator[BinaryIO]:
+    hidden = path.with_name(f".tablerec-{secrets.token_hex(6)}.part")
+    file = hidden.open("xb")
+    try:
+        with file:
+            yield file
+        if path.exists():
+            hidden.chmod(path.stat().st_mode & 0o777)
+        hidden.replace(path)
+    finally:
+        hidden.unlink(missing_ok=True)
+
+
+def check_folder(folder: Path) -> None:
+    """Refuse a folder in which nothing can be written, before any work is done.
+
+    Raises:
+        OutputError: The folder, or the part of it that exists, is closed or a file.
+    """
+    try:
+        existing = next((parent for parent in (folder, *folder.absolute().parents) if parent.exists()), folder)
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) else error
+        raise OutputError(
+            f"{display_name(str(folder))}: no folder ({reason}); choose another folder with -o"
+        ) from error
+    if not existing.is_dir():
+        raise OutputError(f"{display_name(str(existing))}: a file, not a folder; choose another folder with -o")
+    if not os.access(existing, os.W_OK | os.X_OK):
+        raise OutputError(
+            f"{display_name(str(existing))}: no permission to write in this folder; choose another with -o"
+        )
+
+
+def _next_step(error: OSError) -> str:
+    if error.errno in (errno.ENOSPC, errno.EDQUOT):
+        return "make room on the disk, or choose another folder with -o"
+    if error.errno in (errno.EACCES, errno.EPERM, errno.EROFS):
+        return "choose another folder with -o, or close the program that has the file open"
+    return "choose another name or folder with -o"
+
+
+def _refuse_input(path: Path, source: str) -> None:
+    try:
+        is_input = path.samefile(source)
+    except (OSError, ValueError):
+        return
+    if is_input:
+        raise OutputError(f"{display_name(str(path))}: is the input itself; give another name with -o")

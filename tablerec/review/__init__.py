@@ -1,1 +1,0 @@
-"""``tablerec review``: the tables of a folder, corrected in the browser."""

@@ -1,0 +1,17 @@
+"""The task that the settings name."""
+
+from __future__ import annotations
+
+from tablerec.training.detectors.task import Task
+from tablerec.training.settings import TrainSettings
+
+
+def make_task(settings: TrainSettings) -> Task:
+    """Make the task that ``model`` names."""
+    if settings.model == "rtdetr_l":
+        from tablerec.training.detectors.rtdetr import RTDETRTask
+
+        return RTDETRTask(settings)
+    from tablerec.training.detectors.cellnet import CellNetTask
+
+    return CellNetTask(settings)

@@ -1,0 +1,80 @@
+"""Tables, pages and a review desk for the tests of corrections."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+from PIL import Image
+
+from postprocess.cell import Confidence
+from postprocess.editing.placing import complete
+from postprocess.table import Table
+from postprocess.word import Word
+from tablerec.corrections.editor import CorrectionFolder
+from tablerec.corrections.review.desk import Desk
+from tablerec.corrections.review.server import ReviewServer
+from tablerec.inputs.turning import turn_page_back, turn_picture
+from tablerec.result import Page, PageImage
+
+
+def make_table(n_rows: int = 3, n_cols: int = 3, box: tuple[int, int, int, int] = (20, 20, 320, 140)) -> Table:
+    """A table whose cells are called after their place, in a box of the picture."""
+    x0, y0, x1, y1 = (float(value) for value in box)
+    plain = Table.from_texts([[f"{row}.{col}" for col in range(n_cols)] for row in range(n_rows)])
+    return complete(replace(plain, quad=((x0, y0), (x1, y0), (x1, y1), (x0, y1))), (340, 160))
+
+
+def make_page(*tables: Table, source: str = "scan.png", number: int = 1, turn: int = 0) -> Page:
+    """A page with these tables, in a picture that no other page has."""
+    image = np.full((160, 340, 3), [255 - sum(source.encode()) % 50, 255 - number, 255 - len(tables)], np.uint8)
+    sure = [replace(t, confidence=Confidence(0.5, (0.5,) * t.n_rows, (0.5,) * t.n_cols, "row 1")) for t in tables]
+    return Page(PageImage(source, number, image), tuple(sure), turn=turn)
+
+
+def make_desk(folder: Path, names: Sequence[str] = ("scan.png",), tables: Sequence[Table] = ()) -> Desk:
+    """A desk of pictures, on each of which these tables are found."""
+    for number, name in enumerate(names):
+        if not (folder / name).exists():
+            Image.fromarray(np.full((8, 8, 3), number, np.uint8)).save(folder / name)
+
+    def read(source: str) -> Iterator[Page]:
+        yield make_page(*(tables or [make_table()]), source=source)
+
+    return Desk([folder / name for name in names], folder, CorrectionFolder(folder / "corrections"), read)
+
+
+def make_page_desk(folder: Path, *tables: Table, turn: int = 0) -> Desk:
+    """A desk of one page with these tables, in whose frames a table of two by two with a word is found."""
+    page = make_page(*tables)
+    given = turn_picture(page.picture, -turn % 360)
+    Image.fromarray(given.image[..., ::-1]).save(folder / "scan.png")
+
+    def read(source: str) -> Iterator[Page]:
+        yield turn_page_back(page, replace(given, source=source), turn)
+
+    def read_frame(picture: PageImage) -> Iterator[Page]:
+        height, width = picture.image.shape[:2]
+        word = Word("7", ((1, 1), (9, 1), (9, 9), (1, 9)))
+        found = complete(Table.from_texts([["a", "b"], ["c", "d"]]), (width, height))
+        yield Page(picture, (found,) if width > 50 else (), (word,))
+
+    return Desk([folder / "scan.png"], folder, CorrectionFolder(folder / "corrections"), read, read_frame)
+
+
+@contextmanager
+def serve(desk: Desk) -> Iterator[ReviewServer]:
+    """Read everything, and serve the desk."""
+    desk.read_all()
+    with ReviewServer(desk) as server:
+        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
+        thread.start()
+        try:
+            yield server
+        finally:
+            server.shutdown()
+            thread.join()

@@ -1,0 +1,47 @@
+"""Settings of small trainings, and what they wrote."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from tablerec.settings_fields import list_fields, merge, to_settings
+from tablerec.training.settings import TrainSettings
+
+SOURCE = "tests.helpers.grids:draw_ruled"
+NETWORK = {"widths": [8, 8, 16, 16, 16], "depths": [0, 1, 0, 0], "pyramid": [16, 16]}
+PATHS = {path.replace(".", "_"): path for path, _, _ in list_fields(TrainSettings)}
+PATHS |= {path.rpartition(".")[2]: path for path in [*PATHS.values()][::-1] if not path.startswith("validation")}
+
+
+def make_settings(output: Path = Path("out"), **changes: Any) -> TrainSettings:
+    """Return settings of one step on synthetic tables, with changes.
+
+    Args:
+        output: Folder to write to.
+        **changes: By the last part of their path, as in ``batch_size``; validation's as in ``validation_samples``.
+    """
+    values = {"output": output, "data": {"source": "synth:mixed"}, "schedule": {"steps": 1}}
+    return to_settings(TrainSettings, merge(values, {PATHS[name]: value for name, value in changes.items()}))
+
+
+def settings(output: Path, **changes: Any) -> TrainSettings:
+    """Return settings of eight steps of a very small CellNet on ruled tables, with changes as of ``make_settings``."""
+    values = {
+        "source": SOURCE, "output": output, "network": NETWORK, "steps": 8, "batch_size": 4, "image_size": 96,
+        "max_cells": 32, "buffer_size": 6, "min_buffer": 4, "uses_per_sample": 4.0, "warmup_steps": 5,
+        "ema_decay": 0.9, "bn_batches": 2, "validation_samples": 2, "validation_every": 100,
+        "checkpoint_every": 100, "log_every": 1, "validation_pictures": 2,
+    }  # fmt: skip
+    return make_settings(**{**values, **changes})
+
+
+def lines(output: Path, name: str = "log.jsonl") -> list[dict[str, Any]]:
+    """Return what a training wrote of each step."""
+    return [json.loads(line) for line in (output / name).read_text().splitlines()]
+
+
+def losses(output: Path) -> list[float]:
+    """Return the loss of each step."""
+    return [line["total"] for line in lines(output)]

@@ -1,0 +1,136 @@
+"""Confidence: bounded, monotone in the evidence, and lowered by what rivals deny."""
+
+from __future__ import annotations
+
+from dataclasses import astuple, fields, replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from postprocess.candidates import confidence
+from postprocess.candidates.candidate import Candidate, Dropped
+from postprocess.candidates.confidence import CellEvidence, TableEvidence, match_cells, rate
+from postprocess.candidates.explanation import Explanation
+from postprocess.table import Table
+from postprocess.word import Words
+from tests.helpers.candidates import candidate_of
+from tests.helpers.layouts import make_word
+
+PERFECT = Explanation(*[1.0] * 9)
+POOR = Explanation(*[0.5] * 9)
+
+
+def grid(rows: int, cols: int, score: float = 1.0, height: float = 10) -> Candidate:
+    """Return a candidate in which each cell holds a word of its own, see ``words_of``."""
+    boxes = [
+        [30 * col, height * row, 30 * col + 30, height * row + height] for row in range(rows) for col in range(cols)
+    ]
+    return replace(candidate_of(boxes, score=score), explanation=PERFECT)
+
+
+def words_of(rows: int, cols: int) -> Words:
+    """Return a word for each cell of a grid."""
+    return Words(make_word("ab", 30 * col + 5, 10 * row + 1, 8) for row in range(rows) for col in range(cols))
+
+
+def rated(candidate: Candidate, *rivals: Candidate, shares: Explanation = PERFECT) -> Table:
+    """Return the rated table of a candidate, its texts read without doubt."""
+    known = replace(candidate, rivals=rivals, explanation=shares)
+    read = known.to_table().with_cells(replace(cell, ocr_score=1.0) for cell in known.to_table().cells)
+    return rate(read, known, words_of(*candidate.layout.owner.shape))
+
+
+def with_rows_merged(candidate: Candidate) -> Candidate:
+    """Return the candidate with its first two rows as one."""
+    return candidate.with_layout(candidate.layout.rows_joined(0, 2))
+
+
+def test_no_cells_no_confidence() -> None:
+    empty = rated(candidate_of([]))
+    assert empty.confidence is not None and empty.confidence.table == 0
+    assert match_cells(candidate_of([]), grid(1, 1), Words()).tolist() == []
+    assert match_cells(grid(1, 1), candidate_of([]), Words()).tolist() == [-1]
+
+
+def test_cells_match_where_place_span_and_words_are_the_same() -> None:
+    table = grid(3, 2)
+    assert match_cells(table, table, words_of(3, 2)).tolist() == list(range(6))
+    assert match_cells(table, with_rows_merged(table), words_of(3, 2)).tolist() == [-1, -1, -1, -1, 2, 3]
+    moved = candidate_of([[0, 0, 25, 10], [25, 0, 60, 10]])
+    assert match_cells(grid(1, 2), moved, words_of(1, 2)).tolist() == [0, 1]
+    between = Words([make_word("a", 25, 1, 8)])
+    assert match_cells(grid(1, 2), moved, between).tolist() == [-1, -1]
+
+
+def test_perfect_evidence_is_sure() -> None:
+    table = rated(grid(4, 3), grid(4, 3), grid(4, 3))
+    assert table.confidence.table > 0.9
+    assert min(*table.confidence.rows, *table.confidence.cols) > 0.9
+    assert min(cell.confidence for cell in table.cells) > 0.9
+
+
+@pytest.mark.parametrize("agreeing", [0, 1])
+def test_a_rival_that_merges_two_rows_lowers_the_table_and_these_rows(agreeing: int) -> None:
+    table = grid(5, 3)
+    sure = rated(table, table, table).confidence
+    denied = rated(table, *[table] * agreeing, with_rows_merged(table)).confidence
+    assert denied.table < sure.table
+    assert max(denied.rows[:2]) < min(denied.rows[2:])
+    assert f"1 of {agreeing + 1} other detections see this cell otherwise" in denied.weakest
+
+
+def test_a_rival_without_a_row_lowers_the_table() -> None:
+    table, less = grid(5, 3), grid(4, 3)
+    assert rated(table, less, table).confidence.table < rated(table, table, table).confidence.table
+
+
+def test_a_picture_that_is_explained_badly_lowers_the_table() -> None:
+    assert rated(grid(4, 3), shares=POOR).confidence.table < rated(grid(4, 3)).confidence.table
+
+
+def test_a_cell_is_no_surer_than_its_text() -> None:
+    known, words = replace(grid(2, 2), rivals=(grid(2, 2),)), words_of(2, 2)
+    table = known.to_table()
+    unread = table.with_cells(replace(cell, ocr_score=0.3 if cell.row == 0 else 1.0) for cell in table.cells)
+    doubtful = rate(unread, known, words)
+    assert doubtful[0, 0].confidence <= 0.3 < doubtful[1, 0].confidence
+
+
+def test_rating_changes_nothing_else() -> None:
+    known, words = replace(grid(3, 2), rivals=(with_rows_merged(grid(3, 2)),)), words_of(3, 2)
+    table = rate(known.to_table(), known, words)
+    assert [replace(cell, confidence=None) for cell in table.cells] == list(known.to_table().cells)
+    assert len(table.confidence.rows) == 3 and len(table.confidence.cols) == 2
+
+
+def test_dropped_cells_lower_the_table() -> None:
+    quad = ((0.0, 0.0), (9.0, 0.0), (9.0, 9.0), (0.0, 9.0))
+    lossy = replace(grid(3, 2), dropped=(Dropped(quad, 0.5, "it lies on another cell"),))
+    assert rated(lossy).confidence.table < rated(grid(3, 2)).confidence.table
+
+
+def test_no_weight_is_negative() -> None:
+    assert min(astuple(confidence._TABLE_WEIGHTS)) > 0 and min(astuple(confidence._CELL_WEIGHTS)) > 0
+
+
+@pytest.mark.parametrize("kind", [TableEvidence, CellEvidence])
+@given(data=st.data(), more=st.floats(0, 1))
+def test_more_evidence_never_lowers_the_odds(
+    kind: type[TableEvidence] | type[CellEvidence], data: st.DataObject, more: float
+) -> None:
+    less = kind(*(data.draw(st.floats(0, 1)) for _ in fields(kind)))
+    name = data.draw(st.sampled_from([each.name for each in fields(kind)]))
+    assert replace(less, **{name: getattr(less, name) + more}).log_odds >= less.log_odds - 1e-9
+
+
+@given(st.floats(0, 1), st.floats(0, 1), st.integers(1, 4), st.integers(1, 4))
+def test_probabilities_are_bounded(share: float, score: float, rows: int, cols: int) -> None:
+    table = rated(grid(rows, cols, score), grid(cols, rows), shares=Explanation(*[share] * 9))
+    values = [table.confidence.table, *table.confidence.rows, *table.confidence.cols]
+    values += [cell.confidence for cell in table.cells]
+    assert all(0 <= value <= 1 for value in values)
+
+
+def test_a_reason_for_each_piece_of_evidence() -> None:
+    assert list(confidence._REASONS) == [each.name for each in fields(TableEvidence)]

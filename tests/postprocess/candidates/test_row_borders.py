@@ -1,0 +1,184 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from postprocess.candidates.candidate import quads_to_candidate
+from postprocess.candidates.row_borders import settle_rows
+from postprocess.candidates.scene import Scene
+from postprocess.candidates.text_lines import layout_to_lines
+from postprocess.geometry.boxes import as_boxes, boxes_to_quads
+from postprocess.geometry.frame import UPRIGHT
+from postprocess.geometry.rulings import Rulings
+from postprocess.grid.layout import Layout
+from postprocess.word import Word, Words
+from tests.helpers.layouts import make_word
+
+FRAME = Rulings(as_boxes([]), as_boxes([]), 0.0, (0.0, 0.0), 10.0)
+LABELS = ("Cash", "Land held", "Other income", "Total")
+Texts = list[list[str]]
+
+
+def words_of(texts: Texts, pitch: float = 20.0) -> list[Word]:
+    """One line of text a row, columns 100 wide."""
+    return [
+        make_word(text, 100 * col + 5, pitch * row + 5)
+        for row, line in enumerate(texts)
+        for col, text in enumerate(line)
+        if text
+    ]
+
+
+def plain(borders: list[float], n_cols: int) -> Layout:
+    owner = np.arange((len(borders) - 1) * n_cols).reshape(-1, n_cols)
+    return Layout(np.array(borders), 100.0 * np.arange(n_cols + 1), UPRIGHT, owner)
+
+
+def lines_of(layout: Layout) -> list[float]:
+    return list(layout.row_lines.tolist())
+
+
+def agreeing(layout: Layout, words: list[Word]) -> list[np.ndarray]:
+    """The rows of the words, as another look at the picture has them."""
+    middles = np.array([word.quad for word in words]).mean(axis=1)
+    return [layout.spans[layout.cells_at(middles), 0]]
+
+
+def test_nothing_to_settle() -> None:
+    empty = Layout(np.zeros(0), np.zeros(0), UPRIGHT, np.zeros((0, 0), np.int64))
+    assert settle_rows(empty, Scene([], FRAME)) is empty
+    assert layout_to_lines(plain([0, 20], 2), Words()) == []
+    for words in ([], words_of([["Cash", "5"]])):
+        layout = plain([0, 20], 2)
+        assert settle_rows(layout, Scene(words, FRAME)) is layout
+
+
+@st.composite
+def number_tables(draw: st.DrawFn) -> Texts:
+    """A label and numbers in each row, as statements have them."""
+    n_cols = draw(st.integers(1, 4))
+    numbers = st.integers(1, 99_999).map("{:,}".format)
+    return draw(
+        st.lists(
+            st.tuples(st.sampled_from(LABELS), st.lists(numbers, min_size=n_cols, max_size=n_cols)).map(
+                lambda row: [row[0], *row[1]]
+            ),
+            min_size=2,
+            max_size=8,
+        )
+    )
+
+
+@settings(max_examples=40)
+@given(number_tables())
+def test_rows_that_are_right_stay(texts: Texts) -> None:
+    words = words_of(texts)
+    right = plain([20.0 * row for row in range(len(texts) + 1)], len(texts[0]))
+    assert settle_rows(right, Scene(words, FRAME)) is right
+    assert settle_rows(right, Scene(words, FRAME), agreeing(right, words)) is right
+
+
+@settings(max_examples=40)
+@given(number_tables(), st.data())
+def test_rows_that_were_joined_are_parted(texts: Texts, data: st.DataObject) -> None:
+    words = words_of(texts)
+    borders = [20.0 * row for row in range(len(texts) + 1)]
+    missing = data.draw(st.integers(1, len(texts) - 1))
+    wrong = plain(borders[:missing] + borders[missing + 1 :], len(texts[0]))
+    settled = settle_rows(wrong, Scene(words, FRAME))
+    assert lines_of(settled) == borders
+    assert settled.owner.tolist() == plain(borders, len(texts[0])).owner.tolist()
+
+
+def wrapped(rest: str = "and equipment") -> tuple[list[Word], Layout]:
+    """A label on two lines whose lines are two rows of the layout."""
+    words = words_of([["Cash", "5", "6"], ["Property, plant", "", ""], [rest, "7", "8"], ["Total", "12", "14"]])
+    return words, plain([0, 20, 40, 60, 80], 3)
+
+
+def test_a_label_on_two_lines_is_one_row() -> None:
+    words, split = wrapped()
+    assert lines_of(settle_rows(split, Scene(words, FRAME))) == [0, 20, 60, 80]
+
+
+def test_a_label_that_begins_anew_keeps_its_row() -> None:
+    words, split = wrapped("Equipment")
+    split_words = [Word("Property", word.quad) if word.text == "Property, plant" else word for word in words]
+    assert settle_rows(split, Scene(split_words, FRAME)) is split
+
+
+def test_a_ruling_between_its_lines_keeps_two_rows() -> None:
+    words, split = wrapped()
+    ruled = Rulings(as_boxes([[0, 39, 300, 41]]), as_boxes([]), 0.0, (0.0, 0.0), 10.0)
+    assert settle_rows(split, Scene(words, ruled)) is split
+
+
+def test_other_grids_weigh_in() -> None:
+    words, split = wrapped()
+    assert settle_rows(split, Scene(words, FRAME), agreeing(split, words)) is split
+
+
+def test_an_empty_row_between_the_lines_goes_with_them() -> None:
+    words, _ = wrapped()
+    layout = plain([0, 20, 38, 40, 60, 80], 3)
+    assert lines_of(settle_rows(layout, Scene(words, FRAME))) == [0, 20, 60, 80]
+
+
+def test_texts_beside_each_other_are_never_joined() -> None:
+    words, split = wrapped()
+    spanning = Layout(split.row_lines, split.col_lines, UPRIGHT, np.array([[0, 1, 2], [3, 3, 3], [4, 5, 6], [7, 8, 9]]))
+    assert settle_rows(spanning, Scene(words, FRAME)) is spanning
+
+
+def test_numbers_of_two_rows_never_come_into_one_cell() -> None:
+    """Labels in lower case, each on two lines with the numbers beside the second."""
+    words = words_of([["cash and", ""], ["banks", "5"], ["plant and", ""], ["land", "7"], ["stock", "9"]])
+    assert lines_of(settle_rows(plain([0, 20, 40, 60, 80, 100], 2), Scene(words, FRAME))) == [0, 40, 80, 100]
+
+
+def test_a_sign_off_its_line_joins_no_rows() -> None:
+    words = [*words_of([["Genes", "Total"], ["up", "12"]]), make_word("–", 150, 14.5, 8)]
+    layout = plain([0, 20, 40], 2)
+    assert settle_rows(layout, Scene(words, FRAME), agreeing(layout, words)) is layout
+    assert settle_rows(layout, Scene(words, FRAME)) is layout
+
+
+def test_cells_over_several_rows_stay_whole() -> None:
+    texts = [["A", "5"], ["", "7"], ["", "8"]]
+    layout = Layout(np.array([0.0, 20, 60]), np.array([0.0, 100, 200]), UPRIGHT, np.array([[0, 1], [0, 2]]))
+    settled = settle_rows(layout, Scene(words_of(texts), FRAME))
+    assert settled.owner.tolist() == [[0, 1], [0, 2], [0, 3]]
+
+
+@settings(max_examples=30)
+@given(number_tables(), st.floats(0.05, 20), st.tuples(st.floats(-1e3, 1e3), st.floats(-1e3, 1e3)))
+def test_scale_and_place_of_the_picture_change_nothing(texts: Texts, scale: float, shift: tuple[float, float]) -> None:
+    words, n_cols = words_of(texts), len(texts[0])
+    wrong = plain([0, 20.0 * len(texts)], n_cols)
+    moved = [Word(word.text, tuple(map(tuple, (scale * np.array(word.quad) + shift).tolist()))) for word in words]
+    there = Layout(scale * wrong.row_lines + shift[1], scale * wrong.col_lines + shift[0], UPRIGHT, wrong.owner)
+    settled = settle_rows(wrong, Scene(words, FRAME))
+    assert settle_rows(there, Scene(moved, FRAME)).owner.tolist() == settled.owner.tolist()
+
+
+@pytest.mark.parametrize("text", ["\u0301", "（", "表", "  ", "-", "\U0001f469\u200d\U0001f469"])
+@pytest.mark.parametrize("borders", [[0, 20, 40, 60], [0, 60]], ids=["apart", "together"])
+def test_whatever_the_texts_the_rows_are_whole(text: str, borders: list[float]) -> None:
+    words = words_of([[text, "5"], [text, text], ["a", text]])
+    settled = settle_rows(plain(borders, 2), Scene(words, FRAME))
+    lines = lines_of(settled)
+    assert (lines[0], lines[-1]) == (0, 60) and sorted(set(lines)) == lines
+    assert settled.owner.shape == (len(lines) - 1, 2) and len(np.unique(settled.owner)) == settled.owner.size
+
+
+def test_cells_that_stay_keep_their_corners_and_scores() -> None:
+    boxes = [[0, 0, 100, 19], [100, 0, 200, 20], [0, 20, 100, 40], [100, 20, 200, 40], [0, 40, 100, 60]]
+    quads, scores = boxes_to_quads(boxes), np.array([0.9, 0.8, 0.7, 0.6, 0.5])
+    before = quads_to_candidate(quads, scores)
+    after = before.with_layout(before.layout.rows_joined(1, 3))
+    assert np.array_equal(after.quads[:2], quads[:2])
+    assert after.scores.tolist() == pytest.approx([0.9, 0.8, 0.7, 0.7])
+    assert after.layout.spans.tolist() == [[0, 0, 1, 1], [0, 1, 1, 2], [1, 0, 2, 1], [1, 1, 2, 2]]
+    assert before.with_layout(before.layout) is before

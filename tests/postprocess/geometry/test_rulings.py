@@ -1,0 +1,208 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import cv2
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from postprocess.geometry.boxes import boxes_to_quads, quads_to_boxes, rotate_points
+from postprocess.geometry.rulings import Rulings, estimate_text_height, image_to_rulings, word_height
+from tests.helpers.layouts import needs_opencv_5, turn_image
+
+WHITE = np.full((200, 300), 255, np.uint8)
+
+
+def page_with_line(thickness: int = 2, line: int = 0, ground: int = 255, length: int = 240) -> np.ndarray:
+    page = np.full_like(WHITE, ground)
+    page[100 : 100 + thickness, 30 : 30 + length] = line
+    return page
+
+
+@pytest.mark.parametrize("shape", [(0, 0), (0, 5), (5, 0), (1, 1), (2, 2), (1, 500), (500, 1), (3, 3), (4, 3000)])
+@pytest.mark.parametrize("channels", [(), (3,)])
+@pytest.mark.parametrize("value", [0, 255])
+def test_blank_pictures_of_any_size_have_no_rulings(shape: tuple[int, int], channels: tuple[int], value: int) -> None:
+    rulings = image_to_rulings(np.full(shape + channels, value, np.uint8))
+    assert rulings.horizontal.shape == rulings.vertical.shape == (0, 4)
+    assert rulings.text_height > 0
+
+
+@settings(max_examples=30)
+@given(st.tuples(st.integers(1, 40), st.integers(1, 40)), st.integers(0, 2**32 - 1), st.booleans())
+def test_noise_never_crashes_and_segments_stay_in_the_picture(shape: tuple[int, int], seed: int, binary: bool) -> None:
+    noise = np.random.default_rng(seed).integers(0, 256, shape, np.uint8)
+    rulings = image_to_rulings(np.where(noise > 127, 255, 0).astype(np.uint8) if binary else noise)
+    for segments in (rulings.horizontal, rulings.vertical):
+        assert (segments >= 0).all()
+        assert (segments[:, 2:] <= [shape[1], shape[0]]).all()
+        assert (segments[:, 2:] > segments[:, :2]).all()
+
+
+@pytest.mark.parametrize("thickness", [1, 2, 3, 4])
+@pytest.mark.parametrize(
+    ("line", "ground"), [(0, 255), (255, 0), (210, 255), (60, 20), (90, 130)], ids=lambda value: str(value)
+)
+def test_line_is_seen_where_it_is(thickness: int, line: int, ground: int) -> None:
+    rulings = image_to_rulings(page_with_line(thickness, line, ground))
+    assert len(rulings.vertical) == 0
+    assert len(rulings.horizontal) > 0
+    middles = (rulings.horizontal[:, 1] + rulings.horizontal[:, 3]) / 2
+    assert np.abs(middles - 100 - thickness / 2).max() <= thickness + 2
+    assert abs(rulings.horizontal[:, 0].min() - 30) <= 4
+    assert abs(rulings.horizontal[:, 2].max() - 270) <= 4
+
+
+@pytest.mark.parametrize("thickness", [1, 2, 3])
+def test_both_directions_are_treated_alike(thickness: int) -> None:
+    page = page_with_line(thickness)
+    across, down = image_to_rulings(page), image_to_rulings(np.ascontiguousarray(page.T))
+    assert down.vertical[:, [1, 0, 3, 2]] == pytest.approx(across.horizontal)
+    assert len(down.horizontal) == len(across.vertical) == 0
+
+
+@pytest.mark.parametrize("ground", [(255, 255, 255), (0, 0, 0), (230, 255, 230)], ids=["white", "black", "green"])
+@pytest.mark.parametrize(
+    "color", [(0, 0, 255), (255, 0, 0), (0, 160, 0), (0, 255, 255)], ids=["red", "blue", "green", "yellow"]
+)
+def test_coloured_line_is_seen(color: tuple[int, int, int], ground: tuple[int, int, int]) -> None:
+    page = np.full((*WHITE.shape, 3), ground, np.uint8)
+    page[100:102, 30:270] = color
+    rulings = image_to_rulings(page)
+    assert len(rulings.vertical) == 0
+    assert np.concatenate(
+        [rulings.horizontal[:, :2].min(axis=0), rulings.horizontal[:, 2:].max(axis=0)]
+    ) == pytest.approx([30, 100, 270, 102], abs=3)
+
+
+def test_border_of_a_filled_area_is_a_ruling() -> None:
+    page = WHITE.copy()
+    page[60:140, 40:260] = 180
+    rulings = image_to_rulings(page)
+    assert {round(y / 10) * 10 for y in rulings.horizontal[:, 1]} == {60, 140}
+    assert {round(x / 10) * 10 for x in rulings.vertical[:, 0]} == {40, 260}
+
+
+def test_soft_shading_is_no_ruling() -> None:
+    page = np.tile(np.linspace(120, 255, 300).astype(np.uint8), (200, 1))
+    rulings = image_to_rulings(page)
+    assert len(rulings.horizontal) == len(rulings.vertical) == 0
+
+
+@pytest.mark.parametrize("degrees", [-8, -5, -1.5, 1.5, 5, 8])
+def test_tilt_is_found_and_undone(degrees: float) -> None:
+    page = np.full((400, 500), 255, np.uint8)
+    for y in range(100, 301, 50):
+        page[y : y + 2, 100:400] = 0
+    rulings = image_to_rulings(turn_image(page, degrees))
+    assert rulings.degrees == pytest.approx(degrees, abs=0.2)
+    middles = (rulings.horizontal[:, 1] + rulings.horizontal[:, 3]) / 2
+    assert np.abs(middles[:, None] - np.arange(100, 301, 50)).min(axis=0).max() < 4
+
+
+def test_upright_picture_is_not_turned() -> None:
+    for page in (page_with_line(), WHITE):
+        rulings = image_to_rulings(page)
+        assert (rulings.degrees, rulings.perspective) == (0.0, None)
+
+
+@given(st.floats(-20, 20), st.tuples(st.floats(0, 500), st.floats(0, 500)))
+@settings(max_examples=25)
+def test_the_way_to_the_upright_frame_and_back(degrees: float, center: tuple[float, float]) -> None:
+    frame = Rulings(np.zeros((0, 4)), np.zeros((0, 4)), degrees, center, 10.0)
+    points = np.array([[0.0, 0.0], [100.0, 30.0]])
+    assert frame.to_picture(frame.to_upright(points)) == pytest.approx(points, abs=1e-6)
+    assert frame.to_picture(points) == pytest.approx(rotate_points(points, degrees, center))
+
+
+def write(page: np.ndarray, text: str, size: float) -> np.ndarray:
+    """Write a text seven times and return the quads of the words."""
+    (width, height), below = cv2.getTextSize(text, cv2.FONT_HERSHEY_DUPLEX, size, 1)
+    for y in range(40, 300, 40):
+        cv2.putText(page, text, (20, y), cv2.FONT_HERSHEY_DUPLEX, size, 0, 1, cv2.LINE_AA)
+    return boxes_to_quads([[20, y - height, 20 + width, y + below] for y in range(40, 300, 40)])
+
+
+@needs_opencv_5
+@pytest.mark.parametrize("size", [0.4, 0.6, 1.0])
+def test_running_text_is_no_ruling(size: float) -> None:
+    page = np.full((300, 600), 255, np.uint8)
+    write(page, "Tall letters, 1741 fill", size)
+    rulings = image_to_rulings(page)
+    assert len(rulings.vertical) == len(rulings.horizontal) == 0
+
+
+@pytest.mark.parametrize("size", [0.4, 0.6, 1.0])
+def test_letters_of_known_words_are_no_rulings_however_straight(size: float) -> None:
+    page = np.full((300, 600), 255, np.uint8)
+    words = write(page, "EHTL 1741 FEZ - == TTTT", size)
+    rulings = image_to_rulings(page, words)
+    assert len(rulings.vertical) == len(rulings.horizontal) == 0
+
+
+def test_strokes_inside_words_are_dropped_and_lines_between_them_stay() -> None:
+    page = page_with_line()
+    page[60:62, 100:160] = 0
+    word = boxes_to_quads([[98, 52, 162, 70]])
+    with_word, without = image_to_rulings(page, word), image_to_rulings(page)
+    assert (np.abs(without.horizontal[:, 1] - 60) < 3).any()
+    assert not (np.abs(with_word.horizontal[:, 1] - 60) < 3).any()
+    assert (np.abs(with_word.horizontal[:, 1] - 100) < 3).any()
+
+
+@pytest.mark.parametrize("y", [49, 71])
+def test_line_close_above_or_below_a_word_stays(y: int) -> None:
+    page = WHITE.copy()
+    page[y : y + 1, 60:200] = 0
+    [line] = image_to_rulings(page, boxes_to_quads([[70, 52, 190, 70]])).horizontal
+    assert line == pytest.approx([60, y, 200, y + 1], abs=3)
+
+
+@pytest.mark.parametrize("size", [0.4, 0.6, 0.9])
+@pytest.mark.parametrize("dark", [False, True])
+def test_text_height_is_that_of_the_letters(size: float, dark: bool) -> None:
+    page = np.full((300, 500), 255, np.uint8)
+    for y in range(40, 300, 50):
+        cv2.putText(page, "The quick brown fox", (20, y), cv2.FONT_HERSHEY_SIMPLEX, size, 0, 1, cv2.LINE_AA)
+    height = cv2.getTextSize("T", cv2.FONT_HERSHEY_SIMPLEX, size, 1)[0][1]
+    assert 0.7 * height < estimate_text_height(255 - page if dark else page) < 2 * height
+
+
+@pytest.mark.parametrize("degrees", [0, 90, 30])
+def test_word_height_is_the_short_side_also_of_vertical_words(degrees: float) -> None:
+    quads = rotate_points(boxes_to_quads([[0, 0, 60, 10], [0, 20, 80, 30], [0, 40, 50, 52]]), degrees)
+    assert word_height(quads) == pytest.approx(10)
+    assert word_height(boxes_to_quads(quads_to_boxes(quads))) >= 10
+
+
+def test_settings_and_result_hold_no_state() -> None:
+    page = page_with_line()
+    before = page.copy()
+    first, second = image_to_rulings(page), image_to_rulings(page)
+    assert np.array_equal(first.horizontal, second.horizontal)
+    assert np.array_equal(page, before)
+
+
+def test_a_stem_in_the_gap_of_a_line_does_not_join_its_ends() -> None:
+    """A line that others cross at one pitch looks dashed, so that a letter over a merged row cut the row."""
+    page = np.full((420, 300), 255, np.uint8)
+    for y in range(20, 401, 38):
+        page[y, 20:281] = 0
+    page[20:173, 150] = 0
+    page[210:401, 150] = 0
+    page[182:199, 150] = 0  # the stem
+    found = image_to_rulings(page, boxes_to_quads([[100, 178, 200, 203]] * 3))
+    ends = sorted({(round(y0, -1), round(y1, -1)) for x0, y0, x1, y1 in found.vertical if abs(x0 - 150) < 4})
+    assert ends == [(20, 170), (210, 400)]
+
+
+def test_high_boxes_of_words_do_not_take_the_lines_that_tell_the_perspective(repository: Path) -> None:
+    photograph = cv2.imread(str(repository / "data/samples/photo.jpg"))
+    letters = image_to_rulings(photograph).text_height
+    words = boxes_to_quads([[200 + 90 * k, 300, 260 + 90 * k, 300 + 2 * letters] for k in range(6)])
+    alone, beside_words = image_to_rulings(photograph), image_to_rulings(photograph, words)
+    assert beside_words.text_height > 1.5 * letters
+    assert beside_words.degrees == alone.degrees
+    np.testing.assert_array_equal(beside_words.perspective, alone.perspective)

@@ -14,7 +14,7 @@ import numpy as np
 from postprocess.arrays import Floats
 from postprocess.candidates.confidence import rate
 from postprocess.captions.find import find_captions
-from postprocess.geometry.boxes import cells_to_quads, quads_to_boxes, quads_to_polygons, word_height
+from postprocess.geometry.boxes import cells_to_quads, inner_quads, quads_to_boxes, quads_to_polygons, word_height
 from postprocess.meaning.headers import mark_headers
 from postprocess.table import Table
 from postprocess.text.assignment import place_words
@@ -246,12 +246,10 @@ def _empty_quads(tables: Sequence[Table], words: Words) -> Floats:
     quads = cells_to_quads(cell for table in tables for cell in table.cells if not cell.text)
     if not words or not len(quads):
         return quads[:0]
-    corners = words.quads
-    middle = words.middles[:, None]
-    inner = quads_to_polygons(middle + 0.7 * (corners - middle))
+    inner = quads_to_polygons(inner_quads(words.quads, 0.7))
     reached, _ = shapely.STRtree(inner).query(quads_to_polygons(quads), predicate="intersects")
     boxes = quads_to_boxes(quads)
-    free = boxes[:, 3] - boxes[:, 1] < _MOST_LINES * word_height(corners)
+    free = boxes[:, 3] - boxes[:, 1] < _MOST_LINES * word_height(words.quads)
     free[reached] = False
     return np.asarray(quads[free])
 

@@ -14,7 +14,7 @@ from postprocess.arrays import Flags, Floats, Ints
 from postprocess.candidates.explanation import Explanation
 from postprocess.candidates.scene import Scene
 from postprocess.cell import Cell, Quad
-from postprocess.geometry.boxes import array_to_quad, as_quads, drop_unused_lines, spans_to_boxes
+from postprocess.geometry.boxes import array_to_quad, as_quads, count_in_spans, drop_unused_lines, spans_to_boxes
 from postprocess.geometry.lattice import RuledArea
 from postprocess.grid.build import Grid, boxes_to_grid, quads_to_grid
 from postprocess.grid.layout import Layout, grid_to_layout, spans_to_layout
@@ -119,7 +119,7 @@ class Candidate:
         bottom = np.searchsorted(before.row_lines, layout.row_lines)
         row, col, end_row, end_col = layout.spans.T
         below = np.column_stack([top[row], col, bottom[end_row], end_col])
-        covers = _count(self.is_detected[before.owner], below) > 0
+        covers = count_in_spans(self.is_detected[before.owner], below) > 0
         quads = layout.quads.copy()
         scores = np.where(covers, self.scores[self.is_detected].mean(), np.nan)
         alignment = np.where(covers, 1.0, np.nan)
@@ -226,11 +226,3 @@ def _places(layout: Layout) -> list[tuple[float, int, float, int]]:
     spans, lines = layout.spans, layout.row_lines
     ends = zip(lines[spans[:, 0]].tolist(), lines[spans[:, 2]].tolist(), strict=True)
     return [(top, col, bottom, end) for (top, bottom), (col, end) in zip(ends, spans[:, [1, 3]].tolist(), strict=True)]
-
-
-def _count(flags: Flags, spans: Ints) -> Ints:
-    """``(N,)`` number of slots of each span that are flagged."""
-    sums = np.zeros((flags.shape[0] + 1, flags.shape[1] + 1), np.int64)
-    sums[1:, 1:] = flags.cumsum(axis=0).cumsum(axis=1)
-    row, col, end_row, end_col = spans.T
-    return np.asarray(sums[end_row, end_col] - sums[row, end_col] - sums[end_row, col] + sums[row, col], np.int64)

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from postprocess.arrays import Flags, Floats, Image
-from postprocess.geometry.boxes import quads_to_boxes, quads_to_polygons
+from postprocess.geometry.boxes import inner_quads, quads_to_boxes, quads_to_polygons
 from postprocess.geometry.rulings import Rulings, image_to_rulings
 from postprocess.lineless.regions import words_inside
 from postprocess.text.numbers import is_number
@@ -73,9 +73,8 @@ class Scene:
 
     @cached_property
     def inner_quads(self) -> Floats:
-        """``(W, 4, 2)`` corners of the inner part of each word: boxes of words are loose."""
-        middle = self.words.middles[:, None]
-        return np.asarray(middle + 0.6 * (self.words.quads - middle), np.float64)
+        """``(W, 4, 2)`` corners of the inner part of each word."""
+        return inner_quads(self.words.quads, 0.6)
 
     @cached_property
     def inner_polygons(self) -> NDArray[np.object_]:

@@ -14,7 +14,7 @@ import numpy as np
 import shapely
 from numpy.typing import ArrayLike, NDArray
 
-from postprocess.arrays import Floats, Ints
+from postprocess.arrays import Flags, Floats, Ints
 from postprocess.cell import Cell, Quad
 
 
@@ -95,6 +95,22 @@ def drop_unused_lines(spans: Ints, ys: Floats, xs: Floats) -> tuple[Ints, Floats
     return spans, lines[0], lines[1]
 
 
+def count_in_spans(flags: Flags, spans: Ints) -> Ints:
+    """``(N,)`` number of flagged slots in each span.
+
+    Args:
+        flags: ``(R, C)`` slots.
+        spans: ``(N, 4)`` rows and columns: first row, first column, end row, end column.
+
+    >>> count_in_spans(np.array([[True, False], [True, True]]), np.array([[0, 0, 2, 2], [0, 1, 1, 2]])).tolist()
+    [3, 0]
+    """
+    sums = np.zeros((flags.shape[0] + 1, flags.shape[1] + 1), np.int64)
+    sums[1:, 1:] = flags.cumsum(axis=0).cumsum(axis=1)
+    row, col, end_row, end_col = spans.T
+    return np.asarray(sums[end_row, end_col] - sums[row, end_col] - sums[end_row, col] + sums[row, col], np.int64)
+
+
 def cells_to_quads(cells: Iterable[Cell]) -> Floats:
     """``(K, 4, 2)`` corners of those cells that have a place, in their order.
 
@@ -138,6 +154,16 @@ def word_height(word_quads: Floats) -> float:
     """Median of the shorter sides of words, pixels; vertical words count as well."""
     sides = np.linalg.norm(word_quads[:, [1, 3]] - word_quads[:, [0, 0]], axis=2)
     return float(np.median(sides.min(axis=1)))
+
+
+def inner_quads(quads: Floats, share: float) -> Floats:
+    """``(N, 4, 2)`` quads drawn together about their middles to a share of their size: boxes of words are loose.
+
+    >>> inner_quads(boxes_to_quads([[0, 0, 10, 4]]), 0.5)[0].tolist()
+    [[2.5, 1.0], [7.5, 1.0], [7.5, 3.0], [2.5, 3.0]]
+    """
+    middle = quads.mean(axis=1, keepdims=True)
+    return np.asarray(middle + share * (quads - middle), np.float64)
 
 
 def quads_to_polygons(quads: Floats) -> NDArray[np.object_]:

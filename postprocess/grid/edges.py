@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from postprocess.arrays import Flags, Floats, Ints
+from postprocess.geometry.boxes import count_in_spans
 from postprocess.grid.line_fit import Lines
 
 _TAKEN_TWICE = 6.0
@@ -56,15 +57,10 @@ class _Slots:
 
     def doubtful(self, spans: Ints) -> Flags:
         """``(N,)`` whether a cell shares a slot, or one beside it is empty."""
-        n_rows, n_cols = self.taken.shape
         wrong = np.pad(self.taken != 1, 1)
         wrong[0] = wrong[-1] = wrong[:, 0] = wrong[:, -1] = False
-        sums = np.zeros((n_rows + 3, n_cols + 3), np.int64)
-        sums[1:, 1:] = wrong.cumsum(axis=0).cumsum(axis=1)
-        row, col, end_row, end_col = spans.T
-        # With the slots around the cell.
-        around = sums[end_row + 2, end_col + 2] - sums[row, end_col + 2] - sums[end_row + 2, col] + sums[row, col]
-        return np.asarray(around > 0)
+        around = np.add(spans, (0, 0, 2, 2), dtype=np.int64)  # in the padded slots: the cell with those around it
+        return np.asarray(count_in_spans(wrong, around) > 0)
 
     def strip(self, span: Ints, side: int, line: int) -> NDArray[np.int64]:
         """View of the slots between the side of a span and the next line it may move to."""

@@ -13,6 +13,9 @@ Point = tuple[float, float]
 Quad = tuple[Point, Point, Point, Point]
 """Corners in pixels of the original picture, in the order TL, TR, BR, BL."""
 
+Direction = Literal["ltr", "rtl"]
+"""Where the columns of a table run, from its first one: to the right or to the left."""
+
 HeaderKind = Literal["column", "row", "section"]
 """What a header cell heads: the columns below it, its row, or the rows until the next section."""
 
@@ -39,6 +42,7 @@ class Cell:
             1, or None where that is not known.
         is_total: Whether the cell is part of a row or column of totals: sums,
             subtotals, averages, and their labels.
+        doubt: Why the text may be wrong, see ``Word``; empty where nothing speaks against it.
 
     Raises:
         TableError: Negative position, a span below 1, or a ``header_score``
@@ -61,6 +65,7 @@ class Cell:
     confidence: float | None = None
     header_score: float | None = None
     is_total: bool = False
+    doubt: str = ""
 
     def __post_init__(self) -> None:
         if self.row < 0 or self.col < 0 or self.rowspan < 1 or self.colspan < 1:
@@ -90,12 +95,12 @@ class Cell:
         return self.rowspan > 1 or self.colspan > 1
 
     def is_doubtful(self, below: float | None) -> bool:
-        """Whether the confidence is known and less than a limit; never where there is no limit.
+        """Whether there is a doubt, or the confidence is known and less than a limit; never where there is no limit.
 
         >>> Cell(0, 0, confidence=0.5).is_doubtful(0.9), Cell(0, 0).is_doubtful(0.9), Cell(0, 0).is_doubtful(None)
         (True, False, False)
         """
-        return below is not None and self.confidence is not None and self.confidence < below
+        return below is not None and (bool(self.doubt) or (self.confidence is not None and self.confidence < below))
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from postprocess.arrays import Floats
-from postprocess.cell import Caption, Cell, Confidence, Quad
+from postprocess.cell import Caption, Cell, Confidence, Direction, Quad
 from postprocess.errors import TableError
 from postprocess.geometry.boxes import cells_to_quads
 
@@ -25,6 +25,7 @@ class Table:
         confidence: How sure the table is, or None.
         title: What stands beside the table as its title, or None.
         notes: What stands beside it as notes, sources and units, in reading order.
+        direction: ``"rtl"`` where column 0 is the rightmost one in the picture, as in Hebrew and Arabic.
 
     Raises:
         TableError: Two cells share a slot, or a slot belongs to no cell. The
@@ -47,6 +48,7 @@ class Table:
     confidence: Confidence | None = None
     title: Caption | None = None
     notes: Sequence[Caption] = ()
+    direction: Direction = "ltr"
     owner: NDArray[np.int32] = field(init=False, repr=False, compare=False)
     """``(n_rows, n_cols)`` index into ``cells`` of the cell that covers each slot."""
 
@@ -150,7 +152,7 @@ class Table:
 
     def with_cells(self, cells: Iterable[Cell]) -> Table:
         """Return the same table with other cells, about which nothing is known yet."""
-        return Table(tuple(cells), self.quad, title=self.title, notes=self.notes)
+        return Table(tuple(cells), self.quad, title=self.title, notes=self.notes, direction=self.direction)
 
     @staticmethod
     def from_texts(rows: Sequence[Sequence[str]]) -> Table:

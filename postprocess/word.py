@@ -15,6 +15,9 @@ from postprocess.geometry.boxes import quads_to_array
 
 CharSpans = tuple[tuple[float, float], ...]
 
+UNREAD = "\ufffd"
+"""Text of a word that was seen and could not be read, and of each such character in another word."""
+
 
 @dataclass(frozen=True, slots=True)
 class Word:
@@ -28,12 +31,15 @@ class Word:
         char_spans: For each character of ``text`` its start and end along the
             word, as fractions of the width (0 is the left edge); None where
             the OCR engine does not say, then the characters count as evenly wide.
+        doubt: Why the text may be wrong, as a part of a sentence without its subject: "is Cyrillic, which rapidocr
+            does not read"; empty where nothing speaks against it.
     """
 
     text: str
     quad: Quad
     score: float = 1.0
     char_spans: CharSpans | None = None
+    doubt: str = ""
 
     def spans(self) -> CharSpans:
         """Start and end of each character as fractions of the width.
@@ -66,7 +72,7 @@ class Word:
             _between(bottom_left, bottom_right, left),
         )
         inner = tuple((round((a - left) / width, 6), round((b - left) / width, 6)) for a, b in spans[start:end])
-        return Word(self.text[start:end], quad, self.score, inner)
+        return Word(self.text[start:end], quad, self.score, inner, self.doubt)
 
 
 @lru_cache(256)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
@@ -32,6 +32,12 @@ class Settings:
         min_ocr_score: Words below this score are reported as unplaced instead of
             written into cells; 0 to 1.
         pdf_dpi: Resolution at which PDF pages are drawn, dots per inch.
+        text_layer: ``auto`` believes the text of a PDF page as far as the page shows it, and reads the rest;
+            ``use`` takes all text that is there, also what is hidden; ``ignore`` reads the picture.
+        pages: Pages of a document to read, such as ``1-3,7``; all where None.
+        password: Of PDFs that ask for one.
+        max_page_seconds: Time for drawing a page of a PDF, in seconds, after which it is refused.
+        max_page_memory: Memory for drawing it, in GiB; counts on Linux.
         join_pages: Join a table that goes on over several pages of a document; see
             ``postprocess.captions.continuation``.
         max_megapixels: Larger pictures are refused, in million pixels.
@@ -56,6 +62,11 @@ class Settings:
     turn: Literal["auto", "PP-LCNet_x1_0_doc_ori", 0, 90, 180, 270] = "auto"
     min_ocr_score: float = 0.3
     pdf_dpi: int = 200
+    text_layer: Literal["auto", "use", "ignore"] = "auto"
+    pages: str | None = None
+    password: str | None = field(default=None, repr=False)
+    max_page_seconds: float = 60.0
+    max_page_memory: float = 2.0
     join_pages: bool = False
     max_megapixels: float = 100.0
     trace: bool = False
@@ -73,5 +84,10 @@ class Settings:
             raise SettingsError(f"min_ocr_score is {self.min_ocr_score}: give a value from 0 to 1")
         if not 36 <= self.pdf_dpi <= 1200:
             raise SettingsError(f"pdf_dpi is {self.pdf_dpi}: give a value from 36 to 1200")
+        if self.text_layer not in ("auto", "use", "ignore"):
+            raise SettingsError(f"text_layer {self.text_layer!r} is unknown: choose auto, use or ignore")
+        for name in ("max_page_seconds", "max_page_memory"):
+            if not 0 < getattr(self, name) < float("inf"):
+                raise SettingsError(f"{name} is {getattr(self, name)}: give a value above 0")
         if not self.max_megapixels > 0:
             raise SettingsError(f"max_megapixels is {self.max_megapixels}: give a value above 0")

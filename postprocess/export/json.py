@@ -16,7 +16,7 @@ import reprlib
 from collections.abc import Mapping, Sequence
 from typing import Any, get_args
 
-from postprocess.cell import Caption, Cell, Confidence, HeaderKind, Quad
+from postprocess.cell import Caption, Cell, Confidence, Direction, HeaderKind, Quad
 from postprocess.errors import InputError, OutputError, TableError
 from postprocess.meaning.roles import cell_role
 from postprocess.table import Table
@@ -28,6 +28,7 @@ MAX_SLOTS = 10_000_000
 """A table read from JSON may cover this many slots."""
 
 SCORES = ("detector_score", "ocr_score", "alignment_score", "confidence", "header_score")
+DIRECTIONS = get_args(Direction)
 HEADERS = (None, *get_args(HeaderKind))
 
 
@@ -83,7 +84,8 @@ def table_to_dict(table: Table) -> dict[str, Any]:
     """
     n_rows, n_cols = table.shape
     cells = [{**_cell_to_dict(cell), "role": cell_role(cell, table)} for cell in table.cells]
-    data: dict[str, Any] = {"n_rows": n_rows, "n_cols": n_cols, "quad": _quad_to_list(table.quad)}
+    data: dict[str, Any] = {"n_rows": n_rows, "n_cols": n_cols, "direction": table.direction}
+    data |= {"quad": _quad_to_list(table.quad)}
     data |= {"confidence": _confidence_to_dict(table.confidence)}
     data |= {"title": None if table.title is None else _caption_to_dict(table.title)}
     data |= {"notes": [_caption_to_dict(note) for note in table.notes]}
@@ -107,6 +109,8 @@ def table_from_dict(data: Mapping[str, Any], *, name: str = "the table") -> Tabl
     _check(isinstance(data, Mapping), f"{name} is {reprlib.repr(data)}, not an object")
     cells = data.get("cells")
     _check(isinstance(cells, list), f'{name}: "cells" is not a list')
+    direction = data.get("direction", "ltr")
+    _check(direction in DIRECTIONS, f'{name}: "direction" is {reprlib.repr(direction)}, not one of {DIRECTIONS}')
     n_slots = 0
     parsed = []
     for number, cell_data in enumerate(cells or (), 1):
@@ -121,6 +125,7 @@ def table_from_dict(data: Mapping[str, Any], *, name: str = "the table") -> Tabl
             _confidence_from_dict(data, name),
             title=None if data.get("title") is None else _caption_from_dict(data["title"], f"{name}, title"),
             notes=_notes_from_dict(data, name),
+            direction=direction,
         )
     except TableError as error:
         raise InputError(f"{name}: {error}") from error
@@ -178,7 +183,7 @@ def _cell_to_dict(cell: Cell) -> dict[str, Any]:
     for key in SCORES:
         score = getattr(cell, key)
         data[key] = None if score is None else float(score)
-    data["is_total"] = bool(cell.is_total)
+    data |= {"is_total": bool(cell.is_total), "doubt": cell.doubt}
     return data
 
 
@@ -186,8 +191,10 @@ def _cell_from_dict(data: Any, name: str) -> Cell:
     if not isinstance(data, Mapping):
         raise InputError(f"{name} is {reprlib.repr(data)}, not an object")
     text, header, is_total = data.get("text", ""), data.get("header"), data.get("is_total", False)
+    doubt = data.get("doubt", "")
     _check(isinstance(text, str), f'{name}: "text" is {reprlib.repr(text)}, not a text')
     _check(header in HEADERS, f'{name}: "header" is {reprlib.repr(header)}, not one of {HEADERS}')
+    _check(isinstance(doubt, str), f'{name}: "doubt" is {reprlib.repr(doubt)}, not a text')
     _check(isinstance(is_total, bool), f'{name}: "is_total" is {reprlib.repr(is_total)}, not true or false')
 
     def score(key: str) -> float | None:
@@ -208,6 +215,7 @@ def _cell_from_dict(data: Any, name: str) -> Cell:
             confidence=score("confidence"),
             header_score=score("header_score"),
             is_total=is_total,
+            doubt=doubt,
         )
     except TableError as error:
         raise InputError(f"{name}: {error}") from error

@@ -165,7 +165,16 @@ class Placement:
         weights = np.bincount(owner[placed], lengths, len(cells))
         scores = np.bincount(owner[placed], lengths * pieces.scores[placed], len(cells)) / np.maximum(weights, 1)
         known = [score if weight else None for score, weight in zip(scores.tolist(), weights.tolist(), strict=True)]
-        return rewrite(cells, text=words_to_texts(pieces, owner, len(cells)), ocr_score=known)
+        doubts: dict[int, str] = {}
+        for word, cell in zip(pieces, owner.tolist(), strict=True):
+            if word.doubt and cell >= 0:
+                doubts.setdefault(cell, word.doubt)
+        return rewrite(
+            cells,
+            text=words_to_texts(pieces, owner, len(cells)),
+            ocr_score=known,
+            doubt=[doubts.get(index, "") for index in range(len(cells))],
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,6 +31,7 @@ from tablerec.ocr import OcrEngine, make_ocr_engine
 from tablerec.paddlex_support import LazyModel, make_runtime
 from tablerec.result import Page, PageImage, Result
 from tablerec.stages import Trace
+from tablerec.text_layer import compare_hidden, hidden_words, trust_layer
 
 if TYPE_CHECKING:
     from postprocess.arrays import Image
@@ -97,6 +98,8 @@ class Recognizer:
 
     def _page(self, picture: PageImage, load_seconds: float) -> Page:
         seconds = {"load": load_seconds}
+        with _timed(seconds, "compare"):
+            picture = trust_layer(picture, self.ocr)
         with _timed(seconds, "straighten"):
             turn = self._known_turn(picture)
             upright = turn_picture(picture, turn)
@@ -124,7 +127,8 @@ class Recognizer:
         """The page of a picture that is as straight as is known before its text is read."""
         with _timed(seconds, "read"):
             found = self._words(picture)
-            turn = self._choose_turn(picture, found) if self.settings.turn == "auto" else 0
+            is_upright = picture.layer is not None and picture.layer.is_upright
+            turn = self._choose_turn(picture, found) if self.settings.turn == "auto" and not is_upright else 0
             turned = turn_picture(picture, turn)
             found = self._words(turned) if turn else found
         page = self._find(turned, found, seconds)
@@ -143,7 +147,7 @@ class Recognizer:
         return turn or 0
 
     def _words(self, picture: PageImage) -> list[Word]:
-        return self.ocr.read(picture.image) if picture.words is None else list(picture.words)
+        return compare_hidden(picture, self.ocr.read(picture.image)) if picture.words is None else list(picture.words)
 
     def _find(self, picture: PageImage, found: list[Word], seconds: dict[str, float]) -> Page:
         """The tables of an upright picture."""
@@ -158,7 +162,7 @@ class Recognizer:
             tables = [_snapped(each).to_table() for each in candidates]
         with _timed(seconds, "place"):
             placement = place_words(tables, self._sure(found))
-        if picture.words is None:
+        if picture.words is None or (picture.layer is not None and len(picture.layer.areas)):
             with _timed(seconds, "second pass"):
                 known = Words(found)  # a word that is not sure keeps its cell from being read once more
                 empty = _empty_quads(placement.tables(), known.select(known.have_place))
@@ -180,7 +184,7 @@ class Recognizer:
             picture=picture,
             tables=tuple(trace.table for trace in traces),
             words=tuple(found),
-            unplaced=tuple(unplaced + self._doubtful(found)),
+            unplaced=tuple(unplaced + self._doubtful(found) + hidden_words(picture)),
             dropped=tuple(lost for candidate in candidates for lost in candidate.dropped),
             detector="+".join(sorted({candidate.detector for candidate in candidates})) or self.detector.name,
             seconds=seconds,

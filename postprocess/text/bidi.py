@@ -37,14 +37,15 @@ def is_right_to_left(text: str) -> bool:
     return sum(kind in _RIGHT for kind in classes) > classes.count("L")
 
 
-def visual_to_logical(units: Sequence[str]) -> list[int]:
+def visual_to_logical(units: Sequence[str], *, in_right_to_left: bool = False) -> list[int]:
     """Order in which units that are seen from left to right are read.
 
     Args:
         units: Characters with their marks, or words, from left to right.
+        in_right_to_left: Whether they belong to a text from right to left, whatever most of their letters are.
 
     Returns:
-        Their indices in reading order, which is from right to left where most letters are.
+        Their indices in reading order.
 
     >>> seen = "5% הניבג"
     >>> "".join(seen[index] for index in visual_to_logical(seen))
@@ -55,7 +56,7 @@ def visual_to_logical(units: Sequence[str]) -> list[int]:
     text = "".join(units)
     if not has_right_to_left(text):
         return list(range(len(units)))
-    levels = _levels([_class_of(unit) for unit in units], int(is_right_to_left(text)))
+    levels = _levels([_class_of(unit) for unit in units], int(in_right_to_left or is_right_to_left(text)))
     order = list(range(len(units)))
     for level in range(max(levels), 0, -1):
         order = _reverse_runs(order, levels, level)

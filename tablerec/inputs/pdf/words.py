@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from postprocess.cell import Quad
-from postprocess.text.bidi import has_right_to_left, visual_to_logical
+from postprocess.text.bidi import has_right_to_left, is_right_to_left, visual_to_logical
 from postprocess.text.raised import to_subscript, to_superscript
 from postprocess.word import Word
 from tablerec.inputs.pdf.glyphs import GENERATED, LINE_END, SPACE, VISIBLE
@@ -88,9 +88,11 @@ def glyphs_to_pieces(glyphs: NDArray[Any]) -> list[Piece]:
         Words in pixels. One that is seen in part comes in pieces.
     """
     items = _share_ligatures(_to_items(glyphs))
-    lines, items = _take_right_to_left(items)
+    text = "".join(item.text for item in items if not isinstance(item, int))
+    lines, items = _take_right_to_left(items) if has_right_to_left(text) else ([], items)
     pieces = _attach_indices(list(map(_mark_shifts, split_at_gaps(items))))
-    pieces = _stack_downwards(pieces) + list(map(_to_logical, lines))
+    pieces = _stack_downwards(pieces)
+    pieces += [_to_logical(line, in_right_to_left=is_right_to_left(text)) for line in lines]
     return [made for piece in pieces for made in _to_pieces(piece)]
 
 
@@ -268,8 +270,6 @@ def _attach_indices(pieces: Sequence[list[Glyph]]) -> list[list[Glyph]]:
 def _take_right_to_left(items: Sequence[Item]) -> tuple[list[list[Glyph]], list[Item]]:
     """Take out the pieces of lines that hold letters written from right to left, each seen from left to right."""
     glyphs = [(index, item) for index, item in enumerate(items) if not isinstance(item, int)]
-    if not has_right_to_left("".join(glyph.text for _, glyph in glyphs)):
-        return [], list(items)
     taken: dict[int, int] = {}
     pieces = []
     for line in _lines(glyphs):
@@ -323,8 +323,9 @@ def _with_blanks(glyphs: Sequence[Glyph]) -> list[Glyph]:
     return units
 
 
-def _to_logical(piece: Sequence[Glyph]) -> list[Glyph]:
-    return [piece[index] for index in visual_to_logical([glyph.text for glyph in piece])]
+def _to_logical(piece: Sequence[Glyph], *, in_right_to_left: bool) -> list[Glyph]:
+    order = visual_to_logical([glyph.text for glyph in piece], in_right_to_left=in_right_to_left)
+    return [piece[index] for index in order]
 
 
 # Downwards

@@ -54,11 +54,11 @@ def visual_to_logical(units: Sequence[str], *, in_right_to_left: bool = False) -
     [0, 1]
     """
     text = "".join(units)
-    if not has_right_to_left(text):
+    if not (in_right_to_left or has_right_to_left(text)):
         return list(range(len(units)))
     levels = _levels([_class_of(unit) for unit in units], int(in_right_to_left or is_right_to_left(text)))
     order = list(range(len(units)))
-    for level in range(max(levels), 0, -1):
+    for level in range(max(levels, default=0), 0, -1):
         order = _reverse_runs(order, levels, level)
     return order
 

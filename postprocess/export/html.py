@@ -4,6 +4,7 @@ The markup follows the HTML standard, https://html.spec.whatwg.org/multipage/tab
 ``thead`` holds the header rows, each section starts a ``tbody`` of its own,
 ``colgroup`` tells the stub and the columns under one header apart, ``scope`` says
 what a header cell heads, and a row in which no cell starts is an empty ``tr``.
+Raised and lowered signs are ``sup`` and ``sub``, and read back as Unicode's characters.
 The title is the ``caption``. Notes follow the table in a block of their own, to
 which ``aria-describedby`` leads: no row, so that whoever copies the table gets its
 rows alone. Reading uses the standard's algorithm for forming a table.
@@ -23,6 +24,7 @@ from postprocess.characters import clean_text
 from postprocess.errors import InputError, OutputError
 from postprocess.meaning.roles import stub_width
 from postprocess.table import Table, fill_holes
+from postprocess.text.raised import Position, from_runs, raised_runs
 
 MAX_COLSPAN = 1000
 MAX_ROWSPAN = 65534
@@ -57,7 +59,7 @@ def table_to_html(
     r"""Write one ``<table>`` element, and its notes after it.
 
     Characters that HTML forbids are removed, all others escaped; ``"\n"``
-    becomes ``<br>``.
+    becomes ``<br>``, and ``"²"`` becomes ``<sup>2</sup>``.
 
     Args:
         table: Any table, also one without cells.
@@ -129,7 +131,7 @@ def tables_to_html(
         body = f'<p><span class="doubtful">Marked</span> cells have a confidence below {mark_below:g}.</p>\n{body}'
     return (
         f'<!DOCTYPE html>\n<html lang="{escape(lang)}">\n<head>\n<meta charset="utf-8">\n'
-        f"<title>{_escape(title, ' ')}</title>\n<style>\n{_STYLE}\n</style>\n</head>\n"
+        f"<title>{_plain(title)}</title>\n<style>\n{_STYLE}\n</style>\n</head>\n"
         f"<body>\n{body}</body>\n</html>\n"
     )
 
@@ -171,7 +173,8 @@ def html_to_tables(html: str) -> list[Table]:
 
     Places follow the HTML standard: spans are cut to its limits and to their
     row group, short rows are completed with empty cells. White space is
-    collapsed as a browser does, ``<br>`` becomes ``"\n"``. A ``th`` without
+    collapsed as a browser does, ``<br>`` becomes ``"\n"``, and what stands in ``<sup>``
+    and ``<sub>`` becomes raised and lowered characters where Unicode has them. A ``th`` without
     scope heads its columns in ``thead`` and in rows of ``th`` only, else its row.
 
     Raises:
@@ -257,8 +260,18 @@ def _scope(header: HeaderKind, cell: Cell, groups: Sequence[tuple[int, int]]) ->
     return "colgroup" if is_group else SCOPES[header]
 
 
-def _escape(text: str, line_end: str = "<br>") -> str:
-    return escape(clean_text(text), quote=False).replace("\n", line_end)
+def _plain(title: str) -> str:
+    """The title of a page, which holds no markup."""
+    return escape(clean_text(title), quote=False).replace("\n", " ")
+
+
+def _escape(text: str) -> str:
+    return "".join(map(_run_to_html, raised_runs(clean_text(text))))
+
+
+def _run_to_html(run: tuple[str, Position | None]) -> str:
+    content, position = escape(run[0], quote=False).replace("\n", "<br>"), run[1]
+    return f"<{position}>{content}</{position}>" if position else content
 
 
 def _body_starts(table: Table) -> list[int]:
@@ -270,9 +283,13 @@ def _body_starts(table: Table) -> list[int]:
 
 @dataclass(slots=True)
 class _Text:
-    """Text as read: the pieces of each line."""
+    """Text as read: the pieces of each line, and the ``sup`` and ``sub`` that are open."""
 
     lines: list[list[str]] = field(default_factory=lambda: [[]])
+    raised: list[Position] = field(default_factory=list)
+
+    def add(self, data: str) -> None:
+        self.lines[-1].append(from_runs([(data, self.raised[-1] if self.raised else None)]))
 
     def text(self) -> str:
         lines = ("".join(line) for line in self.lines)
@@ -339,6 +356,8 @@ class _TableReader(HTMLParser):
             self._text = self._notes = None
         elif tag == "br" and self._text:
             self._text.lines.append([])
+        elif tag in ("sup", "sub") and self._text:
+            self._text.raised.append("sup" if tag == "sup" else "sub")
         elif self._table is None:
             self._start_note(tag, dict(attrs))
         elif tag in ("thead", "tbody", "tfoot"):
@@ -356,6 +375,8 @@ class _TableReader(HTMLParser):
     def handle_endtag(self, tag: str) -> None:
         if tag in ("script", "style"):
             self._is_hidden = False
+        elif self._text and self._text.raised[-1:] == [tag]:
+            self._text.raised.pop()
         elif tag == "table":
             self.end_table()
         elif tag in ("thead", "tbody", "tfoot", "tr"):
@@ -367,7 +388,7 @@ class _TableReader(HTMLParser):
 
     def handle_data(self, data: str) -> None:
         if self._text and not self._is_hidden:
-            self._text.lines[-1].append(data)
+            self._text.add(data)
 
     def end_table(self) -> None:
         if self._table is not None:

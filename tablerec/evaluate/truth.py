@@ -163,12 +163,12 @@ def read_truth(path: Path) -> Truth:
 
 
 def normalize(text: str) -> str:
-    r"""Return the text as scores compare it: NFKC, without any white space.
+    r"""Return the text as scores compare it: NFKC, which lowers what is raised, one minus, without any white space.
 
-    >>> normalize("\uff11 0\n%")
-    '10%'
+    >>> normalize("\uff11 0\n%"), normalize("10⁻³ m²")
+    ('10%', '10-3m2')
     """
-    return "".join(unicodedata.normalize("NFKC", text).split())
+    return "".join(unicodedata.normalize("NFKC", text).replace("\u2212", "-").split())
 
 
 def place_as_browser(cells: Sequence[Cell]) -> RaggedTable:

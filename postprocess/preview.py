@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from html import escape
 from itertools import count
 
-from postprocess.cell import Cell
+from postprocess.cell import Cell, Direction
 from postprocess.characters import clean_text
 
 MARK_BELOW = 0.8
@@ -18,21 +18,22 @@ MARK_BELOW = 0.8
 MAX_ROWS = 200
 """A notebook shows so many; the exports have all."""
 
-_PLAIN = "border:1px solid #c4ccd4;padding:1px 6px;text-align:left;vertical-align:top;color:#1d2733;"
+_PLAIN = "border:1px solid #c4ccd4;padding:1px 6px;text-align:start;vertical-align:top;color:#1d2733;"
 _COLORS = {"doubtful": "#fff1bf", "header": "#e4f3e8", "data": "#ffffff"}
 
 
-def rows_to_html(rows: Sequence[Sequence[Cell]], *, name: str = "") -> str:
+def rows_to_html(rows: Sequence[Sequence[Cell]], *, name: str = "", direction: Direction = "ltr") -> str:
     """Write one ``<table>`` element.
 
     Args:
         rows: As ``Table.rows`` gives them.
         name: Begins the classes ``NAME-0``, ``NAME-1``, ... of the cells, row by row; without
             one, cells have no class.
+        direction: Of the table.
 
     >>> print(rows_to_html([[Cell(0, 0, text="<b>", confidence=0.5)]]))
     <table style="border-collapse:collapse;font-size:12px;margin:0"><tbody>
-    <tr><td style="border:1px solid #c4ccd4;padding:1px 6px;text-align:left;vertical-align:top;color:#1d2733;background:#fff1bf" title="&lt;b&gt; · row 1, column 1 · confidence 0.50">&lt;b&gt;</td></tr>
+    <tr><td style="border:1px solid #c4ccd4;padding:1px 6px;text-align:start;vertical-align:top;color:#1d2733;background:#fff1bf" title="&lt;b&gt; · row 1, column 1 · confidence 0.50">&lt;b&gt;</td></tr>
     </tbody></table>
     """  # noqa: E501 - one line of output
     numbers = count()
@@ -43,7 +44,8 @@ def rows_to_html(rows: Sequence[Sequence[Cell]], *, name: str = "") -> str:
     body = "\n".join(lines)
     left_out = f"<div>{len(rows) - MAX_ROWS} more rows</div>" if len(rows) > MAX_ROWS else ""
     style = "border-collapse:collapse;font-size:12px;margin:0"
-    return f'<table style="{style}"><tbody>\n{body}\n</tbody></table>{left_out}'
+    runs = ' dir="rtl"' if direction == "rtl" else ""
+    return f'<table{runs} style="{style}"><tbody>\n{body}\n</tbody></table>{left_out}'
 
 
 def describe(cell: Cell) -> str:

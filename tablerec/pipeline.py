@@ -18,6 +18,7 @@ from postprocess.geometry.boxes import cells_to_quads, inner_quads, quads_to_box
 from postprocess.meaning.headers import mark_headers
 from postprocess.table import Table
 from postprocess.text.assignment import place_words
+from postprocess.text.direction import in_reading_order
 from postprocess.text.lookalikes import settle_strokes
 from postprocess.word import Unplaced, Word, Words
 from tablerec.config import Settings
@@ -169,7 +170,7 @@ class Recognizer:
                 seen = self.ocr.read_quads(picture.image, empty)
                 found, placement = found + seen, placement.with_more(self._sure(seen))
         with _timed(seconds, "headers"):
-            marked = [mark_headers(settle_strokes(table)) for table in placement.tables()]
+            marked = [mark_headers(in_reading_order(settle_strokes(table))) for table in placement.tables()]
         with _timed(seconds, "captions"):
             marked, unplaced = find_captions(
                 marked, placement.words.select(placement.words.have_place), placement.unplaced

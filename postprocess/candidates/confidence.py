@@ -227,9 +227,10 @@ def rate(table: Table, candidate: Candidate, words: Words) -> Table:
     """
     if not len(table):
         return replace(table, confidence=Confidence(0.0, (), (), "the table has no cells"))
-    matches = _matches(candidate, words)
+    matches, order = _matches(candidate, words), _order_in_picture(table)
     evidence = _gather(candidate, matches)
     spans = to_probability([cell.log_odds for cell in _gather_cells(candidate, matches, evidence.log_odds)])
+    matches, spans = matches[:, order], spans[order]
     of_slot = spans[table.owner]
     rows, cols = of_slot.min(axis=1), of_slot.min(axis=0)
     confidence = Confidence(
@@ -243,6 +244,14 @@ def rate(table: Table, candidate: Candidate, words: Words) -> Table:
         for cell, span in zip(table.cells, spans.tolist(), strict=True)
     ]
     return replace(table, cells=cells, confidence=confidence)
+
+
+def _order_in_picture(table: Table) -> Ints:
+    """``(N,)`` for each cell its number among the cells of the candidate, which go from left to right."""
+    if table.direction == "ltr":
+        return np.arange(len(table))
+    row, end_col = np.array([(cell.row, cell.end_col) for cell in table.cells]).T
+    return np.argsort(np.lexsort((-end_col, row)))
 
 
 def _weakest(table: Table, matches: Ints, spans: Floats, evidence: TableEvidence) -> str:

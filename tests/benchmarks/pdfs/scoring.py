@@ -61,6 +61,16 @@ def values(text: str) -> str:
     return " ".join(found.replace(" ", "") for found in re.findall(pattern, fold(text)))
 
 
+def is_number(text: str) -> bool:
+    """Whether a text is a number, with signs and marks: it has digits and no letters but raised ones.
+
+    >>> is_number("-1,029.5%ᵃ"), is_number("Sales 2023"), is_number("CO₂")
+    (True, False, False)
+    """
+    plain = [letter for letter in fold(text) if not is_raised(letter)]
+    return any(map(str.isdigit, plain)) and not any(map(str.isalpha, plain))
+
+
 @dataclass
 class Score:
     """Of one PDF.
@@ -164,7 +174,8 @@ def _score_cells(
         result.reported += missing.total() - lost
         result.lost += lost
         result.invented += 0 if got.doubt else extra.total()
-        wrong = values(got.text) not in {values(each) for each in accepted}
+        numeric = is_number(got.text) or is_number(cell.text)
+        wrong = numeric and values(got.text) not in {values(each) for each in accepted}
         silent = wrong and quiet and not got.doubt
         result.wrong += wrong
         result.silent += silent
@@ -189,8 +200,8 @@ def _score_pool(case: Case, cells: Sequence[Cell], spare: Counter[str], quiet: b
     result.lost, result.reported = lost, missing.total() - lost
     result.invented = (extra - doubted).total()
     result.notes += [f"lost {_listed(missing)}"] * bool(lost) + [f"invented {_listed(extra)}"] * bool(extra)
-    true = Counter(filter(None, (values(cell.text) for cell in case.truth.cells)))
-    sure = Counter(filter(None, (values(cell.text) for cell in cells if not cell.doubt)))
+    true = Counter(values(cell.text) for cell in case.truth.cells)
+    sure = Counter(values(cell.text) for cell in cells if not cell.doubt and is_number(cell.text))
     accepted = {values(each) for cell in case.truth.cells for each in _endings(cell, case)}
     wrong = sum(count for value, count in (sure - true).items() if value not in accepted)
     result.wrong = wrong

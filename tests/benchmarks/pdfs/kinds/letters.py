@@ -59,7 +59,8 @@ def wrong_digit(seed: int) -> Case:
 
 @kind("Type 3")
 def type3(seed: int) -> Case:
-    font = Type3()
+    """Each glyph with a box of its own, or all with the same large one."""
+    font = Type3(tight=seed % 2 == 0)
     sheet = usual(seed, font)
     return Case(sheet.table, one_page(sheet.draw(), font))
 
@@ -249,7 +250,7 @@ _UP = dict(zip("¹²³⁴⁻ᵃᵇ*", "1234-ab*", strict=True))
 _DOWN = dict(zip("₂₄", "24", strict=True))
 
 
-def _raised_table(seed: int) -> Table:
+def raised_table(seed: int) -> Table:
     """Note marks after numbers, exponents, units and formulas."""
     rng = random.Random(seed)
     labels = ("Area, m²", "CO₂", "H₂O", "Volume, m³", "Sales¹", "CH₄")
@@ -262,7 +263,7 @@ def _raised_table(seed: int) -> Table:
 
 def _raised(seed: int, up: object, down: object) -> Case:
     font = TrueType()
-    table = _raised_table(seed)
+    table = raised_table(seed)
     plain = str.maketrans(_UP | _DOWN)
     small = 0.65
     # The layout counts the signs as wide as they are in full size: a little room to the right.

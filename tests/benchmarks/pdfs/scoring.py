@@ -21,6 +21,8 @@ _DASHES = dict.fromkeys(map(ord, "‐‑‒–—―−﹣-⁃"), "-")
 _CONTROLS = dict.fromkeys(
     [0x061C, 0x200B, *range(0x200C, 0x2010), *range(0x202A, 0x202F), *range(0x2066, 0x206A), 0xFEFF]
 )
+_TRAILING_MINUS = re.compile(r"^\s*([\d.,٫٬]+[%٪]?)-\s*$")
+"""Where the text runs from right to left, a minus before a number is seen behind it: both are taken as the same."""
 _CJK = "\u2e80-\u9fff\uf900-\ufaff\uff00-\uffef"
 
 
@@ -41,6 +43,7 @@ def fold(text: str) -> str:
     """
     text = "".join(letter if is_raised(letter) else unicodedata.normalize("NFKC", letter) for letter in text)
     text = unicodedata.normalize("NFC", text).translate(_CONTROLS).translate(_DASHES).replace("\xad", "-")
+    text = _TRAILING_MINUS.sub(r"-\1", text)
     text = " ".join(re.sub(r"(?<=[^\W\d])-\s*\n\s*(?=[^\W\d])", "", text).split())
     return re.sub(rf"(?<=[{_CJK}]) | (?=[{_CJK}])", "", text)
 

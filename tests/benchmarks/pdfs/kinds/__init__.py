@@ -6,6 +6,7 @@ hidden.py        clipped, covered, white, switched off; outlines, forms, pattern
 pages.py         turned, cropped, moved, scaled
 scans.py         pictures with and without a layer
 annotations.py   notes and form fields
+    reported.py      from public reports on other programs
     libraries.py     what reportlab writes
     programs.py      what Chromium and LibreOffice write
 """
@@ -18,7 +19,7 @@ from importlib import import_module
 from tests.benchmarks.pdfs.case import KINDS, Case
 from tests.benchmarks.pdfs.fonts import find_dejavu
 
-MODULES = ("letters", "rtl", "hidden", "pages", "scans", "annotations", "libraries", "programs")
+MODULES = ("letters", "rtl", "hidden", "pages", "scans", "annotations", "reported", "libraries", "programs")
 
 
 def load_kinds() -> None:

@@ -13,7 +13,7 @@ from tests.benchmarks.pdfs.tables import is_number, make_table, other_digits, wi
 from tests.benchmarks.pdfs.writer import Pdf, named
 
 
-def _cut(piece: Piece, edge: float) -> tuple[str, str]:
+def cut_at(piece: Piece, edge: float) -> tuple[str, str]:
     """What stands before an edge, and the letter that the edge cuts, if it cuts one."""
     seen, cut = "", ""
     for index, letter in enumerate(piece.text):
@@ -50,7 +50,7 @@ def _narrow(seed: int) -> tuple[Sheet, Case]:
         for cell in table.cells
         if cell.col == 1
     ]
-    seen = {piece.cell.row: _cut(piece, sheet.xs[2]) for piece in long}
+    seen = {piece.cell.row: cut_at(piece, sheet.xs[2]) for piece in long}
     truth = with_texts(table, lambda cell: seen[cell.row][0] if cell.col == 1 else cell.text)
     maybe = {(row, 1): cut for row, (_, cut) in seen.items() if cut}
     return replace(sheet, pieces=(*sheet.pieces, *long)), Case(truth, b"", maybe=maybe)

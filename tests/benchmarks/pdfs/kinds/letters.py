@@ -182,7 +182,7 @@ def random_order(seed: int) -> Case:
 _LIGATURES = ("Office staff", "Final offer", "Fluid flow", "Filing fees", "Coffee", "Traffic", "Profit", "Benefits")
 
 
-def _with_labels(table: Table, labels: tuple[str, ...]) -> Table:
+def with_labels(table: Table, labels: tuple[str, ...]) -> Table:
     return with_texts(
         table, lambda cell: labels[cell.row % len(labels)] if cell.col == 0 and not cell.header else cell.text
     )
@@ -193,7 +193,7 @@ def ligatures(seed: int) -> Case:
     """One glyph for fi, fl: with its letters in ToUnicode, as a character of its own, or as its first letter."""
     letters = {"ﬁ": "fi", "ﬂ": "fl"}
     font = TrueType(says=str if seed % 2 else lambda text: letters.get(text, text))
-    table = _with_labels(make_table(seed), _LIGATURES)
+    table = with_labels(make_table(seed), _LIGATURES)
     sheet = lay_out(table, font, ruled=seed % 4 < 2)
 
     def joined(piece: Piece) -> str:
@@ -208,7 +208,7 @@ def ligatures(seed: int) -> Case:
 def blanks(seed: int) -> Case:
     """Non-breaking blanks as thousands separators, tabs, and a soft hyphen at the end of a line."""
     font = TrueType()
-    table = _with_labels(make_table(seed), ("Operating\nexpenses", "Under-\nstanding", "Depre-\nciation", "Freight"))
+    table = with_labels(make_table(seed), ("Operating\nexpenses", "Under-\nstanding", "Depre-\nciation", "Freight"))
     table = with_texts(table, lambda cell: cell.text.replace(",", " ") if is_number(cell) else cell.text)
     sheet = lay_out(table, font, ruled=True)
 
@@ -255,7 +255,7 @@ def raised_table(seed: int) -> Table:
     rng = random.Random(seed)
     labels = ("Area, m²", "CO₂", "H₂O", "Volume, m³", "Sales¹", "CH₄")
     marks = ("¹", "²", "ᵃ", "", "×10⁻³", "³", "ᵇ")
-    table = _with_labels(make_table(seed), labels)
+    table = with_labels(make_table(seed), labels)
     return with_texts(
         table, lambda cell: cell.text.replace("%", "") + rng.choice(marks) if is_number(cell) else cell.text
     )
@@ -293,7 +293,7 @@ def raised_by_character(seed: int) -> Case:
     """Unicode's own superscripts, as far as the font has them."""
     font = TrueType()
     rng = random.Random(seed)
-    table = _with_labels(make_table(seed), ("Area, m²", "Volume, m³", "Sales¹", "Costs²"))
+    table = with_labels(make_table(seed), ("Area, m²", "Volume, m³", "Sales¹", "Costs²"))
     table = with_texts(table, lambda cell: cell.text + rng.choice("¹²³") if is_number(cell) else cell.text)
     sheet = lay_out(table, font, ruled=seed % 2 == 0)
     return Case(table, one_page(sheet.draw(), font))

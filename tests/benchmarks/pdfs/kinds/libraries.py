@@ -49,7 +49,7 @@ def written(table: Table, font: str, seed: int, content: Content | None = None, 
             ("TEXTCOLOR", (0, 0), (-1, 0), colors.white),
         ]
     out = io.BytesIO()
-    widths = [110, *[80] * (table.n_cols - 1)]
+    widths = [100, *[95] * (table.n_cols - 1)]
     SimpleDocTemplate(out, pagesize=A4, **document).build([Platypus(grid, colWidths=widths, style=style)])
     return out.getvalue()
 
@@ -118,7 +118,7 @@ def wrapped(seed: int) -> Case:
     rng = random.Random(seed)
     words = ("including", "all charges", "of former years", "and those", "not yet billed", "to any customer")
     table = with_texts(
-        make_table(seed),
+        make_table(seed, rows=6),
         lambda cell: f"{cell.text} {' '.join(rng.sample(words, 4))}" if cell.col == 0 and cell.row else cell.text,
     )
     seed = seed - seed % 3

@@ -86,7 +86,8 @@ class Score:
         reported: Visible characters that are missing in their cell, and reported: unplaced, unread or in doubt.
         invented: Characters in cells without doubt which are not seen there.
         wrong: Cells whose number is not the true one.
-        silent: Those of which neither the cell, nor the log, nor the table's score says anything.
+        silent: Those of which nothing is said: no doubt or unread character in the cell, no unplaced text for an
+            empty one, no warning in the log, no low score of the table.
         messages: Doubts of cells and warnings of the log.
         direction: Whether the direction of the table is right.
         seconds: For the page.
@@ -179,7 +180,8 @@ def _score_cells(
         result.invented += 0 if got.doubt else extra.total()
         numeric = is_number(got.text) or is_number(cell.text)
         wrong = numeric and values(got.text) not in {values(each) for each in accepted}
-        silent = wrong and quiet and not got.doubt
+        said = got.doubt or UNREAD in got.text or (not got.text and elsewhere == missing)
+        silent = wrong and quiet and not said
         result.wrong += wrong
         result.silent += silent
         result.notes.append(

@@ -71,25 +71,23 @@ def covered_by_next(seed: int) -> Case:
     content = ""
     for cell in sheet.table.cells:
         content += f"1 g {rectangle(sheet.box(cell))} f 0 g\n"
-        content += "".join(show_piece(piece) for piece in sheet.pieces if piece.cell == _as_laid(cell, piece))
+        content += "".join(show_piece(piece) for piece in sheet.pieces if _place(piece.cell) == _place(cell))
     return replace(case, data=one_page(content + sheet.rules(), sheet.pieces[0].font))
 
 
-def _as_laid(cell: Cell, piece: Piece) -> Cell:
-    """The piece's cell where it is this one: texts of the narrow column are not those of the layout."""
-    return piece.cell if (piece.cell.row, piece.cell.col) == (cell.row, cell.col) else cell
+def _place(cell: Cell) -> tuple[int, int]:
+    return cell.row, cell.col
 
 
 def _blanked(sheet: Sheet) -> tuple[Sheet, set[tuple[int, int]]]:
     """The sheet as it is seen where every third number is hidden, and the places of those."""
-    places = [(cell.row, cell.col) for cell in sheet.table.cells if is_number(cell)][::3]
-    hidden = set(places)
-    seen = with_texts(sheet.table, lambda cell: "" if (cell.row, cell.col) in hidden else cell.text)
+    hidden = set([_place(cell) for cell in sheet.table.cells if is_number(cell)][::3])
+    seen = with_texts(sheet.table, lambda cell: "" if _place(cell) in hidden else cell.text)
     return replace(sheet, table=seen), hidden
 
 
 def _is_in(piece: Piece, places: set[tuple[int, int]]) -> bool:
-    return (piece.cell.row, piece.cell.col) in places
+    return _place(piece.cell) in places
 
 
 @kind("covered by a rectangle")

@@ -236,17 +236,7 @@ def gray_on_gray(seed: int) -> Case:
     return Case(sheet.table, one_page(f"{ground} 0 G {(0.55, 0.68)[seed % 2]} g\n{sheet.draw()}", font))
 
 
-@kind("raised by Ts")
-def raised_by_rise(seed: int) -> Case:
-    return _raised(seed, lambda size: f"{0.4 * size:.2f} Ts", lambda size: f"{-0.15 * size:.2f} Ts")
-
-
-@kind("raised by place")
-def raised_by_place(seed: int) -> Case:
-    return _raised(seed, None, None)
-
-
-_UP = dict(zip("¹²³⁴⁻ᵃᵇ*", "1234-ab*", strict=True))
+_UP = dict(zip("¹²³⁻ᵃᵇ", "123-ab", strict=True))
 _DOWN = dict(zip("₂₄", "24", strict=True))
 
 
@@ -261,31 +251,38 @@ def raised_table(seed: int) -> Table:
     )
 
 
-def _raised(seed: int, up: object, down: object) -> Case:
+def _raised(seed: int, by_rise: bool) -> Case:
+    """Signs of two thirds of the size, moved up or down by Ts or by their place."""
     font = TrueType()
     table = raised_table(seed)
     plain = str.maketrans(_UP | _DOWN)
-    small = 0.65
     # The layout counts the signs as wide as they are in full size: a little room to the right.
     sheet = lay_out(with_texts(table, lambda cell: cell.text.translate(plain)), font, ruled=seed % 2 == 0)
 
     def shown(piece: Piece) -> str:
-        text = table[piece.cell.row, piece.cell.col].text
         x, out = piece.x, ""
-        for letter in text:
-            raised, lowered = letter in _UP, letter in _DOWN
+        for letter in table[piece.cell.row, piece.cell.col].text:
             sign = letter.translate(plain)
-            size = piece.size * small if raised or lowered else piece.size
-            shift = 0.4 * piece.size if raised else -0.15 * piece.size if lowered else 0.0
-            by_rise = up if raised else down if lowered else None
-            if callable(by_rise):
-                out += show(x, piece.y, sign, font, size, by_rise(piece.size)) + "0 Ts\n"
+            size = piece.size * (0.65 if sign != letter else 1)
+            rise = piece.size * (0.4 if letter in _UP else -0.15 if letter in _DOWN else 0)
+            if by_rise:
+                out += show(x, piece.y, sign, font, size, f"{rise:.2f} Ts") + "0 Ts\n"
             else:
-                out += show(x, piece.y + shift, sign, font, size)
+                out += show(x, piece.y + rise, sign, font, size)
             x += font.width(sign, size)
         return out
 
     return Case(table, one_page(sheet.draw(shown), font))
+
+
+@kind("raised by Ts", share=2)
+def raised_by_rise(seed: int) -> Case:
+    return _raised(seed, by_rise=True)
+
+
+@kind("raised by place", share=2)
+def raised_by_place(seed: int) -> Case:
+    return _raised(seed, by_rise=False)
 
 
 @kind("raised by character")

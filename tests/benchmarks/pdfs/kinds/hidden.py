@@ -223,7 +223,7 @@ def watermark(seed: int) -> Case:
     """A large slanted word in light gray, below or above the table."""
     font = TrueType()
     sheet = usual(seed, font)
-    mark = f"q 0.9 g BT /{font.name} 70 Tf 0.8 0.6 -0.6 0.8 120 480 Tm {font.codes('DRAFT')} Tj ET Q\n"
+    mark = f"q 0.9 g BT /{font.name} 70 Tf 0.8 0.6 -0.6 0.8 70 600 Tm {font.codes('DRAFT')} Tj ET Q\n"
     content = mark + sheet.draw() if seed % 2 == 0 else sheet.draw() + "/Multiply gs " + mark
     return Case(
         sheet.table,

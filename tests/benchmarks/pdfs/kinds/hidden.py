@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import numpy as np
+
 from postprocess.cell import Cell
 from tests.benchmarks.pdfs.case import Case, kind, one_page
 from tests.benchmarks.pdfs.fonts import Helvetica, TrueType, outline
 from tests.benchmarks.pdfs.kinds.letters import usual
+from tests.benchmarks.pdfs.kinds.scans import add_picture
 from tests.benchmarks.pdfs.sheet import Piece, Sheet, lay_out, rectangle, show, show_piece
 from tests.benchmarks.pdfs.tables import is_number, make_table, other_digits, with_texts
 from tests.benchmarks.pdfs.writer import Pdf, named
@@ -102,6 +105,23 @@ def covered(seed: int) -> Case:
             box = (piece.x - 1, piece.y - 2.5, piece.end + 1, piece.y + piece.size)
             content += f"{seed // 2 % 2} g {rectangle(box)} f 0 g\n"
     return Case(sheet.table, one_page(content, font))
+
+
+@kind("covered by small pictures")
+def covered_by_pictures(seed: int) -> Case:
+    """Pictures stand on every third number: a logo, or a white one as editors put over what shall go."""
+    font = TrueType()
+    full = usual(seed, font)
+    sheet, places = _blanked(full)
+    pixels = np.full((20, 60), 255, np.uint8) if seed % 2 else np.tile(np.arange(60, 240, 3, np.uint8), (20, 1))
+    pdf = Pdf()
+    picture = add_picture(pdf, pixels)
+    content = full.draw()
+    for piece in full.pieces:
+        if _is_in(piece, places):
+            width = piece.end - piece.x + 2
+            content += f"q {width:.2f} 0 0 11 {piece.x - 1:.2f} {piece.y - 2.5:.2f} cm /Logo Do Q\n"
+    return Case(sheet.table, one_page(content, font, pdf=pdf, resources=named("XObject", {"Logo": picture})))
 
 
 @kind("covered by other numbers")

@@ -206,9 +206,11 @@ def ligatures(seed: int) -> Case:
 
 @kind("blanks and soft hyphens")
 def blanks(seed: int) -> Case:
-    """Non-breaking blanks as thousands separators, tabs, and a soft hyphen at the end of a line."""
-    font = TrueType()
-    table = with_labels(make_table(seed), ("Operating\nexpenses", "Under-\nstanding", "Depre-\nciation", "Freight"))
+    """Non-breaking blanks as thousands separators, soft hyphens at the end of lines; odd ones call blanks tabs."""
+    font = TrueType(says=lambda text: "\t" if text == " " and seed % 2 else text)
+    table = with_labels(
+        make_table(seed), ("Operating\nexpenses", "Under-\nstanding", "Depre-\nciation", "Rent and leases")
+    )
     table = with_texts(table, lambda cell: cell.text.replace(",", " ") if is_number(cell) else cell.text)
     sheet = lay_out(table, font, ruled=True)
 

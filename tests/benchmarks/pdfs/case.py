@@ -19,12 +19,11 @@ class Case:
 
     Args:
         truth: The table that a reader sees, in logical order. A hidden text is not in it.
-        data: The file; HTML where ``program`` is Chromium, a document with ``suffix`` where it is LibreOffice.
+        data: The file; HTML where ``program`` is Chromium, a workbook where it is LibreOffice.
         outside: Visible texts outside the table.
         maybe: By (row, column) the end of a text that is cut, which may be read or not: its characters count as
             neither lost nor invented.
         program: What turns ``data`` into a PDF; empty where it is one.
-        suffix: Of ``data``.
     """
 
     truth: Table
@@ -32,7 +31,6 @@ class Case:
     outside: tuple[str, ...] = ()
     maybe: Mapping[tuple[int, int], str] = field(default_factory=dict)
     program: Program = ""
-    suffix: str = ".pdf"
 
 
 Make = Callable[[int], Case]

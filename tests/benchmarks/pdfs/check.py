@@ -14,7 +14,6 @@ from __future__ import annotations
 import argparse
 import logging
 import multiprocessing
-import resource
 import sys
 import tempfile
 import time
@@ -82,27 +81,34 @@ class _Warnings(logging.Handler):
             self.texts.append(record.getMessage())
 
 
-_recognizer: Recognizer | None = None
-
-
-def read(made: Made) -> tuple[Score, float]:
-    """Read one PDF; return its score and the peak memory of this process in MiB."""
-    global _recognizer
-    _recognizer = _recognizer or Recognizer()
+def measure(recognizer: Recognizer, made: Made) -> Score:
+    """Read one PDF and compare it with what it shows; an exception is a message of the score."""
     handler = _Warnings()
     logging.getLogger().addHandler(handler)
     started = time.perf_counter()
     try:
-        pages = _recognizer.recognize(made.path).pages
-        result = score(made.case, pages, handler.texts)
+        result = score(made.case, recognizer.recognize(made.path).pages, handler.texts)
     except TablerecError as error:
-        result = Score(cells=len(made.case.truth), error=f"{type(error).__name__}: {error}")
-    except Exception as error:  # a fault of its own, which must not end the run
+        result = Score(cells=len(made.case.truth), error=str(error))
+    except Exception as error:  # a fault of the program, which must not end the run
         result = Score(cells=len(made.case.truth), error=f"{type(error).__name__}: {error}")
         result.lost = sum(len(cell.text) for cell in made.case.truth.cells)
     finally:
         logging.getLogger().removeHandler(handler)
     result.seconds = time.perf_counter() - started
+    return result
+
+
+_recognizer: Recognizer | None = None
+
+
+def read(made: Made) -> tuple[Score, float]:
+    """Measure one PDF with the recognizer of this process; return the process's peak memory in MiB as well."""
+    import resource
+
+    global _recognizer
+    _recognizer = _recognizer or Recognizer()
+    result = measure(_recognizer, made)
     return result, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 
 
@@ -152,7 +158,7 @@ def main() -> int:
     """Make, read, compare; print the report."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--kinds", nargs="+", help="names, or parts of names; all by default")
-    parser.add_argument("--count", type=int, default=200, help="PDFs of all kinds; as many fewer as kinds are left out")
+    parser.add_argument("--count", type=int, default=240, help="PDFs of all kinds; as many fewer as kinds are left out")
     parser.add_argument("--keep", type=Path, metavar="FOLDER", help="keep the PDFs and say what is wrong in each")
     parser.add_argument("--jobs", type=int, default=1, help="processes")
     parser.add_argument("--list", action="store_true", help="print the kinds and end")

@@ -148,6 +148,17 @@ def outline(text: str, path: Path = VERA) -> str:
     return "\n".join(parts)
 
 
+def bounds(path: str) -> str:
+    """Return the box of an outline, as the operator d1 takes it.
+
+    >>> bounds("0 0 m\\n10 20 l h")
+    '0 0 10 20'
+    """
+    numbers = [int(each) for each in path.split() if each.lstrip("-").isdigit()]
+    xs, ys = numbers[::2] or [0], numbers[1::2] or [0]
+    return f"{min(xs)} {min(ys)} {max(xs)} {max(ys)}"
+
+
 @dataclass(frozen=True)
 class Type3:
     """A font whose glyphs are drawn by operators.
@@ -155,11 +166,13 @@ class Type3:
     Args:
         says: What ToUnicode says of a character; None where the file has no ToUnicode.
         glyph_names: Names that say what a glyph is (``uni0041``), or plain numbers that say nothing.
+        tight: Whether each glyph tells its own box, or one box for all.
         name: Name in the resources.
     """
 
     says: Mapper | None = str
     glyph_names: bool = True
+    tight: bool = True
     name: str = "F3"
     used: dict[str, int] = field(default_factory=dict, compare=False)
 
@@ -177,7 +190,9 @@ class Type3:
         for text, code in self.used.items():
             width = self.width(text, 1000)
             names.append(f"uni{ord(text):04X}" if self.glyph_names else f"g{code}")
-            glyphs[names[-1]] = pdf.stream(f"{width:.0f} 0 -200 -300 1300 1000 d1\n{outline(text)} f*\n")
+            path = outline(text)
+            box = bounds(path) if self.tight else "-200 -300 1300 1000"
+            glyphs[names[-1]] = pdf.stream(f"{width:.0f} 0 {box} d1\n{path} f*\n")
             widths.append(f"{width:.0f}")
         procedures = " ".join(f"/{name} {number} 0 R" for name, number in glyphs.items())
         extra = ""

@@ -21,6 +21,8 @@ _DASHES = dict.fromkeys(map(ord, "‐‑‒–—―−﹣-⁃"), "-")
 _CONTROLS = dict.fromkeys(
     [0x061C, 0x200B, *range(0x200C, 0x2010), *range(0x202A, 0x202F), *range(0x2066, 0x206A), 0xFEFF]
 )
+_TRAILING_MINUS = re.compile(r"^\s*([\d.,٫٬]+[%٪]?)-\s*$")
+"""Where the text runs from right to left, a minus before a number is seen behind it: both are taken as the same."""
 _CJK = "\u2e80-\u9fff\uf900-\ufaff\uff00-\uffef"
 
 
@@ -41,6 +43,7 @@ def fold(text: str) -> str:
     """
     text = "".join(letter if is_raised(letter) else unicodedata.normalize("NFKC", letter) for letter in text)
     text = unicodedata.normalize("NFC", text).translate(_CONTROLS).translate(_DASHES).replace("\xad", "-")
+    text = _TRAILING_MINUS.sub(r"-\1", text)
     text = " ".join(re.sub(r"(?<=[^\W\d])-\s*\n\s*(?=[^\W\d])", "", text).split())
     return re.sub(rf"(?<=[{_CJK}]) | (?=[{_CJK}])", "", text)
 
@@ -61,6 +64,16 @@ def values(text: str) -> str:
     return " ".join(found.replace(" ", "") for found in re.findall(pattern, fold(text)))
 
 
+def is_number(text: str) -> bool:
+    """Whether a text is a number, with signs and marks: it has digits and no letters but raised ones.
+
+    >>> is_number("-1,029.5%ᵃ"), is_number("Sales 2023"), is_number("CO₂")
+    (True, False, False)
+    """
+    plain = [letter for letter in fold(text) if not is_raised(letter)]
+    return any(map(str.isdigit, plain)) and not any(map(str.isalpha, plain))
+
+
 @dataclass
 class Score:
     """Of one PDF.
@@ -73,7 +86,8 @@ class Score:
         reported: Visible characters that are missing in their cell, and reported: unplaced, unread or in doubt.
         invented: Characters in cells without doubt which are not seen there.
         wrong: Cells whose number is not the true one.
-        silent: Those of which neither the cell, nor the log, nor the table's score says anything.
+        silent: Those of which nothing is said: no doubt or unread character in the cell, no unplaced text for an
+            empty one, no warning in the log, no low score of the table.
         messages: Doubts of cells and warnings of the log.
         direction: Whether the direction of the table is right.
         seconds: For the page.
@@ -164,8 +178,10 @@ def _score_cells(
         result.reported += missing.total() - lost
         result.lost += lost
         result.invented += 0 if got.doubt else extra.total()
-        wrong = values(got.text) not in {values(each) for each in accepted}
-        silent = wrong and quiet and not got.doubt
+        numeric = is_number(got.text) or is_number(cell.text)
+        wrong = numeric and values(got.text) not in {values(each) for each in accepted}
+        said = got.doubt or UNREAD in got.text or (not got.text and elsewhere == missing)
+        silent = wrong and quiet and not said
         result.wrong += wrong
         result.silent += silent
         result.notes.append(
@@ -189,8 +205,8 @@ def _score_pool(case: Case, cells: Sequence[Cell], spare: Counter[str], quiet: b
     result.lost, result.reported = lost, missing.total() - lost
     result.invented = (extra - doubted).total()
     result.notes += [f"lost {_listed(missing)}"] * bool(lost) + [f"invented {_listed(extra)}"] * bool(extra)
-    true = Counter(filter(None, (values(cell.text) for cell in case.truth.cells)))
-    sure = Counter(filter(None, (values(cell.text) for cell in cells if not cell.doubt)))
+    true = Counter(values(cell.text) for cell in case.truth.cells)
+    sure = Counter(values(cell.text) for cell in cells if not cell.doubt and is_number(cell.text))
     accepted = {values(each) for cell in case.truth.cells for each in _endings(cell, case)}
     wrong = sum(count for value, count in (sure - true).items() if value not in accepted)
     result.wrong = wrong

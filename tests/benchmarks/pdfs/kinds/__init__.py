@@ -6,15 +6,20 @@ hidden.py        clipped, covered, white, switched off; outlines, forms, pattern
 pages.py         turned, cropped, moved, scaled
 scans.py         pictures with and without a layer
 annotations.py   notes and form fields
+    reported.py      from public reports on other programs
+    libraries.py     what reportlab writes
+    programs.py      what Chromium and LibreOffice write
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from importlib import import_module
 
 from tests.benchmarks.pdfs.case import KINDS, Case
+from tests.benchmarks.pdfs.fonts import find_dejavu
 
-MODULES = ("letters", "rtl", "hidden", "pages", "scans", "annotations")
+MODULES = ("letters", "rtl", "hidden", "pages", "scans", "annotations", "reported", "libraries", "programs")
 
 
 def load_kinds() -> None:
@@ -25,15 +30,24 @@ def load_kinds() -> None:
 
 def lacking() -> dict[str, str]:
     """Kinds that cannot be made here, and why."""
-    from tests.benchmarks.pdfs.fonts import find_dejavu
+    programs = import_module("tests.benchmarks.pdfs.kinds.programs")
+    reasons = {}
+    for name, each in KINDS.items():
+        if each.program == "chromium" and not programs.has_browser():
+            reasons[name] = "Chromium is not installed"
+        elif each.program == "office" and not programs.has_office():
+            reasons[name] = "LibreOffice is not installed"
+        elif each.make.__module__.endswith(".rtl") and find_dejavu() is None:
+            reasons[name] = "DejaVuSans.ttf is not installed"
+    return reasons
 
-    return {
-        name: "DejaVuSans.ttf is not installed"
-        for name, each in KINDS.items()
-        if find_dejavu() is None and each.make.__module__.endswith(".rtl")
-    }
 
-
-def to_pdfs(cases: list[Case]) -> list[bytes]:
+def to_pdfs(cases: Sequence[Case]) -> list[bytes]:
     """The PDF of each case; documents are converted by one call of each program."""
-    return [case.data for case in cases]
+    programs = import_module("tests.benchmarks.pdfs.kinds.programs")
+    printed = iter(programs.browser_pdfs([case.data.decode() for case in cases if case.program == "chromium"]))
+    converted = iter(programs.office_pdfs([case.data for case in cases if case.program == "office"]))
+    return [
+        next(printed) if case.program == "chromium" else next(converted) if case.program == "office" else case.data
+        for case in cases
+    ]

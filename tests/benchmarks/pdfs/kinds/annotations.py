@@ -21,16 +21,21 @@ class Annotated:
         self.numbers: list[int] = []
         self.fields: list[int] = []
 
-    def appearance(self, box: Box, drawn: str) -> int:
-        """Add the picture of an annotation, drawn from its lower left corner on."""
+    def appearance(self, box: Box, drawn: str, states: str = "") -> int:
+        """Add the picture of an annotation, drawn from its lower left corner on; ``states`` are for gs."""
         size = f"{box[2] - box[0]:.2f} {box[3] - box[1]:.2f}"
         fonts = named("Font", {"F1": self.font})
-        return self.pdf.stream(drawn, f"/Type /XObject /Subtype /Form /BBox [0 0 {size}] /Resources << {fonts} >>")
+        graphics = f"/ExtGState << {states} >>"
+        return self.pdf.stream(
+            drawn, f"/Type /XObject /Subtype /Form /BBox [0 0 {size}] /Resources << {fonts} {graphics} >>"
+        )
 
-    def add(self, subtype: str, box: Box, entries: str, drawn: str | None = None, flags: int = 4) -> None:
+    def add(
+        self, subtype: str, box: Box, entries: str, drawn: str | None = None, flags: int = 4, states: str = ""
+    ) -> None:
         """Add an annotation; 4 prints it, 2 hides it."""
         place = " ".join(f"{value:.2f}" for value in box)
-        look = "" if drawn is None else f"/AP << /N {self.appearance(box, drawn)} 0 R >>"
+        look = "" if drawn is None else f"/AP << /N {self.appearance(box, drawn, states)} 0 R >>"
         number = self.pdf.add(f"<< /Type /Annot /Subtype /{subtype} /Rect [{place}] /F {flags} {entries} {look} >>")
         self.numbers.append(number)
         if subtype == "Widget":

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import numpy as np
+
 from postprocess.cell import Cell
 from tests.benchmarks.pdfs.case import Case, kind, one_page
 from tests.benchmarks.pdfs.fonts import Helvetica, TrueType, outline
 from tests.benchmarks.pdfs.kinds.letters import usual
+from tests.benchmarks.pdfs.kinds.scans import add_picture
 from tests.benchmarks.pdfs.sheet import Piece, Sheet, lay_out, rectangle, show, show_piece
 from tests.benchmarks.pdfs.tables import is_number, make_table, other_digits, with_texts
 from tests.benchmarks.pdfs.writer import Pdf, named
 
 
-def _cut(piece: Piece, edge: float) -> tuple[str, str]:
+def cut_at(piece: Piece, edge: float) -> tuple[str, str]:
     """What stands before an edge, and the letter that the edge cuts, if it cuts one."""
     seen, cut = "", ""
     for index, letter in enumerate(piece.text):
@@ -50,7 +53,7 @@ def _narrow(seed: int) -> tuple[Sheet, Case]:
         for cell in table.cells
         if cell.col == 1
     ]
-    seen = {piece.cell.row: _cut(piece, sheet.xs[2]) for piece in long}
+    seen = {piece.cell.row: cut_at(piece, sheet.xs[2]) for piece in long}
     truth = with_texts(table, lambda cell: seen[cell.row][0] if cell.col == 1 else cell.text)
     maybe = {(row, 1): cut for row, (_, cut) in seen.items() if cut}
     return replace(sheet, pieces=(*sheet.pieces, *long)), Case(truth, b"", maybe=maybe)
@@ -71,25 +74,23 @@ def covered_by_next(seed: int) -> Case:
     content = ""
     for cell in sheet.table.cells:
         content += f"1 g {rectangle(sheet.box(cell))} f 0 g\n"
-        content += "".join(show_piece(piece) for piece in sheet.pieces if piece.cell == _as_laid(cell, piece))
+        content += "".join(show_piece(piece) for piece in sheet.pieces if _place(piece.cell) == _place(cell))
     return replace(case, data=one_page(content + sheet.rules(), sheet.pieces[0].font))
 
 
-def _as_laid(cell: Cell, piece: Piece) -> Cell:
-    """The piece's cell where it is this one: texts of the narrow column are not those of the layout."""
-    return piece.cell if (piece.cell.row, piece.cell.col) == (cell.row, cell.col) else cell
+def _place(cell: Cell) -> tuple[int, int]:
+    return cell.row, cell.col
 
 
 def _blanked(sheet: Sheet) -> tuple[Sheet, set[tuple[int, int]]]:
     """The sheet as it is seen where every third number is hidden, and the places of those."""
-    places = [(cell.row, cell.col) for cell in sheet.table.cells if is_number(cell)][::3]
-    hidden = set(places)
-    seen = with_texts(sheet.table, lambda cell: "" if (cell.row, cell.col) in hidden else cell.text)
+    hidden = set([_place(cell) for cell in sheet.table.cells if is_number(cell)][::3])
+    seen = with_texts(sheet.table, lambda cell: "" if _place(cell) in hidden else cell.text)
     return replace(sheet, table=seen), hidden
 
 
 def _is_in(piece: Piece, places: set[tuple[int, int]]) -> bool:
-    return (piece.cell.row, piece.cell.col) in places
+    return _place(piece.cell) in places
 
 
 @kind("covered by a rectangle")
@@ -104,6 +105,23 @@ def covered(seed: int) -> Case:
             box = (piece.x - 1, piece.y - 2.5, piece.end + 1, piece.y + piece.size)
             content += f"{seed // 2 % 2} g {rectangle(box)} f 0 g\n"
     return Case(sheet.table, one_page(content, font))
+
+
+@kind("covered by small pictures")
+def covered_by_pictures(seed: int) -> Case:
+    """Pictures stand on every third number: a logo, or a white one as editors put over what shall go."""
+    font = TrueType()
+    full = usual(seed, font)
+    sheet, places = _blanked(full)
+    pixels = np.full((20, 60), 255, np.uint8) if seed % 2 else np.tile(np.arange(60, 240, 3, np.uint8), (20, 1))
+    pdf = Pdf()
+    picture = add_picture(pdf, pixels)
+    content = full.draw()
+    for piece in full.pieces:
+        if _is_in(piece, places):
+            width = piece.end - piece.x + 2
+            content += f"q {width:.2f} 0 0 11 {piece.x - 1:.2f} {piece.y - 2.5:.2f} cm /Logo Do Q\n"
+    return Case(sheet.table, one_page(content, font, pdf=pdf, resources=named("XObject", {"Logo": picture})))
 
 
 @kind("covered by other numbers")
@@ -225,7 +243,7 @@ def watermark(seed: int) -> Case:
     """A large slanted word in light gray, below or above the table."""
     font = TrueType()
     sheet = usual(seed, font)
-    mark = f"q 0.9 g BT /{font.name} 70 Tf 0.8 0.6 -0.6 0.8 120 480 Tm {font.codes('DRAFT')} Tj ET Q\n"
+    mark = f"q 0.9 g BT /{font.name} 70 Tf 0.8 0.6 -0.6 0.8 70 600 Tm {font.codes('DRAFT')} Tj ET Q\n"
     content = mark + sheet.draw() if seed % 2 == 0 else sheet.draw() + "/Multiply gs " + mark
     return Case(
         sheet.table,

@@ -59,7 +59,8 @@ def wrong_digit(seed: int) -> Case:
 
 @kind("Type 3")
 def type3(seed: int) -> Case:
-    font = Type3()
+    """Each glyph with a box of its own, or all with the same large one."""
+    font = Type3(tight=seed % 2 == 0)
     sheet = usual(seed, font)
     return Case(sheet.table, one_page(sheet.draw(), font))
 
@@ -181,7 +182,7 @@ def random_order(seed: int) -> Case:
 _LIGATURES = ("Office staff", "Final offer", "Fluid flow", "Filing fees", "Coffee", "Traffic", "Profit", "Benefits")
 
 
-def _with_labels(table: Table, labels: tuple[str, ...]) -> Table:
+def with_labels(table: Table, labels: tuple[str, ...]) -> Table:
     return with_texts(
         table, lambda cell: labels[cell.row % len(labels)] if cell.col == 0 and not cell.header else cell.text
     )
@@ -192,7 +193,7 @@ def ligatures(seed: int) -> Case:
     """One glyph for fi, fl: with its letters in ToUnicode, as a character of its own, or as its first letter."""
     letters = {"ﬁ": "fi", "ﬂ": "fl"}
     font = TrueType(says=str if seed % 2 else lambda text: letters.get(text, text))
-    table = _with_labels(make_table(seed), _LIGATURES)
+    table = with_labels(make_table(seed), _LIGATURES)
     sheet = lay_out(table, font, ruled=seed % 4 < 2)
 
     def joined(piece: Piece) -> str:
@@ -205,9 +206,11 @@ def ligatures(seed: int) -> Case:
 
 @kind("blanks and soft hyphens")
 def blanks(seed: int) -> Case:
-    """Non-breaking blanks as thousands separators, tabs, and a soft hyphen at the end of a line."""
-    font = TrueType()
-    table = _with_labels(make_table(seed), ("Operating\nexpenses", "Under-\nstanding", "Depre-\nciation", "Freight"))
+    """Non-breaking blanks as thousands separators, soft hyphens at the end of lines; odd ones call blanks tabs."""
+    font = TrueType(says=lambda text: "\t" if text == " " and seed % 2 else text)
+    table = with_labels(
+        make_table(seed), ("Operating\nexpenses", "Under-\nstanding", "Depre-\nciation", "Rent and leases")
+    )
     table = with_texts(table, lambda cell: cell.text.replace(",", " ") if is_number(cell) else cell.text)
     sheet = lay_out(table, font, ruled=True)
 
@@ -235,56 +238,53 @@ def gray_on_gray(seed: int) -> Case:
     return Case(sheet.table, one_page(f"{ground} 0 G {(0.55, 0.68)[seed % 2]} g\n{sheet.draw()}", font))
 
 
-@kind("raised by Ts")
-def raised_by_rise(seed: int) -> Case:
-    return _raised(seed, lambda size: f"{0.4 * size:.2f} Ts", lambda size: f"{-0.15 * size:.2f} Ts")
-
-
-@kind("raised by place")
-def raised_by_place(seed: int) -> Case:
-    return _raised(seed, None, None)
-
-
-_UP = dict(zip("¹²³⁴⁻ᵃᵇ*", "1234-ab*", strict=True))
+_UP = dict(zip("¹²³⁻ᵃᵇ", "123-ab", strict=True))
 _DOWN = dict(zip("₂₄", "24", strict=True))
 
 
-def _raised_table(seed: int) -> Table:
+def raised_table(seed: int) -> Table:
     """Note marks after numbers, exponents, units and formulas."""
     rng = random.Random(seed)
     labels = ("Area, m²", "CO₂", "H₂O", "Volume, m³", "Sales¹", "CH₄")
     marks = ("¹", "²", "ᵃ", "", "×10⁻³", "³", "ᵇ")
-    table = _with_labels(make_table(seed), labels)
+    table = with_labels(make_table(seed), labels)
     return with_texts(
         table, lambda cell: cell.text.replace("%", "") + rng.choice(marks) if is_number(cell) else cell.text
     )
 
 
-def _raised(seed: int, up: object, down: object) -> Case:
+def _raised(seed: int, by_rise: bool) -> Case:
+    """Signs of two thirds of the size, moved up or down by Ts or by their place."""
     font = TrueType()
-    table = _raised_table(seed)
+    table = raised_table(seed)
     plain = str.maketrans(_UP | _DOWN)
-    small = 0.65
     # The layout counts the signs as wide as they are in full size: a little room to the right.
     sheet = lay_out(with_texts(table, lambda cell: cell.text.translate(plain)), font, ruled=seed % 2 == 0)
 
     def shown(piece: Piece) -> str:
-        text = table[piece.cell.row, piece.cell.col].text
         x, out = piece.x, ""
-        for letter in text:
-            raised, lowered = letter in _UP, letter in _DOWN
+        for letter in table[piece.cell.row, piece.cell.col].text:
             sign = letter.translate(plain)
-            size = piece.size * small if raised or lowered else piece.size
-            shift = 0.4 * piece.size if raised else -0.15 * piece.size if lowered else 0.0
-            by_rise = up if raised else down if lowered else None
-            if callable(by_rise):
-                out += show(x, piece.y, sign, font, size, by_rise(piece.size)) + "0 Ts\n"
+            size = piece.size * (0.65 if sign != letter else 1)
+            rise = piece.size * (0.4 if letter in _UP else -0.15 if letter in _DOWN else 0)
+            if by_rise:
+                out += show(x, piece.y, sign, font, size, f"{rise:.2f} Ts") + "0 Ts\n"
             else:
-                out += show(x, piece.y + shift, sign, font, size)
+                out += show(x, piece.y + rise, sign, font, size)
             x += font.width(sign, size)
         return out
 
     return Case(table, one_page(sheet.draw(shown), font))
+
+
+@kind("raised by Ts", share=2)
+def raised_by_rise(seed: int) -> Case:
+    return _raised(seed, by_rise=True)
+
+
+@kind("raised by place", share=2)
+def raised_by_place(seed: int) -> Case:
+    return _raised(seed, by_rise=False)
 
 
 @kind("raised by character")
@@ -292,7 +292,7 @@ def raised_by_character(seed: int) -> Case:
     """Unicode's own superscripts, as far as the font has them."""
     font = TrueType()
     rng = random.Random(seed)
-    table = _with_labels(make_table(seed), ("Area, m²", "Volume, m³", "Sales¹", "Costs²"))
+    table = with_labels(make_table(seed), ("Area, m²", "Volume, m³", "Sales¹", "Costs²"))
     table = with_texts(table, lambda cell: cell.text + rng.choice("¹²³") if is_number(cell) else cell.text)
     sheet = lay_out(table, font, ruled=seed % 2 == 0)
     return Case(table, one_page(sheet.draw(), font))

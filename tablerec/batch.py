@@ -326,7 +326,7 @@ class Batch:
                 where = f"page {page.picture.number} " if len(result.pages) > 1 else ""
                 self.console.doubt(
                     f"{name}: {where}table {number} has a score of {sure.table:.2f}, "
-                    f"below {self.min_confidence:g}; weakest is {sure.weakest}"
+                    f"below {self.min_confidence:g}: {sure.weakest}"
                 )
 
     def _free_names(self, source: Input, result: Result) -> list[tuple[Path, str]]:

@@ -131,7 +131,7 @@ class Recognizer:
             is_upright = picture.layer is not None and picture.layer.is_upright
             turn = self._choose_turn(picture, found) if self.settings.turn == "auto" and not is_upright else 0
             turned = turn_picture(picture, turn)
-            found = self._words(turned) if turn else found
+            found = compare_hidden(turned, self._words(turned) if turn else found)
         page = self._find(turned, found, seconds)
         return turn_page_back(page, picture, turn) if turn else page
 
@@ -148,7 +148,7 @@ class Recognizer:
         return turn or 0
 
     def _words(self, picture: PageImage) -> list[Word]:
-        return compare_hidden(picture, self.ocr.read(picture.image)) if picture.words is None else list(picture.words)
+        return self.ocr.read(picture.image) if picture.words is None else list(picture.words)
 
     def _find(self, picture: PageImage, found: list[Word], seconds: dict[str, float]) -> Page:
         """The tables of an upright picture."""
@@ -176,8 +176,9 @@ class Recognizer:
                 marked, placement.words.select(placement.words.have_place), placement.unplaced
             )
         with _timed(seconds, "rate"):
+            lost = unplaced + self._doubtful(found)
             traces = tuple(
-                TableTrace(candidate, rate(table, candidate, words))
+                TableTrace(candidate, rate(table, candidate, words, lost))
                 for table, candidate in zip(marked, map(explained, candidates), strict=True)
                 if len(table)
             )
@@ -185,8 +186,8 @@ class Recognizer:
             picture=picture,
             tables=tuple(trace.table for trace in traces),
             words=tuple(found),
-            unplaced=tuple(unplaced + self._doubtful(found) + hidden_words(picture)),
-            dropped=tuple(lost for candidate in candidates for lost in candidate.dropped),
+            unplaced=tuple(lost + hidden_words(picture)),
+            dropped=tuple(cell for candidate in candidates for cell in candidate.dropped),
             detector="+".join(sorted({candidate.detector for candidate in candidates})) or self.detector.name,
             seconds=seconds,
             trace=Trace(picture.image, words, traces) if self.settings.trace else None,

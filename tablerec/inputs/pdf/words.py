@@ -380,7 +380,9 @@ def _to_pieces(glyphs: Sequence[Glyph]) -> list[Piece]:
             if is_shown and not all(glyph.is_shown for glyph in run):
                 word = replace(word, doubt=FAINT)
             pieces.append(Piece(word, max(fonts, key=fonts.count), is_shown))
-    return pieces
+    hidden = " ".join(piece.word.text for piece in pieces if not piece.is_shown)
+    cut = f"goes on in the text layer with {hidden!r}, which the page does not show"
+    return [replace(p, word=replace(p.word, doubt=p.word.doubt or cut)) if hidden and p.is_shown else p for p in pieces]
 
 
 def _bridge(shown: Sequence[bool]) -> list[bool]:

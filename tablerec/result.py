@@ -28,16 +28,16 @@ class TextLayer:
 
     Args:
         fonts: Of each word of the page its font, as a number that means nothing outside of the document.
-        doubtful_fonts: Those whose glyphs have not the shape of the characters that they are said to be.
-        hidden: Words that the page has and does not show: covered, clipped, invisible, or in a layer that is off.
+        doubtful_fonts: Those whose glyphs have not the shape of the characters that they are said to be, and which.
+        hidden: Text that is no word of the page, with the reason: covered, clipped, invisible, in a layer that is off.
         areas: ``(A, 4)`` xyxy in pixels: what may hold text that is no word, such as pictures.
         rest: The page without its words where there are such areas, else an empty picture.
         is_upright: Whether the page shows its text upright.
     """
 
     fonts: tuple[int, ...]
-    doubtful_fonts: set[int]
-    hidden: tuple[Word, ...]
+    doubtful_fonts: dict[int, str]
+    hidden: tuple[Unplaced, ...]
     areas: NDArray[np.float64]
     rest: Image
     is_upright: bool

@@ -28,17 +28,14 @@ if TYPE_CHECKING:
     from postprocess.arrays import Image
     from tablerec.ocr import OcrEngine
 
-HIDDEN = "the text layer holds it, but the page does not show it"
-"""Why a word is in no cell."""
-
 LEAST_HEIGHT = 12.0
 """Pixels; smaller print is no evidence against a font."""
-SAMPLE, MORE = 2, 6
-"""Words of a font that are read, and how many more where they differ."""
+SAMPLE = 10
+"""Words of a font that are read."""
 ALIKE = 0.5
 """Share of its characters that the words of a font have in common with their picture, at least."""
-SWAPS = 3
-"""So often one character is read as the same other one where a font lies."""
+SWAPS = 2
+"""So often a character of another shape is read as the same other one where a font lies."""
 LEAST_READ = 0.8
 """Score of a reading that speaks against a word."""
 AGREES = 0.9
@@ -88,7 +85,7 @@ def compare_hidden(picture: PageImage, words: Sequence[Word]) -> list[Word]:
     Returns:
         The words; where the layer agrees in general, those whose digits differ have a doubt.
     """
-    hidden = picture.layer.hidden if picture.layer is not None else ()
+    hidden = [item.word for item in picture.layer.hidden] if picture.layer is not None else []
     if picture.words is not None or not hidden or not words:
         return list(words)
     pairs = _pair_up(words, hidden)
@@ -103,7 +100,7 @@ def hidden_words(picture: PageImage) -> list[Unplaced]:
     """Words that a page has and does not show, if it shows others; of a scan the picture alone is read."""
     if picture.layer is None or picture.words is None:
         return []
-    return [Unplaced(word, HIDDEN) for word in picture.layer.hidden]
+    return list(picture.layer.hidden)
 
 
 def _warn(picture: PageImage, message: str) -> None:
@@ -121,14 +118,12 @@ def _find_lying_font(picture: PageImage, layer: TextLayer, ocr: OcrEngine) -> tu
     for word, font in zip(picture.words or (), layer.fonts, strict=True):
         if font in layer.doubtful_fonts and _can_be_read(word):
             by_font[font].append(word)
-    for words in by_font.values():
-        words.sort(key=_value_of_sample, reverse=True)
-        pairs = _read_each(picture.image, words[:SAMPLE], ocr)
-        if any(_digits(said.text) != _digits(read) or _likeness([(said.text, read)]) < ALIKE for said, read in pairs):
-            pairs += _read_each(picture.image, words[SAMPLE : SAMPLE + MORE], ocr)
-            texts = [(said.text, read) for said, read in pairs]
-            if _likeness(texts) < ALIKE or _has_swap(texts):
-                return min(texts, key=lambda pair: _likeness([pair]))
+    for font, words in by_font.items():
+        doubtful = layer.doubtful_fonts[font]
+        words.sort(key=lambda word: _value_of_sample(word, doubtful), reverse=True)
+        texts = [(said.text, read) for said, read in _read_each(picture.image, words[:SAMPLE], ocr)]
+        if _likeness(texts) < ALIKE or _has_swap(texts, doubtful):
+            return min((pair for pair in texts if pair[0] != pair[1]), key=lambda pair: _likeness([pair]))
     return None
 
 
@@ -136,12 +131,11 @@ def _can_be_read(word: Word) -> bool:
     """Whether all engines know its characters, and it is large enough."""
     (_, y0), _, (_, y2), _ = word.quad
     plain = word.text.replace(" ", "")
-    return plain.isascii() and sum(map(str.isalnum, plain)) >= 3 and abs(y2 - y0) >= LEAST_HEIGHT
+    return plain.isascii() and sum(map(str.isalnum, plain)) >= 2 and abs(y2 - y0) >= LEAST_HEIGHT
 
 
-def _value_of_sample(word: Word) -> tuple[bool, int]:
-    distinct = {char for char in word.text if char.isalnum()}
-    return len(word.text) <= 30, sum(1 + char.isdigit() for char in distinct)
+def _value_of_sample(word: Word, doubtful: str) -> tuple[bool, int]:
+    return len(word.text) <= 30, len(set(word.text) & set(doubtful))
 
 
 def _read_each(image: Image, words: Iterable[Word], ocr: OcrEngine) -> list[tuple[Word, str]]:
@@ -166,16 +160,15 @@ def _likeness(pairs: Sequence[tuple[str, str]]) -> float:
     return float(np.mean(matches)) if matches else 1.0
 
 
-def _has_swap(pairs: Sequence[tuple[str, str]]) -> bool:
-    """Whether a digit is always read as the same other one."""
+def _has_swap(pairs: Sequence[tuple[str, str]], doubtful: str) -> bool:
+    """Whether a character of another shape is read as the same other one."""
     read_as: dict[str, Counter[str]] = defaultdict(Counter)
     for said, read in pairs:
-        a, b = _digits(said), _digits(read)
+        a, b = said.replace(" ", ""), read.replace(" ", "")
         for x, y in zip(a, b, strict=False) if len(a) == len(b) else ():
-            read_as[x][y] += 1
-    return any(
-        len(seen) == 1 and char not in seen and sum(seen.values()) >= SWAPS for char, seen in read_as.items()
-    )
+            if x in doubtful:
+                read_as[x][y] += 1
+    return any(count >= SWAPS for char, seen in read_as.items() for other, count in seen.items() if other != char)
 
 
 def _digits(text: str) -> str:

@@ -250,7 +250,8 @@ def rate(table: Table, candidate: Candidate, words: Words, unplaced: Sequence[Un
         weakest=doubts[0] if doubts else _weakest(table, matches, spans, evidence),
     )
     cells = [
-        replace(cell, confidence=span * _text_score(cell)) for cell, span in zip(table.cells, spans.tolist(), strict=True)
+        replace(cell, confidence=span * _text_score(cell))
+        for cell, span in zip(table.cells, spans.tolist(), strict=True)
     ]
     return replace(table, cells=cells, confidence=confidence)
 
@@ -301,7 +302,9 @@ def _weakest(table: Table, matches: Ints, spans: Floats, evidence: TableEvidence
     index = int(spans.argmin())
     cell, against = table.cells[index], int((matches[:, index] < 0).sum())
     if against:
-        return f"check the borders of {_where(cell)}: {against} of {len(matches)} other detections see this cell otherwise"
+        return (
+            f"check the borders of {_where(cell)}: {against} of {len(matches)} other detections see this cell otherwise"
+        )
     return f"check the borders of {_where(cell)}: {_REASONS[max(_REASONS, key=lambda name: _lack(evidence, name))]}"
 
 

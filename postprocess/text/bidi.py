@@ -7,9 +7,12 @@ look at the neighbour that is read before, which is here the one to the right.
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from collections.abc import Sequence
 from itertools import groupby
+
+from postprocess.text.numbers import is_unit
 
 _RIGHT = ("R", "AL")
 _NUMBERS = ("EN", "AN")
@@ -56,11 +59,39 @@ def visual_to_logical(units: Sequence[str], *, in_right_to_left: bool = False) -
     text = "".join(units)
     if not (in_right_to_left or has_right_to_left(text)):
         return list(range(len(units)))
-    levels = _levels([_class_of(unit) for unit in units], int(in_right_to_left or is_right_to_left(text)))
+    base = int(in_right_to_left or is_right_to_left(text))
+    classes = [_class_of(unit) for unit in units]
+    if base and len(units) == len(text):
+        _set_units_apart(text, classes)
+    levels = _levels(classes, base)
     order = list(range(len(units)))
     for level in range(max(levels, default=0), 0, -1):
         order = _reverse_runs(order, levels, level)
     return order
+
+
+_BRACKETS = ("()", "[]", "{}", "<>", "«»", "（）")
+
+
+def mirror_brackets(units: Sequence[str]) -> list[str]:
+    """Turn brackets round that close before they open.
+
+    In text from right to left an opening bracket looks like a closing one. Some documents name the character that is
+    read, others the one that is seen.
+
+    Args:
+        units: Characters in reading order.
+
+    >>> "".join(mirror_brackets(")2026( תאריך"))
+    '(2026) תאריך'
+    """
+    mirrored = list(units)
+    for opening, closing in _BRACKETS:
+        places = [index for index, unit in enumerate(units) if unit in (opening, closing)]
+        if places and units[places[0]] == closing:
+            for index in places:
+                mirrored[index] = opening if units[index] == closing else closing
+    return mirrored
 
 
 def _reverse_runs(order: list[int], levels: Sequence[int], least: int) -> list[int]:
@@ -68,6 +99,19 @@ def _reverse_runs(order: list[int], levels: Sequence[int], least: int) -> list[i
     for is_high, run in groupby(order, key=lambda index: levels[index] >= least):
         turned += reversed(list(run)) if is_high else run
     return turned
+
+
+_UNIT_AND_NUMBER = re.compile(r"(?<![A-Za-z])([A-Za-z]{1,4})([ \u00a0])[-+(]?[0-9][0-9.,]*%?")
+
+
+def _set_units_apart(text: str, classes: list[str]) -> None:
+    """A unit that is seen left of its number is read after it: as after a letter from right to left, not a word.
+
+    Both orders look the same; "1,250 km" is written more often than "km 1,250".
+    """
+    for match in _UNIT_AND_NUMBER.finditer(text):
+        if is_unit(match[1]):
+            classes[match.start(2)] = "R"
 
 
 def _class_of(unit: str) -> str:
@@ -116,7 +160,9 @@ def _arabic_numbers(kinds: list[str]) -> list[str]:
 def _separators(kinds: list[str]) -> list[str]:
     for index in range(1, len(kinds) - 1):
         before, after = kinds[index - 1], kinds[index + 1]
-        if before == after and (before == "EN" and kinds[index] in ("ES", "CS") or before == "AN" and kinds[index] == "CS"):
+        if before == after and (
+            (before == "EN" and kinds[index] in ("ES", "CS")) or (before == "AN" and kinds[index] == "CS")
+        ):
             kinds[index] = before
     for order in (range(len(kinds)), reversed(range(len(kinds)))):
         last = ""

@@ -53,7 +53,9 @@ def _describe(dtype: np.dtype[Any]) -> Any:
 
 def _receive_array(stream: BinaryIO, description: Any, shape: Sequence[int]) -> NDArray[Any]:
     fields = [tuple(field) for field in description] if isinstance(description, list) else description
-    dtype = np.dtype([(name, kind, *map(tuple, size)) for name, kind, *size in fields] if isinstance(fields, list) else fields)
+    dtype = np.dtype(
+        [(name, kind, *map(tuple, size)) for name, kind, *size in fields] if isinstance(fields, list) else fields
+    )
     if dtype.hasobject or any(not isinstance(side, int) or side < 0 for side in shape):
         raise EOFError("no array")
     n_bytes = int(np.prod(shape, dtype=object)) * dtype.itemsize

@@ -11,7 +11,7 @@ import ctypes
 import math
 import unicodedata
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from ctypes import c_double, c_int
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -37,6 +37,8 @@ OVER = 0.4
 """... and that a glyph shares with another text from which its ink has to be told apart."""
 MOST_LEVELS = 4
 """So many texts over one another are told apart."""
+TWIN = 0.8
+"""Share of a glyph that is certainly seen."""
 LEAST_PICTURE = 0.003
 """Pictures smaller than this share of the page hold no table."""
 LETTER = (4.0, 60.0)
@@ -161,7 +163,8 @@ class _Reading:
         for number in range(int(level.max(initial=0)) + 1):
             with_level_hidden = self._draw_without([texts[k] for k in np.flatnonzero(level == number)], scale)
             shown.append(_differ(whole, with_level_hidden))
-        glyphs["shown"] = _shares(glyphs, level, shown, scale / self.scale)
+        _set_shown(glyphs, level, shown, scale / self.scale)
+        glyphs[:] = glyphs[_order_with_twins(glyphs, level, shown, scale / self.scale)]
         rest = with_level_hidden if len(shown) == 1 and scale == self.scale else self._draw_without(texts, self.scale)
         return rest, shown
 
@@ -363,27 +366,47 @@ def _differ(one: Image, other: Image) -> NDArray[np.bool_]:
     return np.asarray(cv2.max(cv2.max(blue, green), red) >= LEAST_CONTRAST)
 
 
-def _shares(glyphs: NDArray[Any], level: Ints, shown: list[NDArray[np.bool_]], scale: float) -> Floats:
-    """``(N,)`` share of the extent of each glyph in which it is seen."""
-    shares = np.full(len(glyphs), np.nan)
+def _set_shown(glyphs: NDArray[Any], level: Ints, shown: list[NDArray[np.bool_]], scale: float) -> None:
+    """Fill in the share of the extent of each glyph in which it is seen."""
     boxes = glyphs["box"].astype(np.float64) * scale
-    height, width = shown[0].shape
     has_ink = (glyphs["kind"] == VISIBLE) & (boxes[:, 2:] > boxes[:, :2]).all(axis=1)
     for index in np.flatnonzero(has_ink).tolist():
-        x0, y0, x1, y1 = boxes[index].tolist()
-        left, top = max(math.floor(x0), 0), max(math.floor(y0), 0)
-        patch = shown[level[glyphs["object"][index]]][top : math.ceil(y1), left : math.ceil(x1)] if x1 > 0 and y1 > 0 else None
-        if patch is None or not patch.size:
-            shares[index] = 0.0
-            continue
-        across, down = np.flatnonzero(patch.any(axis=0)), np.flatnonzero(patch.any(axis=1))
-        if not len(across):
-            shares[index] = 0.0
-            continue
-        seen_across = (across[-1] + 1 - across[0]) / max(math.ceil(x1) - math.floor(x0), 1)
-        seen_down = (down[-1] + 1 - down[0]) / max(math.ceil(y1) - math.floor(y0), 1)
-        shares[index] = seen_across * seen_down
-    return shares
+        glyphs["shown"][index] = _share(shown[level[glyphs["object"][index]]], boxes[index].tolist())
+
+
+def _share(shown: NDArray[np.bool_], box: Sequence[float]) -> float:
+    """Share of a box that what is shown in it spans."""
+    x0, y0, x1, y1 = math.floor(box[0]), math.floor(box[1]), math.ceil(box[2]), math.ceil(box[3])
+    patch = shown[max(y0, 0) : max(y1, 0), max(x0, 0) : max(x1, 0)]
+    across, down = np.flatnonzero(patch.any(axis=0)), np.flatnonzero(patch.any(axis=1))
+    if not len(across):
+        return 0.0
+    return float((across[-1] + 1 - across[0]) / max(x1 - x0, 1) * (down[-1] + 1 - down[0]) / max(y1 - y0, 1))
+
+
+def _order_with_twins(glyphs: NDArray[Any], level: Ints, shown: list[NDArray[np.bool_]], scale: float) -> Ints:
+    """Find signs that two texts over one another have in one place: PDFium tells the hidden one alone.
+
+    Such a sign is marked as seen and comes after the one that it follows.
+    """
+    order = list(range(len(glyphs)))
+    if len(shown) < 2:
+        return np.array(order)
+    boxes = glyphs["box"].astype(np.float64) * scale
+    middles = (boxes[:, :2] + boxes[:, 2:]) / 2
+    is_seen = glyphs["shown"] >= TWIN
+    for index in np.flatnonzero(glyphs["shown"] < 1 - TWIN).tolist():
+        (x, y), others = middles[index], boxes[is_seen]
+        is_free = not ((others[:, 0] <= x) & (x <= others[:, 2]) & (others[:, 1] <= y) & (y <= others[:, 3])).any()
+        if is_free and max(_share(each, boxes[index].tolist()) for each in shown) >= TWIN:
+            glyphs["shown"][index] = 1.0
+            before = np.abs(glyphs["baseline"] - glyphs["baseline"][index]) < 0.2 * glyphs["size"]
+            gaps = np.where(before & is_seen, np.abs(glyphs["end"] - glyphs["start"][index]), np.inf)
+            host = int(gaps.argmin())
+            if gaps[host] < 0.3 * glyphs["size"][host]:
+                order.remove(index)
+                order.insert(order.index(host) + 1, index)
+    return np.array(order)
 
 
 def _unread(glyphs: NDArray[Any], shown: list[NDArray[np.bool_]], image: Image) -> list[Floats]:

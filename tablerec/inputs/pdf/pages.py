@@ -9,16 +9,15 @@ import os
 from collections.abc import Iterator
 from typing import Any, BinaryIO
 
-import numpy as np
 from numpy.typing import NDArray
 
-from postprocess.word import UNREAD
+from postprocess.word import UNREAD, Unplaced
 from tablerec.config import Settings
 from tablerec.errors import InputError
 from tablerec.inputs.pdf.glyphs import UNMAPPED, VISIBLE
 from tablerec.inputs.pdf.process import Renderer, RenderError, content_of, give_back, take_renderer
 from tablerec.inputs.pdf.shapes import doubtful_fonts
-from tablerec.inputs.pdf.words import SHOWN, glyphs_to_pieces
+from tablerec.inputs.pdf.words import HIDDEN, SHOWN, WATERMARK, find_watermarks, glyphs_to_pieces
 from tablerec.result import PageImage, TextLayer
 
 _POINTS_PER_INCH = 72
@@ -129,15 +128,18 @@ def _read_page(
     pieces = glyphs_to_pieces(glyphs)
     if settings.text_layer == "use":
         return PageImage(source, number, image, tuple(piece.word for piece in pieces) or None)
+    marks = find_watermarks(pieces)
+    shown = [piece for piece in pieces if piece.is_shown and piece not in marks]
     layer = TextLayer(
-        fonts=tuple(piece.font for piece in pieces if piece.is_shown),
+        fonts=tuple(piece.font for piece in shown),
         doubtful_fonts=doubtful_fonts(glyphs, image, known_fonts),
-        hidden=tuple(piece.word for piece in pieces if not piece.is_shown),
+        hidden=tuple(Unplaced(piece.word, HIDDEN) for piece in pieces if not piece.is_shown)
+        + tuple(Unplaced(piece.word, WATERMARK) for piece in marks),
         areas=areas,
         rest=rest,
         is_upright=_is_upright(glyphs),
     )
-    words = tuple(piece.word for piece in pieces if piece.is_shown)
+    words = tuple(piece.word for piece in shown)
     return PageImage(source, number, image, words if _have_meaning(glyphs) else None, layer)
 
 

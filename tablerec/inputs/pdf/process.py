@@ -58,7 +58,9 @@ class Renderer:
                 env=environment,
             )
         except (OSError, ValueError) as error:
-            raise TablerecError(f"PDF pages are drawn by a process of their own, which cannot start: {error}") from error
+            raise TablerecError(
+                f"PDF pages are drawn by a process of their own, which cannot start: {error}"
+            ) from error
         self._late = False
 
     def ask(

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from postprocess.cell import Quad
-from postprocess.text.bidi import has_right_to_left, is_right_to_left, visual_to_logical
+from postprocess.text.bidi import has_right_to_left, is_right_to_left, mirror_brackets, visual_to_logical
 from postprocess.text.raised import to_subscript, to_superscript
 from postprocess.word import Word
 from tablerec.inputs.pdf.glyphs import GENERATED, LINE_END, SPACE, VISIBLE
@@ -36,7 +36,7 @@ LETTER_SPACING, MOST_SPACING = 0.1, 1.3
 EVEN = 0.15
 SMALL = 0.85
 """Size, as a share of that of its word, up to which a sign may be raised or lowered."""
-RAISED, LOWERED = 0.15, 0.08
+RAISED, LOWERED = 0.15, 0.05
 """How far its baseline is then above or below, at least."""
 TEXT_RISE = 0.25
 """The same of a sign of the same size."""
@@ -44,6 +44,13 @@ FAINT = "has characters that the page hardly shows"
 """The doubt of a word in which they are."""
 NEAR = 0.25
 """Gap up to which it belongs to what it follows."""
+
+LARGE, SLANTED = 1.8, 0.15
+"""Height of a watermark, in usual heights, and the sine of its angle."""
+
+HIDDEN = "the text layer holds it, but the page does not show it"
+WATERMARK = "it is a watermark"
+"""Why a word is in no cell."""
 
 Shift = Literal["sup", "sub", None]
 
@@ -96,6 +103,18 @@ def glyphs_to_pieces(glyphs: NDArray[Any]) -> list[Piece]:
     return [made for piece in pieces for made in _to_pieces(piece)]
 
 
+def find_watermarks(pieces: Sequence[Piece]) -> list[Piece]:
+    """Words that run across the page at an angle and are much larger than others: they belong to no cell."""
+    sides = [np.array(piece.word.quad)[[1, 3]] - piece.word.quad[0] for piece in pieces]
+    heights = [float(np.linalg.norm(down)) for _, down in sides]
+    usual = float(np.median(heights)) if heights else 0.0
+    return [
+        piece
+        for piece, (along, _), height in zip(pieces, sides, heights, strict=True)
+        if height >= LARGE * usual and np.abs(along).min() > SLANTED * np.linalg.norm(along)
+    ]
+
+
 Item = Glyph | int
 """A glyph, or the kind of what stands between two."""
 
@@ -119,11 +138,14 @@ def _share_ligatures(items: Sequence[Item]) -> list[Item]:
         letters = list(group)
         if place is not None and len(letters) > 1:
             edges = np.linspace(place[0], place[1], len(letters) + 1).tolist()
-            if has_right_to_left("".join(letter.text for letter in letters)):  # type: ignore[union-attr]
+            solid = [letter for letter in letters if not isinstance(letter, int)]
+            if has_right_to_left("".join(letter.text for letter in solid)):
+                # PDFium gives them as read or as seen; the one that all fonts have is lam with alef.
+                solid.sort(key=lambda letter: letter.text != "ل")
                 edges.reverse()
             letters = [
-                replace(letter, start=min(ends), end=max(ends))  # type: ignore[type-var]
-                for letter, ends in zip(letters, pairwise(edges), strict=True)
+                replace(letter, start=min(ends), end=max(ends))
+                for letter, ends in zip(solid, pairwise(edges), strict=True)
             ]
         shared += letters
     return shared
@@ -155,7 +177,7 @@ def split_at_gaps(items: Sequence[Item]) -> list[list[Glyph]]:
         else:
             gap = item.start - last.end - spacing
             if blank == SPACE or (blank == GENERATED and (not spacing or gap > BLANK * item.size)):
-                pieces[-1].append(_blank(last, item))
+                pieces[-1].append(replace(_blank(last, item), object=-blank))
             pieces[-1].append(item)
         blank, line_ends = -1, False
     return pieces
@@ -195,22 +217,28 @@ def _letter_spacings(items: Sequence[Item]) -> dict[int, float]:
 
 def _is_set_with(last: Item, glyph: Glyph) -> bool:
     assert not isinstance(last, int)
-    same = last.object == glyph.object and last.size == glyph.size and _same_direction(last, glyph)
+    same = last.font == glyph.font and last.size == glyph.size and _same_direction(last, glyph)
     return same and abs(last.baseline - glyph.baseline) < 0.01 * glyph.size
 
 
 def _spacing_of(items: Sequence[Item], run: Sequence[int]) -> dict[int, float]:
-    glyphs = [items[index] for index in run]
+    glyphs = [glyph for index in run for glyph in [items[index]] if not isinstance(glyph, int)]
     if len(run) < 3:
         return {}
-    size = glyphs[0].size  # type: ignore[union-attr]
-    gaps = np.array([b.start - a.end for a, b in pairwise(glyphs)]) / size  # type: ignore[union-attr]
+    size = glyphs[0].size
+    gaps = np.array([b.start - a.end for a, b in pairwise(glyphs)]) / size
     usual = float(np.median(gaps))
-    most = MOST_SPACING if all(glyph.text.isalpha() for glyph in glyphs) else 2 * LETTER_SPACING  # type: ignore[union-attr]
     even = (np.abs(gaps - usual) <= EVEN).mean() >= 0.7 and gaps.min() >= 0.5 * usual
-    if not (LETTER_SPACING <= usual <= most and even):
+    if not (LETTER_SPACING <= usual <= _most_spacing(glyphs) and even):
         return {}
     return dict.fromkeys(run[1:], usual * size)
+
+
+def _most_spacing(glyphs: Sequence[Glyph]) -> float:
+    """Digits set further apart are those of several columns, and so may be letters that are drawn one by one."""
+    if not all(glyph.text.isalpha() for glyph in glyphs):
+        return 2 * LETTER_SPACING
+    return MOST_SPACING if len({glyph.object for glyph in glyphs}) == 1 else WIDE_GAP
 
 
 # Raised and lowered signs
@@ -220,7 +248,16 @@ def _mark_shifts(piece: Sequence[Glyph]) -> list[Glyph]:
     """Say of each glyph of a piece whether it is raised or lowered."""
     main = max((glyph for glyph in piece if not glyph.is_blank), key=lambda glyph: (glyph.size, glyph.text.isalnum()))
     level = _main_baseline(piece, main.size)
-    return [replace(glyph, shift=_shift_of(glyph, main.size, level)) for glyph in piece]
+    marked = [replace(glyph, shift=_shift_of(glyph, main.size, level)) for glyph in piece]
+    around = zip([None, *marked], [*marked[1:], None], strict=False)
+    return [glyph for glyph, (last, after) in zip(marked, around, strict=False) if not _is_assumed(glyph, last, after)]
+
+
+def _is_assumed(blank: Glyph, last: Glyph | None, after: Glyph | None) -> bool:
+    """Whether PDFium has put in a blank because a sign is raised or lowered, where there is hardly a gap."""
+    if not blank.is_blank or blank.object != -GENERATED or last is None or after is None:
+        return False
+    return last.shift != after.shift and blank.end - blank.start <= NEAR * max(last.size, after.size)
 
 
 def _main_baseline(piece: Sequence[Glyph], size: float) -> float:
@@ -232,6 +269,8 @@ def _main_baseline(piece: Sequence[Glyph], size: float) -> float:
 def _shift_of(glyph: Glyph, size: float, level: float) -> Shift:
     rise = (level - glyph.baseline) / size
     is_small = glyph.size <= SMALL * size
+    if glyph.is_blank:
+        return None
     if rise >= (RAISED if is_small else TEXT_RISE):
         return "sup"
     return "sub" if -rise >= (LOWERED if is_small else TEXT_RISE) else None
@@ -261,7 +300,27 @@ def _attach_indices(pieces: Sequence[list[Glyph]]) -> list[list[Glyph]]:
                 joined[host] = [*joined[host], *signs] if is_behind else [*signs, *joined[host]]
                 joined[index] = []
                 break
-    return [piece for piece in joined if piece]
+    return _continue_after_signs([piece for piece in joined if piece])
+
+
+def _continue_after_signs(pieces: Sequence[list[Glyph]]) -> list[list[Glyph]]:
+    """Join what follows a sign directly, as the O of H₂O does."""
+    joined: list[list[Glyph]] = []
+    for piece in pieces:
+        host = next((each for each in reversed(joined[-8:]) if each[-1].shift and _follows(each, piece[0])), None)
+        if host is None:
+            joined.append(piece)
+        else:
+            host.extend(piece)
+    return joined
+
+
+def _follows(host: Sequence[Glyph], glyph: Glyph) -> bool:
+    level = next((each for each in host if not each.shift and not each.is_blank), None)
+    if level is None or glyph.shift or not _same_direction(level, glyph):
+        return False
+    on_line = abs(glyph.baseline - level.baseline) < LOWERED * level.size
+    return on_line and abs(glyph.start - host[-1].end) <= BLANK * level.size
 
 
 # From right to left
@@ -325,7 +384,8 @@ def _with_blanks(glyphs: Sequence[Glyph]) -> list[Glyph]:
 
 def _to_logical(piece: Sequence[Glyph], *, in_right_to_left: bool) -> list[Glyph]:
     order = visual_to_logical([glyph.text for glyph in piece], in_right_to_left=in_right_to_left)
-    return [piece[index] for index in order]
+    texts = mirror_brackets([piece[index].text for index in order])
+    return [replace(piece[index], text=text) for index, text in zip(order, texts, strict=True)]
 
 
 # Downwards

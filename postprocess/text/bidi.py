@@ -86,7 +86,7 @@ def mirror_brackets(units: Sequence[str]) -> list[str]:
     '(2026) תאריך'
     """
     mirrored = list(units)
-    for opening, closing in _BRACKETS:
+    for opening, closing in map(tuple, _BRACKETS):
         places = [index for index, unit in enumerate(units) if unit in (opening, closing)]
         if places and units[places[0]] == closing:
             for index in places:
@@ -97,7 +97,8 @@ def mirror_brackets(units: Sequence[str]) -> list[str]:
 def _reverse_runs(order: list[int], levels: Sequence[int], least: int) -> list[int]:
     turned: list[int] = []
     for is_high, run in groupby(order, key=lambda index: levels[index] >= least):
-        turned += reversed(list(run)) if is_high else run
+        indices = list(run)
+        turned += reversed(indices) if is_high else indices
     return turned
 
 

@@ -317,7 +317,7 @@ def _place(raw: Any, text_page: PdfTextPage, index: int, to_pixels: Floats) -> t
 def _doubled(glyphs: NDArray[Any]) -> NDArray[np.bool_]:
     """``(N,)`` whether the same character is drawn once more in nearly the same place, as fake bold is."""
     doubled = np.zeros(len(glyphs), bool)
-    first, second, shares = _overlaps(glyphs, SAME)
+    first, second, _ = _overlaps(glyphs, SAME)
     same = glyphs["code"][first] == glyphs["code"][second]
     apart = glyphs["object"][first] != glyphs["object"][second]
     doubled[np.minimum(first, second)[same & apart]] = True
@@ -415,7 +415,7 @@ def _unread(glyphs: NDArray[Any], shown: list[NDArray[np.bool_]], image: Image) 
 
     if not shown:
         return []
-    height, width = shown[0].shape
+    width = shown[0].shape[1]
     scale = image.shape[1] / max(width, 1)
     ink = np.logical_or.reduce(shown).astype(np.uint8)
     for x0, y0, x1, y1 in (glyphs["box"][glyphs["kind"] == VISIBLE] / scale).tolist():

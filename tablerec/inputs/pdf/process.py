@@ -10,6 +10,7 @@ import os
 import subprocess
 import sys
 import threading
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -50,7 +51,7 @@ class Renderer:
         environment = {**os.environ, "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
         self.pid = os.getpid()
         try:
-            self._process = subprocess.Popen(
+            self._process = subprocess.Popen(  # noqa: S603 - our own interpreter and code
                 [sys.executable, "-I", "-c", _START, *sys.path],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
@@ -59,7 +60,8 @@ class Renderer:
             )
         except (OSError, ValueError) as error:
             raise TablerecError(
-                f"PDF pages are drawn by a process of their own, which cannot start: {error}"
+                f"PDF pages are drawn by a process of their own, which cannot start ({error}); "
+                f"check that {sys.executable or 'the Python interpreter'} can be run"
             ) from error
         self._late = False
 
@@ -102,10 +104,8 @@ class Renderer:
         self._process.wait()
         for stream in (self._process.stdin, self._process.stdout):
             if stream is not None:
-                try:
+                with suppress(OSError):  # what was still to be written has no reader
                     stream.close()
-                except OSError:  # what was still to be written has no reader
-                    pass
 
     def _stop_late(self) -> None:
         self._late = True

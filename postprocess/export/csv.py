@@ -12,7 +12,7 @@ from collections.abc import Sequence
 
 from postprocess.characters import clean_text, is_formula
 from postprocess.table import Table
-from postprocess.values import parse_value
+from postprocess.values import is_numeric
 
 CSV_ENCODING = "utf-8-sig"
 """UTF-8 with the mark by which Excel knows it; without it Chinese text is garbled there."""
@@ -53,4 +53,4 @@ def tables_to_csv(tables: Sequence[Table], *, fill_spans: bool = False, keep_for
 
 
 def _defuse(text: str) -> str:
-    return f"'{text}" if is_formula(text) and isinstance(parse_value(text).value, str) else text
+    return f"'{text}" if is_formula(text) and not is_numeric(text) else text

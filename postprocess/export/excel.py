@@ -1,7 +1,7 @@
 """Tables -> Excel workbook, one sheet a table.
 
-Data cells and row headers get the values of `postprocess.values`; column and
-section headers are bold and stay text, as spreadsheets want their labels. No text ever becomes a formula or
+Data cells and row headers get the values of `postprocess.values`; all tables together decide what marks mean. Column
+and section headers are bold and stay text, as spreadsheets want their labels. No text ever becomes a formula or
 an error value: its cell has the type of a string, and one that starts like a
 formula is marked as quoted, so that editing it does not start the formula either.
 
@@ -17,6 +17,7 @@ A table beyond Excel's limits is refused, not cut: see `OutputError` below.
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from copy import copy
 from math import ceil
@@ -29,7 +30,7 @@ from postprocess.errors import MissingDependencyError, OutputError, SettingsErro
 from postprocess.table import Table
 from postprocess.text.direction import own_direction, text_direction
 from postprocess.text.raised import Position, from_runs, raised_runs
-from postprocess.values import Value, parse_value
+from postprocess.values import TableValues, Value, is_heading, tables_to_values, text_to_value
 
 if TYPE_CHECKING:
     from openpyxl import Workbook
@@ -39,6 +40,9 @@ MAX_ROWS, MAX_COLS, MAX_CHARS = 1_048_576, 16_384, 32_767
 
 MIN_WIDTH, MAX_WIDTH = 6, 60
 """Column widths in characters; longer texts wrap."""
+
+MAX_FORMATS = 190
+"""Number formats of a workbook. Excel takes one with more than about 200 for damaged."""
 
 LINE_HEIGHT, MAX_HEIGHT = 15, 409
 """Row heights in points."""
@@ -78,8 +82,9 @@ def tables_to_workbook(
     workbook.remove(workbook.active)
     workbook.properties.creator = "tablerec"
     styles = _Styles()
-    for table, name in zip(tables, _sheet_names(names or [""] * len(tables)), strict=True):
-        _write_sheet(workbook.create_sheet(name), table, styles, mark_below)
+    all_values = _few_formats(tables, tables_to_values(tables))
+    for table, values, name in zip(tables, all_values, _sheet_names(names or [""] * len(tables)), strict=True):
+        _write_sheet(workbook.create_sheet(name), table, values, styles, mark_below)
     if not tables:
         workbook.create_sheet("Tables")["A1"] = "No table found"
     return workbook
@@ -132,7 +137,7 @@ def _cut(text: str, n_units: int) -> str:
     return text.strip(" '")
 
 
-def _write_sheet(sheet: Any, table: Table, styles: _Styles, mark_below: float | None) -> None:
+def _write_sheet(sheet: Any, table: Table, values: Sequence[Value], styles: _Styles, mark_below: float | None) -> None:
     below = [note.text for note in table.notes]
     if any(cell.is_doubtful(mark_below) for cell in table.cells):
         below.append(f"Filled cells have a confidence below {mark_below:g}")
@@ -143,8 +148,9 @@ def _write_sheet(sheet: Any, table: Table, styles: _Styles, mark_below: float | 
             f"{MAX_ROWS:,} x {MAX_COLS:,}: write it as CSV or HTML"
         )
     sheet.sheet_view.rightToLeft = table.direction == "rtl" or None
-    for cell in table.cells:
-        _write_cell(sheet, shift(cell, top) if top else cell, table.direction, styles, cell.is_doubtful(mark_below))
+    for cell, value in zip(table.cells, values, strict=True):
+        placed = shift(cell, top) if top else cell
+        _write_cell(sheet, placed, value, table.direction, styles, cell.is_doubtful(mark_below))
     widths = _column_widths(table)
     for index, width in enumerate(widths, 1):
         sheet.column_dimensions[_column_letter(index)].width = width
@@ -164,6 +170,22 @@ def _write_sheet(sheet: Any, table: Table, styles: _Styles, mark_below: float | 
     for row, text in enumerate(below, top + table.n_rows + _GAP):
         _write_line(sheet, row, text, styles, widths, is_title=False)
     _set_up_page(sheet, table, top)
+
+
+def _few_formats(tables: Sequence[Table], all_values: Sequence[TableValues]) -> list[list[Value]]:
+    """The values of each table; text in the columns that need most formats, where all need more than Excel has."""
+    written = [list(found.cells) for found in all_values]
+    formats: dict[tuple[int, int], set[str]] = defaultdict(set)
+    for number, (table, values) in enumerate(zip(tables, written, strict=True)):
+        for cell, value in zip(table.cells, values, strict=True):
+            formats[number, cell.col].add(value.number_format)
+    while len(set().union(*formats.values())) > MAX_FORMATS:
+        number, col = max(formats, key=lambda place: len(formats[place]))
+        formats[number, col] = set()
+        for index, cell in enumerate(tables[number].cells):
+            if cell.col == col and not is_heading(cell):
+                written[number][index] = text_to_value(cell.text)
+    return written
 
 
 _GAP = 2
@@ -231,13 +253,12 @@ def _rich_text(runs: Sequence[tuple[str, Position | None]], font: Any) -> Any:
     return CellRichText([TextBlock(fonts[position], _escape(run)) for run, position in runs])
 
 
-def _write_cell(sheet: Any, cell: Cell, direction: Direction, styles: _Styles, is_marked: bool) -> None:
+def _write_cell(sheet: Any, cell: Cell, value: Value, direction: Direction, styles: _Styles, is_marked: bool) -> None:
     text = clean_text(cell.text)
     _check_length(sheet, text, cell.row + 1, cell.col + 1)
-    value = Value(text, "General") if _is_heading(cell) else parse_value(text)
     target = sheet.cell(cell.row + 1, cell.col + 1)
     if isinstance(value.value, str):
-        _set_text(target, value.value, styles.title if _is_heading(cell) else styles.body)
+        _set_text(target, text, styles.title if is_heading(cell) else styles.body)
     else:
         target.value = value.value
     styles.apply(target, cell, value, _reading_direction(value.value, direction), is_marked)
@@ -248,10 +269,6 @@ def _reading_direction(value: object, around: Direction) -> Direction | None:
     if not isinstance(value, str):
         return None
     return "rtl" if text_direction(value) == "rtl" else own_direction(value, around)
-
-
-def _is_heading(cell: Cell) -> bool:
-    return cell.header in ("column", "section")
 
 
 _READING_ORDER: dict[Direction | None, int] = {None: 0, "ltr": 1, "rtl": 2}
@@ -285,11 +302,11 @@ class _Styles:
 
     def apply(self, target: Any, cell: Cell, value: Value, direction: Direction | None, is_marked: bool) -> None:
         is_quoted = bool(target.quotePrefix)
-        key = (value.number_format, cell.header == "column", _is_heading(cell), direction, is_quoted, is_marked)
+        key = (value.number_format, cell.header == "column", is_heading(cell), direction, is_quoted, is_marked)
         if key not in self._known:
             target.border = self._border
             target.alignment = (self._head if cell.header == "column" else self._body)[direction]
-            if _is_heading(cell):
+            if is_heading(cell):
                 target.font = self.title
             if is_marked:
                 target.fill = self._doubtful
@@ -308,7 +325,7 @@ def _column_widths(table: Table) -> list[float]:
     """Width of each column in characters, spans included."""
     widths = [float(MIN_WIDTH)] * table.n_cols
     for cell in sorted(table.cells, key=lambda cell: cell.colspan):
-        needed = min(text_to_width(clean_text(cell.text)) * (1.1 if _is_heading(cell) else 1) + 2, MAX_WIDTH)
+        needed = min(text_to_width(clean_text(cell.text)) * (1.1 if is_heading(cell) else 1) + 2, MAX_WIDTH)
         missing = (needed - sum(widths[cell.col : cell.end_col])) / cell.colspan
         for col in range(cell.col, cell.end_col):
             widths[col] += max(missing, 0)

@@ -203,21 +203,26 @@ def result_to_json(result: Result, indent: int | None = None) -> bytes:
 def result_to_dict(result: Result) -> dict[str, Any]:
     """Return everything in a result but its pictures, as JSON has it.
 
+    What the marks in numbers mean is decided by all tables together, as in a workbook.
+
     >>> result_to_dict(Result("a.png", ()))
     {'format': 'tablerec-result', 'version': 1, 'source': 'a.png', 'pages': []}
     """
-    pages = [page_to_dict(page) for page in result.pages]
+    from postprocess.export import tables_to_dicts
+
+    tables = iter(tables_to_dicts([table for page in result.pages for table in page.tables]))
+    pages = [_page_to_dict(page, list(itertools.islice(tables, len(page.tables)))) for page in result.pages]
     data = {"format": JSON_FORMAT, "version": JSON_VERSION, "source": result.source, "pages": pages}
     return data | {"joined": _joined_to_list(result)} if result.join_pages else data
 
 
 def _joined_to_list(result: Result) -> list[dict[str, Any]]:
     """Each table that goes on over several pages: where its parts are, and all of it; its cells have no place."""
-    from postprocess.export import table_to_dict
+    from postprocess.export import tables_to_dicts
 
     return [
-        {"parts": [{"page": page, "table": index} for page, index in places], "table": table_to_dict(table)}
-        for table, places in zip(result.tables, _places(result), strict=True)
+        {"parts": [{"page": page, "table": index} for page, index in places], "table": table}
+        for table, places in zip(tables_to_dicts(result.tables), _places(result), strict=True)
         if len(places) > 1
     ]
 
@@ -230,8 +235,12 @@ def _places(result: Result) -> list[list[tuple[int, int]]]:
 
 def page_to_dict(page: Page) -> dict[str, Any]:
     """Return everything of a page but its picture, as JSON has it."""
-    from postprocess.export import table_to_dict
+    from postprocess.export import tables_to_dicts
 
+    return _page_to_dict(page, tables_to_dicts(page.tables))
+
+
+def _page_to_dict(page: Page, tables: list[dict[str, Any]]) -> dict[str, Any]:
     height, width = page.picture.image.shape[:2]
     return {
         "number": page.picture.number,
@@ -241,7 +250,7 @@ def page_to_dict(page: Page) -> dict[str, Any]:
         "detector": page.detector,
         "seconds": dict(page.seconds),
         "n_words": len(page.words),
-        "tables": [table_to_dict(table) for table in page.tables],
+        "tables": tables,
         "unplaced": [
             {"text": item.word.text, "quad": item.word.quad, "score": item.word.score, "reason": item.reason}
             for item in page.unplaced

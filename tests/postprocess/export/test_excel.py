@@ -106,7 +106,7 @@ RICH = {
     "m²": [("m", None), ("2", "sup")],
     "Total¹": [("Total", None), ("1", "sup")],
     "7 Co₃O₄": [("7 Co", None), ("3", "sub"), ("O", None), ("4", "sub")],
-    "41ᵃ": [("41", None), ("a", "sup")],
+    "see 41ᵃ": [("see 41", None), ("a", "sup")],
     "²³⁵U": [("235", "sup"), ("U", None)],
     "=A₁": [("=A", None), ("1", "sub")],
     "⁼A¹": [("=", "sup"), ("A", None), ("1", "sup")],

@@ -317,7 +317,7 @@ def test_columns_of_a_right_to_left_table_begin_at_the_right(rows: list[list[str
     assert tables_to_workbook([table])["Table 1"].sheet_view.rightToLeft
     [page] = result.pages
     assert page.trace is not None and all(len(page.trace.show(stage).image) for stage in ("spans", "roles", "scores"))
-    again = recognize(np.rot90(drawn.image).copy(), turn_words(drawn), ocr="none", layout="page", turn="90").tables
+    again = recognize(np.rot90(drawn.image).copy(), turn_words(drawn), ocr="none", layout="page", turn=90).tables
     assert [each.to_grid() for each in again] == [table.to_grid()] and again[0].direction == "rtl"
 
 

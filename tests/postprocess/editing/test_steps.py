@@ -88,7 +88,7 @@ def test_any_corrections_leave_a_valid_table_with_all_its_texts(table: Table, ev
         except TableError:
             continue
         now = history.now
-        assert now == Table(now.cells, now.quad, title=now.title, notes=now.notes)
+        assert now == Table(now.cells, now.quad, title=now.title, notes=now.notes, direction=table.direction)
         assert characters(now) == texts
         assert boxes_are_sound(now)
     states = history.tables

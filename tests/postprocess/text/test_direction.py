@@ -31,7 +31,9 @@ def test_nothing_runs_nowhere() -> None:
         ("12.5 %", None),
         ("١٢٫٥", None),
         ("\u200f12", None),
-        ("מע״מ VAT", "ltr"),
+        ("מע״מ VAT", None),
+        ("המע״מ VAT", "rtl"),
+        ("מע״מ VAT a", "ltr"),
         ("VAT מע״מ כולל", "rtl"),
     ],
 )
@@ -44,8 +46,8 @@ def test_numbers_with_signs_run_to_the_right_in_any_surroundings(text: str) -> N
     assert (own_direction(text, "rtl"), own_direction(text, "ltr")) == ("ltr", None)
 
 
-@pytest.mark.parametrize("text", ["5", "1,234.50", "2024-01-05", "12%", "?", "-", "١٢"])
-def test_plain_numbers_and_signs_need_no_direction(text: str) -> None:
+@pytest.mark.parametrize("text", ["גרם 200 ABC", "5", "1,234.50", "2024-01-05", "12%", "?", "-", "١٢"])
+def test_mixed_texts_plain_numbers_and_signs_need_no_direction(text: str) -> None:
     assert own_direction(text, "rtl") is None
 
 

@@ -39,7 +39,7 @@ def rows_to_html(rows: Sequence[Sequence[Cell]], *, name: str = "", direction: D
     numbers = count()
     lines = []
     for row in rows[:MAX_ROWS]:
-        cells = [_cell(cell, f"{name}-{next(numbers)}" if name else "") for cell in row]
+        cells = [_cell(cell, f"{name}-{next(numbers)}" if name else "", direction) for cell in row]
         lines.append(f"<tr>{''.join(cells)}</tr>")
     body = "\n".join(lines)
     left_out = f"<div>{len(rows) - MAX_ROWS} more rows</div>" if len(rows) > MAX_ROWS else ""
@@ -69,7 +69,7 @@ def cell_kind(cell: Cell) -> str:
     return "data" if cell.header is None else "header"
 
 
-def _cell(cell: Cell, name: str) -> str:
+def _cell(cell: Cell, name: str, direction: Direction) -> str:
     tag = "td" if cell.header is None else "th"
     rowspan = min(cell.rowspan, MAX_ROWS - cell.row)
     spans = "".join(
@@ -77,5 +77,7 @@ def _cell(cell: Cell, name: str) -> str:
     )
     style = f"{_PLAIN}background:{_COLORS[cell_kind(cell)]}"
     text = escape(clean_text(cell.text)).replace("\n", "<br>")
+    # Among right-to-left text, a browser would show -5 as 5-.
+    text = f"<bdi>{text}</bdi>" if direction == "rtl" and text else text
     named = f' class="{name}"' if name else ""
     return f'<{tag}{named}{spans} style="{style}" title="{escape(describe(cell))}">{text}</{tag}>'

@@ -46,7 +46,7 @@ def reflect(table: Table) -> Table:
 
     >>> table = reflect(Table([Cell(0, 0, quad=((20, 0), (40, 0), (40, 9), (20, 9)))], direction="rtl"))
     >>> table[0, 0].quad, table.direction
-    (((-40, 0), (-20, 0), (-20, 9), (-40, 9)), 'ltr')
+    (((-40.0, 0), (-20.0, 0), (-20.0, 9), (-40.0, 9)), 'ltr')
     """
     return replace(
         table,
@@ -59,7 +59,7 @@ def reflect(table: Table) -> Table:
 def _reflect(quad: Quad | None) -> Quad | None:
     if quad is None:
         return None
-    first, second, third, fourth = ((-x, y) for x, y in quad)
+    first, second, third, fourth = ((0.0 - x, y) for x, y in quad)
     return second, first, fourth, third
 
 

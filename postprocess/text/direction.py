@@ -16,14 +16,14 @@ _ONE_NUMBER = re.compile("[0-9]+(?:[.,:/-][0-9]+)*%?")
 
 
 def text_direction(text: str) -> Direction | None:
-    """Which way most letters of a text run; None where no letter says so, as in a number.
+    """Which way most letters of a text run; None where as many run the other way, as in a number without any.
 
     >>> text_direction("שלום 12"), text_direction("Sales"), text_direction("-5.2 %")
     ('rtl', 'ltr', None)
     """
     kinds = [unicodedata.bidirectional(char) for char in text if char.isalpha()]
     rtl, ltr = sum(kind in ("R", "AL") for kind in kinds), kinds.count("L")
-    return ("rtl" if rtl > ltr else "ltr") if rtl or ltr else None
+    return None if rtl == ltr else "rtl" if rtl > ltr else "ltr"
 
 
 def own_direction(text: str, around: Direction) -> Direction | None:
@@ -37,7 +37,7 @@ def own_direction(text: str, around: Direction) -> Direction | None:
     ('ltr', None)
     """
     own = text_direction(text)
-    if own is None and re.search("[0-9]", text) and not _ONE_NUMBER.fullmatch(text):
+    if own is None and re.search("[0-9]", text) and not (_ONE_NUMBER.fullmatch(text) or any(map(str.isalpha, text))):
         own = "ltr"
     return None if own == around else own
 

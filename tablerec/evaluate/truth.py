@@ -154,19 +154,20 @@ def read_truth(path: Path) -> Truth:
         raise InputError(f"{path}: image {image!r} must be a file name without folders, beside the JSON")
     meta = data.child("meta")
     cells = tuple(_read_cell(fields) for fields in data.children("cells"))
+    direction = data.get_or_none("direction", _DIRECTION)
     if not cells:
         raise InputError(f"{path}: cells is empty; a picture without a table cannot be scored")
     return Truth(
         id=name,
         source=data.text("source", path.parent.name),
         image=path.parent / image,
-        table=_to_table(cells, path),
+        table=_to_table(cells, path, direction),
         filled=frozenset((cell.row, cell.col) for cell in cells if cell.quad or normalize(cell.text)),
         has_text=meta.flag("has_text", any(normalize(cell.text) for cell in cells)),
         flawed=meta.is_set("suspect_spans") or meta.whole("ambiguous_spans", 0) > 0,
         boxes_are_cells=meta.text("bbox_kind", "") == "cell",
         rulings=meta.text("ruling_est", ""),
-        direction=data.get_or_none("direction", _DIRECTION),
+        direction=direction,
     )
 
 
@@ -214,14 +215,14 @@ def place_as_browser(cells: Sequence[Cell]) -> RaggedTable:
     return RaggedTable(tuple(placed), owner)
 
 
-def _to_table(cells: tuple[Cell, ...], path: Path) -> Table | RaggedTable:
+def _to_table(cells: tuple[Cell, ...], path: Path, direction: Direction | None) -> Table | RaggedTable:
     n_slots = sum(cell.rowspan * cell.colspan for cell in cells)
     n_rows = max((cell.end_row for cell in cells), default=0)
     n_cols = max((cell.end_col for cell in cells), default=0)
     if max(n_slots, n_rows * n_cols) > MAX_SLOTS:
         raise InputError(f"{path}: cells reach over {n_rows} x {n_cols} slots; at most {MAX_SLOTS:,} are allowed")
     try:
-        return Table(cells)
+        return Table(cells, direction=direction or "ltr")
     except TableError:
         pass
     try:

@@ -8,7 +8,7 @@ import numpy as np
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from postprocess.cell import Caption, Cell, HeaderKind, Quad
+from postprocess.cell import Caption, Cell, Direction, HeaderKind, Quad
 from postprocess.geometry.boxes import boxes_to_quads, rotate_points
 from postprocess.grid.build import Grid, quads_to_grid
 from postprocess.table import Table
@@ -25,6 +25,7 @@ HOSTILE = st.sampled_from(
         *("x<b", "p<0.05 & q", "<script>alert(1)</script>", "&amp;", "]]>", "-->", "</td></table>", '"', "`"),
         *("a|b", "a\\", "\\|", "*a* _b_", "[x](y)", "%", "$x$", "{}", "a & b \\\\ c", "~^#_", "--", "[1]"),
         *("a\nb", "\n", "a\r\nb", "\ttab", "  two  blanks ", "\x00nul\x07bell", "\x85\u2028", "\ufffe\ufdd0"),
+        *("שלום", "-5 ₪", "سعر 12", "ABC שלום", "\u200f1"),
         *("m²", "7¹,²", "H₂O", "5.2×10⁻⁴", "SO₄²⁻", "41ᵃ", "⁼1 ᵐ", "_x⁰₀₄₁_", "41ª"),
         *("_x0041_", "表格（一）", "姓 名", "\u00a0", "e\u0301", "👩‍👩‍👧", "\U0001fffe", "\u202eabc", "\ud800"),
     ]
@@ -32,6 +33,7 @@ HOSTILE = st.sampled_from(
 TEXTS = VALUES | HOSTILE | st.text(max_size=8)
 PLAIN_TEXTS = st.text("abc xyz表格019.,%-", max_size=8).map(lambda text: " ".join(text.split()))
 SCORES = st.none() | st.floats(0, 1)
+DIRECTIONS: st.SearchStrategy[Direction] = st.sampled_from(["ltr", "rtl"])
 COORDINATES = st.floats(-1e4, 1e4)
 
 
@@ -88,7 +90,7 @@ def tables(
                 quad = draw(st.none() | quads()) if with_geometry else None
                 meaning = {"header_score": draw(SCORES) if header else None, "is_total": draw(st.booleans())}
                 cells.append(Cell(row, col, rowspan, colspan, quad, draw(texts), header, *scores, **meaning))
-    return Table(cells, draw(st.none() | quads()) if with_geometry else None)
+    return Table(cells, draw(st.none() | quads()) if with_geometry else None, direction=draw(DIRECTIONS))
 
 
 _HEADERS = st.sampled_from([None, None, None, None, "row", "section", "column"])

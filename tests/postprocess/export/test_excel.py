@@ -131,6 +131,17 @@ def test_digits_beside_digits_stay_unicode(text: str) -> None:
     assert sheet_of(text)["A1"].value == text
 
 
+def test_a_table_from_right_to_left_is_a_sheet_from_right_to_left() -> None:
+    texts = ["סכום", "-5.2", "- 5", "abc", "ABC סכום כולל"]
+    rtl = replace(Table.from_texts([texts]), direction="rtl", title=Caption("טבלה"), notes=[Caption("note")])
+    sheet, other = reopen([rtl, Table.from_texts([texts])])
+    assert (sheet.sheet_view.rightToLeft, other.sheet_view.rightToLeft) == (True, None)
+    assert [cell.value for cell in sheet[3]] == ["סכום", -5.2, "- 5", "abc", "ABC סכום כולל"]
+    orders = [[int(cell.alignment.readingOrder) for cell in row] for row in (sheet[3], other[1])]
+    assert orders == [[2, 0, 1, 1, 2], [2, 0, 0, 0, 2]]
+    assert [int(sheet[place].alignment.readingOrder) for place in ("A1", "A5")] == [2, 0]
+
+
 def test_values_are_real() -> None:
     sheet = sheet_of("12.50", "1,234", "(5.2)", "12%", "2026-01-02")
     assert [cell.value for cell in sheet[1]] == [12.5, 1234, -5.2, 0.12, datetime(2026, 1, 2)]

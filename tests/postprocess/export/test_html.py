@@ -47,6 +47,7 @@ def as_read(table: Table) -> Table:
         ],
         title=Caption(title) if title.strip() else None,
         notes=[Caption(note) for note in notes if note.strip()],
+        direction=table.direction,
     )
 
 
@@ -161,6 +162,37 @@ def test_raised_and_lowered_signs_are_elements() -> None:
 def test_raised_markup_of_others_is_read(cell: str, text: str) -> None:
     assert html_to_table(f"<table><tr><td>{cell}</table>")[0, 0].text == text
     assert html_to_table("<table><tr><td>a<sup>1<td>2")[0, 1].text == "2"
+
+
+def test_a_table_from_right_to_left_says_so() -> None:
+    table = Table([Cell(0, 0, text="סכום"), Cell(0, 1, text="-5.2"), Cell(0, 2, text="7"), Cell(0, 3, text="abc")])
+    table = replace(table, direction="rtl", title=Caption("Table"), notes=[Caption("הערה"), Caption("note")])
+    html = table_to_html(table)
+    assert '<table dir="rtl" aria-describedby' in html and '<caption dir="ltr">Table' in html
+    assert '<td>סכום</td><td><bdi dir="ltr">-5.2</bdi></td><td>7</td><td><bdi dir="ltr">abc</bdi></td>' in html
+    assert '<p dir="rtl">הערה</p>\n<p>note</p>' in html
+    assert html_to_table(html) == table
+    assert html_to_tables(tables_to_html([table, replace(table, direction="ltr")]))[1].direction == "ltr"
+
+
+def test_texts_from_right_to_left_in_other_tables_say_so() -> None:
+    html = table_to_html(replace(Table.from_texts([["a", "שלום 5", "-5"]]), title=Caption("טבלה")))
+    assert '<td>a</td><td><bdi dir="rtl">שלום 5</bdi></td><td>-5</td>' in html
+    assert '<table>\n<caption dir="rtl">' in html
+
+
+@pytest.mark.parametrize(
+    ("html", "direction"),
+    [
+        ("<html dir=rtl><table><tr><td>a</table>", "rtl"),
+        ("<html dir=RTL><body><table dir=ltr><tr><td>a</table>", "ltr"),
+        ("<body dir=rtl><table dir=auto><tr><td>a</table>", "rtl"),
+        ("<table dir=rtl><tr><td dir=ltr>a</table>", "rtl"),
+        ("<table dir><tr><td>a</table>", "ltr"),
+    ],
+)
+def test_directions_of_others_are_read(html: str, direction: str) -> None:
+    assert html_to_table(html).direction == direction
 
 
 def test_title_and_notes_are_outside_the_rows() -> None:

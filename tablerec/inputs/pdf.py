@@ -20,6 +20,7 @@ from postprocess.cell import Quad
 from postprocess.word import Word
 from tablerec.config import Settings
 from tablerec.errors import InputError, MissingDependencyError
+from tablerec.inputs.passwords import password_error
 from tablerec.result import PageImage
 
 if TYPE_CHECKING:
@@ -87,9 +88,11 @@ def pdf_pages(file: BinaryIO, source: str, name: str, settings: Settings, first:
         InputError: The document or a page is broken, encrypted, empty or too large.
     """
     with _pdfium:
-        document = _open(file, name)
+        document = _open(file, name, settings)
     try:
-        for number in range(first, len(document) + 1):
+        for number in settings.page_numbers.within(len(document), name):
+            if number < first:
+                continue
             with _pdfium:
                 page = _read_page(document, number, source, name, settings)
             yield page
@@ -98,16 +101,16 @@ def pdf_pages(file: BinaryIO, source: str, name: str, settings: Settings, first:
             document.close()
 
 
-def _open(file: BinaryIO, name: str) -> PdfDocument:
+def _open(file: BinaryIO, name: str, settings: Settings) -> PdfDocument:
     try:
         import pypdfium2
     except ImportError as error:
         raise MissingDependencyError(f"{name}: PDF needs pypdfium2; run: pip install pypdfium2") from error
     try:
-        document = pypdfium2.PdfDocument(file)
+        document = pypdfium2.PdfDocument(file, password=settings.password)
     except pypdfium2.PdfiumError as error:
         if error.err_code == pypdfium2.raw.FPDF_ERR_PASSWORD:
-            raise InputError(f"{name}: the PDF needs a password; save a copy without password first") from error
+            raise password_error(name, settings.password) from error
         raise InputError(f"{name}: broken or incomplete PDF; open it in a viewer and save it again") from error
     document.init_forms()
     return document

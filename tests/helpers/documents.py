@@ -5,9 +5,12 @@ from __future__ import annotations
 import io
 from typing import Any
 
+import pytest
+
 
 def make_document(n_pages: int = 1, password: str | None = None, *, owner: str = "owner", **encryption: Any) -> bytes:
     """Return a PDF whose pages say "page 1" and so on, each with a ruled table of 2 x 2."""
+    pytest.importorskip("reportlab")
     from reportlab.lib.pdfencrypt import StandardEncryption
     from reportlab.pdfgen.canvas import Canvas
 

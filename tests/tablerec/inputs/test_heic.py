@@ -89,7 +89,7 @@ def test_nothing_changes_for_others_who_use_pillow():
 
 @pytest.mark.parametrize("share", [0.01, 0.3, 0.9, 0.999])
 def test_cut_photo_is_refused(share):
-    with pytest.raises(InputError, match="^bytes: .*(broken|incomplete|not a picture)"):
+    with pytest.raises(InputError, match=r"^bytes: .*(broken|incomplete|not a picture)"):
         load(PHOTO[: int(len(PHOTO) * share)])
 
 

@@ -377,7 +377,7 @@ def test_nothing_at_all_is_white():
 def test_opaque_pixels_keep_their_colour(pixels):
     laid = lay_on_ground(pixels)
     opaque = pixels[..., 3] == 255
-    assert laid.dtype == np.uint8 and laid.shape == pixels.shape[:2] + (3,)
+    assert laid.dtype == np.uint8 and laid.shape == (*pixels.shape[:2], 3)
     np.testing.assert_array_equal(laid[opaque], pixels[opaque][:, :3])
     grounds = laid[pixels[..., 3] == 0]
     assert set(np.unique(grounds)) in [set(), {0}, {128}, {255}]

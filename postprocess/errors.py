@@ -5,6 +5,7 @@
     TablerecError                 the root: catch this one
     ├── TableError                cells that do not form a table
     ├── InputError                a picture, document or file that cannot be read
+    │   └── PasswordError         a PDF that opens with a password, or with another one
     ├── OutputError               a file that cannot be written
     ├── SettingsError             an option that does not exist or does not fit
     ├── MissingDependencyError    an optional package is not installed
@@ -26,6 +27,10 @@ class TableError(TablerecError, ValueError):
 
 class InputError(TablerecError, ValueError):
     """A picture, document, label or other input that cannot be used."""
+
+
+class PasswordError(InputError):
+    """A document that opens with a password only, and none or another one was given."""
 
 
 class OutputError(TablerecError, OSError):

@@ -22,6 +22,7 @@ from tablerec.errors import (
     MissingDependencyError,
     ModelNotFoundError,
     OutputError,
+    PasswordError,
     SettingsError,
     TablerecError,
 )
@@ -150,9 +151,13 @@ class Console:
         """Write to standard output as it is."""
         self._echo(content.removesuffix(b"\n"), err=False)
 
-    def _echo(self, message: str | bytes, err: bool) -> None:
+    def clear_bar(self) -> None:
+        """Make the line free for something else."""
         if self.has_bar:
             click.echo("\r\033[K", nl=False, err=True)
+
+    def _echo(self, message: str | bytes, err: bool) -> None:
+        self.clear_bar()
         click.echo(message, err=err)
 
 
@@ -193,6 +198,8 @@ class Batch:
         min_confidence: Tables less sure than this are doubtful; None asks for no such word.
         join_pages: Whether tables that go on over several pages are joined in the files.
         n_at_once: How many inputs are recognized at the same time; their files are written in order all the same.
+        ask_password: Called with the name of a document that wants a password, before it is tried once more; it has
+            the recognizer use another one. None leaves it an error.
     """
 
     recognizer: Recognizes
@@ -204,6 +211,8 @@ class Batch:
     """Files that must not be overwritten: the inputs and what was written before."""
     min_confidence: float | None = None
     n_at_once: int = 1
+    ask_password: Callable[[str], object] | None = None
+    _stems: Counter[str] = field(default_factory=Counter)
 
     def run(self, sources: Sequence[Input]) -> None:
         """Read all inputs; the errors of one are reported and the next goes on.
@@ -212,6 +221,7 @@ class Batch:
             TablerecError: Only what all inputs would meet alike: a missing model, package or device.
         """
         self.taken.update(_key(Path(source)) for source in sources if isinstance(source, str))
+        self._stems = Counter(_stem(source).casefold() for source in sources)
         self.console.has_bar = len(sources) > 1 and not self.console.quiet and sys.stderr.isatty()
         bar = click.progressbar(sources, label="Reading", file=sys.stderr) if self.console.has_bar else None
         with bar or nullcontext(sources) as items:
@@ -235,7 +245,7 @@ class Batch:
     def _guarded(self, source: Input, pages: GetPages) -> None:
         name = display_name(source_name(source))
         try:
-            self.read(source, pages)
+            self._read_or_ask(source, pages, name)
         except ALIKE:
             raise
         except TablerecError as error:
@@ -246,6 +256,16 @@ class Batch:
                 raise
             cause = display_name(f"{type(error).__name__}: {error}")
             self.console.error(f"{name}: a fault of tablerec ({cause}); report it, TABLEREC_DEBUG=1 shows the place")
+
+    def _read_or_ask(self, source: Input, pages: GetPages, name: str) -> None:
+        try:
+            self.read(source, pages)
+        except PasswordError:
+            if self.ask_password is None:
+                raise
+            self.console.clear_bar()
+            self.ask_password(name)
+            self.read(source)
 
     def read(self, source: Input, pages: GetPages | None = None) -> None:
         """Recognize one input, write its files and say so.
@@ -297,9 +317,14 @@ class Batch:
         for path, format in self._free_names(source, result):
             for saved in save(result, path, format, mark_below=self.target.mark_below):
                 self.taken.add(_key(saved))
-                self.console.info(f"wrote {display_name(str(saved))} ({_shapes(result)})")
+                self._say_written(saved, result.source, _shapes(result))
                 written += 1
         return written
+
+    def _say_written(self, path: Path, source: str, shapes: str = "") -> None:
+        """Say what was written and, where inputs share their stem, of which of them it is."""
+        of = f" from {display_name(source)}" if self._stems[Path(source).stem.casefold()] > 1 else ""
+        self.console.info(f"wrote {display_name(str(path))}{of}{f' ({shapes})' if shapes else ''}")
 
     def _save_trace(self, page: Page, folder: Path) -> Page:
         """Write the picture of every stage of a page and let go of it: it holds the page's pixels."""
@@ -308,13 +333,13 @@ class Batch:
             path = next(
                 path
                 for number in itertools.count(1)
-                for path in [folder / f"{stem}_{page.picture.number}{f'_{number}' * (number > 1)}.trace.png"]
+                for path in [folder / f"{stem}{f'_{number}' * (number > 1)}_p{page.picture.number}.trace.png"]
                 if _key(path) not in self.taken
             )
             with atomic_file(path) as file:
                 file.write(page.trace.sheet()._repr_png_())
             self.taken.add(_key(path))
-            self.console.info(f"wrote {display_name(str(path))}")
+            self._say_written(path, page.picture.source)
         return replace(page, trace=None)
 
     def _doubt(self, name: str, result: Result) -> None:
@@ -323,7 +348,7 @@ class Batch:
         for page, number, table in tables:
             sure = table.confidence
             if self.min_confidence is not None and sure is not None and sure.table < self.min_confidence:
-                where = f"page {page.picture.number} " if len(result.pages) > 1 else ""
+                where = f"page {page.picture.number} " if result.has_page_numbers else ""
                 self.console.doubt(
                     f"{name}: {where}table {number} has a score of {sure.table:.2f}, "
                     f"below {self.min_confidence:g}: {sure.weakest}"
@@ -342,7 +367,7 @@ class Batch:
     def _note_turns(self, name: str, result: Result) -> None:
         for page in result.pages:
             if page.turn:
-                where = f"page {page.picture.number} " if len(result.pages) > 1 else ""
+                where = f"page {page.picture.number} " if result.has_page_numbers else ""
                 self.console.note(
                     f"{name}: {where}turned by {page.turn} degrees clockwise to be read; --turn 0 leaves it as it lies"
                 )
@@ -365,6 +390,10 @@ def count(number: int, noun: str) -> str:
     ('1 table', '2 tables')
     """
     return f"{number} {noun}{'' if number == 1 else 's'}"
+
+
+def _stem(source: Input) -> str:
+    return Path(source_name(source)).stem
 
 
 def _without_pixels(page: Page) -> Page:

@@ -15,6 +15,9 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 import click
 
+from tablerec.inputs.options import document_options
+from tablerec.inputs.passwords import AskOnce, has_terminal
+
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
@@ -43,6 +46,7 @@ _EPILOG = """
 Examples:
   tablerec scan.png                      writes scan.html and scan.xlsx beside it
   tablerec scan.pdf -o tables.xlsx       all pages, a sheet for each table
+  tablerec report.pdf --pages 2-4,9      some of them
   tablerec scans/ -o out/ --format csv   a whole folder
   cat scan.png | tablerec - --json       data on standard output
 
@@ -70,7 +74,7 @@ wrong usage; 3 if --strict found doubtful tables; 130 after Ctrl-C.
 
 
 _GROUPS = {
-    "How pictures are read": "detector ocr layout turn join_pages recursive",
+    "How pictures are read": "detector ocr layout turn text_layer pages password join_pages recursive",
     "What is written": "output formats as_json overlay trace_dir strict min_confidence mark_doubtful quiet timing",
     "Models": "models_dir detector_dir layout_model unwarp device engine",
 }
@@ -158,7 +162,7 @@ def _print_version(ctx: click.Context, param: click.Parameter, value: bool) -> N
     "trace_dir",
     type=click.Path(file_okay=False, path_type=Path),
     metavar="DIR",
-    help="Also write DIR/IMAGE_PAGE.trace.png: every stage, to see where a table went wrong.",
+    help="Also write DIR/IMAGE_pPAGE.trace.png: every stage, to see where a table went wrong.",
 )
 @click.option(
     "--strict", is_flag=True, help="Name tables with a low score, and end with exit code 3 if there are some."
@@ -217,6 +221,7 @@ def _print_version(ctx: click.Context, param: click.Parameter, value: bool) -> N
     "PP-LCNet_x1_0_doc_ori: as that PaddleX model says.  [default: auto]",
 )
 @click.option("--unwarp", is_flag=True, help="Flatten photographed pages with PaddleX's UVDoc first.")
+@document_options
 @click.option("--join-pages", is_flag=True, help="Join tables that go on over several pages of a document.")
 @click.option("--recursive", is_flag=True, help="Also read the folders inside a folder.")
 @click.option("--quiet", is_flag=True, help="Print errors only.")
@@ -244,7 +249,7 @@ def command(
 ) -> None:
     """Read the tables in pictures and PDFs, and write them as HTML and Excel.
 
-    IMAGE is a PNG, JPEG, TIFF, WebP, BMP, GIF or PDF file, a folder, a glob, or - for
+    IMAGE is a PNG, JPEG, TIFF, WebP, BMP, GIF, AVIF, HEIC or PDF file, a folder, a glob, or - for
     standard input. Files are written beside the input unless -o says otherwise.
     """
     import logging
@@ -272,6 +277,8 @@ def command(
         pool = RecognizerPool(settings)
         least = min_confidence if strict else None
         batch = Batch(pool, target, console, totals, settings.join_pages, min_confidence=least, n_at_once=len(pool))
+        if settings.password is None and not quiet and has_terminal():
+            batch.ask_password = AskOnce(pool.use_password)
         batch.run(sources)
     if len(sources) > 1 or console.n_errors > 1:
         failed = f", {count(console.n_errors, 'error')}" if console.n_errors else ""

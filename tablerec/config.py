@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Literal
 
 from tablerec.errors import SettingsError
+from tablerec.page_numbers import PageNumbers, parse_pages
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,8 +35,9 @@ class Settings:
         pdf_dpi: Resolution at which PDF pages are drawn, dots per inch.
         text_layer: ``auto`` believes the text of a PDF page as far as the page shows it, and reads the rest;
             ``use`` takes all text that is there, also what is hidden; ``ignore`` reads the picture.
-        pages: Pages of a document to read, such as ``1-3,7``; all where None.
-        password: Of PDFs that ask for one.
+        pages: Pages of a document to read, counted from 1, such as ``1-3,7`` or ``5-``; all where None. Counts for
+            files; pictures and arrays that are handed over one by one are all read.
+        password: Of PDFs that ask for one. It is in no message, log, trace or result.
         max_page_seconds: Time for drawing a page of a PDF, in seconds, after which it is refused.
         max_page_memory: Memory for drawing it, in GiB; counts on Linux.
         join_pages: Join a table that goes on over several pages of a document; see
@@ -89,5 +91,13 @@ class Settings:
         for name in ("max_page_seconds", "max_page_memory"):
             if not 0 < getattr(self, name) < float("inf"):
                 raise SettingsError(f"{name} is {getattr(self, name)}: give a value above 0")
+        parse_pages(self.pages)
+        if not isinstance(self.password, (str, type(None))):
+            raise SettingsError("password is no text: write it in quotes")
         if not self.max_megapixels > 0:
             raise SettingsError(f"max_megapixels is {self.max_megapixels}: give a value above 0")
+
+    @property
+    def page_numbers(self) -> PageNumbers:
+        """``pages``, read."""
+        return parse_pages(self.pages)

@@ -29,14 +29,19 @@ class RecognizerPool:
         if "," in settings.device:
             device = parse_device(settings.device)
             names = [str(Device(device.kind, (number,))) for number in device.ids]
-        self._n_recognizers = len(names)
+        self._recognizers = [Recognizer(replace(settings, device=name)) for name in names]
         self._free: Queue[Recognizer] = Queue()
-        for name in names:
-            self._free.put(Recognizer(replace(settings, device=name)))
+        for recognizer in self._recognizers:
+            self._free.put(recognizer)
 
     def __len__(self) -> int:
         """Return how many inputs can be recognized at the same time."""
-        return self._n_recognizers
+        return len(self._recognizers)
+
+    def use_password(self, password: str) -> None:
+        """Open documents that are read from now on with another password."""
+        for recognizer in self._recognizers:
+            recognizer.settings = replace(recognizer.settings, password=password)
 
     def pages(self, source: Any) -> Iterator[Page]:
         """Read one input page by page, as soon as a recognizer is free."""

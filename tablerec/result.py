@@ -131,6 +131,11 @@ class Result:
 
         return pages_to_html(self.pages)
 
+    @property
+    def has_page_numbers(self) -> bool:
+        """Whether names and messages need the numbers of pages: there are several, or one from amid a document."""
+        return [page.picture.number for page in self.pages] not in ([], [1])
+
     @cached_property
     def tables(self) -> tuple[Table, ...]:
         """All tables, page by page."""

@@ -18,7 +18,7 @@ ROOT = Path(__file__).resolve().parent.parent
 # A layer imports the layers before it. "peers" may also import one another, "apart" may not.
 # "command" is the command.py of any part: a verb of the command line.
 LAYERS: list[tuple[str, str]] = [
-    ("peers", "errors fields settings_fields config"),
+    ("peers", "errors fields page_numbers settings_fields config"),
     ("peers", "course detect devices evaluate inputs labels models ocr outputs paddlex_support result stages synth"),
     ("apart", "pipeline corrections training"),
     ("apart", "__init__"),
@@ -38,7 +38,7 @@ POSTPROCESS_ANYWHERE = {"numpy", "shapely"}
 POSTPROCESS_BY_FILE = {"geometry/rulings.py": {"cv2"}, "export/excel.py": {"openpyxl"}}
 # Typing only: pandas is named in signatures.
 POSTPROCESS_TYPING = {"pandas"}
-HEAVY = {"cv2", "onnxruntime", "openpyxl", "paddle", "paddlex", "pandas", "PIL", "pypdfium2", "rapidocr"}
+HEAVY = {"cv2", "onnxruntime", "openpyxl", "paddle", "paddlex", "pandas", "PIL", "pillow_heif", "pypdfium2", "rapidocr"}
 LARGE_FILES = {"tablerec/models/weights/inference.onnx", "tablerec/models/weights/inference.pdiparams"}
 
 

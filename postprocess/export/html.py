@@ -38,6 +38,7 @@ SCOPES: dict[HeaderKind, str] = {"column": "col", "row": "row", "section": "rowg
 
 _STYLE = """
 body { margin: 2rem; font: 15px/1.4 system-ui, "Noto Sans CJK SC", "Microsoft YaHei", sans-serif; color: #1a1a1a; }
+h2 { font-size: 1em; margin: 0 0 .4rem; }
 table { border-collapse: collapse; margin: 0 0 2rem; }
 caption { text-align: start; padding: 0 0 .4rem; }
 th, td { border: 1px solid #bbb; padding: .25rem .6rem; text-align: start; vertical-align: top; height: 1.4em; }
@@ -110,13 +111,19 @@ def table_to_html(
 
 
 def tables_to_html(
-    tables: Sequence[Table], title: str = "Tables", *, lang: str = "und", mark_below: float | None = None
+    tables: Sequence[Table],
+    title: str = "Tables",
+    *,
+    names: Sequence[str] | None = None,
+    lang: str = "und",
+    mark_below: float | None = None,
 ) -> str:
     """Write a whole HTML5 page that holds all tables.
 
     Args:
         tables: Any number of tables; the page says so if there are none.
         title: Title of the page.
+        names: A heading above each table, such as "Page 3 Table 1".
         lang: Language of the texts as a BCP 47 tag; ``"und"`` means undetermined.
         mark_below: Cells less sure than this, 0 to 1, are marked, and a line says so.
 
@@ -130,7 +137,8 @@ def tables_to_html(
     ['<!DOCTYPE html>', '<html lang="und">']
     """
     parts = [
-        table_to_html(table, name=f"table-{number}", mark_below=mark_below) for number, table in enumerate(tables, 1)
+        heading + table_to_html(table, name=f"table-{number}", mark_below=mark_below)
+        for number, (heading, table) in enumerate(zip(_headings(names, len(tables)), tables, strict=True), 1)
     ]
     body = "".join(parts) or "<p>No table found</p>\n"
     if any(cell.is_doubtful(mark_below) for table in tables for cell in table.cells):
@@ -140,6 +148,10 @@ def tables_to_html(
         f"<title>{_plain(title)}</title>\n<style>\n{_STYLE}\n</style>\n</head>\n"
         f"<body>\n{body}</body>\n</html>\n"
     )
+
+
+def _headings(names: Sequence[str] | None, n_tables: int) -> list[str]:
+    return [""] * n_tables if names is None else [f"<h2>{_plain(name)}</h2>\n" for name in names]
 
 
 def _column_groups(table: Table) -> list[tuple[int, int]]:

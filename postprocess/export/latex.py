@@ -68,9 +68,15 @@ def _to_tabular(table: Table) -> str:
     return "\n".join([*filter(None, lines), "\\end{tabular}", ""])
 
 
-def tables_to_latex(tables: Sequence[Table]) -> str:
-    """Write several tables, with an empty line between them."""
-    return "\n".join(map(table_to_latex, tables))
+def tables_to_latex(tables: Sequence[Table], names: Sequence[str] | None = None) -> str:
+    """Write several tables, with an empty line between them.
+
+    Args:
+        tables: Any number of tables.
+        names: A comment above each, such as "Page 3 Table 1".
+    """
+    comments = [""] * len(tables) if names is None else [f"% {to_one_line(name)}\n" for name in names]
+    return "\n".join(comment + table_to_latex(table) for comment, table in zip(comments, tables, strict=True))
 
 
 def _row_to_latex(table: Table, row: int) -> Iterator[str]:

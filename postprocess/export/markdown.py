@@ -47,9 +47,15 @@ def _rows_to_markdown(table: Table) -> str:
     return "".join(f"| {' | '.join(row)} |\n" for row in [head, ["---"] * table.n_cols, *grid[depth:]])
 
 
-def tables_to_markdown(tables: Sequence[Table]) -> str:
-    """Write several tables, with an empty line between them."""
-    return "\n".join(map(table_to_markdown, tables))
+def tables_to_markdown(tables: Sequence[Table], names: Sequence[str] | None = None) -> str:
+    """Write several tables, with an empty line between them.
+
+    Args:
+        tables: Any number of tables.
+        names: A heading above each, such as "Page 3 Table 1".
+    """
+    headings = [""] * len(tables) if names is None else [f"## {_escape(name)}\n\n" for name in names]
+    return "\n".join(heading + table_to_markdown(table) for heading, table in zip(headings, tables, strict=True))
 
 
 def _escape(text: str) -> str:

@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from postprocess.arrays import Image
 from tablerec.config import Settings
 from tablerec.errors import InputError
+from tablerec.inputs.pixels import array_to_uint8, lay_on_ground, picture_to_pixels
 from tablerec.result import PageImage
 
 if TYPE_CHECKING:
@@ -31,13 +32,16 @@ Source: TypeAlias = Union[
 ]
 """What can be read. Arrays are ``(H, W)``, ``(H, W, 1)``, ``(H, W, 3)`` BGR or ``(H, W, 4)`` BGRA."""
 
-SUFFIXES = frozenset([".png", ".jpg", ".jpeg", ".jpe", ".jfif", ".tif", ".tiff", ".webp", ".bmp", ".gif", ".pdf"])
+SUFFIXES = frozenset(
+    ".png .jpg .jpeg .jpe .jfif .tif .tiff .webp .bmp .gif .avif .heic .heif .hif .pdf".split()  # noqa: SIM905
+)
 """Files that are taken from a folder; single files are judged by their content alone."""
 
 OVERLAY_SUFFIX = ".overlay.png"
 """Our own pictures, which are no input when a folder is read again."""
 
-_FORMATS = ("PNG", "JPEG", "TIFF", "WEBP", "BMP", "GIF")
+_FORMATS = ("PNG", "JPEG", "TIFF", "WEBP", "BMP", "GIF", "AVIF")
+_HEIF = re.compile(rb"....ftyp(hei[cmsx]|hev[cmsx]|mi[ah]f|mif[12]|msf1)", re.DOTALL)
 _MAX_STREAM_BYTES = 1 << 30
 
 _SIGNATURES = (
@@ -46,7 +50,8 @@ _SIGNATURES = (
     (rb"GIF8|BM|RIFF....WEBP", "broken or incomplete picture", "export it again"),
     (rb"II\*\0|MM\0\*|II\+\0|MM\0\+", "broken or incomplete TIFF picture", "export it again"),
     (rb"PK\x03\x04|\xd0\xcf\x11\xe0", "an Office document or zip file, not a picture", "save it as PDF first"),
-    (rb"....ftyp", "a HEIC or AVIF photo or a video", "convert it to JPEG first"),
+    (rb"....ftypavi[fs]", "broken AVIF picture, or one that this Pillow does not read", "convert it to JPEG first"),
+    (rb"....ftyp", "a video or sound, not a picture", "save a picture of it first"),
     (rb"%!PS", "a PostScript file, not a picture", "save it as PDF first"),
     (rb"\s*(<\?xml|<svg|<!doctype|<html)", "an HTML, XML or SVG file, not a picture", "save it as PNG or PDF first"),
 )
@@ -60,13 +65,17 @@ def load_pages(source: Source, settings: Settings | None = None, first: int = 1)
             a picture of Pillow; a ``PageImage``; or an array ``(H, W)``, ``(H, W, 1)``,
             ``(H, W, 3)`` BGR or ``(H, W, 4)`` BGRA with bool, uint8 or uint16 values, or
             float values from 0 to 1. Files are PNG, JPEG, TIFF (all pages), WebP, BMP,
-            GIF (first frame) or PDF (all pages); the content counts, not the suffix.
-        settings: ``max_megapixels`` and ``pdf_dpi`` count here; the default where None.
+            GIF (first frame), AVIF, HEIC (with pillow-heif) or PDF (all pages); the content
+            counts, not the suffix.
+        settings: ``max_megapixels``, ``pages``, and for PDFs ``pdf_dpi``, ``text_layer``,
+            ``password`` and ``max_page_*`` count here; the default where None.
         first: Number of the page of a file to begin with; those before it are not decoded.
 
     Yields:
-        Upright pictures ``(H, W, 3)`` uint8 BGR; transparent parts are white. The words
-        are those of a PDF's text layer, else None.
+        Upright pictures ``(H, W, 3)`` uint8 BGR; transparent parts are white, or black or
+        grey where the print would be lost on white. Values of 10, 12 or 14 bits in uint16
+        are brought to their range, which the greatest one tells. The words are those of a
+        PDF's text layer, else None.
 
     Raises:
         InputError: While iterating; one line with the file, the cause and the next step.
@@ -248,10 +257,14 @@ def _file_pages(file: BinaryIO, source: str, settings: Settings, first: int) -> 
 def _picture_pages(
     file: BinaryIO, head: bytes, source: str, name: str, settings: Settings, first: int
 ) -> Iterator[PageImage]:
+    wanted, number = settings.page_numbers, 0
     with _open_picture(file, head, name) as picture:
         for number, frame in enumerate(_frames(picture, name), start=1):
-            if number >= first:
+            if number >= first and number in wanted:
                 yield PageImage(source, number, _picture_to_image(frame, name, settings))
+            if wanted.last is not None and number >= wanted.last:
+                return
+    wanted.check(number, name)
 
 
 def _open_picture(file: BinaryIO, head: bytes, name: str) -> Picture:
@@ -263,6 +276,8 @@ def _open_picture(file: BinaryIO, head: bytes, name: str) -> Picture:
             warnings.simplefilter("ignore")
             return PIL.Image.open(file, formats=_FORMATS)
     except PIL.UnidentifiedImageError as error:
+        if _HEIF.match(head):
+            return _open_heif(file, name)
         cause, step = _describe(head)
         raise InputError(f"{name}: {cause}; {step}") from error
     except PIL.Image.DecompressionBombError as error:
@@ -271,13 +286,24 @@ def _open_picture(file: BinaryIO, head: bytes, name: str) -> Picture:
         raise InputError(f"{name}: broken picture ({_reason(error)}); export it again") from error
 
 
+def _open_heif(file: BinaryIO, name: str) -> Picture:
+    try:
+        from pillow_heif import HeifImageFile
+    except ImportError as error:
+        raise InputError(f'{name}: a HEIC photo needs pillow-heif; run: pip install "tablerec[heic]"') from error
+    try:
+        return cast("Picture", HeifImageFile(file))
+    except Exception as error:  # as above
+        raise InputError(f"{name}: broken or incomplete HEIC photo ({_reason(error)}); export it again") from error
+
+
 def _describe(head: bytes) -> tuple[str, str]:
     for pattern, cause, step in _SIGNATURES:
         if re.match(pattern, head, re.DOTALL | re.IGNORECASE):
             return cause, step
     if not re.search(rb"[\x00-\x08\x0e-\x1a\x7f]", head):
-        return "a text file, not a picture", "give a PNG, JPEG, TIFF, WebP, BMP or PDF file"
-    return "not a picture or PDF", "give a PNG, JPEG, TIFF, WebP, BMP or PDF file"
+        return "a text file, not a picture", "give a PNG, JPEG, TIFF, WebP, BMP, HEIC or PDF file"
+    return "not a picture or PDF", "give a PNG, JPEG, TIFF, WebP, BMP, HEIC or PDF file"
 
 
 def _frames(picture: Picture, name: str) -> Iterator[Picture]:
@@ -308,49 +334,12 @@ def _object_pages(source: object, name: str, settings: Settings) -> Iterator[Pag
 def _picture_to_image(picture: Picture, name: str, settings: Settings) -> Image:
     _check_size(*picture.size, name, settings)
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            values = _picture_to_array(picture)
+        pixels = picture_to_pixels(picture)
     except Exception as error:  # a hostile body can raise nearly anything
         raise InputError(
             f"{name}: broken or incomplete picture ({_reason(error)}); export it again, for example as PNG"
         ) from error
-    return _array_to_image(values, name, settings)
-
-
-def _picture_to_array(picture: Picture) -> NDArray[np.generic]:
-    """Return the upright picture as bool, uint8, uint16 or float (0 to 1), grey or BGR, over white."""
-    import PIL.Image
-
-    picture.load()
-    picture = _upright(picture)
-    if picture.mode.startswith("I") or picture.mode == "F":
-        return _deep_to_array(np.asarray(picture))
-    if picture.has_transparency_data:
-        picture = picture.convert("RGBA")
-        picture = PIL.Image.alpha_composite(PIL.Image.new("RGBA", picture.size, "white"), picture)
-    return np.asarray(picture.convert("RGB"))[..., ::-1]
-
-
-def _upright(picture: Picture) -> Picture:
-    import PIL.ImageOps
-
-    try:
-        return PIL.ImageOps.exif_transpose(picture)
-    except Exception:  # the picture is sound, its EXIF block is not: take it as it lies
-        return picture
-
-
-def _deep_to_array(values: NDArray[np.generic]) -> NDArray[np.generic]:
-    """Bring grey values of more than 8 bits to uint16 or to float from 0 to 1.
-
-    The container does not say how much of its range is used; 8, 16 bits and 0 to 1 are usual.
-    """
-    if values.dtype.itemsize == 2:
-        return values.astype(np.uint16)
-    grey: NDArray[np.float64] = np.nan_to_num(values.astype(np.float64)).clip(0, 65535)
-    top = grey.max(initial=0)
-    return grey / (1 if top <= 1 and values.dtype.kind == "f" else 255 if top <= 255 else 65535)
+    return _array_to_image(pixels, name, settings)
 
 
 def _array_to_image(array: NDArray[np.generic], name: str, settings: Settings) -> Image:
@@ -363,31 +352,10 @@ def _array_to_image(array: NDArray[np.generic], name: str, settings: Settings) -
         )
     height, width, n_channels = array.shape
     _check_size(width, height, name, settings)
-    pixels = _to_uint8(array, name)
+    pixels = array_to_uint8(array, name)
     if n_channels == 4:
-        pixels = _over_white(pixels)
+        pixels = lay_on_ground(pixels)
     return np.ascontiguousarray(np.broadcast_to(pixels, (height, width, 3)))
-
-
-def _to_uint8(array: NDArray[np.generic], name: str) -> Image:
-    if array.dtype == np.uint8:
-        return array.astype(np.uint8, copy=False)
-    if array.dtype == np.bool_:
-        return array.astype(np.uint8) * np.uint8(255)
-    if array.dtype == np.uint16:
-        return ((array.astype(np.uint32) + 128) // 257).astype(np.uint8)
-    if array.dtype.kind == "f":
-        values = array.astype(np.float32, copy=False)
-        if not (values.min() >= 0 and values.max() <= 1):
-            raise InputError(f"{name}: float values must lie between 0 and 1; divide them, or convert to uint8")
-        return (values * 255 + 0.5).astype(np.uint8)
-    raise InputError(f"{name}: values of type {array.dtype} are not read; convert the array to uint8")
-
-
-def _over_white(pixels: Image) -> Image:
-    alpha = pixels[..., 3:].astype(np.uint16)
-    blend = pixels[..., :3] * alpha + np.uint16(255) * (255 - alpha)
-    return ((blend + 127) // 255).astype(np.uint8)
 
 
 def _check_size(width: int, height: int, name: str, settings: Settings) -> None:

@@ -46,9 +46,11 @@ def save(
     """Write a result as one file, or as several where the format holds one table or page.
 
     All tables go into one file (a sheet for each in a workbook), but CSV holds a single
-    table and an overlay a single page: several are written as ``name_1.csv``,
-    ``name_2.csv``. Missing folders are made. A file that is there is replaced at once
-    when the new one is complete, and nothing else is left behind.
+    table and an overlay a single page: several tables of a picture are written as
+    ``name_1.csv``, ``name_2.csv``, those of a document as ``name_p3_t1.csv``, and its
+    pages as ``name_p3.png``, by the document's own numbers. Missing folders are made. A
+    file that is there is replaced at once when the new one is complete, and nothing else is
+    left behind.
 
     Args:
         result: What a recognizer returned.
@@ -96,23 +98,31 @@ def output_paths(result: Result, path: Path, format: str) -> list[Path]:
 
     >>> output_paths(Result("a.png", ()), Path("a.html"), "html")
     []
+    >>> from tablerec.result import PageImage
+    >>> pages = tuple(Page(PageImage("a.pdf", number, np.zeros((9, 9, 3), np.uint8))) for number in (3, 4))
+    >>> [path.name for path in output_paths(Result("a.pdf", pages), Path("a.overlay.png"), "overlay")]
+    ['a_p3.overlay.png', 'a_p4.overlay.png']
     """
     if format not in FORMATS:
         raise OutputError(f"{format!r} is not a format; choose from {', '.join(FORMATS)}")
-    if format == "overlay":
-        return _numbered(path, len(result.pages))
     if format == "json":
         return [path]
-    return _numbered(path, len(result.tables)) if format == "csv" else [path][: len(result.tables)]
+    if format == "overlay":
+        return _numbered(path, [f"p{page.picture.number}" for page in result.pages])
+    if format != "csv":
+        return [path][: len(result.tables)]
+    if result.has_page_numbers:
+        return _numbered(path, [f"p{page}_t{index + 1}" for (page, index), *_ in _places(result)])
+    return _numbered(path, [str(number + 1) for number in range(len(result.tables))])
 
 
-def _numbered(path: Path, count: int) -> list[Path]:
-    if count < 2:
-        return [path][:count]
+def _numbered(path: Path, numbers: list[str]) -> list[Path]:
+    if len(numbers) < 2:
+        return [path][: len(numbers)]
     # "a.overlay.png" keeps both suffixes at its end, by which a folder's input is told from its output.
     suffix = path.name[-len(OVERLAY_SUFFIX) :] if path.name.lower().endswith(OVERLAY_SUFFIX) else path.suffix
     stem = path.name.removesuffix(suffix)
-    return [path.with_name(f"{stem}_{number}{suffix}") for number in range(1, count + 1)]
+    return [path.with_name(f"{stem}_{number}{suffix}") for number in numbers]
 
 
 def _writers(result: Result, paths: list[Path], format: str, mark_below: float | None) -> list[Write]:
@@ -160,29 +170,34 @@ def _to_html(result: Result, mark_below: float | None) -> bytes:
     from postprocess.export import tables_to_html
 
     title = display_name(Path(result.source).name)
-    return tables_to_html(result.tables, title, mark_below=mark_below).encode()
+    return tables_to_html(result.tables, title, names=_names(result), mark_below=mark_below).encode()
 
 
 def _to_excel(result: Result, mark_below: float | None) -> bytes:
     from postprocess.export import write_excel
 
     content = io.BytesIO()
-    many = len(result.pages) > 1
-    names = [f"Page {page} Table {index + 1}" for (page, index), *_ in _places(result)]
-    write_excel(result.tables, content, names if many else None, mark_below=mark_below)
+    write_excel(result.tables, content, _names(result), mark_below=mark_below)
     return content.getvalue()
+
+
+def _names(result: Result) -> list[str] | None:
+    """What sheets and headings call the tables of a document; None for a picture, where their order is enough."""
+    if not result.has_page_numbers:
+        return None
+    return [f"Page {page} Table {index + 1}" for (page, index), *_ in _places(result)]
 
 
 def _to_markdown(result: Result) -> bytes:
     from postprocess.export import tables_to_markdown
 
-    return tables_to_markdown(result.tables).encode()
+    return tables_to_markdown(result.tables, _names(result)).encode()
 
 
 def _to_latex(result: Result) -> bytes:
     from postprocess.export import tables_to_latex
 
-    return tables_to_latex(result.tables).encode()
+    return tables_to_latex(result.tables, _names(result)).encode()
 
 
 def result_to_json(result: Result, indent: int | None = None) -> bytes:

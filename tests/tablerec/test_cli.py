@@ -324,8 +324,8 @@ def test_overlays_of_all_pages_show_their_pictures(fake):
     touch("a.pdf")
     fake.answers["a.pdf"] = [Page(PageImage("a.pdf", n, np.full((9, 9, 3), n, np.uint8)), (TABLE,)) for n in (1, 2)]
     run("a.pdf", "--overlay", "--format", "csv")
-    assert files() == ["a.pdf", "a_1.csv", "a_1.overlay.png", "a_2.csv", "a_2.overlay.png"]
-    with PIL.Image.open("a_2.overlay.png") as picture:
+    assert files() == ["a.pdf", "a_p1.overlay.png", "a_p1_t1.csv", "a_p2.overlay.png", "a_p2_t1.csv"]
+    with PIL.Image.open("a_p2.overlay.png") as picture:
         assert picture.getpixel((4, 4)) == (2, 2, 2)
 
 
@@ -681,7 +681,7 @@ def test_trace_writes_a_picture_for_each_page(fake):
     fake.answers["a.png"] = pages
     result = run(os.path.join("in", "a.png"), "--trace", "traces")
     assert result.exit_code == 0, result.output
-    assert files("traces") == ["a_1.trace.png", "a_2.trace.png"]
+    assert files("traces") == ["a_p1.trace.png", "a_p2.trace.png"]
 
 
 def test_several_devices_share_the_inputs_and_write_in_order(fake, monkeypatch):

@@ -11,6 +11,7 @@ import click
 
 from tablerec.config import Settings
 from tablerec.errors import SettingsError
+from tablerec.inputs.options import document_options
 
 _DEFAULTS = Settings()
 _FOLDER = click.Path(file_okay=False, path_type=Path)
@@ -33,6 +34,7 @@ _FOLDER = click.Path(file_okay=False, path_type=Path)
     show_default=True,
     help="page: detect tables; table: each picture is one table.",
 )
+@document_options
 def command(
     folder: Path, output: Path | None, port: int, no_browser: bool, recursive: bool, **options: str | Path | None
 ) -> None:
@@ -55,7 +57,7 @@ def command(
     inputs = find_inputs(folder, output, recursive)
     corrections = CorrectionFolder(output)
 
-    desk = Desk(inputs, folder, corrections, recognizer.pages, in_frame.pages)
+    desk = Desk(inputs, folder, corrections, recognizer.pages, in_frame.pages, settings)
     try:
         server = ReviewServer(desk, port)
     except OSError as error:

@@ -15,6 +15,7 @@ import numpy as np
 
 from postprocess.arrays import Floats
 from postprocess.geometry.boxes import quads_to_boxes
+from tablerec.config import Settings
 from tablerec.corrections.editor import Correction, CorrectionFolder, page_to_drafts
 from tablerec.corrections.editor.draft import cut
 from tablerec.corrections.editor.folder import image_to_key
@@ -28,6 +29,9 @@ Read = Callable[[str], Iterable[Page]]
 """From a path to the pages in that file, as ``Recognizer.pages`` gives them."""
 ReadFrame = Callable[[PageImage], Iterable[Page]]
 """From a picture that is one table to its page."""
+
+_Known = dict[str, dict[str, list[str]]]
+"""SHA-256 of each file that was read -> pages that were asked for, empty for all -> names of their tables."""
 
 _PATIENCE = 30.0
 """Seconds that the end of a page is waited for."""
@@ -54,6 +58,7 @@ class Desk:
         corrections: Where everything is kept.
         read: Reads a file.
         read_frame: Reads a part of a page that a person says is a table; with None nothing is recognized there.
+        settings: How ``read`` opens documents: their password, and the pages that count; the default where None.
 
     Raises:
         OutputError: A broken journal cannot be kept aside.
@@ -66,9 +71,11 @@ class Desk:
         corrections: CorrectionFolder,
         read: Read,
         read_frame: ReadFrame | None = None,
+        settings: Settings | None = None,
     ) -> None:
         self.inputs, self.folder, self.corrections = list(inputs), folder, corrections
         self._read = read
+        self._settings = settings or Settings()
         self._read_frame = read_frame or (lambda picture: [Page(picture)])
         self._lock = threading.Lock()
         self._reading = threading.Lock()
@@ -134,7 +141,7 @@ class Desk:
             InputError: There is no such table, or its file is not what it was.
         """
         head, file = self.correction(name).head, self._files[name]
-        page = next(load_pages(str(file.path), first=head.page), None)
+        page = next(load_pages(str(file.path), replace(self._settings, pages=None), first=head.page), None)
         turned = None if page is None else turn_picture(page, head.turn)
         if turned is None or (head.window and image_to_key(cut(turned.image, head.window)) != head.key):
             shown = display_name(str(file.path))
@@ -190,11 +197,15 @@ class Desk:
             "tables": [_summary(table) for table in tables],
         }
 
-    def _read_one(self, path: Path, kept: dict[str, Correction], known: dict[str, list[str]]) -> None:
+    def _read_one(self, path: Path, kept: dict[str, Correction], known: _Known) -> None:
         file = _File(path, str(path.relative_to(self.folder)), _digest(path))
-        names = known.get(file.sha256)
+        notes, wanted = known.get(file.sha256, {}), self._settings.page_numbers
+        # What a person added is found by no reading.
+        here = [kept[name] for names in notes.values() for name in names if name in kept]
+        here = [each for each in here if each.head.page in wanted]
+        names = notes.get(wanted.text, notes.get(""))
         if names is not None and all(name in kept for name in names):
-            self._add([kept[name] for name in names], file)
+            self._add(here, file)
             return
         pages = iter(self._read(str(path)))
         while (page := self._next(pages)) is not None:
@@ -202,8 +213,7 @@ class Desk:
             self._add([self.corrections.open(draft) for draft in drafts], file)
             if self._stop.is_set():
                 return
-        # What a person added is found by no reading.
-        self._add([kept[name] for name in names or () if name in kept and name not in self._tables], file)
+        self._add([each for each in here if each.head.name not in self._tables], file)
         self._remember(file)
 
     def _hide(self, added: Correction, others: Sequence[Correction], page: PageImage) -> None:
@@ -234,23 +244,26 @@ class Desk:
     def _sources(self) -> Path:
         return self.corrections.folder / "sources.jsonl"
 
-    def _known(self) -> dict[str, list[str]]:
-        """SHA-256 of each file that was read -> names of its tables; a broken line only means reading it again."""
-        known: dict[str, list[str]] = {}
+    def _known(self) -> _Known:
+        """What was read before; a broken line only means reading it again."""
+        known: _Known = {}
         if not self._sources.is_file():
             return known
         for line in self._sources.read_text("utf-8", errors="replace").splitlines():
             try:
                 data = json.loads(line)
-                known[str(data["sha256"])] = [str(name) for name in data["tables"]]
-            except (ValueError, KeyError, TypeError, RecursionError):
+                notes = known.setdefault(str(data["sha256"]), {})
+                notes[str(data.get("pages", ""))] = [str(name) for name in data["tables"]]
+            except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
                 continue
         return known
 
     def _remember(self, file: _File) -> None:
-        """Note what tables a file has; of several notes on it the last counts."""
+        """Note what tables a file has; of several notes on the same pages of it the last counts."""
         with self._lock:
             entry = {"source": file.source, "sha256": file.sha256, "tables": self._names_of(file)}
+        if self._settings.page_numbers.text:
+            entry["pages"] = self._settings.page_numbers.text
         try:
             with self._sources.open("ab") as notes:
                 notes.write((json.dumps(entry, ensure_ascii=False) + "\n").encode("utf-8", "backslashreplace"))

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from postprocess.word import UNREAD, Unplaced
 from tablerec.config import Settings
 from tablerec.errors import InputError
+from tablerec.inputs.passwords import password_error
 from tablerec.inputs.pdf.glyphs import UNMAPPED, VISIBLE
 from tablerec.inputs.pdf.process import Renderer, RenderError, content_of, give_back, take_renderer
 from tablerec.inputs.pdf.shapes import doubtful_fonts
@@ -40,9 +41,9 @@ def pdf_pages(file: BinaryIO, source: str, name: str, settings: Settings, first:
         file: The document, readable and seekable.
         source: Name of the input that the pages carry.
         name: The same name as messages show it.
-        settings: ``pdf_dpi``, ``max_megapixels``, ``max_page_seconds``, ``max_page_memory``, ``password`` and
-            ``text_layer`` count here. A page that would be larger than ``max_megapixels`` is drawn at a lower
-            resolution, and the log says so.
+        settings: ``pages``, ``pdf_dpi``, ``max_megapixels``, ``max_page_seconds``, ``max_page_memory``,
+            ``password`` and ``text_layer`` count here. A page that would be larger than ``max_megapixels`` is drawn
+            at a lower resolution, and the log says so.
         first: Number of the page to begin with.
 
     Yields:
@@ -57,8 +58,9 @@ def pdf_pages(file: BinaryIO, source: str, name: str, settings: Settings, first:
     try:
         n_pages = _open(renderer, file, name, settings)
         known_fonts: set[int] = set()
-        for number in range(first, n_pages + 1):
-            yield _read_page(renderer, number, source, name, settings, known_fonts)
+        for number in settings.page_numbers.within(n_pages, name):
+            if number >= first:
+                yield _read_page(renderer, number, source, name, settings, known_fonts)
     finally:
         give_back(renderer)
 
@@ -70,6 +72,8 @@ def _open(renderer: Renderer, file: BinaryIO, name: str, settings: Settings) -> 
     try:
         answer, _ = renderer.ask(request, [] if path else [content_of(file.read())])
     except RenderError as error:
+        if error.kind == "password":
+            raise password_error(name, settings.password) from error
         raise InputError(f"{name}: {_refusal(error, settings)}") from error
     except OSError as error:
         raise InputError(f"{name}: cannot be read ({error.strerror}); copy it and try again") from error
@@ -90,10 +94,7 @@ def _path_of(file: BinaryIO) -> str | None:
 
 
 def _refusal(error: RenderError, settings: Settings) -> str:
-    if error.kind == "password" and settings.password:
-        return "the password does not open it; check it, or save a copy without password"
     return {
-        "password": "the PDF needs a password; give it with --password (password= in Python)",
         "time": f"opening it takes too long; {_REPAIR}",
         "memory": f"opening it takes more memory than max_page_memory = {settings.max_page_memory:g} GiB; {_REPAIR}",
     }.get(error.kind, "broken or incomplete PDF; open it in a viewer and save it again")

@@ -11,8 +11,9 @@ from typing import Any
 import numpy as np
 from paddlex.inference.common.batch_sampler.image_batch_sampler import ImageBatchSampler, ImgBatch
 
+from tablerec.config import Settings
 from tablerec.errors import InputError
-from tablerec.inputs.images import load_pages
+from tablerec.inputs.images import SUFFIXES, load_pages
 from tablerec.result import PageImage
 
 _PAGED = (".pdf", ".tif", ".tiff")
@@ -34,12 +35,13 @@ class InputPage:
     picture: PageImage
 
 
-def read_inputs(inputs: Any) -> Iterator[InputPage]:
+def read_inputs(inputs: Any, settings: Settings | None = None) -> Iterator[InputPage]:
     """Read what PaddleX's pipelines take.
 
     Args:
         inputs: A path; an ``http`` address, which PaddleX downloads; a folder; a ``(H, W, 3)`` BGR array; a
-            ``PageImage`` or an ``InputPage``; or a list of these.
+            ``PageImage`` or an ``InputPage``; or a list or an iterator of these.
+        settings: How documents are read; the default where None.
 
     Raises:
         InputError: One of them cannot be read.
@@ -47,14 +49,14 @@ def read_inputs(inputs: Any) -> Iterator[InputPage]:
     >>> [page.index for page in read_inputs([np.zeros((4, 4, 3), np.uint8)])]
     [None]
     """
-    for item in inputs if isinstance(inputs, (list, tuple)) else [inputs]:
+    for item in inputs if isinstance(inputs, (list, tuple, Iterator)) else [inputs]:
         if isinstance(item, InputPage):
             yield item
         elif isinstance(item, (str, os.PathLike)):
             for path in _files(os.fspath(item)):
-                yield from _pages(path)
+                yield from _pages(path, settings)
         elif isinstance(item, (np.ndarray, PageImage)):
-            yield from (InputPage(None, None, picture) for picture in load_pages(item))
+            yield from (InputPage(None, None, picture) for picture in load_pages(item, settings))
         else:
             raise InputError(f"a {type(item).__name__} is no input: give a path, a folder, an address or an array")
 
@@ -64,16 +66,16 @@ def _files(path: str) -> list[str]:
         return [ImageBatchSampler()._download_from_url(path)]
     if not os.path.isdir(path):
         return [path]
-    suffixes = {f".{suffix}" for suffix in ImageBatchSampler.IMG_SUFFIX + ImageBatchSampler.PDF_SUFFIX}
+    suffixes = SUFFIXES | {f".{suffix}" for suffix in ImageBatchSampler.IMG_SUFFIX + ImageBatchSampler.PDF_SUFFIX}
     found = sorted(str(file) for file in Path(path).rglob("*") if file.suffix.lower() in suffixes and file.is_file())
     if not found:
         raise InputError(f"{path}: no pictures or PDFs in this folder; check the folder")
     return found
 
 
-def _pages(path: str) -> Iterator[InputPage]:
+def _pages(path: str, settings: Settings | None) -> Iterator[InputPage]:
     is_paged = path.lower().endswith(_PAGED)
-    for picture in load_pages(path):
+    for picture in load_pages(path, settings):
         yield InputPage(path, picture.number - 1 if is_paged else None, picture)
 
 

@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
+from tablerec.config import Settings
 from tablerec.errors import SettingsError
 
 NAME = "table_recognition_cells"
+
+DOCUMENT_KEYS = ("text_layer", "pages", "password", "max_page_seconds", "max_page_memory")
+"""Fields of ``Settings`` that a pipeline file may say, on its first level."""
 
 _KEYS = {
     "": {
         *("pipeline_name", "use_doc_preprocessor", "use_layout_detection", "use_ocr_model", "batch_size"),
         *("SubModules", "SubPipelines", "Serving", "engine", "engine_config", "use_hpip", "hpi_config"),
+        *DOCUMENT_KEYS,
     },
     "SubModules": {"LayoutDetection", "TableOrientationClassify", "TableCellsDetection"},
     "SubPipelines": {"DocPreprocessor", "GeneralOCR"},
@@ -61,6 +66,9 @@ class Request:
         layout_det_res: Regions that were found before, as PaddleX's ``DetResult``; those labelled ``table`` count.
         use_table_orientation_classify: Stand tables upright that lie on their side or upside down; None is True.
         text_rec_score_thresh: Words below this score are in no cell, 0 to 1.
+        text_layer: Whether the text that a PDF holds is believed: ``auto``, ``use`` or ``ignore``.
+        pages: Pages of documents to read, such as ``1-3,7``.
+        password: Of PDFs that ask for one.
         detection: ``DETECTION_OPTIONS`` that were given.
 
     Raises:
@@ -75,12 +83,24 @@ class Request:
     layout_det_res: Mapping[str, Any] | None = None
     use_table_orientation_classify: bool | None = None
     text_rec_score_thresh: float | None = None
+    text_layer: str | None = None
+    pages: str | None = None
+    password: str | None = field(default=None, repr=False)
     detection: dict[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         for given, switch in (("overall_ocr_res", "use_ocr_model"), ("layout_det_res", "use_layout_detection")):
             if getattr(self, given) is not None and getattr(self, switch):
                 raise SettingsError(f"{given} was given and {switch} is True: set {switch}=False, or leave {given} out")
+
+    def document_settings(self, settings: Settings) -> Settings:
+        """Return how documents are read: as asked for, or as the pipeline file says.
+
+        Raises:
+            SettingsError: What was asked for does not exist.
+        """
+        asked = {name: getattr(self, name) for name in ("text_layer", "pages", "password")}
+        return replace(settings, **{name: value for name, value in asked.items() if value is not None})
 
     @property
     def given(self) -> list[str]:
@@ -158,4 +178,7 @@ _ARGUMENTS = {
     "text_det_box_thresh": (float, "Least score of a box for PaddleX's text detection"),
     "text_det_unclip_ratio": (float, "How far PaddleX's text detection grows its boxes"),
     "text_rec_score_thresh": (float, "Words below this score are in no cell"),
+    "text_layer": (str, "Whether the text that a PDF holds is believed: auto, use or ignore"),
+    "pages": (str, "Pages of documents to read, such as 1-3,7"),
+    "password": (str, "Of PDFs that ask for one"),
 }

@@ -21,7 +21,7 @@ from tablerec.inputs.turning import ORIENTATION
 from tablerec.ocr import OcrEngine, make_ocr_engine
 from tablerec.ocr.paddlex import keep_all_lines
 from tablerec.paddlex_support import LazyModel
-from tablerec.plugins.paddlex.options import ENGINE_KEYS, MODEL_OPTIONS, NAME, check_config
+from tablerec.plugins.paddlex.options import DOCUMENT_KEYS, ENGINE_KEYS, MODEL_OPTIONS, NAME, check_config
 from tablerec.plugins.paddlex.reading import OcrPipelineEngine
 
 OUR_READER = "rapidocr"
@@ -48,7 +48,8 @@ class Parts(BasePipeline):
         self.config = config
         self.lock = threading.Lock()
         """Held while a model of PaddleX predicts: they are not made for several threads."""
-        self.settings = Settings(device=self.device or get_default_device())
+        said = {key: config[key] for key in DOCUMENT_KEYS if config.get(key) is not None}
+        self.settings = Settings(device=self.device or get_default_device(), **said)
         self.layout = self._model("LayoutDetection") if self.uses("layout_detection") else None
         orientation = self._model("TableOrientationClassify")
         self.orientation = None if orientation is None else LazyModel(ORIENTATION, model=orientation)

@@ -59,8 +59,12 @@ class TableRecognitionCellsPipeline(AutoParallelImageSimpleInferencePipeline):
             InputError: An input cannot be read.
             SettingsError: An option is unknown, or asks for a part that the pipeline has not.
         """
-        if self.multi_device_inference and (given := to_request(options).given):
-            raise SettingsError(f"{' and '.join(given)} belong to one page: use one device")
+        if self.multi_device_inference:
+            request = to_request(options)
+            if request.given:
+                raise SettingsError(f"{' and '.join(request.given)} belong to one page: use one device")
+            # PaddleX tells what reads the inputs nothing of the options.
+            input = read_inputs(input, request.document_settings(self.settings))
         yield from super().predict(input, **options)
 
     @property
@@ -81,7 +85,7 @@ class OneDevicePipeline(Parts):
         """See ``TableRecognitionCellsPipeline``."""
         request = to_request(options)
         self._check(request)
-        for number, page in enumerate(read_inputs(input)):
+        for number, page in enumerate(read_inputs(input, request.document_settings(self.settings))):
             if number and request.given:
                 raise SettingsError(f"{' and '.join(request.given)} belong to one page: call predict for each page")
             yield self._read(page, request)

@@ -12,8 +12,10 @@ import itertools
 from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Any
 
+from tablerec.config import Settings
 from tablerec.errors import InputError, SettingsError, TablerecError
 from tablerec.inputs.images import load_pages
+from tablerec.plugins.paddlex.options import to_request
 from tablerec.result import PageImage
 
 MOST_MEGABYTES = 128
@@ -44,6 +46,8 @@ _OPTIONS = {
     "useOcrResultsWithTableCells": "use_ocr_results_with_table_cells",
 }
 """Fields of a request, and the options of ``predict`` that they are."""
+_DOCUMENT_OPTIONS = {"textLayer": "text_layer", "pages": "pages", "password": "password"}
+"""The same of those fields that PaddleX's requests have not."""
 
 
 def create_pipeline_app(pipeline: Any, app_config: Any) -> Any:
@@ -69,12 +73,19 @@ def create_pipeline_app(pipeline: Any, app_config: Any) -> Any:
     app.add_middleware(BodyLimit, most_megabytes=most_megabytes)
     app.add_exception_handler(TablerecError, _answer_error)
 
+    class Request(InferRequest):
+        textLayer: str | None = None  # noqa: N815
+        pages: str | None = None
+        password: str | None = None
+
     @primary_operation(app, INFER_ENDPOINT, "infer")
-    async def infer(request: InferRequest) -> AIStudioResultResponse[InferResult]:
+    async def infer(request: Request) -> AIStudioResultResponse[InferResult]:
         log_id = generate_log_id()
         session = context.aiohttp_session if extra.get("allow_addresses") is True else None
         content = await _file_to_bytes(request.file, session, most_megabytes)
-        pages = await call_async(_bytes_to_pages, content, context.extra["max_num_input_imgs"])
+        asked = {option: getattr(request, field) for field, option in _DOCUMENT_OPTIONS.items()}
+        settings = to_request(asked).document_settings(pipeline.settings)
+        pages = await call_async(_bytes_to_pages, content, settings, context.extra["max_num_input_imgs"])
         options = {option: getattr(request, field) for field, option in _OPTIONS.items()}
         results = await context.pipeline.infer(list(pages), **options)
         visualize = context.config.visualize if request.visualize is None else request.visualize
@@ -124,8 +135,8 @@ async def _fetch(address: str, session: Any, most: int) -> bytes:
     return bytes(content)
 
 
-def _bytes_to_pages(content: bytes, most: int | None) -> list[PageImage]:
-    pages = list(itertools.islice(load_pages(content), None if most is None else most + 1))
+def _bytes_to_pages(content: bytes, settings: Settings, most: int | None) -> list[PageImage]:
+    pages = list(itertools.islice(load_pages(content, settings), None if most is None else most + 1))
     if most is not None and len(pages) > most:
         raise InputError(
             f"file: more than {most} pages; send them in parts, or have the server's max_num_input_imgs raised"

@@ -61,7 +61,7 @@ def test_empty_array_is_refused(shape):
         (np.full((2, 3), 7, np.uint8), 7),
         (np.full((2, 3, 1), 7, np.uint8), 7),
         (np.full((2, 3), 65535, np.uint16), 255),
-        (np.full((2, 3), 7 * 257, np.uint16), 7),
+        (np.array([[7 * 257] * 3, [65535] * 3], np.uint16), [[[7] * 3] * 3, [[255] * 3] * 3]),
         (np.full((2, 3), 1.0, np.float64), 255),
         (np.full((2, 3), 0.5, np.float16), 128),
         (np.ones((2, 3), bool), 255),
@@ -106,7 +106,9 @@ def test_array_that_is_no_picture(array, message):
 def test_every_way_in_gives_the_same_picture(array):
     picture = PIL.Image.fromarray(np.ascontiguousarray(array[..., ::-1]))
     data = encode(picture)
-    sources = [array, array.astype(np.uint16) * 257, array / 255, picture, data, bytearray(data), io.BytesIO(data)]
+    sources = [array, array / 255, picture, data, bytearray(data), io.BytesIO(data)]
+    if array.max() >= 64:  # else fewer than 16 bits would be used
+        sources.append(array.astype(np.uint16) * 257)
     for source in [*sources, PageImage("x", 3, array)]:
         np.testing.assert_array_equal(one(source).image, array)
 

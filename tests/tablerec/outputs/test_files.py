@@ -67,7 +67,7 @@ def test_joined_tables_are_one_in_every_file_and_parts_stay_in_json(tmp_path):
     result = on_pages([["a", "1"]], [["b", "2"]], [["c", "3", "x"]])
     save(result, tmp_path / "out.xlsx")
     assert openpyxl.load_workbook(tmp_path / "out.xlsx").sheetnames == ["Page 1 Table 1", "Page 3 Table 1"]
-    assert [path.name for path in save(result, tmp_path / "out.csv")] == ["out_1.csv", "out_2.csv"]
+    assert [path.name for path in save(result, tmp_path / "out.csv")] == ["out_p1_t1.csv", "out_p3_t1.csv"]
     data = json.loads(result_to_json(result))
     assert [len(page["tables"]) for page in data["pages"]] == [1, 1, 1]
     [joined] = data["joined"]
@@ -129,7 +129,7 @@ def test_csv_of_several_tables_is_numbered(tmp_path):
 def test_overlay_of_several_pages_is_numbered(name, tmp_path):
     stem, _, suffix = name.partition(".")
     paths = save(make_result([TABLE], [TABLE]), tmp_path / name)
-    assert [path.name for path in paths] == [f"{stem}_1.{suffix}", f"{stem}_2.{suffix}"]
+    assert [path.name for path in paths] == [f"{stem}_p1.{suffix}", f"{stem}_p2.{suffix}"]
     with PIL.Image.open(paths[1]) as picture:
         assert picture.size == (40, 30) and picture.format == ("JPEG" if suffix == "jpg" else "PNG")
 

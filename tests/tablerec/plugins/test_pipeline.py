@@ -19,6 +19,7 @@ from tablerec.detect.factory import WEIGHTS
 from tablerec.detect.paddlex import CLASSIFIER, OFFICIAL
 from tablerec.errors import InputError, SettingsError
 from tablerec.pipeline import Recognizer
+from tests.helpers.documents import make_document
 from tests.helpers.paddlex_models import (
     CELLS,
     TEXTS,
@@ -170,6 +171,61 @@ def test_pages_of_a_pdf_are_counted_from_0(pipeline: Any, image: np.ndarray, tmp
     page.save(tmp_path / "a.pdf", save_all=True, append_images=[page], resolution=100)
     results = list(pipeline.predict(str(tmp_path / "a.pdf")))
     assert [(result["page_index"], len(result["table_res_list"])) for result in results] == [(0, 1), (1, 1)]
+
+
+def test_documents_are_opened_as_the_file_or_the_call_says(
+    plugin: ModuleType, config: Config, pipeline: Any, tmp_path: Path
+) -> None:
+    path = tmp_path / "book.pdf"
+    path.write_bytes(make_document(3, "open sesame"))
+    made = plugin.create_pipeline(config=config(switches={"password": "open sesame", "pages": "2-"}), device="cpu")
+
+    def pages(pipeline: Any, **options: Any) -> list[int]:
+        return [result["page_index"] for result in pipeline.predict(str(path), **options)]
+
+    assert pages(made) == [1, 2]
+    assert pages(made, pages="1,3") == [0, 2]
+    assert pages(pipeline, password="open sesame", pages="2") == [1]
+    with pytest.raises(InputError, match="needs a password"):
+        pages(pipeline)
+    with pytest.raises(InputError, match="does not open") as caught:
+        pages(made, password="wrong one")
+    assert "wrong one" not in str(caught.value)
+    with pytest.raises(InputError, match="has 3 pages; --pages 7 asks for none"):
+        pages(made, pages="7")
+
+
+def test_several_devices_open_documents_as_the_call_says(
+    plugin: ModuleType, config: Config, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    kind = plugin.TableRecognitionCellsPipeline
+    monkeypatch.setattr(kind, "_create_internal_pipeline", lambda self, made, _: self._pipeline_cls(made, device="cpu"))
+    monkeypatch.setattr("tablerec.plugins.paddlex.pipeline.require_device", lambda device: None)
+    several = plugin.create_pipeline(config=config(), device="gpu:0,1")
+    (tmp_path / "book.pdf").write_bytes(make_document(5, "open sesame"))
+    results = several.predict(str(tmp_path / "book.pdf"), password="open sesame", pages="1,3-4")
+    assert [result["page_index"] for result in results] == [0, 2, 3]
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("pages", "0"), ("pages", 3), ("password", 123), ("text_layer", "believe"), ("max_page_seconds", 0)],
+)
+def test_wrong_settings_of_documents_are_refused(plugin: ModuleType, config: Config, name: str, value: Any) -> None:
+    with pytest.raises(SettingsError, match=name) as caught:
+        plugin.create_pipeline(config=config(switches={name: value}), device="cpu")
+    assert "123" not in str(caught.value)
+
+
+def test_settings_of_documents_reach_what_reads_them(plugin: ModuleType, config: Config) -> None:
+    switches = {"text_layer": "use", "pages": "1", "password": "x", "max_page_seconds": 5, "max_page_memory": 1}
+    from tablerec.plugins.paddlex.options import to_request
+
+    made = plugin.create_pipeline(config=config(switches=switches), device="cpu")
+    request = to_request({"text_layer": "ignore", "pages": None})
+    asked = request.document_settings(made.settings)
+    assert {name: getattr(asked, name) for name in switches} == {**switches, "text_layer": "ignore"}
+    assert "'x'" not in f"{made.settings!r} {to_request({'password': 'x'})!r}"
 
 
 @pytest.mark.parametrize(("value", "word"), [(3, "int"), (None, "NoneType"), ("no such.png", "no such file")])

@@ -29,6 +29,8 @@ import pytest
 import yaml
 from PIL import Image
 
+from tests.helpers.documents import make_document
+
 ROOT = Path(__file__).resolve().parents[3]
 HAS_SERVER = all(importlib.util.find_spec(name) for name in ("fastapi", "uvicorn", "aiohttp", "filetype"))
 pytestmark = pytest.mark.skipif(not HAS_SERVER, reason="needs the serving extra")
@@ -143,6 +145,26 @@ def test_documents_have_pages(ask: Ask, image: np.ndarray, format: str) -> None:
             assert answer["result"]["dataInfo"]["numPages"] == len(answer["result"]["tableRecResults"]) == 2
         else:
             assert "more than 2 pages" in answer["errorMsg"]
+
+
+def test_documents_are_opened_as_the_request_says(ask: Ask) -> None:
+    file = base64.b64encode(make_document(4, "open sesame")).decode()
+    for fields, status, message in [
+        ({"password": "open sesame", "pages": "2,4", "textLayer": "use"}, 200, "Success"),
+        ({"password": "open sesame"}, 422, "more than 2 pages"),
+        ({"password": "wrong one"}, 422, "does not open"),
+        ({}, 422, "needs a password"),
+        ({"password": "open sesame", "pages": "7-"}, 422, "has 4 pages"),
+        ({"password": "open sesame", "pages": "4-2"}, 422, "runs backwards"),
+        ({"password": "open sesame", "textLayer": "believe"}, 422, "choose auto, use or ignore"),
+        ({"password": ["open sesame"]}, 422, "password"),
+        ({"password": "open sesame", "pages": 3}, 422, "pages"),
+    ]:
+        found, answer = ask(file=file, fileType=0, visualize=False, **fields)
+        assert (found, message in answer["errorMsg"]) == (status, True), answer
+        assert "wrong one" not in str(answer) and "open sesame" not in str(answer)
+        if status == 200:
+            assert answer["result"]["dataInfo"]["numPages"] == len(answer["result"]["tableRecResults"]) == 2
 
 
 @pytest.mark.parametrize(

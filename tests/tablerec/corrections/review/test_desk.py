@@ -17,12 +17,15 @@ from PIL import Image
 
 from postprocess.cell import Confidence
 from tablerec.cli import command
+from tablerec.config import Settings
 from tablerec.corrections.editor import CorrectionFolder
 from tablerec.corrections.review.command import find_inputs
 from tablerec.corrections.review.desk import Desk
 from tablerec.errors import InputError
+from tablerec.inputs.images import load_pages
 from tablerec.labels.read import read_labels
 from tablerec.result import Page, PageImage
+from tests.helpers.documents import make_document
 from tests.helpers.review import make_desk, make_page, make_page_desk, make_table
 
 
@@ -117,6 +120,54 @@ def test_a_picture_whose_journal_is_broken_is_read_again(tmp_path: Path) -> None
     second.read_all()
     assert [table["n_steps"] for table in second.listing()["tables"]] == [0]
     assert "broken-1" in second.listing()["problems"][0]
+
+
+def read_document(folder: Path, settings: Settings, read: list[int] | None = None) -> Desk:
+    """A desk of a PDF, on each page of which a table is found."""
+
+    def pages(source: str) -> Iterator[Page]:
+        for picture in load_pages(source, settings):
+            if read is not None:
+                read.append(picture.number)
+            yield Page(picture, make_page(make_table()).tables)
+
+    desk = Desk([folder / "book.pdf"], folder, CorrectionFolder(folder / "corrections"), pages, settings=settings)
+    desk.read_all()
+    return desk
+
+
+def test_a_document_with_a_password_is_read_and_shown(tmp_path: Path) -> None:
+    (tmp_path / "book.pdf").write_bytes(make_document(2, "open sesame"))
+    desk = read_document(tmp_path, Settings(password="open sesame", pages="2"))
+    [table] = desk.listing()["tables"]
+    assert (table["page"], desk.page(table["name"]).number) == (2, 2)
+
+
+def test_a_document_without_its_password_is_a_problem_of_the_list(tmp_path: Path) -> None:
+    (tmp_path / "book.pdf").write_bytes(make_document(1, "open sesame"))
+    for settings, says in [(Settings(), "needs a password"), (Settings(password="wrong one"), "does not open")]:
+        [problem] = read_document(tmp_path, settings).listing()["problems"]
+        assert says in problem and "wrong one" not in problem
+
+
+def test_pages_are_read_once_whatever_pages_are_asked_for_later(tmp_path: Path) -> None:
+    (tmp_path / "book.pdf").write_bytes(make_document(3))
+
+    def review(pages: str | None) -> tuple[list[int], list[int], Desk]:
+        read: list[int] = []
+        desk = read_document(tmp_path, Settings(pages=pages), read)
+        listing = desk.listing()
+        assert listing["problems"] == []
+        return sorted(table["page"] for table in listing["tables"]), read, desk
+
+    on_list, read, desk = review("2")
+    assert (on_list, read) == ([2], [2])
+    desk.add("book_2_1", [400, 300, 600, 400], (2, 2))
+    assert review("2")[:2] == ([2, 2], [])
+    assert review("3")[:2] == ([3], [3])
+    assert review(None)[:2] == ([1, 2, 2, 3], [1, 2, 3])
+    assert review("1-2")[:2] == ([1, 2, 2], [])
+    assert review(None)[:2] == ([1, 2, 2, 3], [])
 
 
 @pytest.mark.parametrize("error", [InputError("b.png: broken picture; export it again"), ZeroDivisionError("oh")])

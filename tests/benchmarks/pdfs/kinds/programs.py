@@ -338,7 +338,8 @@ def office_cut(seed: int) -> Case:
         lambda cell: f"{cell.text}, with 4,711 and other charges" if cell.col == 0 and not cell.header else cell.text,
     )
     font = TrueType(find_dejavu() or TrueType().path)
-    # 20 characters of 7 pixels and 5 more, at 96 dots per inch; the letter at the edge and its neighbours may be read.
+    # 20 characters of 7 pixels and 5 more, at 96 dots per inch. LibreOffice's column is wider, how much depends on the
+    # fonts that it finds: the letters near the edge may be read.
     room = (20 * 7 + 5) * 0.75
     maybe: dict[tuple[int, int], str] = {}
 
@@ -346,7 +347,7 @@ def office_cut(seed: int) -> Case:
         if cell.col or cell.header:
             return cell.text
         sure = max(n for n in range(len(cell.text) + 1) if font.width(cell.text[:n], 10) < room - 8)
-        maybe[cell.row, cell.col] = cell.text[sure : sure + 3]
+        maybe[cell.row, cell.col] = cell.text[sure : sure + 9]
         return cell.text[:sure]
 
     truth = with_texts(long, seen)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,6 +11,7 @@ from numpy.typing import NDArray
 
 from tablerec.errors import InputError
 from tablerec.models.folder import STATIC, check_files
+from tablerec.outputs.files import atomic_file
 
 if TYPE_CHECKING:
     from paddle import Tensor, nn
@@ -88,18 +88,13 @@ def save_arrays(path: Path, arrays: Arrays, notes: Mapping[str, str] | None = No
         notes: Texts that the file keeps beside them.
 
     Raises:
-        OSError: It cannot be written.
+        OutputError: It cannot be written.
     """
-    from safetensors import SafetensorError
-    from safetensors.numpy import save_file
+    from safetensors.numpy import save
 
-    unfinished = path.with_name(path.name + ".unfinished")
     contiguous = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
-    try:
-        save_file(contiguous, unfinished, dict(notes) if notes else None)
-    except SafetensorError as error:
-        raise OSError(str(error)) from error
-    os.replace(unfinished, path)
+    with atomic_file(path) as file:
+        file.write(save(contiguous, dict(notes) if notes else None))
 
 
 def load_arrays(path: Path) -> dict[str, NDArray[Any]]:

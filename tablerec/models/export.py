@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -16,6 +15,7 @@ from tablerec.models.cellnet import CellNet, CellNetWithDecoder
 from tablerec.models.folder import DESCRIPTION, INPUT, NAME, ONNX, OUTPUTS, STATIC, read_description, sha256
 from tablerec.models.formats.onnx_graph import layer_to_onnx
 from tablerec.models.formats.paddlex_graph import CellNetForPaddleX
+from tablerec.outputs.files import atomic_file
 
 _DESCRIPTION = {
     "Global": {"model_name": NAME},
@@ -118,12 +118,12 @@ def _export(
     with _for_static_model(net):
         static = paddle.jit.to_static(_evaluating(make_whole()), input_spec=spec, full_graph=True)
         paddle.jit.save(static, str(folder / "inference"))
-    unfinished = folder / f"{ONNX}.unfinished"
-    unfinished.write_bytes(model.SerializeToString())
-    os.replace(unfinished, folder / ONNX)
+    with atomic_file(folder / ONNX) as file:
+        file.write(model.SerializeToString())
     sums = {name: sha256(folder / name) for name in (ONNX, *STATIC)}
     text = yaml.safe_dump({**description, "sha256": sums}, sort_keys=False)
-    (folder / DESCRIPTION).write_text(text, encoding="utf-8")
+    with atomic_file(folder / DESCRIPTION) as file:
+        file.write(text.encode())
 
 
 def _evaluating(layer: paddle.nn.Layer) -> paddle.nn.Layer:

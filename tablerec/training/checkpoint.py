@@ -70,7 +70,7 @@ def save_checkpoint(
             for old in checkpoints(folder)[:-2]:
                 shutil.rmtree(old, ignore_errors=True)
         meet()
-    except OSError as error:
+    except (OSError, OutputError) as error:
         raise OutputError(f"{target} cannot be written ({error}): free some space or choose another output") from error
     return target
 

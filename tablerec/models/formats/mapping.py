@@ -27,7 +27,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tablerec.errors import InputError, OutputError, SettingsError
+from tablerec.errors import InputError, SettingsError
 
 Arrays = Mapping[str, NDArray[Any]]
 
@@ -283,10 +283,7 @@ def save_weights(path: Path, arrays: Arrays) -> None:
     writers = {".pdparams": save_pdparams, ".safetensors": save_arrays}
     if path.suffix not in writers:
         raise SettingsError(f"{path}: weights are written as .safetensors, which PyTorch can read, or as .pdparams")
-    try:
-        writers[path.suffix](path, arrays)
-    except OSError as error:
-        raise OutputError(f"{path} cannot be written ({error}): choose another file") from error
+    writers[path.suffix](path, arrays)
 
 
 def compare_names(arrays: Arrays, like: Arrays) -> list[str]:

@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tablerec.errors import InputError
+from tablerec.outputs.files import atomic_file
 
 _OPCODES = """
     PROTO FRAME STOP MARK POP POP_MARK MEMOIZE PUT BINPUT LONG_BINPUT GET BINGET LONG_BINGET EMPTY_DICT DICT SETITEM
@@ -275,8 +276,9 @@ def save_pdparams(path: Path, arrays: Mapping[str, NDArray[Any]]) -> None:
     Args:
         path: The file.
         arrays: Arrays by name.
+
+    Raises:
+        OutputError: It cannot be written.
     """
-    unfinished = path.with_name(path.name + ".unfinished")
-    with unfinished.open("wb") as file:
+    with atomic_file(path) as file:
         pickle.dump({name: np.ascontiguousarray(array) for name, array in arrays.items()}, file, protocol=4)
-    unfinished.replace(path)

@@ -28,6 +28,12 @@ _NEAR = 0.1
 """Share of a cell's height within which its neighbour begins where cells touch."""
 _TOUCHING = 0.6
 """Least share of cells that touch another one; below it the boxes outline texts."""
+_MOST_FAULTS = 100
+"""Cells over others that are named, of one picture."""
+_AT_ONCE = 32
+"""Cells whose neighbours are looked up at once."""
+_MOST_PAIRS = 3_000_000
+"""That are compared, of one picture; cells that part it have at most some ten times as many as there are cells."""
 
 
 class Fault(NamedTuple):
@@ -195,25 +201,38 @@ def outside_faults(quads: Floats, size_wh: tuple[int, int]) -> list[Fault]:
 
 
 def overlap_faults(quads: Floats) -> list[Fault]:
-    """Find cells that are there twice, or lie over others.
+    """Find cells that are there twice, or lie over others: each once, and not many more than a person would mend.
 
     >>> overlap_faults(np.repeat([[[0, 0], [4, 0], [4, 4], [0, 4]]], 2, 0).astype(float))
     [Fault(cell=1, what='is there twice: delete one')]
     """
     polygons = shapely.polygons(quads)
-    first, second = shapely.STRtree(polygons).query(polygons, predicate="intersects")
-    first, second = first[first < second], second[first < second]
     areas = shapely.area(polygons)
-    shared = shapely.area(shapely.intersection(polygons[first], polygons[second]))
-    union = areas[first] + areas[second] - shared
-    covered = shared / np.minimum(areas[first], areas[second])
-    faults = []
-    for a, b, iou, share in zip(first.tolist(), second.tolist(), shared / union, covered, strict=True):
-        if iou >= _DOUBLE:
-            faults.append(Fault(b, "is there twice: delete one"))
-        elif share > _OVERLAP:
-            faults.append(Fault(b, f"lies over cell number {a + 1} of the picture by {share:.0%}: part them"))
-    return sorted(faults)
+    faults: dict[int, Fault] = {}
+    for first, second in _pairs(polygons):
+        a, b = first[first < second], second[first < second]
+        shared = shapely.area(shapely.intersection(polygons[a], polygons[b]))
+        doubled = shared >= _DOUBLE * (areas[a] + areas[b] - shared)
+        covered = shared / np.minimum(areas[a], areas[b])
+        for pair in np.flatnonzero(doubled | (covered > _OVERLAP)):
+            over = f"lies over cell number {a[pair] + 1} of the picture by {covered[pair]:.0%}: part them"
+            what = "is there twice: delete one" if doubled[pair] else over
+            faults.setdefault(int(b[pair]), Fault(int(b[pair]), what))
+        if len(faults) >= _MOST_FAULTS:
+            more = f"has more than {_MOST_FAULTS} cells over others, and not all were compared: mend these first"
+            return [Fault(-1, more), *sorted(faults.values())[:_MOST_FAULTS]]
+    return sorted(faults.values())
+
+
+def _pairs(polygons: NDArray[np.object_]) -> Iterator[tuple[NDArray[np.intp], NDArray[np.intp]]]:
+    """Yield the pairs that touch, both ways, those of some polygons at a time: all of them may be a billion."""
+    tree, count = shapely.STRtree(polygons), 0
+    for start in range(0, len(polygons), _AT_ONCE):
+        first, second = tree.query(polygons[start : start + _AT_ONCE], predicate="intersects")
+        yield first + start, second
+        count += len(first)
+        if count > _MOST_PAIRS:
+            return
 
 
 def outlines_texts(quads: Floats) -> bool:
@@ -225,10 +244,13 @@ def outlines_texts(quads: Floats) -> bool:
     # Half of the nearness on each side: two cells touch where their widened boxes do.
     reach = np.maximum(_NEAR * heights / 2, 0.75)
     wide = shapely.box(boxes[:, 0] - reach, boxes[:, 1] - reach, boxes[:, 2] + reach, boxes[:, 3] + reach)
-    first, second = shapely.STRtree(wide).query(wide, predicate="intersects")
-    beside = _share_band(boxes, first, second, axis=1) & (first != second)
-    touching = np.unique(first[beside])
-    return len(touching) < _TOUCHING * len(quads)
+    touching = np.zeros(len(quads), bool)
+    for first, second in _pairs(wide):
+        for a, b in ((first, second), (second, first)):
+            touching[a[_share_band(boxes, a, b, axis=1) & (a != b)]] = True
+        if touching.mean() >= _TOUCHING:
+            return False
+    return True
 
 
 def _share_band(boxes: Floats, a: NDArray[np.intp], b: NDArray[np.intp], axis: int) -> NDArray[np.bool_]:

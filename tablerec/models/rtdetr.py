@@ -16,6 +16,7 @@ import yaml
 from paddle import Tensor, nn
 
 from tablerec.errors import InputError
+from tablerec.fields import read_yaml
 from tablerec.models.adapter import apply_adapter
 from tablerec.models.arrays import Arrays, arrays_to_network, save_arrays
 from tablerec.models.cellnet import Double
@@ -107,11 +108,13 @@ def read_side(folder: Path) -> int:
     """
     path = folder / DESCRIPTION
     try:
-        steps = yaml.safe_load(path.read_text(encoding="utf-8")).get("Preprocess") or ()
+        steps = read_yaml(path).get("Preprocess") or ()
         sizes = [step["target_size"] for step in steps if step["type"] == "Resize"] or [[SIDE, SIDE]]
         (height, width) = map(int, sizes[0])
-    except (OSError, UnicodeDecodeError, yaml.YAMLError, AttributeError, KeyError, TypeError, ValueError) as error:
-        raise InputError(f"{path} is damaged ({error!r}): copy it anew from PaddleX's model") from error
+    except (AttributeError, LookupError, OverflowError, TypeError, ValueError) as error:
+        raise InputError(
+            f"{path} is damaged ({type(error).__name__}: {error}): copy it anew from PaddleX's model"
+        ) from error
     if height != width or height % 32 or not 32 <= height <= 4096:
         raise InputError(f"{path}: target_size is {height} x {width}: RT-DETR takes squares of a multiple of 32")
     return height

@@ -30,10 +30,10 @@ _TOUCHING = 0.6
 """Least share of cells that touch another one; below it the boxes outline texts."""
 _MOST_FAULTS = 100
 """Cells over others that are named, of one picture."""
-_AT_ONCE = 32
+_AT_ONCE = 64
 """Cells whose neighbours are looked up at once."""
-_MOST_PAIRS = 3_000_000
-"""That are compared, of one picture; cells that part it have at most some ten times as many as there are cells."""
+_MOST_PAIRS = 5_000_000
+"""That are compared, of one picture; of cells that part it each touches some ten."""
 
 
 class Fault(NamedTuple):
@@ -206,33 +206,42 @@ def overlap_faults(quads: Floats) -> list[Fault]:
     >>> overlap_faults(np.repeat([[[0, 0], [4, 0], [4, 4], [0, 4]]], 2, 0).astype(float))
     [Fault(cell=1, what='is there twice: delete one')]
     """
-    polygons = shapely.polygons(quads)
+    polygons, hulls = shapely.polygons(quads), quads_to_boxes(quads)
     areas = shapely.area(polygons)
     faults: dict[int, Fault] = {}
+    count = 0
     for first, second in _pairs(polygons):
-        a, b = first[first < second], second[first < second]
+        count += len(first)
+        smaller = np.minimum(areas[first], areas[second])
+        near = (first < second) & (_shared_areas(hulls, first, second) > _OVERLAP * smaller)
+        a, b, smaller = first[near], second[near], smaller[near]
         shared = shapely.area(shapely.intersection(polygons[a], polygons[b]))
         doubled = shared >= _DOUBLE * (areas[a] + areas[b] - shared)
-        covered = shared / np.minimum(areas[a], areas[b])
+        covered = shared / smaller
         for pair in np.flatnonzero(doubled | (covered > _OVERLAP)):
             over = f"lies over cell number {a[pair] + 1} of the picture by {covered[pair]:.0%}: part them"
             what = "is there twice: delete one" if doubled[pair] else over
             faults.setdefault(int(b[pair]), Fault(int(b[pair]), what))
-        if len(faults) >= _MOST_FAULTS:
-            more = f"has more than {_MOST_FAULTS} cells over others, and not all were compared: mend these first"
+        if len(faults) > _MOST_FAULTS or count > _MOST_PAIRS:
+            more = f"has {len(faults):,} cells over others so far, and not all were compared: mend these first"
             return [Fault(-1, more), *sorted(faults.values())[:_MOST_FAULTS]]
     return sorted(faults.values())
 
 
 def _pairs(polygons: NDArray[np.object_]) -> Iterator[tuple[NDArray[np.intp], NDArray[np.intp]]]:
-    """Yield the pairs that touch, both ways, those of some polygons at a time: all of them may be a billion."""
-    tree, count = shapely.STRtree(polygons), 0
+    """Yield the pairs that touch, both ways, some at a time: all of them may be a billion."""
+    tree = shapely.STRtree(polygons)
     for start in range(0, len(polygons), _AT_ONCE):
         first, second = tree.query(polygons[start : start + _AT_ONCE], predicate="intersects")
-        yield first + start, second
-        count += len(first)
-        if count > _MOST_PAIRS:
-            return
+        for at in range(0, len(first), _AT_ONCE**2):
+            part = slice(at, at + _AT_ONCE**2)
+            yield first[part] + start, second[part]
+
+
+def _shared_areas(boxes: Floats, a: NDArray[np.intp], b: NDArray[np.intp]) -> Floats:
+    """The area that the upright boxes of two cells share: they themselves share no more."""
+    low, high = np.maximum(boxes[a, :2], boxes[b, :2]), np.minimum(boxes[a, 2:], boxes[b, 2:])
+    return np.asarray(np.maximum(high - low, 0).prod(axis=1))
 
 
 def outlines_texts(quads: Floats) -> bool:
@@ -245,10 +254,12 @@ def outlines_texts(quads: Floats) -> bool:
     reach = np.maximum(_NEAR * heights / 2, 0.75)
     wide = shapely.box(boxes[:, 0] - reach, boxes[:, 1] - reach, boxes[:, 2] + reach, boxes[:, 3] + reach)
     touching = np.zeros(len(quads), bool)
+    count = 0
     for first, second in _pairs(wide):
+        count += len(first)
         for a, b in ((first, second), (second, first)):
             touching[a[_share_band(boxes, a, b, axis=1) & (a != b)]] = True
-        if touching.mean() >= _TOUCHING:
+        if touching.mean() >= _TOUCHING or count > _MOST_PAIRS:
             return False
     return True
 

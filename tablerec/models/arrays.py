@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tablerec.errors import InputError
+from tablerec.inputs.images import display_name
 from tablerec.models.folder import STATIC, check_files
 from tablerec.outputs.files import atomic_file
 
@@ -47,8 +48,8 @@ def arrays_to_network(arrays: Arrays, net: nn.Layer, source: str = "the weights"
     unknown = sorted(set(arrays) - set(tensors))
     if missing or unknown:
         raise InputError(
-            f"{source} are of another network: missing {', '.join(missing[:3]) or 'none'}, "
-            f"unknown {', '.join(unknown[:3]) or 'none'}; use the settings with which they were made"
+            f"{source} are of another network: missing {', '.join(missing[:3]) or 'none'}, unknown "
+            f"{display_name(', '.join(unknown[:3])) or 'none'}; use the settings with which they were made"
         )
     for name, array in arrays.items():
         if list(array.shape) != tensors[name].shape:
@@ -109,6 +110,8 @@ def load_arrays(path: Path) -> dict[str, NDArray[Any]]:
     from safetensors import SafetensorError
     from safetensors.numpy import load_file
 
+    if path.exists() and not path.is_file():  # a pipe, which might never end
+        raise InputError(f"{path} is no file: name a safetensors file")
     try:
         arrays: dict[str, NDArray[Any]] = load_file(path)
     except (OSError, SafetensorError) as error:

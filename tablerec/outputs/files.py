@@ -203,7 +203,8 @@ def result_to_json(result: Result, indent: int | None = None) -> bytes:
     except ValueError as error:
         name = display_name(result.source)
         raise OutputError(f"{name}: JSON cannot hold a number of the result ({error}); report it") from error
-    # Half a surrogate pair, as in an undecodable file name, becomes JSON's own \\uXXXX.
+    # What commands a terminal, and half a surrogate pair, as in an undecodable file name, become JSON's own \\uXXXX.
+    text = re.sub("[\x7f-\x9f]", lambda match: f"\\u{ord(match[0]):04x}", text)
     return (text + "\n").encode("utf-8", "backslashreplace")
 
 

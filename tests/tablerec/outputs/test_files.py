@@ -203,6 +203,13 @@ def test_dictionary_of_an_empty_result():
     assert result_to_dict(make_result())["pages"] == []
 
 
+def test_json_holds_nothing_that_commands_a_terminal():
+    text = "".join(map(chr, range(0xA0)))
+    written = result_to_json(make_result([Table.from_texts([[text]])]))
+    assert not set(written[:-1].decode()) & set("".join(map(chr, [*range(0x20), *range(0x7F, 0xA0)])))
+    assert json.loads(written)["pages"][0]["tables"][0]["cells"][0]["text"] == text
+
+
 # atomic writing
 
 

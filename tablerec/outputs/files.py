@@ -7,9 +7,12 @@ import io
 import itertools
 import json
 import os
+import re
 import secrets
+import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from functools import cache
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -32,6 +35,10 @@ SUFFIX_TO_FORMAT = {f".{name}": name for name in FORMATS[:-1]} | {
     ".jpg": "overlay",
     ".jpeg": "overlay",
 }
+
+_HIDDEN = re.compile(r"\.tablerec-[0-9a-f]{12}\.part")
+_LEFT_AFTER = 3600.0
+"""Seconds without a change after which a hidden file is left over, if nobody has locked it."""
 
 Write = Callable[[BinaryIO], object]
 
@@ -211,7 +218,8 @@ def result_to_json(result: Result, indent: int | None = None) -> bytes:
     except ValueError as error:
         name = display_name(result.source)
         raise OutputError(f"{name}: JSON cannot hold a number of the result ({error}); report it") from error
-    # Half a surrogate pair, as in an undecodable file name, becomes JSON's own \\uXXXX.
+    # What commands a terminal, and half a surrogate pair, as in an undecodable file name, become JSON's own \\uXXXX.
+    text = re.sub("[\x7f-\x9f]", lambda match: f"\\u{ord(match[0]):04x}", text)
     return (text + "\n").encode("utf-8", "backslashreplace")
 
 
@@ -309,16 +317,41 @@ def atomic_file(path: Path) -> Iterator[BinaryIO]:
 
 @contextmanager
 def _hidden_file(path: Path) -> Iterator[BinaryIO]:
+    _remove_leftovers(path.parent)
     hidden = path.with_name(f".tablerec-{secrets.token_hex(6)}.part")
     file = hidden.open("xb")
     try:
         with file:
+            _lock(file)
             yield file
         if path.exists():
             hidden.chmod(path.stat().st_mode & 0o777)
         hidden.replace(path)
     finally:
         hidden.unlink(missing_ok=True)
+
+
+@cache
+def _remove_leftovers(folder: Path) -> None:
+    """Remove hidden files that are old and that nobody locks: processes that were killed have left them."""
+    for path in folder.glob(".tablerec-*.part"):
+        with suppress(OSError), path.open("rb") as file:
+            is_old = time.time() - os.fstat(file.fileno()).st_mtime > _LEFT_AFTER
+            if _HIDDEN.fullmatch(path.name) and is_old and _lock(file):
+                path.unlink()
+
+
+def _lock(file: BinaryIO) -> bool:
+    """Lock a file for as long as it is open, and return whether no other process has."""
+    try:
+        import fcntl
+    except ImportError:  # Windows removes no file that is open
+        return True
+    try:
+        fcntl.flock(file.fileno(), fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        return False
+    return True
 
 
 def check_folder(folder: Path) -> None:

@@ -315,3 +315,38 @@ def is_exact(grid: Grid, table: NoisyTable) -> bool:
         and bool((grid.spans == table.spans[cells]).all())
         and (len(grid.row_lines) - 1, len(grid.col_lines) - 1) == tuple(table.spans[:, 2:].max(axis=0))
     )
+
+
+def _laughs(levels: int = 9) -> str:
+    """YAML in which each list holds the one before ten times: a billion values in a few lines."""
+    lists = ["a0: &a0 [x]", *(f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 10)}]" for n in range(1, levels + 1))]
+    return "\n".join(lists)
+
+
+HOSTILE_YAML = {
+    "no such date": "a: 2020-13-45",
+    "no number": "a: !!int abc",
+    "no date": "a: !!timestamp x",
+    "no truth": "a: !!bool x",
+    "nested lists": "[" * 20_000,
+    "nested dashes": "- " * 20_000,
+    "nested mappings": "".join(" " * n + "a:\n" for n in range(500)),
+    "a billion laughs": _laughs(),
+    "an alias of itself": "a: &a [*a]",
+    "an alias of nothing": "a: *b",
+    "an object": "a: !!python/object/apply:os.system [echo]",
+    "a number without end": "a: " + "9" * 5000,
+    "a number without end, in hexadecimal": "a: 0x" + "f" * 50_000,
+    "a control character": "a: \x07",
+    "a key that is a list": "? [a]\n: b",
+}
+"""Texts of a few bytes or kilobytes that break readers or keep them busy, by what is wrong."""
+
+HOSTILE_JSON = {
+    "nothing": "",
+    "nested lists": "[" * 100_000,
+    "nested objects": '{"a":' * 100_000,
+    "a number without end": "9" * 5000,
+    "half of it": '{"a": ',
+}
+"""Texts of a few bytes or kilobytes that break readers or keep them busy, by what is wrong."""

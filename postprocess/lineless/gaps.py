@@ -75,7 +75,7 @@ def words_to_area(words: Sequence[Word], rulings: Rulings | None = None) -> Line
     if not words:
         return None
     quads = as_quads([word.quad for word in words])
-    height = word_height(quads)
+    height = max(word_height(quads), 1.0)
     frame = _upright_frame(quads, height, rulings)
     tokens = words_to_tokens(words, frame)
     if not len(tokens.line):

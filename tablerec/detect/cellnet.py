@@ -48,6 +48,8 @@ _LEAST_LINES = 5
 """Long words that it takes to see a tilt."""
 LEAST_TILT = 1.0
 """Degrees from which a picture is turned level before the pass; most training pictures keep within."""
+MOST_PIXELS = 40_000_000
+"""A picture goes through the network no larger, however small its text."""
 SIDE = 960
 """The picture's longer side, where nothing is known about its text: the canvas of the training."""
 
@@ -127,7 +129,7 @@ class CellNetDetector:
             network = self._network
         quads, scores, tables = self._predict(network, image, scale)
         closer = closer_scale(quads, scale)
-        if closer > scale:
+        if closer > scale and scale < largest_scale(image.shape[:2]):
             quads, scores, tables = self._predict(network, image, closer)
         return self._to_detections(quads, scores, tables, image.shape[:2])
 
@@ -135,6 +137,7 @@ class CellNetDetector:
         """Cells in pixels of the picture, their scores, and the table map over the whole picture."""
         import cv2
 
+        scale = min(scale, largest_scale(image.shape[:2]))
         size_wh = tuple(max(1, round(scale * side)) for side in image.shape[1::-1])
         scaled = (
             image
@@ -147,7 +150,8 @@ class CellNetDetector:
             x0, y0, x1, y1 = tile.box_xyxy
             part = scaled[y0:y1, x0:x1]
             if shrink < 1:
-                part = np.asarray(cv2.resize(part, None, fx=shrink, fy=shrink, interpolation=cv2.INTER_AREA), np.uint8)
+                size = [max(1, round(shrink * side)) for side in part.shape[1::-1]]
+                part = np.asarray(cv2.resize(part, size, interpolation=cv2.INTER_AREA), np.uint8)
             quads, scores, _, tables = network(to_input(part))
             sure = scores >= self.threshold
             steps = np.array([x1 - x0, y1 - y0]) / np.array(part.shape[1::-1])
@@ -191,6 +195,15 @@ def choose_scale(size_hw: tuple[int, ...], text_height: float | None) -> float:
     else:
         scale = min(1.0, SIDE / max(size_hw))
     return float(np.clip(scale, 0.1, 4.0))
+
+
+def largest_scale(size_hw: tuple[int, ...]) -> float:
+    """The scale up to which a pass takes some seconds at most.
+
+    >>> largest_scale((4000, 2500)), largest_scale((10_000, 10_000))
+    (2.0, 0.6324555320336759)
+    """
+    return float((MOST_PIXELS / max(size_hw[0] * size_hw[1], 1)) ** 0.5)
 
 
 def other_scale(scale: float, text_height: float | None) -> float:

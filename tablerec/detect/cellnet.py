@@ -48,7 +48,7 @@ _LEAST_LINES = 5
 """Long words that it takes to see a tilt."""
 LEAST_TILT = 1.0
 """Degrees from which a picture is turned level before the pass; most training pictures keep within."""
-MOST_PIXELS = 40_000_000
+MOST_PIXELS = 24_000_000
 """A picture goes through the network no larger, however small its text."""
 SIDE = 960
 """The picture's longer side, where nothing is known about its text: the canvas of the training."""
@@ -127,9 +127,11 @@ class CellNetDetector:
             if self._network is None:
                 self._network = self._open()
             network = self._network
+        largest = largest_scale(image.shape[:2])
+        scale = min(scale, largest)
         quads, scores, tables = self._predict(network, image, scale)
-        closer = closer_scale(quads, scale)
-        if closer > scale and scale < largest_scale(image.shape[:2]):
+        closer = min(closer_scale(quads, scale), largest)
+        if closer > scale:
             quads, scores, tables = self._predict(network, image, closer)
         return self._to_detections(quads, scores, tables, image.shape[:2])
 
@@ -137,7 +139,6 @@ class CellNetDetector:
         """Cells in pixels of the picture, their scores, and the table map over the whole picture."""
         import cv2
 
-        scale = min(scale, largest_scale(image.shape[:2]))
         size_wh = tuple(max(1, round(scale * side)) for side in image.shape[1::-1])
         scaled = (
             image
@@ -200,8 +201,8 @@ def choose_scale(size_hw: tuple[int, ...], text_height: float | None) -> float:
 def largest_scale(size_hw: tuple[int, ...]) -> float:
     """The scale up to which a pass takes some seconds at most.
 
-    >>> largest_scale((4000, 2500)), largest_scale((10_000, 10_000))
-    (2.0, 0.6324555320336759)
+    >>> largest_scale((3000, 2000)), round(largest_scale((10_000, 10_000)), 2)
+    (2.0, 0.49)
     """
     return float((MOST_PIXELS / max(size_hw[0] * size_hw[1], 1)) ** 0.5)
 

@@ -96,9 +96,36 @@ def anywhere(side: int) -> Page:
     return image, _written(image, [(x, y, x + 60, y + 20) for x, y in corners.tolist()])
 
 
+def scattered(side: int) -> Page:
+    """Small words at random places of a large sheet: hardly two share a column."""
+    image = np.full((7000, 7000, 3), 255, np.uint8)
+    corners = np.random.default_rng(0).uniform(0, 6900, (N_WORDS, 2))
+    return image, _written(image, [(x, y, x + 9, y + 7) for x, y in corners.tolist()])
+
+
 def one_line(side: int) -> Page:
     image = np.full((50, 10000, 3), 255, np.uint8)
     return image, _written(image, [(k / 2, 10, k / 2 + 5, 30) for k in range(N_WORDS - 100)])
+
+
+def one_row(side: int) -> Page:
+    """As many columns as words."""
+    image = np.full((20, 5 * N_WORDS, 3), 255, np.uint8)
+    return image, _written(image, [(5 * k, 8, 5 * k + 2, 10) for k in range(N_WORDS)])
+
+
+def millimetres(side: int) -> Page:
+    """A sheet of millimetre paper, A4 at 300 dots per inch."""
+    image = np.full((3508, 2480, 3), 255, np.uint8)
+    image[::12], image[:, ::12] = 120, 120
+    return image, []
+
+
+def mesh(side: int) -> Page:
+    """The same over the whole of the largest picture."""
+    image, _ = blank(side)
+    image[::12], image[:, ::12] = 120, 120
+    return image, []
 
 
 def one_column(side: int) -> Page:
@@ -108,7 +135,8 @@ def one_column(side: int) -> Page:
 
 CASES: dict[str, Callable[[int], Page]] = {
     make.__name__: make
-    for make in (blank, dense, sparse, noise, photo, strip, grid, ruled, one_place, anywhere, one_line, one_column)
+    for make in (blank, dense, sparse, noise, photo, strip, grid, ruled, one_place, anywhere, scattered, one_line, one_row, one_column, millimetres,
+                 mesh)
 }
 
 

@@ -60,10 +60,12 @@ def tokens_to_separators(tokens: Tokens, height: float, forced: Floats | None = 
             break
         best = np.flatnonzero(gain > gain.max() - 1e-9)
         # Equal neighbours form one white band; take the middle of the widest one.
-        bands = np.split(best, np.flatnonzero(np.diff(best) > 1) + 1)
-        band = max(bands, key=lambda b: ends[b[-1] + 1] - ends[b[0]])
-        chosen.append(float((ends[band[0]] + ends[band[-1] + 1]) / 2))
-        open_gap &= (first > band[-1]) | (end <= band[0])
+        steps = np.flatnonzero(np.diff(best) > 1)
+        low, high = best[np.append(0, steps + 1)], best[np.append(steps, len(best) - 1)]
+        widest = int((ends[high + 1] - ends[low]).argmax())
+        start, stop = low[widest], high[widest]
+        chosen.append(float((ends[start] + ends[stop + 1]) / 2))
+        open_gap &= (first > stop) | (end <= start)
     return np.sort(np.array(chosen))
 
 

@@ -107,7 +107,8 @@ _HALVES = re.compile("[\ud800-\udfff]")
 def _quad(quad: Any, number: int) -> Quad:
     try:
         if isinstance(quad, tuple) and len(quad) == 4 and all(isinstance(p, tuple) and len(p) == 2 for p in quad):
-            _check_numbers(number for point in quad for number in point)
+            for x, y in quad:
+                _check_numbers(x, y)
             return quad
         (a, b), (c, d), (e, f), (g, h) = np.asarray(quad, np.float64).tolist()
     except (TypeError, ValueError, OverflowError):
@@ -117,7 +118,7 @@ def _quad(quad: Any, number: int) -> Quad:
     return (a, b), (c, d), (e, f), (g, h)
 
 
-def _check_numbers(values: Iterable[Any]) -> None:
+def _check_numbers(*values: Any) -> None:
     """Raise TypeError or OverflowError where one is no number; NaN and infinity are some."""
     for value in values:
         math.isnan(value)
@@ -125,7 +126,7 @@ def _check_numbers(values: Iterable[Any]) -> None:
 
 def _score(score: Any, number: int) -> float:
     try:
-        _check_numbers([score])
+        _check_numbers(score)
         return float(score)
     except (TypeError, ValueError, OverflowError):
         raise InputError(f"word {number} has the score {reprlib.repr(score)}: give a number from 0 to 1") from None

@@ -48,8 +48,8 @@ _LEAST_LINES = 5
 """Long words that it takes to see a tilt."""
 LEAST_TILT = 1.0
 """Degrees from which a picture is turned level before the pass; most training pictures keep within."""
-MOST_PIXELS = 24_000_000
-"""A picture goes through the network no larger, however small its text."""
+MOST_PIXELS, LONGEST = 24_000_000, 40_000
+"""Pixels, and those of a side: a picture goes through the network no larger, however small its text."""
 SIDE = 960
 """The picture's longer side, where nothing is known about its text: the canvas of the training."""
 
@@ -204,7 +204,8 @@ def largest_scale(size_hw: tuple[int, ...]) -> float:
     >>> largest_scale((3000, 2000)), round(largest_scale((10_000, 10_000)), 2)
     (2.0, 0.49)
     """
-    return float((MOST_PIXELS / max(size_hw[0] * size_hw[1], 1)) ** 0.5)
+    height, width = (max(side, 1) for side in size_hw)
+    return float(min((MOST_PIXELS / (height * width)) ** 0.5, LONGEST / max(height, width)))
 
 
 def other_scale(scale: float, text_height: float | None) -> float:

@@ -77,6 +77,11 @@ def check_result(result: Result) -> None:
     """Nothing is lost or invented, tables are valid, and every format can be written and read back."""
     for page in result.pages:
         check_page(page)
+    check_outputs(result)
+
+
+def check_outputs(result: Result) -> None:
+    """Tables are valid, and every format can be written and read back."""
     json.loads(result_to_json(result), parse_constant=_no_constant)
     check_tables(result.tables)
     with tempfile.TemporaryDirectory() as folder:
@@ -135,19 +140,17 @@ def _read_tables(given: Given) -> None:
         tables = html_to_tables(text)
     else:
         tables = tables_from_json(given.data if len(given.data) % 2 else text)
-    check_result(Result("tables", (Page(_NO_PICTURE, tuple(tables)),)))
+    check_outputs(Result("tables", (Page(_NO_PICTURE, tuple(tables)),)))
 
 
 def _read_labels(given: Given) -> None:
     from tablerec.labels.check import Summary, check_labels
-    from tablerec.labels.convert import convert_labels
     from tablerec.labels.read import read_labels
 
     with _written(given) as (folder, _):
         summary = Summary()
         for problem in check_labels(read_labels(folder), summary):
             str(problem)
-        del convert_labels
 
 
 def _read_settings(given: Given) -> None:
@@ -164,12 +167,17 @@ def _read_settings(given: Given) -> None:
             read_settings(path)
 
 
-def _read_weights(given: Given) -> None:
+def _read_weights(given: Given) -> str | None:
     from tablerec.models.formats.mapping import load_weights
 
     with _written(given) as (_, path):
-        for name, array in load_weights(path).items():
+        try:
+            arrays = load_weights(path)
+        except ModuleNotFoundError as error:
+            return f"needs {error.name}"
+        for name, array in arrays.items():
             _check(isinstance(name, str) and array.dtype != object, "weights hold anything but arrays")
+    return None
 
 
 _CALLS: dict[str, Callable[[Given], str | None]] = {

@@ -22,6 +22,7 @@ import threading
 import time
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from itertools import count, islice
 from pathlib import Path
 from queue import Empty, SimpleQueue
@@ -55,15 +56,16 @@ class Worker:
 
     def __init__(self, seed: int, memory: float) -> None:
         self._command = [sys.executable, "-m", "tests.benchmarks.hostile.trial", str(seed), str(memory)]
-        self._process: subprocess.Popen[bytes] | None = None
+        self.process: subprocess.Popen[bytes] | None = None
         self._tried = 0
 
     def ask(self, kind: str, number: int, seconds: float) -> dict[str, Any]:
         """Try one input."""
         process = self._running()
         assert process.stdin and process.stdout
-        process.stdin.write(f"{kind} {number}\n".encode())
-        process.stdin.flush()
+        with suppress(BrokenPipeError):  # it died before: it is asked for its exit code below
+            process.stdin.write(f"{kind} {number}\n".encode())
+            process.stdin.flush()
         ready, _, _ = select.select([process.stdout], [], [], seconds)
         if not ready:
             self._end()
@@ -77,22 +79,23 @@ class Worker:
         return {"outcome": "crash", "seconds": 0, "mib": 0, "message": f"the process ended with {code}"}
 
     def _running(self) -> subprocess.Popen[bytes]:
-        if self._process is not None and self._tried >= RECYCLED:
+        if self.process is not None and self._tried >= RECYCLED:
             self._end()
-        if self._process is None:
+        if self.process is None:
             environment = {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONPATH": str(ROOT)}
-            self._process = subprocess.Popen(
+            self.process = subprocess.Popen(
                 self._command, cwd=ROOT, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                 stderr=subprocess.DEVNULL,
             )  # fmt: skip
             self._tried = 0
-        return self._process
+        return self.process
 
     def _end(self) -> None:
-        if self._process is not None:
-            self._process.kill()
-            self._process.wait()
-            self._process = None
+        if self.process is not None:
+            self.process.kill()
+            with suppress(BrokenPipeError):
+                self.process.communicate()
+            self.process = None
 
     def close(self) -> None:
         """End the process."""
@@ -158,7 +161,9 @@ def _write(given: Given, answer: dict[str, Any], folder: Path) -> None:
     if given.image is not None and given.image.dtype != object:
         np.save(place / "image.npy", given.image, allow_pickle=False)
     words = "\n".join(map(repr, given.words or ()))
-    again = f"python -m tests.benchmarks.hostile.fuzz --seed {answer['seed']} --only {answer['kind']}:{answer['number']}"
+    again = (
+        f"python -m tests.benchmarks.hostile.fuzz --seed {answer['seed']} --only {answer['kind']}:{answer['number']}"
+    )
     said = f"{answer}\n{again}\n{words}\n"
     (place / "answer.txt").write_text(said, "utf-8", errors="backslashreplace")
 

@@ -30,11 +30,12 @@ EXTREMES: tuple[Any, ...] = (
 """Numbers that break a calculation."""
 TEXTS = (
     "", " ", "\0", "\n", "\ud800", "\ufffd", "\u202e", "\ufeff", "é", "e\u0301", "表", "مرحبا", "x" * 5000, "1 234,56",
-    "=1+1", "<b>", "&amp;", "\\", "|", '"', "—", "1" * 400, "-", "−", "²", "\x1b[31m", "a\tb", "💥", "１２",
+    "=1+1", "<b>", "&amp;", "\\", "|", '"', "—", "1" * 400, "-", "−", "²", "\x1b[31m", "a\tb",
+    "💥", "１２",
 )  # fmt: skip
 TOKENS: tuple[Any, ...] = (
-    None, True, False, 0, -1, 1, 2**31, 2**63, 10**400, 1.5, float("nan"), float("inf"), "", "x", "\ud800", [], {}, [[]],
-    [1, 2], {"a": 1}, "1", "\0", "../../etc/passwd", "9" * 5000, [None], -0.0, 1e308,
+    None, True, False, 0, -1, 1, 2**31, 2**63, 10**400, 1.5, float("nan"), float("inf"), "", "x", "\ud800", [], {},
+    [[]], [1, 2], {"a": 1}, "1", "\0", "../../etc/passwd", "9" * 5000, [None], -0.0, 1e308,
 )  # fmt: skip
 """Values to put in the place of any other in JSON and YAML."""
 
@@ -91,9 +92,11 @@ def seed_pictures() -> tuple[tuple[str, bytes], ...]:
     for suffix, mode, options in (
         ("png", "RGB", {}), ("png", "RGBA", {}), ("png", "P", {}), ("png", "1", {}), ("png", "I;16", {}),
         ("jpg", "RGB", {"quality": 60}), ("jpg", "L", {"progressive": True}), ("jpg", "CMYK", {}),
-        ("tif", "RGB", {}), ("tif", "1", {"compression": "group4"}), ("tif", "L", {"compression": "tiff_lzw"}),
+        ("tif", "RGB", {}), ("tif", "1", {"compression": "group4"}),
+        ("tif", "L", {"compression": "tiff_lzw"}),
         ("tif", "RGB", {"compression": "jpeg"}), ("tif", "F", {}), ("tif", "L", {"compression": "tiff_adobe_deflate"}),
-        ("webp", "RGB", {}), ("webp", "RGBA", {"lossless": True}), ("bmp", "RGB", {}), ("bmp", "P", {}), ("bmp", "1", {}),
+        ("webp", "RGB", {}), ("webp", "RGBA", {"lossless": True}), ("bmp", "RGB", {}), ("bmp", "P", {}),
+        ("bmp", "1", {}),
         ("gif", "P", {}), ("gif", "L", {"interlace": 1}),
     ):  # fmt: skip
         file = io.BytesIO()
@@ -144,7 +147,6 @@ def _picture(rng: Rng) -> Given:
 def _read(rng: Rng) -> Given:
     """A picture that is read by the real OCR engine: a part of a sample, squeezed, noisy, broken or turned."""
     import cv2
-
     from PIL import Image
 
     files = sorted([*SAMPLES.glob("*.png"), *SAMPLES.glob("*.jpg")])
@@ -366,7 +368,9 @@ def _labels(rng: Rng) -> Given:
 def seed_settings() -> tuple[tuple[str, str], ...]:
     root = SAMPLES.parents[1]
     training = [("training.yaml", path.read_text("utf-8")) for path in sorted((root / "data/training").glob("*.yaml"))]
-    recipes = [("recipe.yaml", path.read_text("utf-8")) for path in sorted((root / "tablerec/synth/recipes").glob("*.yaml"))]
+    recipes = [
+        ("recipe.yaml", path.read_text("utf-8")) for path in sorted((root / "tablerec/synth/recipes").glob("*.yaml"))
+    ]
     models = [
         ("inference.yml", path.read_text("utf-8")) for path in sorted((root / "tablerec/models").rglob("inference.yml"))
     ]
@@ -386,7 +390,15 @@ def _settings(rng: Rng) -> Given:
         data = text.encode("utf-8", "surrogatepass")
     else:
         data = mutate(text.encode(), rng, head=4000)
-    odd = [b"a: !!int abc\n", b"a: 2026-99-99\n", b"[" * 5000, b"a: &a [*a]\n", b"? [a]\n: 1\n", b"\xff\xfe\0", b"--- \n---\n"]
+    odd = [
+        b"a: !!int abc\n",
+        b"a: 2026-99-99\n",
+        b"[" * 5000,
+        b"a: &a [*a]\n",
+        b"? [a]\n: 1\n",
+        b"\xff\xfe\0",
+        b"--- \n---\n",
+    ]
     if rng.random() < 0.1:
         data = data + b"\n" + odd[int(rng.integers(len(odd)))]
     return Given("settings", name, data)

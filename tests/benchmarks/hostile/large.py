@@ -135,8 +135,24 @@ def one_column(side: int) -> Page:
 
 CASES: dict[str, Callable[[int], Page]] = {
     make.__name__: make
-    for make in (blank, dense, sparse, noise, photo, strip, grid, ruled, one_place, anywhere, scattered, one_line, one_row, one_column, millimetres,
-                 mesh)
+    for make in (
+        blank,
+        dense,
+        sparse,
+        noise,
+        photo,
+        strip,
+        grid,
+        ruled,
+        one_place,
+        anywhere,
+        scattered,
+        one_line,
+        one_row,
+        one_column,
+        millimetres,
+        mesh,
+    )
 }
 
 

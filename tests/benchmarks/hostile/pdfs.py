@@ -13,8 +13,8 @@ Rng = np.random.Generator
 
 NUMBERS = (
     "0", "1", "-1", "0.5", "10", "12", "100", "300", "-300", "1e5", "100000", "1000000", "-1000000", "100000000",
-    "2147483647", "2147483648", "-2147483649", "99999999999999999999", "0.0000000001", "nan", "inf", "--5", "1.2.3", ".",
-    "1" * 400, "0" * 300 + "1",
+    "2147483647", "2147483648", "-2147483649", "99999999999999999999", "0.0000000001", "nan", "inf", "--5", "1.2.3",
+    ".", "1" * 400, "0" * 300 + "1",
 )  # fmt: skip
 _OPERATORS = (
     ("q", 0), ("Q", 0), ("cm", 6), ("w", 1), ("J", 1), ("j", 1), ("M", 1), ("m", 2), ("l", 2), ("c", 6), ("re", 4),
@@ -31,7 +31,9 @@ def seed_pdfs() -> tuple[bytes, ...]:
     table = "".join(
         text(20 + 60 * col, 150 - 20 * row, str(10 * row + col)) for row in range(4) for col in range(4)
     ) + "".join(f"10 {165 - 20 * k} 240 0.5 re f {10 + 60 * k} 85 0.5 80 re f\n" for k in range(5))
-    form = b"<< /Type /XObject /Subtype /Form /BBox [0 0 300 200] /Resources << /Font << /F1 3 0 R >> >> /Length 31 >>\n"
+    form = (
+        b"<< /Type /XObject /Subtype /Form /BBox [0 0 300 200] /Resources << /Font << /F1 3 0 R >> >> /Length 31 >>\n"
+    )
     form += b"stream\nBT /F1 10 Tf 9 9 Td (Form) Tj ET\nendstream"
     pixels = bytes(range(0, 240, 5)) * 4
     picture = b"<< /Type /XObject /Subtype /Image /Width 8 /Height 8 /ColorSpace /DeviceRGB /BitsPerComponent 8 "

@@ -17,7 +17,7 @@ import time
 import traceback
 import warnings
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, redirect_stderr, redirect_stdout
+from contextlib import contextmanager, redirect_stderr, redirect_stdout, suppress
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -109,13 +109,15 @@ def check_tables(tables: Any) -> None:
     for table in tables:
         Table(table.cells)
         numbers = [x for cell in table.cells for corner in cell.quad or () for x in corner]
-        scores = [s for cell in table.cells for s in (cell.confidence, cell.ocr_score, cell.detector_score) if s is not None]
+        scores = [
+            s for cell in table.cells for s in (cell.confidence, cell.ocr_score, cell.detector_score) if s is not None
+        ]
         _check(all(map(math.isfinite, numbers)), "a corner is not a finite number")
         _check(all(0 <= score <= 1 for score in scores), f"a score is not from 0 to 1: {scores}")
     _check(tables_from_json(tables_to_json(tables)) == list(tables), "JSON gives back other tables")
     back = html_to_tables(tables_to_html(tables))
-    filled = [table for table in tables if len(table)]
-    _check([table.shape for table in back] == [table.shape for table in filled], "HTML gives back tables of other shapes")
+    shapes, again = ([table.shape for table in some if len(table)] for some in (tables, back))
+    _check(shapes == again, "HTML gives back tables of other shapes")
 
 
 def _count(texts: list[str]) -> collections.Counter[str]:
@@ -195,7 +197,17 @@ _CALLS: dict[str, Callable[[Given], str | None]] = {
 _COMMANDS: dict[str, Callable[[Path, Path], list[str]]] = {
     **dict.fromkeys(
         ("picture", "pdf", "crafted_pdf"),
-        lambda folder, path: [str(path), "--ocr", "none", "-o", f"{folder / 'out'}/", "--format", "json", "--format", "xlsx"],
+        lambda folder, path: [
+            str(path),
+            "--ocr",
+            "none",
+            "-o",
+            f"{folder / 'out'}/",
+            "--format",
+            "json",
+            "--format",
+            "xlsx",
+        ],
     ),
     "labels": lambda folder, path: ["labels", "check", str(folder)],
     "weights": lambda folder, path: ["weights", "inspect", str(path)],
@@ -281,10 +293,8 @@ def _place(error: Exception) -> str:
 
 
 def _forget_peak() -> None:
-    try:
+    with suppress(OSError):
         Path("/proc/self/clear_refs").write_text("5")
-    except OSError:
-        pass
 
 
 def _peak_mib() -> int:

@@ -93,7 +93,7 @@ class Recognizer:
                 raise SettingsError(
                     f"{picture.source} has several pages, but words were given for one: pass each page as a PageImage"
                 )
-            given = picture if words is None else replace(picture, words=tuple(words))
+            given = picture if words is None else replace(picture, words=tuple(words), layer=None)
             load_seconds = time.perf_counter() - started
             yield self._page(given, load_seconds)
             started = time.perf_counter()

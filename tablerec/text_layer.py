@@ -72,7 +72,7 @@ def trust_layer(picture: PageImage, ocr: OcrEngine) -> PageImage:
         return replace(picture, words=None)
     words = _read_unmapped(picture, ocr)
     more = _read_rest(layer, words, ocr)
-    return replace(picture, words=(*words, *more))
+    return replace(picture, words=(*words, *more), layer=replace(layer, fonts=(), doubtful_fonts={}))
 
 
 def compare_hidden(picture: PageImage, words: Sequence[Word]) -> list[Word]:
@@ -115,7 +115,7 @@ def _warn(picture: PageImage, message: str) -> None:
 def _find_lying_font(picture: PageImage, layer: TextLayer, ocr: OcrEngine) -> tuple[str, str] | None:
     """A word of a font whose characters are not those that are drawn, and what is read there."""
     by_font: dict[int, list[Word]] = defaultdict(list)
-    for word, font in zip(picture.words or (), layer.fonts, strict=True):
+    for word, font in zip(picture.words or (), layer.fonts, strict=bool(layer.doubtful_fonts)):
         if font in layer.doubtful_fonts and _can_be_read(word):
             by_font[font].append(word)
     for font, words in by_font.items():

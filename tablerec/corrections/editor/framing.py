@@ -102,7 +102,7 @@ def hide(image: Image, own: Floats, others: Sequence[Floats]) -> Image:
 def crop_picture(picture: PageImage, window: Window) -> PageImage:
     """Part of a picture, with the words of which it shows the middle."""
     x0, y0, x1, y1 = window
-    cropped = replace(picture, image=cut(picture.image, window))
+    cropped = replace(picture, image=cut(picture.image, window), layer=None)
     if picture.words is None:
         return cropped
     middles = quads_to_array([word.quad for word in picture.words]).mean(axis=1)

@@ -292,6 +292,8 @@ def _place(raw: Any, text_page: PdfTextPage, index: int, to_pixels: Floats) -> t
     size = raw.FPDFText_GetFontSize(text_page, index) * math.sqrt(area)
     if not placed or not length or not size:
         return None
+    # A negative size turns the text round once more.
+    length, size = math.copysign(length, size), abs(size)
     u, v = along[0] / length, along[1] / length
     origin = (xx * x.value + xy * y.value + x0, yx * x.value + yy * y.value + y0)
     start, baseline = origin[0] * u + origin[1] * v, origin[1] * u - origin[0] * v

@@ -110,9 +110,9 @@ class OneDevicePipeline(Parts):
         settings = self._model_settings(request)
         preprocessed, picture = self._preprocess(page.picture, settings["use_doc_preprocessor"], request)
         if request.overall_ocr_res is not None:
-            picture = replace(picture, words=tuple(ocr_to_words(request.overall_ocr_res)))
+            picture = replace(picture, words=tuple(ocr_to_words(request.overall_ocr_res)), layer=None)
         elif not settings["use_ocr_model"]:
-            picture = replace(picture, words=())
+            picture = replace(picture, words=(), layer=None)
         least = self._least_score(request)
         regions, found = self._recognize(picture, settings["use_layout_detection"], request, least)
         params = self.ocr.get_text_det_params(**request.detection) if self.ocr is not None else {}
@@ -154,7 +154,7 @@ class OneDevicePipeline(Parts):
                 use_doc_unwarping=request.use_doc_unwarping,
             )
         # A PDF's own words are no longer where they were.
-        return done, replace(picture, image=np.ascontiguousarray(done["output_img"]), words=None)
+        return done, replace(picture, image=np.ascontiguousarray(done["output_img"]), words=None, layer=None)
 
     def _recognize(
         self, picture: PageImage, looks_for_tables: bool, request: Request, least: float

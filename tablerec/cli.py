@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 import click
 
-from tablerec.inputs.options import document_options
+from tablerec.inputs.options import document_options, read_password
 from tablerec.inputs.passwords import AskOnce, has_terminal
 
 if TYPE_CHECKING:
@@ -259,6 +259,7 @@ def command(
     from tablerec.inputs.images import expand_inputs
 
     totals, console = Totals(), Console(quiet, as_json)
+    options["password"] = read_password(options["password"], inputs)
     given = {name: value for name, value in options.items() if value is not None}
     settings = Settings(**given, trace=trace_dir is not None)
     if quiet:

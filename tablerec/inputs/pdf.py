@@ -107,13 +107,28 @@ def _open(file: BinaryIO, name: str, settings: Settings) -> PdfDocument:
     except ImportError as error:
         raise MissingDependencyError(f"{name}: PDF needs pypdfium2; run: pip install pypdfium2") from error
     try:
-        document = pypdfium2.PdfDocument(file, password=settings.password)
+        document = _open_with(file, None)
+        if document is None and settings.password:
+            # Second, as a document that needs none takes no other.
+            document = _open_with(file, settings.password)
     except pypdfium2.PdfiumError as error:
-        if error.err_code == pypdfium2.raw.FPDF_ERR_PASSWORD:
-            raise password_error(name, settings.password) from error
         raise InputError(f"{name}: broken or incomplete PDF; open it in a viewer and save it again") from error
+    if document is None:
+        raise password_error(name, settings.password)
     document.init_forms()
     return document
+
+
+def _open_with(file: BinaryIO, password: str | None) -> PdfDocument | None:
+    """Open a document; None where the password does not."""
+    import pypdfium2
+
+    try:
+        return pypdfium2.PdfDocument(file, password=password)
+    except pypdfium2.PdfiumError as error:
+        if error.err_code == pypdfium2.raw.FPDF_ERR_PASSWORD:
+            return None
+        raise
 
 
 def _read_page(document: PdfDocument, number: int, source: str, name: str, settings: Settings) -> PageImage:

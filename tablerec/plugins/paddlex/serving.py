@@ -73,7 +73,7 @@ def create_pipeline_app(pipeline: Any, app_config: Any) -> Any:
     app.add_middleware(BodyLimit, most_megabytes=most_megabytes)
     app.add_exception_handler(TablerecError, _answer_error)
 
-    class Request(InferRequest):  # type: ignore[misc]
+    class Request(InferRequest):
         textLayer: str | None = None  # noqa: N815
         pages: str | None = None
         password: str | None = None

@@ -20,3 +20,14 @@ The rooms, each of which imports those before it:
 - ``editing``: steps of a person who corrects a table
 - ``export``: HTML, Excel, CSV, JSON, Markdown, LaTeX and data frames
 """
+
+from typing import TYPE_CHECKING
+
+if not TYPE_CHECKING:
+
+    def __getattr__(name: str) -> None:
+        """Name this file to those who have a ``postprocess.py`` of their own and get this package in its place."""
+        raise AttributeError(
+            f"module 'postprocess' is that of tablerec, {__file__!a}, and has no {name!r}: "
+            "give a file of yours with this name another one"
+        )

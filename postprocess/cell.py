@@ -111,7 +111,7 @@ class Confidence:
         table: Probability that every cell has the right position and span, 0 to 1.
         rows: For each row the probability that its cells have the right spans, 0 to 1.
         cols: The same for each column.
-        weakest: The row, column or table least sure of, and why.
+        weakest: What to check first, and why: one sentence that names the cell, counted from 1.
     """
 
     table: float

@@ -11,6 +11,9 @@ _FORBIDDEN = re.compile(
     + "".join(f"{chr(plane + 0xFFFE)}{chr(plane + 0xFFFF)}" for plane in range(0, 0x110000, 0x10000))
     + "]"
 )
+_SIGNS = tuple("=+-@＝＋－＠")
+_FILLERS = "\u115f\u1160\u2800\u3164\uffa0"
+"""Letters and signs without ink."""
 
 
 def clean_text(text: str) -> str:
@@ -42,11 +45,17 @@ def to_one_line(text: str) -> str:
 def is_formula(text: str) -> bool:
     """Whether a spreadsheet may take the text for a formula if it is typed or opened as CSV.
 
-    >>> [is_formula(text) for text in ("=1+1", "@A1", " +A1", "-", "a=b")]
-    [True, True, True, False, False]
+    Blanks and what nobody sees do not count: marks of byte order, blanks without a width, joiners.
+
+    >>> [is_formula(text) for text in ("=1+1", "@A1", " +A1", "-", "a=b", chr(0xFEFF) + "=1")]
+    [True, True, True, False, False, True]
     """
-    stripped = text.strip()
-    return len(stripped) > 1 and stripped[0] in "=+-@＝＋－＠"
+    start = next((at for at, char in enumerate(text) if not _is_invisible(char)), len(text))
+    return text[start : start + 1] in _SIGNS and any(not _is_invisible(char) for char in text[start + 1 :])
+
+
+def _is_invisible(char: str) -> bool:
+    return unicodedata.category(char)[0] in "CZM" or char in _FILLERS
 
 
 def text_to_width(text: str) -> int:

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from html import escape
 from itertools import count
 
-from postprocess.cell import Cell
+from postprocess.cell import Cell, Direction
 from postprocess.characters import clean_text
 
 MARK_BELOW = 0.8
@@ -18,32 +18,34 @@ MARK_BELOW = 0.8
 MAX_ROWS = 200
 """A notebook shows so many; the exports have all."""
 
-_PLAIN = "border:1px solid #c4ccd4;padding:1px 6px;text-align:left;vertical-align:top;color:#1d2733;"
+_PLAIN = "border:1px solid #c4ccd4;padding:1px 6px;text-align:start;vertical-align:top;color:#1d2733;"
 _COLORS = {"doubtful": "#fff1bf", "header": "#e4f3e8", "data": "#ffffff"}
 
 
-def rows_to_html(rows: Sequence[Sequence[Cell]], *, name: str = "") -> str:
+def rows_to_html(rows: Sequence[Sequence[Cell]], *, name: str = "", direction: Direction = "ltr") -> str:
     """Write one ``<table>`` element.
 
     Args:
         rows: As ``Table.rows`` gives them.
         name: Begins the classes ``NAME-0``, ``NAME-1``, ... of the cells, row by row; without
             one, cells have no class.
+        direction: Of the table.
 
     >>> print(rows_to_html([[Cell(0, 0, text="<b>", confidence=0.5)]]))
     <table style="border-collapse:collapse;font-size:12px;margin:0"><tbody>
-    <tr><td style="border:1px solid #c4ccd4;padding:1px 6px;text-align:left;vertical-align:top;color:#1d2733;background:#fff1bf" title="&lt;b&gt; · row 1, column 1 · confidence 0.50">&lt;b&gt;</td></tr>
+    <tr><td style="border:1px solid #c4ccd4;padding:1px 6px;text-align:start;vertical-align:top;color:#1d2733;background:#fff1bf" title="&lt;b&gt; · row 1, column 1 · confidence 0.50">&lt;b&gt;</td></tr>
     </tbody></table>
     """  # noqa: E501 - one line of output
     numbers = count()
     lines = []
     for row in rows[:MAX_ROWS]:
-        cells = [_cell(cell, f"{name}-{next(numbers)}" if name else "") for cell in row]
+        cells = [_cell(cell, f"{name}-{next(numbers)}" if name else "", direction) for cell in row]
         lines.append(f"<tr>{''.join(cells)}</tr>")
     body = "\n".join(lines)
     left_out = f"<div>{len(rows) - MAX_ROWS} more rows</div>" if len(rows) > MAX_ROWS else ""
     style = "border-collapse:collapse;font-size:12px;margin:0"
-    return f'<table style="{style}"><tbody>\n{body}\n</tbody></table>{left_out}'
+    runs = ' dir="rtl"' if direction == "rtl" else ""
+    return f'<table{runs} style="{style}"><tbody>\n{body}\n</tbody></table>{left_out}'
 
 
 def describe(cell: Cell) -> str:
@@ -67,7 +69,7 @@ def cell_kind(cell: Cell) -> str:
     return "data" if cell.header is None else "header"
 
 
-def _cell(cell: Cell, name: str) -> str:
+def _cell(cell: Cell, name: str, direction: Direction) -> str:
     tag = "td" if cell.header is None else "th"
     rowspan = min(cell.rowspan, MAX_ROWS - cell.row)
     spans = "".join(
@@ -75,5 +77,7 @@ def _cell(cell: Cell, name: str) -> str:
     )
     style = f"{_PLAIN}background:{_COLORS[cell_kind(cell)]}"
     text = escape(clean_text(cell.text)).replace("\n", "<br>")
+    # Among right-to-left text, a browser would show -5 as 5-.
+    text = f"<bdi>{text}</bdi>" if direction == "rtl" and text else text
     named = f' class="{name}"' if name else ""
     return f'<{tag}{named}{spans} style="{style}" title="{escape(describe(cell))}">{text}</{tag}>'

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
 from postprocess.arrays import Floats
-from postprocess.cell import Caption, Cell, Confidence, Direction, Quad
+from postprocess.cell import Caption, Cell, Confidence, Direction, Quad, rewrite
 from postprocess.errors import TableError
 from postprocess.geometry.boxes import cells_to_quads
 
@@ -65,7 +65,7 @@ class Table:
         """What a notebook shows."""
         from postprocess.preview import rows_to_html
 
-        return rows_to_html(self.rows())
+        return rows_to_html(self.rows(), direction=self.direction)
 
     def __len__(self) -> int:
         return len(self.cells)
@@ -123,7 +123,7 @@ class Table:
         return count if not ends or max(ends) <= count else 0
 
     def rows(self) -> list[list[Cell]]:
-        """Cells by the row in which they start, left to right; the order of HTML.
+        """Cells by the row in which they start, in the order of their columns; the order of HTML.
 
         >>> [[cell.text for cell in row] for row in Table([Cell(0, 0, text="a"), Cell(1, 0, text="b")]).rows()]
         [['a'], ['b']]
@@ -153,6 +153,27 @@ class Table:
     def with_cells(self, cells: Iterable[Cell]) -> Table:
         """Return the same table with other cells, about which nothing is known yet."""
         return Table(tuple(cells), self.quad, title=self.title, notes=self.notes, direction=self.direction)
+
+    def mirrored(self) -> Table:
+        """Return the same table with its columns counted from the other side, and so in the other direction.
+
+        Places in the picture stay.
+
+        >>> table = Table.from_texts([["12", "תה"]]).mirrored()
+        >>> table.to_grid(), table.direction, table.mirrored().to_grid()
+        ([['תה', '12']], 'rtl', [['12', 'תה']])
+        """
+        sure = self.confidence
+        return replace(
+            self,
+            cells=rewrite(self.cells, col=[self.n_cols - cell.end_col for cell in self.cells]),
+            confidence=sure and replace(sure, cols=sure.cols[::-1]),
+            direction="ltr" if self.direction == "rtl" else "rtl",
+        )
+
+    def from_left(self) -> Table:
+        """Return the table with its columns from left to right, as the picture shows them."""
+        return self if self.direction == "ltr" else self.mirrored()
 
     @staticmethod
     def from_texts(rows: Sequence[Sequence[str]]) -> Table:

@@ -62,7 +62,9 @@ class Word:
         while end > start and self.text[end - 1].isspace():
             end -= 1
         spans = self.spans()
-        left, right = (spans[start][0], spans[end - 1][1]) if end > start else (0.0, 1.0)
+        # Text from right to left begins at its right end.
+        left = min((a for a, _ in spans[start:end]), default=0.0)
+        right = max((b for _, b in spans[start:end]), default=1.0)
         width = max(right - left, 1e-9)
         top_left, top_right, bottom_right, bottom_left = self.quad
         quad = (

@@ -8,7 +8,11 @@
 
 from __future__ import annotations
 
+import sys
 from importlib import import_module
+from importlib.machinery import PathFinder
+from importlib.util import module_from_spec
+from os import path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -55,6 +59,33 @@ __all__ = [
     "recognize",
     "save",
 ]
+
+
+def _import_postprocess() -> None:
+    """Take the package ``postprocess`` that lies beside this one, whatever else is called so on ``sys.path``.
+
+    Raises:
+        ImportError: Another module of this name is imported already.
+    """
+    beside = PathFinder.find_spec("postprocess", [path.dirname(folder) for folder in __path__])
+    if beside is None or beside.loader is None or beside.origin is None:
+        return
+    there = sys.modules.get("postprocess")
+    if there is None:
+        # Its modules find one another by this entry, which sys.path has no say in.
+        sys.modules["postprocess"] = module = module_from_spec(beside)
+        beside.loader.exec_module(module)
+        return
+    file = str(getattr(there, "__file__", None) or getattr(there, "__path__", there))
+    if path.realpath(file) != path.realpath(beside.origin):
+        raise ImportError(
+            f"{file!a} is imported as postprocess, which is the name of a package of tablerec: give it another name",
+            name="postprocess",
+            path=file,
+        )
+
+
+_import_postprocess()
 
 
 def __getattr__(name: str) -> Any:

@@ -36,10 +36,11 @@ from tablerec.outputs.files import (
     result_to_json,
     save,
 )
+from tablerec.outputs.streams import StandardOutputError
 from tablerec.result import Page, Result
 
 DEFAULT_FORMATS = ("html", "xlsx")
-ALIKE = (BrokenPipeError, MissingDependencyError, ModelNotFoundError, SettingsError)
+ALIKE = (BrokenPipeError, MissingDependencyError, ModelNotFoundError, SettingsError, StandardOutputError)
 """Errors that every other input would meet as well, so that they end the batch."""
 
 Input = str | BinaryIO
@@ -254,8 +255,7 @@ class Batch:
         except Exception as error:
             if os.environ.get("TABLEREC_DEBUG"):
                 raise
-            cause = display_name(f"{type(error).__name__}: {error}")
-            self.console.error(f"{name}: a fault of tablerec ({cause}); report it, TABLEREC_DEBUG=1 shows the place")
+            self.console.error(f"{name}: {describe_fault(error)}")
 
     def _read_or_ask(self, source: Input, pages: GetPages, name: str) -> None:
         try:
@@ -351,7 +351,7 @@ class Batch:
                 where = f"page {page.picture.number} " if result.has_page_numbers else ""
                 self.console.doubt(
                     f"{name}: {where}table {number} has a score of {sure.table:.2f}, "
-                    f"below {self.min_confidence:g}; weakest is {sure.weakest}"
+                    f"below {self.min_confidence:g}: {sure.weakest}"
                 )
 
     def _free_names(self, source: Input, result: Result) -> list[tuple[Path, str]]:
@@ -381,6 +381,21 @@ class Batch:
         cells = [item.reason for page in result.pages for item in page.dropped]
         if cells:
             self.console.note(f"{name}: {count(len(cells), 'detected cell')} in no table ({_most(cells)}){hint}")
+
+
+def describe_fault(error: Exception) -> str:
+    """Say in a line what went wrong without an error of ours: the system refused something, or it is our fault.
+
+    >>> describe_fault(OSError(28, "No space left on device", "a.log")), describe_fault(MemoryError())
+    ('a.log: No space left on device; mend that and try again', 'not enough memory; give it less at once')
+    """
+    if isinstance(error, OSError) and error.strerror:
+        name = f"{display_name(str(error.filename))}: " if error.filename is not None else ""
+        return f"{name}{error.strerror}; mend that and try again"
+    if isinstance(error, MemoryError):
+        return "not enough memory; give it less at once"
+    cause = display_name(f"{type(error).__name__}: {error}")
+    return f"a fault of tablerec ({cause}); report it, TABLEREC_DEBUG=1 shows the place"
 
 
 def count(number: int, noun: str) -> str:

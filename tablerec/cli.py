@@ -5,8 +5,10 @@ Nothing heavy is imported here before it is needed: ``tablerec --help`` answers 
 
 from __future__ import annotations
 
-import sys
+import os
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from importlib import import_module
@@ -14,9 +16,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
 import click
+from click.exceptions import Abort, Exit
 
 from tablerec.inputs.options import document_options, read_password
 from tablerec.inputs.passwords import AskOnce, has_terminal
+from tablerec.outputs.streams import guard_streams
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
@@ -40,6 +44,8 @@ FORMATS = ("html", "xlsx", "csv", "md", "json", "tex")
 
 _DOUBTFUL = 3
 _INTERRUPTED = 130
+_OF_CLICK = (Abort, Exit, click.ClickException, BrokenPipeError)
+"""What click ends the program with by itself."""
 
 _EPILOG = """
 \b
@@ -96,24 +102,35 @@ class _Main(click.Command):
     def make_context(
         self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: Any
     ) -> click.Context:
-        if args and args[0] in VERBS:
-            verb, *rest = args
-            return _load(VERBS[verb]).make_context(f"{info_name} {verb}", rest, parent, **extra)
-        return super().make_context(info_name, args, parent, **extra)
+        with _told():
+            if args and args[0] in VERBS:
+                verb, *rest = args
+                return _load(VERBS[verb]).make_context(f"{info_name} {verb}", rest, parent, **extra)
+            return super().make_context(info_name, args, parent, **extra)
 
     def invoke(self, ctx: click.Context) -> Any:
-        try:
+        with _told():
             return super().invoke(ctx) if ctx.command is self else ctx.command.invoke(ctx)
-        except KeyboardInterrupt:
-            click.echo("\nstopped", err=True)
-            ctx.exit(_INTERRUPTED)
-        except Exception as error:
-            from tablerec.errors import SettingsError, TablerecError
 
-            if not isinstance(error, TablerecError):
-                raise
-            click.echo(f"Error: {error}", err=True)
-            ctx.exit(2 if isinstance(error, SettingsError) else 1)
+
+@contextmanager
+def _told() -> Iterator[None]:
+    """End with a line and an exit code where the block is interrupted or raises an error of ours."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        click.echo("\nstopped", err=True)
+        raise Exit(_INTERRUPTED) from None
+    except Exception as error:
+        from tablerec.errors import SettingsError, TablerecError
+
+        ours = isinstance(error, TablerecError)
+        if isinstance(error, _OF_CLICK) or (not ours and os.environ.get("TABLEREC_DEBUG")):
+            raise
+        from tablerec.batch import describe_fault
+
+        click.echo(f"Error: {error if ours else describe_fault(error)}", err=True)
+        raise Exit(2 if isinstance(error, SettingsError) else 1) from None
 
 
 def _load(target: str) -> click.Command:
@@ -292,10 +309,8 @@ def command(
 
 
 def main() -> None:
-    """Run the command line; file names and texts that a terminal cannot show are escaped."""
-    for stream in (sys.stdout, sys.stderr):
-        if hasattr(stream, "reconfigure"):
-            stream.reconfigure(errors="backslashreplace")
+    """Run the command line; file names and texts that a terminal cannot show, or would obey, are escaped."""
+    guard_streams()
     warnings.showwarning = _show_warning
     command(prog_name="tablerec")
 

@@ -1,4 +1,4 @@
-"""Values from outside, checked one by one; files of JSON, field by field.
+"""Files of JSON and YAML, which may be hostile; values from outside, checked one by one, and field by field.
 
 A ``Check`` takes a value and returns it as it is used, or raises ``ValueError`` with what is needed in its place, for
 the caller to put the file and the field before it.
@@ -7,7 +7,8 @@ the caller to put the file and the field before it.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -18,6 +19,111 @@ Check = Callable[[Any], T]
 
 _GREATEST = 1e9
 _SHOWN = 40
+_MOST_YAML_BYTES = 4_000_000
+"""PaddleX's descriptions list the characters of a recogniser."""
+_MOST_VALUES = 500_000
+"""In a YAML file, each alias counted as what it stands for."""
+_MOST_LEVELS = 60
+_LONG_NUMBER = re.compile(r"[-+]?[0-9][0-9a-fA-FxXoO_:]{1000,}")
+
+
+def read_text(path: Path, most_bytes: int | None = None) -> str:
+    """Read a text file.
+
+    Args:
+        path: The file; no pipe or device, which might never end.
+        most_bytes: Greatest size, if there is one.
+
+    Raises:
+        ValueError: It cannot be read; the message says why, to be put behind its name.
+    """
+    try:
+        if path.exists() and not path.is_file():
+            raise ValueError("it is no file")
+        if most_bytes is not None and path.stat().st_size > most_bytes:
+            raise ValueError(f"it is larger than {most_bytes:,} bytes")
+        return path.read_bytes().decode("utf-8-sig")
+    except OSError as error:
+        raise ValueError(error.strerror or str(error)) from error
+    except UnicodeDecodeError as error:
+        raise ValueError("it is no text in UTF-8") from error
+
+
+def parse_json(text: str | bytes) -> Any:
+    """Parse JSON.
+
+    Raises:
+        ValueError: It is none, or nested too deeply, or holds a number that is too long.
+
+    >>> parse_json("[" * 100_000)
+    Traceback (most recent call last):
+    ValueError: it is nested too deeply
+    """
+    try:
+        return json.loads(text)
+    except RecursionError as error:
+        raise ValueError("it is nested too deeply") from error
+
+
+def read_yaml(path: Path) -> Any:
+    """Read a YAML file; see ``read_text`` and ``parse_yaml``."""
+    return parse_yaml(read_text(path, _MOST_YAML_BYTES))
+
+
+def parse_yaml(text: str) -> Any:
+    """Parse YAML of plain values.
+
+    Raises:
+        ValueError: It is none, or what a small text may blow up to; the message says why, on one line.
+
+    >>> parse_yaml("a: [1, b]"), parse_yaml("")
+    ({'a': [1, 'b']}, None)
+    >>> parse_yaml("a: 2020-13-45")
+    Traceback (most recent call last):
+    ValueError: month must be in 1..12
+    """
+    import yaml
+
+    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+    try:
+        _check_events(yaml.parse(text, loader))
+        return yaml.load(text, loader)  # noqa: S506
+    except Exception as error:  # a value that is none of its type raises all kinds
+        cause = " ".join(str(error).split()) or type(error).__name__
+        raise ValueError(cause if isinstance(error, (ValueError, yaml.YAMLError)) else f"a value: {cause}") from error
+
+
+def _check_events(events: Iterable[Any]) -> None:
+    """Refuse deep nesting, and aliases that stand for more than a file can say, before anything is built."""
+    import yaml
+
+    anchors: dict[str, int] = {}
+    levels: list[tuple[str | None, int]] = [(None, 0)]
+    for event in events:
+        line = event.start_mark.line + 1
+        if isinstance(event, yaml.CollectionStartEvent):
+            levels.append((event.anchor, 1))
+            if len(levels) > _MOST_LEVELS:
+                raise ValueError(f"line {line}: it is nested too deeply")
+            continue
+        if isinstance(event, yaml.CollectionEndEvent):
+            anchor, size = levels.pop()
+        elif isinstance(event, yaml.ScalarEvent):
+            anchor, size = event.anchor, 1
+            if not event.style and _LONG_NUMBER.fullmatch(event.value):
+                raise ValueError(f"line {line}: a number of {len(event.value):,} digits")
+        elif isinstance(event, yaml.AliasEvent):
+            if event.anchor not in anchors:
+                raise ValueError(f"line {line}: *{event.anchor} stands for nothing, or for what it is in")
+            anchor, size = None, anchors[event.anchor]
+        else:
+            continue
+        if anchor is not None:
+            anchors[anchor] = size
+        above, total = levels[-1]
+        levels[-1] = above, total + size
+        if total + size > _MOST_VALUES:
+            raise ValueError(f"line {line}: it stands for more than {_MOST_VALUES:,} values")
 
 
 def read_json(path: Path) -> Any:
@@ -27,11 +133,13 @@ def read_json(path: Path) -> Any:
         InputError: It cannot be read, or is not JSON.
     """
     try:
-        return json.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise InputError(f"{path}: cannot be read ({error.strerror or error}); check name and permissions") from error
-    except (ValueError, RecursionError) as error:
-        raise InputError(f"{path}: is not JSON in UTF-8 ({error}); write it again") from error
+        text = read_text(path)
+    except ValueError as error:
+        raise InputError(f"{path}: cannot be read ({error}); check name and permissions") from error
+    try:
+        return parse_json(text)
+    except ValueError as error:
+        raise InputError(f"{path}: is not JSON ({error}); write it again") from error
 
 
 def short(value: Any) -> str:
@@ -40,7 +148,10 @@ def short(value: Any) -> str:
     >>> short("a" * 50)
     "'aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa..."
     """
-    text = repr(value)
+    try:
+        text = repr(value)
+    except (RecursionError, ValueError):  # nested too deeply, or a number with too many digits
+        return f"a value of the type {type(value).__name__}"
     return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."
 
 

@@ -18,6 +18,7 @@ from postprocess.geometry.boxes import cells_to_quads, inner_quads, quads_to_box
 from postprocess.meaning.headers import mark_headers
 from postprocess.table import Table
 from postprocess.text.assignment import place_words
+from postprocess.text.direction import in_reading_order
 from postprocess.text.lookalikes import settle_strokes
 from postprocess.word import Unplaced, Word, Words
 from tablerec.config import Settings
@@ -31,6 +32,7 @@ from tablerec.ocr import OcrEngine, make_ocr_engine
 from tablerec.paddlex_support import LazyModel, make_runtime
 from tablerec.result import Page, PageImage, Result
 from tablerec.stages import Trace
+from tablerec.text_layer import compare_hidden, hidden_words, trust_layer
 
 if TYPE_CHECKING:
     from postprocess.arrays import Image
@@ -97,6 +99,8 @@ class Recognizer:
 
     def _page(self, picture: PageImage, load_seconds: float) -> Page:
         seconds = {"load": load_seconds}
+        with _timed(seconds, "compare"):
+            picture = trust_layer(picture, self.ocr)
         with _timed(seconds, "straighten"):
             turn = self._known_turn(picture)
             upright = turn_picture(picture, turn)
@@ -124,9 +128,10 @@ class Recognizer:
         """The page of a picture that is as straight as is known before its text is read."""
         with _timed(seconds, "read"):
             found = self._words(picture)
-            turn = self._choose_turn(picture, found) if self.settings.turn == "auto" else 0
+            is_upright = picture.layer is not None and picture.layer.is_upright
+            turn = self._choose_turn(picture, found) if self.settings.turn == "auto" and not is_upright else 0
             turned = turn_picture(picture, turn)
-            found = self._words(turned) if turn else found
+            found = compare_hidden(turned, self._words(turned) if turn else found)
         page = self._find(turned, found, seconds)
         return turn_page_back(page, picture, turn) if turn else page
 
@@ -158,21 +163,22 @@ class Recognizer:
             tables = [_snapped(each).to_table() for each in candidates]
         with _timed(seconds, "place"):
             placement = place_words(tables, self._sure(found))
-        if picture.words is None:
+        if picture.words is None or (picture.layer is not None and len(picture.layer.areas)):
             with _timed(seconds, "second pass"):
                 known = Words(found)  # a word that is not sure keeps its cell from being read once more
                 empty = _empty_quads(placement.tables(), known.select(known.have_place))
                 seen = self.ocr.read_quads(picture.image, empty)
                 found, placement = found + seen, placement.with_more(self._sure(seen))
         with _timed(seconds, "headers"):
-            marked = [mark_headers(settle_strokes(table)) for table in placement.tables()]
+            marked = [mark_headers(in_reading_order(settle_strokes(table))) for table in placement.tables()]
         with _timed(seconds, "captions"):
             marked, unplaced = find_captions(
                 marked, placement.words.select(placement.words.have_place), placement.unplaced
             )
         with _timed(seconds, "rate"):
+            lost = unplaced + self._doubtful(found)
             traces = tuple(
-                TableTrace(candidate, rate(table, candidate, words))
+                TableTrace(candidate, rate(table, candidate, words, lost))
                 for table, candidate in zip(marked, map(explained, candidates), strict=True)
                 if len(table)
             )
@@ -180,8 +186,8 @@ class Recognizer:
             picture=picture,
             tables=tuple(trace.table for trace in traces),
             words=tuple(found),
-            unplaced=tuple(unplaced + self._doubtful(found)),
-            dropped=tuple(lost for candidate in candidates for lost in candidate.dropped),
+            unplaced=tuple(lost + hidden_words(picture)),
+            dropped=tuple(cell for candidate in candidates for cell in candidate.dropped),
             detector="+".join(sorted({candidate.detector for candidate in candidates})) or self.detector.name,
             seconds=seconds,
             trace=Trace(picture.image, words, traces) if self.settings.trace else None,

@@ -23,6 +23,27 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
+class TextLayer:
+    """What is known of the text of a PDF page besides the words that it shows.
+
+    Args:
+        fonts: Of each word of the page its font, as a number that means nothing outside of the document.
+        doubtful_fonts: Those whose glyphs have not the shape of the characters that they are said to be, and which.
+        hidden: Text that is no word of the page, with the reason: covered, clipped, invisible, in a layer that is off.
+        areas: ``(A, 4)`` xyxy in pixels: what may hold text that is no word, such as pictures.
+        rest: The page without its words where there are such areas, else an empty picture.
+        is_upright: Whether the page shows its text upright.
+    """
+
+    fonts: tuple[int, ...]
+    doubtful_fonts: dict[int, str]
+    hidden: tuple[Unplaced, ...]
+    areas: NDArray[np.float64]
+    rest: Image
+    is_upright: bool
+
+
+@dataclass(frozen=True, slots=True)
 class PageImage:
     """A picture to read: a picture file, one frame of a TIFF, or one page of a PDF.
 
@@ -31,12 +52,14 @@ class PageImage:
         number: Page number, counted from 1.
         image: The picture.
         words: Words of a PDF's text layer in pixels of ``image``; None where an OCR engine is needed.
+        layer: What else is known of the text of a PDF page, before it is compared with the picture.
     """
 
     source: str
     number: int
     image: Image = field(repr=False)
     words: tuple[Word, ...] | None = None
+    layer: TextLayer | None = field(default=None, repr=False, compare=False)
 
 
 class Stages(Protocol):

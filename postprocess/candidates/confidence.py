@@ -7,16 +7,24 @@ piece of evidence is better when larger, no weight is negative: more evidence ne
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
+import shapely
 
 from postprocess.arrays import Floats, Ints
 from postprocess.candidates.candidate import Candidate
-from postprocess.cell import Confidence
+from postprocess.cell import Cell, Confidence
+from postprocess.geometry.boxes import quads_to_polygons
 from postprocess.odds import to_probability, weigh
 from postprocess.table import Table
-from postprocess.word import Words
+from postprocess.word import Unplaced, Words
+
+DOUBT, MOST_DOUBTS = 0.5, 5
+"""What each doubt about a text leaves of the score of its cell and table, and how many count."""
+MISREAD = 0.5
+"""Score of the OCR engine below which a text is doubtful."""
 
 _REASONS = {
     "ruled": "its cells are not enclosed by lines",
@@ -204,17 +212,18 @@ def _best_scores(candidate: Candidate, matches: Ints) -> Floats:
     return best
 
 
-def rate(table: Table, candidate: Candidate, words: Words) -> Table:
+def rate(table: Table, candidate: Candidate, words: Words, unplaced: Sequence[Unplaced] = ()) -> Table:
     """Say how sure a table is, its rows and columns, and each of its cells.
 
     Args:
         table: The finished table of a candidate.
         candidate: See ``gather_evidence``.
         words: Of the picture.
+        unplaced: The words of the picture that are in no cell, although it shows them.
 
     Returns:
         The same table with its confidence. A row or column is as sure as the least sure span in it; a cell as its
-        span, times the OCR engine's score of its text.
+        span, times the OCR engine's score of its text. Doubt about a text halves both the cell and the table.
 
     >>> from postprocess.candidates.candidate import quads_to_candidate
     >>> from postprocess.candidates.explanation import Explanation
@@ -227,32 +236,76 @@ def rate(table: Table, candidate: Candidate, words: Words) -> Table:
     """
     if not len(table):
         return replace(table, confidence=Confidence(0.0, (), (), "the table has no cells"))
-    matches = _matches(candidate, words)
+    matches, order = _matches(candidate, words), _order_in_picture(table)
     evidence = _gather(candidate, matches)
     spans = to_probability([cell.log_odds for cell in _gather_cells(candidate, matches, evidence.log_odds)])
+    matches, spans = matches[:, order], spans[order]
     of_slot = spans[table.owner]
     rows, cols = of_slot.min(axis=1), of_slot.min(axis=0)
+    doubts = [*_doubts_of(table), *_lost_in(table, unplaced)]
     confidence = Confidence(
-        table=float(to_probability(evidence.log_odds)),
+        table=float(to_probability(evidence.log_odds)) * DOUBT ** min(len(doubts), MOST_DOUBTS),
         rows=tuple(rows.tolist()),
         cols=tuple(cols.tolist()),
-        weakest=_weakest(table, matches, spans, evidence),
+        weakest=doubts[0] if doubts else _weakest(table, matches, spans, evidence),
     )
     cells = [
-        replace(cell, confidence=span * (1.0 if cell.ocr_score is None else _clip(cell.ocr_score)))
+        replace(cell, confidence=span * _text_score(cell))
         for cell, span in zip(table.cells, spans.tolist(), strict=True)
     ]
     return replace(table, cells=cells, confidence=confidence)
+
+
+def _text_score(cell: Cell) -> float:
+    return (DOUBT if cell.doubt else 1.0) * (1.0 if cell.ocr_score is None else _clip(cell.ocr_score))
+
+
+def _doubts_of(table: Table) -> list[str]:
+    """A sentence for each cell whose text may be wrong."""
+    doubts = [(cell, cell.doubt or _misread(cell)) for cell in table.cells]
+    return [f"check {_where(cell)}: its text {doubt}" for cell, doubt in doubts if doubt]
+
+
+def _misread(cell: Cell) -> str:
+    is_bad = bool(cell.text) and cell.ocr_score is not None and cell.ocr_score < MISREAD
+    return f"was read with a score of {cell.ocr_score:.2f}" if is_bad else ""
+
+
+def _lost_in(table: Table, unplaced: Sequence[Unplaced]) -> list[str]:
+    """A sentence for each word that lies in the table and in none of its cells."""
+    placed = Words(item.word for item in unplaced)
+    if not len(placed) or table.quad is None:
+        return []
+    outline = quads_to_polygons(np.array([table.quad], np.float64))[0]
+    inside = shapely.intersects_xy(outline, placed.middles) & placed.have_place
+    return [
+        f"look for {unplaced[index].word.text!r} in the picture: {unplaced[index].reason}"
+        for index in np.flatnonzero(inside).tolist()
+    ]
+
+
+def _where(cell: Cell) -> str:
+    """A cell as people count."""
+    return f"row {cell.row + 1}, column {cell.col + 1}"
+
+
+def _order_in_picture(table: Table) -> Ints:
+    """``(N,)`` for each cell its number among the cells of the candidate, which go from left to right."""
+    if table.direction == "ltr":
+        return np.arange(len(table))
+    row, end_col = np.array([(cell.row, cell.end_col) for cell in table.cells]).T
+    return np.argsort(np.lexsort((-end_col, row)))
 
 
 def _weakest(table: Table, matches: Ints, spans: Floats, evidence: TableEvidence) -> str:
     """The cell least sure of with its reason where rivals deny it, else what the table lacks most."""
     index = int(spans.argmin())
     cell, against = table.cells[index], int((matches[:, index] < 0).sum())
-    where = f"row {cell.row}, column {cell.col} ({spans[index]:.2f})"
     if against:
-        return f"{where}: {against} of {len(matches)} other detections see this cell otherwise"
-    return f"{where}: {_REASONS[max(_REASONS, key=lambda name: _lack(evidence, name))]}"
+        return (
+            f"check the borders of {_where(cell)}: {against} of {len(matches)} other detections see this cell otherwise"
+        )
+    return f"check the borders of {_where(cell)}: {_REASONS[max(_REASONS, key=lambda name: _lack(evidence, name))]}"
 
 
 def _lack(evidence: TableEvidence, name: str) -> float:

@@ -68,6 +68,7 @@ def continuation(above: Table, below: Table) -> Continuation:
     """
     if not len(above) or not len(below):
         return _NONE
+    below = _like(below, above)
     first_col, agreement = _match_lines(column_lines(above), column_lines(below))
     n_repeated = _repeated_rows(above, below)
     if not agreement or (below.n_header_rows and not n_repeated) or _has_other_number(above, below):
@@ -92,7 +93,7 @@ def join_tables(parts: Sequence[Table]) -> Table:
     Raises:
         TableError: A part does not continue the first.
     """
-    whole, *others = parts
+    whole, *others = (_like(part, parts[0]) for part in parts)
     if not others:
         return whole
     places = [_Place(whole, 0, _NONE)]
@@ -104,10 +105,16 @@ def join_tables(parts: Sequence[Table]) -> Table:
         places.append(_Place(part, n_rows, going_on))
         n_rows += part.n_rows - going_on.n_repeated
     cells = [cell for place in places for cell in place.cells()]
-    joined = mark_headers(Table([replace(cell, quad=None) for cell in fill_holes(cells)]))
+    unplaced = [replace(cell, quad=None) for cell in fill_holes(cells)]
+    joined = mark_headers(Table(unplaced, direction=whole.direction))
     notes = {note.text: replace(note, quad=None) for part in parts for note in part.notes}
     title = whole.title and replace(whole.title, quad=None)
     return replace(joined, confidence=_joined_confidence(places), title=title, notes=tuple(notes.values()))
+
+
+def _like(part: Table, first: Table) -> Table:
+    """The part with its columns counted as in the first one: a page of numbers alone does not say where they begin."""
+    return part if part.direction == first.direction else part.mirrored()
 
 
 class _Place(NamedTuple):
@@ -173,11 +180,14 @@ def group_parts(pages: Sequence[Sequence[Table]]) -> list[list[Table]]:
 
 
 def column_lines(table: Table) -> Floats:
-    """``(C + 1,)`` middle position of the lines between the columns, in pixels; NaN where no cell with a quad ends."""
+    """``(C + 1,)`` middle position of the lines between the columns, in pixels; NaN where no cell with a quad ends.
+
+    Positions grow with the columns: of a table that runs from right to left they are negative.
+    """
     cells = [cell for cell in table.cells if cell.quad]
     boxes = quads_to_boxes(table.quads)
     line = np.array([[cell.col, cell.end_col] for cell in cells], np.int64).reshape(-1, 2)
-    ends = boxes[:, [0, 2]]
+    ends = boxes[:, [0, 2]] if table.direction == "ltr" else -boxes[:, [2, 0]]
     return np.array([_median(ends[line == number]) for number in range(table.n_cols + 1)])
 
 

@@ -9,7 +9,18 @@ import numpy as np
 
 from postprocess.arrays import Floats
 from postprocess.cell import Cell, Quad
-from postprocess.editing.axes import ACROSS, SIDES, Axis, cell_sides, cell_span, directions, line_count, sides_to_quad
+from postprocess.editing.axes import (
+    ACROSS,
+    SIDES,
+    Axis,
+    cell_sides,
+    cell_span,
+    directions,
+    in_mirror,
+    line_count,
+    reflect,
+    sides_to_quad,
+)
 from postprocess.geometry.boxes import array_to_quad, as_quads, boxes_to_quads, cells_to_quads
 from postprocess.geometry.frame import UPRIGHT, Frame, quads_to_frame, straighten
 from postprocess.table import Table
@@ -31,6 +42,9 @@ def complete(table: Table, size_wh: tuple[int, int]) -> Table:
     seen = [cell for cell in table.cells if cell.quad is not None and np.isfinite(cell.quad).all()]
     if len(seen) == len(table) or not len(table):
         return rebuild(table, table.cells)
+    if table.direction == "rtl":
+        [whole_quad] = boxes_to_quads([_bounds(table, size_wh)])
+        return reflect(complete(reflect(replace(table, quad=array_to_quad(whole_quad))), size_wh))
     quads = cells_to_quads(seen)
     frame = quads_to_frame(quads) if seen else UPRIGHT
     boxes = straighten(quads, frame) if seen else np.zeros((0, 4))
@@ -45,6 +59,7 @@ def complete(table: Table, size_wh: tuple[int, int]) -> Table:
     return rebuild(table, cells)
 
 
+@in_mirror
 def join(table: Table) -> Table:
     """Put the sides of neighbours that are one border in one place, in the middle of where they were.
 
@@ -163,7 +178,8 @@ def _bounds(table: Table, size_wh: tuple[int, int]) -> tuple[float, float, float
 
 def outline(table: Table, row: int, col: int, end_row: int, end_col: int) -> Quad | None:
     """The corners of a rectangle of whole cells; None where one of them has no place."""
-    corners = [table[row, col], table[row, end_col - 1], table[end_row - 1, end_col - 1], table[end_row - 1, col]]
+    left, right = (col, end_col - 1) if table.direction == "ltr" else (end_col - 1, col)
+    corners = [table[row, left], table[row, right], table[end_row - 1, right], table[end_row - 1, left]]
     if any(cell.quad is None for cell in corners):
         return None
     a, b, c, d = (cell.quad[index] for index, cell in enumerate(corners) if cell.quad)

@@ -23,6 +23,7 @@ from postprocess.editing.axes import (
     cell_span,
     check,
     directions,
+    in_mirror,
     line_count,
     sides_to_quad,
     with_span,
@@ -34,12 +35,14 @@ _THINNEST = 1.0
 """Pixels that a cell keeps: it must be seen to be moved back."""
 
 
+@in_mirror
 def move_line(table: Table, axis: Axis, line: int, offset: float, at: int | None = None) -> Table:
     """Move a line, or one border on it.
 
     Args:
         table: With a place for each cell.
-        axis: ``"row"``: the line above row ``line``, moved down; ``"col"``: left of the column, moved to the right.
+        axis: ``"row"``: the line above row ``line``, moved down; ``"col"``: the line before the column, moved the way
+            that columns go on.
         line: From 0 to the number of rows or columns.
         offset: Pixels; it ends where a cell would be thinner than a pixel.
         at: Column (or row) whose border alone is moved, as far as both sides of the line share it; None: all.
@@ -70,6 +73,7 @@ def move_line(table: Table, axis: Axis, line: int, offset: float, at: int | None
     return rebuild(table, [moved.get((cell.row, cell.col), cell) for cell in table.cells])
 
 
+@in_mirror
 def divide(table: Table, axis: Axis, index: int, fraction: float = 0.5, at: int | None = None) -> Table:
     """Draw a new line through a row or column.
 
@@ -104,6 +108,7 @@ def divide(table: Table, axis: Axis, index: int, fraction: float = 0.5, at: int 
     return rebuild(table, cells)
 
 
+@in_mirror
 def extend(table: Table, axis: Axis, *, at_end: bool = True) -> Table:
     """Add a row or column outside, as large and divided as its neighbour, without text.
 
@@ -141,7 +146,7 @@ def remove_line(table: Table, axis: Axis, line: int, count: int = 1) -> Table:
 
     Args:
         table: With a place for each cell.
-        axis: ``"row"``: the line above row ``line``; ``"col"``: left of the column.
+        axis: ``"row"``: the line above row ``line``; ``"col"``: before the column.
         line: From 1 to the number of rows or columns less one.
         count: Number of lines, this one and those after it.
 
@@ -173,6 +178,7 @@ def _remove_line(table: Table, axis: Axis, line: int) -> Table:
     return rebuild(table, cells)
 
 
+@in_mirror
 def remove(table: Table, axis: Axis, index: int, count: int = 1) -> Table:
     """Take out a row or column with its texts; cells that cover others too stay there.
 
@@ -222,7 +228,7 @@ def merge(table: Table, row: int, col: int, end_row: int, end_col: int) -> Table
         row: First row.
         col: First column.
         end_row: First row below.
-        end_col: First column to the right.
+        end_col: First column after it.
 
     Raises:
         TableError: The rectangle is empty or not inside the table.
@@ -252,6 +258,7 @@ def merge(table: Table, row: int, col: int, end_row: int, end_col: int) -> Table
     return rebuild(table, [whole, *(cell for cell in table.cells if (cell.row, cell.col) not in gone)])
 
 
+@in_mirror
 def split(table: Table, row: int, col: int) -> Table:
     """Make a cell for each slot of a spanning cell.
 
@@ -320,7 +327,7 @@ def set_texts(table: Table, row: int, col: int, texts: Sequence[Sequence[str]]) 
 
 
 def set_headers(table: Table, n_rows: int, n_cols: int) -> Table:
-    """Say how many rows at the top are column headers, and how many columns at the left name their rows.
+    """Say how many rows at the top are column headers, and how many first columns name their rows.
 
     Headings of sections below the header rows stay what they are.
 

@@ -12,7 +12,7 @@ from postprocess.export.csv import CSV_ENCODING, table_to_csv, tables_to_csv
 from postprocess.export.dataframe import table_to_dataframe
 from postprocess.export.excel import tables_to_workbook, write_excel
 from postprocess.export.html import html_to_table, html_to_tables, table_to_html, tables_to_html
-from postprocess.export.json import table_from_dict, table_to_dict, tables_from_json, tables_to_json
+from postprocess.export.json import table_from_dict, table_to_dict, tables_from_json, tables_to_dicts, tables_to_json
 from postprocess.export.latex import table_to_latex, tables_to_latex
 from postprocess.export.markdown import table_to_markdown, tables_to_markdown
 
@@ -29,6 +29,7 @@ __all__ = [
     "table_to_markdown",
     "tables_from_json",
     "tables_to_csv",
+    "tables_to_dicts",
     "tables_to_html",
     "tables_to_json",
     "tables_to_latex",

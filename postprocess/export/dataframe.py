@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from postprocess.errors import MissingDependencyError
 from postprocess.table import Table
-from postprocess.values import parse_value
+from postprocess.values import table_to_values
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -21,7 +21,7 @@ def table_to_dataframe(table: Table, *, typed: bool = False) -> pd.DataFrame:
 
     Args:
         table: Any table.
-        typed: Numbers and dates as `postprocess.values.parse_value` reads them,
+        typed: Numbers and dates as `postprocess.values.table_to_values` reads them,
             in place of texts.
 
     Returns:
@@ -42,11 +42,11 @@ def table_to_dataframe(table: Table, *, typed: bool = False) -> pd.DataFrame:
         raise MissingDependencyError("a DataFrame needs pandas: pip install pandas") from error
     depth = table.n_header_rows if table.n_header_rows < table.n_rows else 0
     names = table.to_grid(fill_spans=True)[:depth]
-    rows: list[list[object]] = [
-        [parse_value(text).value if typed else text for text in row] for row in table.to_grid()[depth:]
-    ]
+    rows: list[list[object]] = [[*row] for row in table.to_grid()]
+    for cell, value in zip(table.cells, table_to_values(table).cells if typed else (), strict=False):
+        rows[cell.row][cell.col] = value.value
     columns = pd.MultiIndex.from_arrays(names) if depth > 1 else names[0] if depth else range(table.n_cols)
-    frame = pd.DataFrame(rows, columns=columns)
+    frame = pd.DataFrame(rows[depth:], columns=columns)
     if table.title:
         frame.attrs["title"] = table.title.text
     if table.notes:

@@ -1,9 +1,12 @@
 """Tables -> Excel workbook, one sheet a table.
 
-Data cells and row headers get the values of `postprocess.values`; column and
-section headers are bold and stay text, as spreadsheets want their labels. No text ever becomes a formula or
+Data cells and row headers get the values of `postprocess.values`; all tables together decide what marks mean. Column
+and section headers are bold and stay text, as spreadsheets want their labels. No text ever becomes a formula or
 an error value: its cell has the type of a string, and one that starts like a
 formula is marked as quoted, so that editing it does not start the formula either.
+
+Raised and lowered signs are formatted as such, but for digits beside digits: who reads the
+bare text of 5.2×10⁴ must not see 5.2×104, so Unicode's characters stay there.
 
 The title stands above the table and the notes below it, with an empty row between, so that
 spreadsheets sort and filter the rows of the table alone.
@@ -14,17 +17,20 @@ A table beyond Excel's limits is refused, not cut: see `OutputError` below.
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from copy import copy
 from math import ceil
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
-from postprocess.cell import Cell, shift
+from postprocess.cell import Cell, Direction, shift
 from postprocess.characters import clean_text, is_formula, text_to_width, to_one_line
 from postprocess.errors import MissingDependencyError, OutputError, SettingsError
 from postprocess.table import Table
-from postprocess.values import Value, parse_value
+from postprocess.text.direction import own_direction, text_direction
+from postprocess.text.raised import Position, from_runs, raised_runs
+from postprocess.values import TableValues, Value, is_heading, tables_to_values, text_to_value
 
 if TYPE_CHECKING:
     from openpyxl import Workbook
@@ -34,6 +40,9 @@ MAX_ROWS, MAX_COLS, MAX_CHARS = 1_048_576, 16_384, 32_767
 
 MIN_WIDTH, MAX_WIDTH = 6, 60
 """Column widths in characters; longer texts wrap."""
+
+MAX_FORMATS = 190
+"""Number formats of a workbook. Excel takes one with more than about 200 for damaged."""
 
 LINE_HEIGHT, MAX_HEIGHT = 15, 409
 """Row heights in points."""
@@ -73,8 +82,9 @@ def tables_to_workbook(
     workbook.remove(workbook.active)
     workbook.properties.creator = "tablerec"
     styles = _Styles()
-    for table, name in zip(tables, _sheet_names(names or [""] * len(tables)), strict=True):
-        _write_sheet(workbook.create_sheet(name), table, styles, mark_below)
+    all_values = _few_formats(tables, tables_to_values(tables))
+    for table, values, name in zip(tables, all_values, _sheet_names(names or [""] * len(tables)), strict=True):
+        _write_sheet(workbook.create_sheet(name), table, values, styles, mark_below)
     if not tables:
         workbook.create_sheet("Tables")["A1"] = "No table found"
     return workbook
@@ -127,7 +137,7 @@ def _cut(text: str, n_units: int) -> str:
     return text.strip(" '")
 
 
-def _write_sheet(sheet: Any, table: Table, styles: _Styles, mark_below: float | None) -> None:
+def _write_sheet(sheet: Any, table: Table, values: Sequence[Value], styles: _Styles, mark_below: float | None) -> None:
     below = [note.text for note in table.notes]
     if any(cell.is_doubtful(mark_below) for cell in table.cells):
         below.append(f"Filled cells have a confidence below {mark_below:g}")
@@ -137,8 +147,10 @@ def _write_sheet(sheet: Any, table: Table, styles: _Styles, mark_below: float | 
             f"sheet {sheet.title}: a table of {table.n_rows:,} x {table.n_cols:,} does not fit into Excel's "
             f"{MAX_ROWS:,} x {MAX_COLS:,}: write it as CSV or HTML"
         )
-    for cell in table.cells:
-        _write_cell(sheet, shift(cell, top) if top else cell, styles, cell.is_doubtful(mark_below))
+    sheet.sheet_view.rightToLeft = table.direction == "rtl" or None
+    for cell, value in zip(table.cells, values, strict=True):
+        placed = shift(cell, top) if top else cell
+        _write_cell(sheet, placed, value, table.direction, styles, cell.is_doubtful(mark_below))
     widths = _column_widths(table)
     for index, width in enumerate(widths, 1):
         sheet.column_dimensions[_column_letter(index)].width = width
@@ -160,6 +172,22 @@ def _write_sheet(sheet: Any, table: Table, styles: _Styles, mark_below: float | 
     _set_up_page(sheet, table, top)
 
 
+def _few_formats(tables: Sequence[Table], all_values: Sequence[TableValues]) -> list[list[Value]]:
+    """The values of each table; text in the columns that need most formats, where all need more than Excel has."""
+    written = [list(found.cells) for found in all_values]
+    formats: dict[tuple[int, int], set[str]] = defaultdict(set)
+    for number, (table, values) in enumerate(zip(tables, written, strict=True)):
+        for cell, value in zip(table.cells, values, strict=True):
+            formats[number, cell.col].add(value.number_format)
+    while len(set().union(*formats.values())) > MAX_FORMATS:
+        number, col = max(formats, key=lambda place: len(formats[place]))
+        formats[number, col] = set()
+        for index, cell in enumerate(tables[number].cells):
+            if cell.col == col and not is_heading(cell):
+                written[number][index] = text_to_value(cell.text)
+    return written
+
+
 _GAP = 2
 """Rows from the title to the table, and from its last row to the first note: one of them is empty."""
 
@@ -169,8 +197,8 @@ def _write_line(sheet: Any, row: int, text: str, styles: _Styles, widths: Sequen
     target = sheet.cell(row, 1)
     content = to_one_line(text)
     _check_length(sheet, content, row, 1)
-    _set_text(target, content)
-    styles.apply_to_line(target, is_title=is_title, is_quoted=is_formula(content))
+    _set_text(target, content, styles.title if is_title else styles.note)
+    styles.apply_to_line(target, _reading_direction(content, "ltr"), is_title=is_title)
     n_lines = ceil(text_to_width(content) / max(sum(widths), MIN_WIDTH))
     if n_lines > 1:
         sheet.row_dimensions[row].height = min(n_lines * LINE_HEIGHT, MAX_HEIGHT)
@@ -186,26 +214,65 @@ def _check_length(sheet: Any, text: str, row: int, col: int) -> None:
         )
 
 
-def _set_text(target: Any, text: str) -> None:
-    # Excel decodes _x0041_ to A.
-    target.value = re.sub("_(?=x[0-9A-Fa-f]{4}_)", "_x005F_", text) or None
+def _set_text(target: Any, text: str, font: Any) -> None:
+    runs = _formatted_runs(text)
+    is_plain = all(position is None for _, position in runs)
+    target.value = _escape(text) or None if is_plain else _rich_text(runs, font)
     target.data_type = "s" if target.value else "n"
+    target.quotePrefix = is_formula("".join(run for run, _ in runs))
 
 
-def _write_cell(sheet: Any, cell: Cell, styles: _Styles, is_marked: bool) -> None:
+def _escape(text: str) -> str:
+    # Excel decodes _x0041_ to A.
+    return re.sub("_(?=x[0-9A-Fa-f]{4}_)", "_x005F_", text)
+
+
+def _formatted_runs(text: str) -> list[tuple[str, Position | None]]:
+    """The runs of a text that are formatted as raised or lowered; Unicode's characters are in the others."""
+    runs = raised_runs(text)
+    around = ["", *(run for run, _ in runs), ""]
+    return [
+        (from_runs([run]), None) if _would_join(before, run[0], after) else run
+        for before, run, after in zip(around, runs, around[2:], strict=False)
+    ]
+
+
+def _would_join(before: str, run: str, after: str) -> bool:
+    """Whether a bare text would show digits as one number that are not."""
+    return not any(map(str.isalpha, run)) and (before[-1:].isdigit() or after[:1].isdigit())
+
+
+def _rich_text(runs: Sequence[tuple[str, Position | None]], font: Any) -> Any:
+    from openpyxl.cell.rich_text import CellRichText, TextBlock
+    from openpyxl.cell.text import InlineFont
+
+    fonts = {
+        position: InlineFont(rFont=font.name, sz=font.sz, b=font.b or None, color=font.color, vertAlign=vertical)
+        for position, vertical in ((None, None), ("sup", "superscript"), ("sub", "subscript"))
+    }
+    return CellRichText([TextBlock(fonts[position], _escape(run)) for run, position in runs])
+
+
+def _write_cell(sheet: Any, cell: Cell, value: Value, direction: Direction, styles: _Styles, is_marked: bool) -> None:
     text = clean_text(cell.text)
     _check_length(sheet, text, cell.row + 1, cell.col + 1)
-    value = Value(text, "General") if _is_heading(cell) else parse_value(text)
     target = sheet.cell(cell.row + 1, cell.col + 1)
     if isinstance(value.value, str):
-        _set_text(target, value.value)
+        _set_text(target, text, styles.title if is_heading(cell) else styles.body)
     else:
         target.value = value.value
-    styles.apply(target, cell, value, is_marked)
+    styles.apply(target, cell, value, _reading_direction(value.value, direction), is_marked)
 
 
-def _is_heading(cell: Cell) -> bool:
-    return cell.header in ("column", "section")
+def _reading_direction(value: object, around: Direction) -> Direction | None:
+    """What a cell must say of its direction; None where Excel's own choice, by the first letter, is right."""
+    if not isinstance(value, str):
+        return None
+    return "rtl" if text_direction(value) == "rtl" else own_direction(value, around)
+
+
+_READING_ORDER: dict[Direction | None, int] = {None: 0, "ltr": 1, "rtl": 2}
+"""As Excel counts them; 0 goes by the first letter."""
 
 
 class _Styles:
@@ -215,31 +282,35 @@ class _Styles:
         from openpyxl.styles import Alignment, Border, Font, PatternFill, Side
 
         line = Side("thin", "BFBFBF")
-        self._bold = Font(name="Calibri", size=11, bold=True)
+        self.title = Font(name="Calibri", size=11, bold=True)
+        self.body = Font(name="Calibri", size=11)
+        self.note = Font(name="Calibri", size=10, color="595959")
         self._border = Border(line, line, line, line)
-        self._head = Alignment("center", "center", wrap_text=True)
-        self._body = Alignment(vertical="center", wrap_text=True)
+        self._head, self._body = (
+            {
+                direction: Alignment(horizontal, "center", wrap_text=True, readingOrder=order)
+                for direction, order in _READING_ORDER.items()
+            }
+            for horizontal in ("center", None)
+        )
         self._doubtful = PatternFill("solid", fgColor="FFF4CE")
-        self._note = Font(name="Calibri", size=10, color="595959")
-        self._known: dict[tuple[str, bool, bool, bool, bool], Any] = {}
+        self._known: dict[tuple[str, bool, bool, Direction | None, bool, bool], Any] = {}
 
-    def apply_to_line(self, target: Any, *, is_title: bool, is_quoted: bool) -> None:
-        target.font = self._bold if is_title else self._note
-        target.alignment = self._body
-        target.quotePrefix = is_quoted
+    def apply_to_line(self, target: Any, direction: Direction | None, *, is_title: bool) -> None:
+        target.font = self.title if is_title else self.note
+        target.alignment = self._body[direction]
 
-    def apply(self, target: Any, cell: Cell, value: Value, is_marked: bool) -> None:
-        is_quoted = isinstance(value.value, str) and is_formula(value.value)
-        key = (value.number_format, cell.header == "column", _is_heading(cell), is_quoted, is_marked)
+    def apply(self, target: Any, cell: Cell, value: Value, direction: Direction | None, is_marked: bool) -> None:
+        is_quoted = bool(target.quotePrefix)
+        key = (value.number_format, cell.header == "column", is_heading(cell), direction, is_quoted, is_marked)
         if key not in self._known:
             target.border = self._border
-            target.alignment = self._head if cell.header == "column" else self._body
-            if _is_heading(cell):
-                target.font = self._bold
+            target.alignment = (self._head if cell.header == "column" else self._body)[direction]
+            if is_heading(cell):
+                target.font = self.title
             if is_marked:
                 target.fill = self._doubtful
             target.number_format = value.number_format
-            target.quotePrefix = is_quoted
             self._known[key] = copy(target._style)
         target._style = copy(self._known[key])
 
@@ -254,7 +325,7 @@ def _column_widths(table: Table) -> list[float]:
     """Width of each column in characters, spans included."""
     widths = [float(MIN_WIDTH)] * table.n_cols
     for cell in sorted(table.cells, key=lambda cell: cell.colspan):
-        needed = min(text_to_width(clean_text(cell.text)) * (1.1 if _is_heading(cell) else 1) + 2, MAX_WIDTH)
+        needed = min(text_to_width(clean_text(cell.text)) * (1.1 if is_heading(cell) else 1) + 2, MAX_WIDTH)
         missing = (needed - sum(widths[cell.col : cell.end_col])) / cell.colspan
         for col in range(cell.col, cell.end_col):
             widths[col] += max(missing, 0)

@@ -4,6 +4,7 @@ The markup follows the HTML standard, https://html.spec.whatwg.org/multipage/tab
 ``thead`` holds the header rows, each section starts a ``tbody`` of its own,
 ``colgroup`` tells the stub and the columns under one header apart, ``scope`` says
 what a header cell heads, and a row in which no cell starts is an empty ``tr``.
+Raised and lowered signs are ``sup`` and ``sub``, and read back as Unicode's characters.
 The title is the ``caption``. Notes follow the table in a block of their own, to
 which ``aria-describedby`` leads: no row, so that whoever copies the table gets its
 rows alone. Reading uses the standard's algorithm for forming a table.
@@ -18,11 +19,13 @@ from html import escape
 from html.parser import HTMLParser
 from itertools import pairwise
 
-from postprocess.cell import Caption, Cell, HeaderKind, shift
+from postprocess.cell import Caption, Cell, Direction, HeaderKind, shift
 from postprocess.characters import clean_text
 from postprocess.errors import InputError, OutputError
 from postprocess.meaning.roles import stub_width
 from postprocess.table import Table, fill_holes
+from postprocess.text.direction import own_direction
+from postprocess.text.raised import Position, from_runs, raised_runs
 
 MAX_COLSPAN = 1000
 MAX_ROWSPAN = 65534
@@ -37,8 +40,8 @@ _STYLE = """
 body { margin: 2rem; font: 15px/1.4 system-ui, "Noto Sans CJK SC", "Microsoft YaHei", sans-serif; color: #1a1a1a; }
 h2 { font-size: 1em; margin: 0 0 .4rem; }
 table { border-collapse: collapse; margin: 0 0 2rem; }
-caption { text-align: left; padding: 0 0 .4rem; }
-th, td { border: 1px solid #bbb; padding: .25rem .6rem; text-align: left; vertical-align: top; height: 1.4em; }
+caption { text-align: start; padding: 0 0 .4rem; }
+th, td { border: 1px solid #bbb; padding: .25rem .6rem; text-align: start; vertical-align: top; height: 1.4em; }
 thead th { background: #eef1f4; vertical-align: bottom; }
 thead th[colspan] { text-align: center; }
 th[scope=row] { font-weight: normal; }
@@ -58,7 +61,8 @@ def table_to_html(
     r"""Write one ``<table>`` element, and its notes after it.
 
     Characters that HTML forbids are removed, all others escaped; ``"\n"``
-    becomes ``<br>``.
+    becomes ``<br>``, and ``"²"`` becomes ``<sup>2</sup>``. A table and a text that run from
+    right to left say so with ``dir``.
 
     Args:
         table: Any table, also one without cells.
@@ -83,13 +87,17 @@ def table_to_html(
     </table>
     """
     groups, depth = _column_groups(table), table.n_header_rows
-    rows = [f"<tr>{''.join(_cell_to_html(cell, groups, mark_below) for cell in row)}</tr>" for row in table.rows()]
+    rows = [
+        f"<tr>{''.join(_cell_to_html(cell, table.direction, groups, mark_below) for cell in row)}</tr>"
+        for row in table.rows()
+    ]
     starts = [0, *_body_starts(table), table.n_rows]
-    described = f' aria-describedby="{escape(name)}-notes"' if table.notes else ""
-    lines = [f"<table{described}>"]
+    attributes = ' dir="rtl"' if table.direction == "rtl" else ""
+    attributes += f' aria-describedby="{escape(name)}-notes"' if table.notes else ""
+    lines = [f"<table{attributes}>"]
     shown = title if title is not None else table.title.text if table.title else None
     if shown is not None:
-        lines.append(f"<caption>{_escape(shown)}</caption>")
+        lines.append(f"<caption{_dir(shown, table.direction)}>{_escape(shown)}</caption>")
     lines += [f'<colgroup span="{end - start}">' + "</colgroup>" for start, end in groups]
     for start, end in pairwise(starts):
         if start < end:
@@ -97,7 +105,7 @@ def table_to_html(
             lines += [f"<{tag}>", *rows[start:end], f"</{tag}>"]
     lines.append("</table>")
     if table.notes:
-        notes = [f"<p>{_escape(note.text)}</p>" for note in table.notes]
+        notes = [f"<p{_dir(note.text, 'ltr')}>{_escape(note.text)}</p>" for note in table.notes]
         lines += [f'<div class="{_NOTES}" id="{escape(name)}-notes">', *notes, "</div>"]
     return "\n".join([*lines, ""])
 
@@ -137,13 +145,13 @@ def tables_to_html(
         body = f'<p><span class="doubtful">Marked</span> cells have a confidence below {mark_below:g}.</p>\n{body}'
     return (
         f'<!DOCTYPE html>\n<html lang="{escape(lang)}">\n<head>\n<meta charset="utf-8">\n'
-        f"<title>{_escape(title, ' ')}</title>\n<style>\n{_STYLE}\n</style>\n</head>\n"
+        f"<title>{_plain(title)}</title>\n<style>\n{_STYLE}\n</style>\n</head>\n"
         f"<body>\n{body}</body>\n</html>\n"
     )
 
 
 def _headings(names: Sequence[str] | None, n_tables: int) -> list[str]:
-    return [""] * n_tables if names is None else [f"<h2>{_escape(name, ' ')}</h2>\n" for name in names]
+    return [""] * n_tables if names is None else [f"<h2>{_plain(name)}</h2>\n" for name in names]
 
 
 def _column_groups(table: Table) -> list[tuple[int, int]]:
@@ -183,7 +191,8 @@ def html_to_tables(html: str) -> list[Table]:
 
     Places follow the HTML standard: spans are cut to its limits and to their
     row group, short rows are completed with empty cells. White space is
-    collapsed as a browser does, ``<br>`` becomes ``"\n"``. A ``th`` without
+    collapsed as a browser does, ``<br>`` becomes ``"\n"``, and what stands in ``<sup>``
+    and ``<sub>`` becomes raised and lowered characters where Unicode has them. A ``th`` without
     scope heads its columns in ``thead`` and in rows of ``th`` only, else its row.
 
     Raises:
@@ -206,7 +215,7 @@ def _with_captions(table: Table, read: _Read) -> Table:
     """The table with its caption and the notes after it, as far as they hold text."""
     texts = [each.text() for each in (read.title or _Text(), *read.notes)]
     title, *notes = (Caption(text) if text.strip() else None for text in texts)
-    return replace(table, title=title, notes=[note for note in notes if note])
+    return replace(table, title=title, notes=[note for note in notes if note], direction=read.direction)
 
 
 def _form_table(groups: list[_Group]) -> Table:
@@ -245,7 +254,7 @@ def _check_slots(n_slots: int) -> None:
         raise InputError(f"the HTML holds a table of more than {MAX_SLOTS:,} slots: split it, or correct its spans")
 
 
-def _cell_to_html(cell: Cell, groups: Sequence[tuple[int, int]], mark_below: float | None) -> str:
+def _cell_to_html(cell: Cell, direction: Direction, groups: Sequence[tuple[int, int]], mark_below: float | None) -> str:
     if cell.colspan > MAX_COLSPAN or cell.rowspan > MAX_ROWSPAN:
         raise OutputError(
             f"the cell at row {cell.row}, column {cell.col} spans {cell.rowspan} x {cell.colspan}, HTML allows "
@@ -260,7 +269,15 @@ def _cell_to_html(cell: Cell, groups: Sequence[tuple[int, int]], mark_below: flo
         attributes += (
             f' class="doubtful" data-confidence="{cell.confidence:.2f}" title="confidence {cell.confidence:.2f}"'
         )
-    return f"<{tag}{attributes}>{_escape(cell.text)}</{tag}>"
+    content, own = _escape(cell.text), _dir(cell.text, direction)
+    # In an element of its own, so that the cell is aligned like the others of its column.
+    return f"<{tag}{attributes}>{f'<bdi{own}>{content}</bdi>' if own else content}</{tag}>"
+
+
+def _dir(text: str, around: Direction) -> str:
+    """The attribute that shows a text right in its surroundings, where it needs one."""
+    own = own_direction(text, around)
+    return f' dir="{own}"' if own else ""
 
 
 def _scope(header: HeaderKind, cell: Cell, groups: Sequence[tuple[int, int]]) -> str:
@@ -269,8 +286,18 @@ def _scope(header: HeaderKind, cell: Cell, groups: Sequence[tuple[int, int]]) ->
     return "colgroup" if is_group else SCOPES[header]
 
 
-def _escape(text: str, line_end: str = "<br>") -> str:
-    return escape(clean_text(text), quote=False).replace("\n", line_end)
+def _plain(title: str) -> str:
+    """The title of a page, which holds no markup."""
+    return escape(clean_text(title), quote=False).replace("\n", " ")
+
+
+def _escape(text: str) -> str:
+    return "".join(map(_run_to_html, raised_runs(clean_text(text))))
+
+
+def _run_to_html(run: tuple[str, Position | None]) -> str:
+    content, position = escape(run[0], quote=False).replace("\n", "<br>"), run[1]
+    return f"<{position}>{content}</{position}>" if position else content
 
 
 def _body_starts(table: Table) -> list[int]:
@@ -282,9 +309,13 @@ def _body_starts(table: Table) -> list[int]:
 
 @dataclass(slots=True)
 class _Text:
-    """Text as read: the pieces of each line."""
+    """Text as read: the pieces of each line, and the ``sup`` and ``sub`` that are open."""
 
     lines: list[list[str]] = field(default_factory=lambda: [[]])
+    raised: list[Position] = field(default_factory=list)
+
+    def add(self, data: str) -> None:
+        self.lines[-1].append(from_runs([(data, self.raised[-1] if self.raised else None)]))
 
     def text(self) -> str:
         lines = ("".join(line) for line in self.lines)
@@ -325,6 +356,7 @@ class _Read:
     """A table as read; ``described_by`` are the ids of what may be its notes."""
 
     described_by: list[str]
+    direction: Direction
     groups: list[_Group] = field(default_factory=list)
     title: _Text | None = None
     notes: list[_Text] = field(default_factory=list)
@@ -342,15 +374,21 @@ class _TableReader(HTMLParser):
         """The cell, caption or note that is open."""
         self._notes: list[_Text] | None = None
         self._is_hidden = False
+        self._direction: Direction = "ltr"
+        """Of the whole page."""
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        if tag == "table":
+        if tag in ("html", "body") and self._table is None:
+            self._direction = _to_direction(dict(attrs).get("dir"), self._direction)
+        elif tag == "table":
             if self._table is not None:
                 raise InputError("the HTML holds a table inside a table: separate them first")
-            self._table = _Read((dict(attrs).get("aria-describedby") or "").split())
+            self._table = _start_table(dict(attrs), self._direction)
             self._text = self._notes = None
         elif tag == "br" and self._text:
             self._text.lines.append([])
+        elif tag in ("sup", "sub") and self._text:
+            self._text.raised.append("sup" if tag == "sup" else "sub")
         elif self._table is None:
             self._start_note(tag, dict(attrs))
         elif tag in ("thead", "tbody", "tfoot"):
@@ -368,6 +406,8 @@ class _TableReader(HTMLParser):
     def handle_endtag(self, tag: str) -> None:
         if tag in ("script", "style"):
             self._is_hidden = False
+        elif self._text and self._text.raised[-1:] == [tag]:
+            self._text.raised.pop()
         elif tag == "table":
             self.end_table()
         elif tag in ("thead", "tbody", "tfoot", "tr"):
@@ -379,7 +419,7 @@ class _TableReader(HTMLParser):
 
     def handle_data(self, data: str) -> None:
         if self._text and not self._is_hidden:
-            self._text.lines[-1].append(data)
+            self._text.add(data)
 
     def end_table(self) -> None:
         if self._table is not None:
@@ -415,6 +455,16 @@ class _TableReader(HTMLParser):
         cell = _Markup(tag, (attributes.get("scope") or "").lower(), rowspan, colspan)
         self._text = cell.content
         row.append(cell)
+
+
+def _start_table(attributes: dict[str, str | None], around: Direction) -> _Read:
+    described_by = (attributes.get("aria-describedby") or "").split()
+    return _Read(described_by, _to_direction(attributes.get("dir"), around))
+
+
+def _to_direction(value: str | None, default: Direction) -> Direction:
+    known: dict[str, Direction] = {"ltr": "ltr", "rtl": "rtl"}
+    return known.get((value or "").lower(), default)
 
 
 def _to_int(text: str | None, default: int) -> int:

@@ -1,10 +1,14 @@
 """Tables <-> JSON, with nothing left out: the one export that reads back exactly.
 
 A document is ``{"format": "tablerec-tables", "version": 1, "tables": [...]}``.
-A table has ``n_rows``, ``n_cols``, ``quad``, ``confidence``, ``title``, ``notes`` and ``cells``; a cell has the
-fields of `postprocess.cell.Cell` and its ``role``, see `postprocess.meaning.roles`. Quads are four ``[x, y]`` in pixels
-of the original picture. A reader ignores fields that it does not know; a change that an older
+A table has ``n_rows``, ``n_cols``, ``quad``, ``confidence``, ``title``, ``notes``, ``columns`` and ``cells``; a cell
+has the fields of `postprocess.cell.Cell` and its ``role``, see `postprocess.meaning.roles`. Quads are four ``[x, y]``
+in pixels of the original picture. A reader ignores fields that it does not know; a change that an older
 reader would misread raises the version.
+
+``columns`` says what `postprocess.values` decided about each column, with the fields of `postprocess.values.Column`; a
+cell has its ``value``, a number, a date as ``"2026-01-02"`` or null for text, and the ``number_format`` by which a
+spreadsheet shows it as it was read. Texts are what counts: values are made anew whenever a table is written.
 """
 
 from __future__ import annotations
@@ -14,12 +18,15 @@ import math
 import re
 import reprlib
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from datetime import date
 from typing import Any, get_args
 
 from postprocess.cell import Caption, Cell, Confidence, Direction, HeaderKind, Quad
 from postprocess.errors import InputError, OutputError, TableError
 from postprocess.meaning.roles import cell_role
 from postprocess.table import Table
+from postprocess.values import TableValues, Value, tables_to_values
 
 FORMAT = "tablerec-tables"
 VERSION = 1
@@ -45,7 +52,7 @@ def tables_to_json(tables: Sequence[Table], *, indent: int | None = None) -> str
     >>> tables_to_json([])
     '{"format": "tablerec-tables", "version": 1, "tables": []}'
     """
-    document = {"format": FORMAT, "version": VERSION, "tables": [table_to_dict(table) for table in tables]}
+    document = {"format": FORMAT, "version": VERSION, "tables": tables_to_dicts(tables)}
     try:
         text = json.dumps(document, ensure_ascii=False, allow_nan=False, indent=indent)
     except ValueError as error:
@@ -79,17 +86,42 @@ def tables_from_json(text: str | bytes) -> list[Table]:
 def table_to_dict(table: Table) -> dict[str, Any]:
     """Return a table as plain dictionaries, lists, texts and numbers.
 
-    >>> table_to_dict(Table([Cell(0, 0, text="a", ocr_score=0.9)]))["cells"][0]["ocr_score"]
-    0.9
+    >>> cell = table_to_dict(Table([Cell(0, 0, text="12.50", ocr_score=0.9)]))["cells"][0]
+    >>> cell["ocr_score"], cell["value"], cell["number_format"]
+    (0.9, 12.5, '0.00')
     """
+    return tables_to_dicts([table])[0]
+
+
+def tables_to_dicts(tables: Sequence[Table]) -> list[dict[str, Any]]:
+    """Return tables that belong together: what the marks in their numbers mean is decided by all of them.
+
+    >>> [table["columns"][0]["decided_by"] for table in tables_to_dicts([Table([Cell(0, 0, text="0.5")])])]
+    ['column']
+    """
+    return [_table_to_dict(table, found) for table, found in zip(tables, tables_to_values(tables), strict=True)]
+
+
+def _table_to_dict(table: Table, found: TableValues) -> dict[str, Any]:
     n_rows, n_cols = table.shape
-    cells = [{**_cell_to_dict(cell), "role": cell_role(cell, table)} for cell in table.cells]
+    cells = [
+        {**_cell_to_dict(cell), "role": cell_role(cell, table), **_value_to_dict(value)}
+        for cell, value in zip(table.cells, found.cells, strict=True)
+    ]
     data: dict[str, Any] = {"n_rows": n_rows, "n_cols": n_cols, "direction": table.direction}
     data |= {"quad": _quad_to_list(table.quad)}
     data |= {"confidence": _confidence_to_dict(table.confidence)}
     data |= {"title": None if table.title is None else _caption_to_dict(table.title)}
     data |= {"notes": [_caption_to_dict(note) for note in table.notes]}
+    data |= {"columns": [asdict(column) for column in found.columns]}
     return {**data, "cells": cells}
+
+
+def _value_to_dict(value: Value) -> dict[str, Any]:
+    if isinstance(value.value, str):
+        return {"value": None, "number_format": None}
+    shown = value.value.isoformat() if isinstance(value.value, date) else value.value
+    return {"value": shown, "number_format": value.number_format}
 
 
 def table_from_dict(data: Mapping[str, Any], *, name: str = "the table") -> Table:

@@ -1,7 +1,8 @@
 r"""Table -> LaTeX ``tabular`` with ``\multicolumn`` and ``\multirow``.
 
 The document needs ``\usepackage{multirow}``, ``\usepackage{caption}`` where a table has a title, and an engine that
-has the letters: XeLaTeX or LuaLaTeX with a suitable font for Chinese. A title keeps the number that it was printed
+has the letters: XeLaTeX or LuaLaTeX with a suitable font for Chinese. Raised and lowered signs are
+``\textsuperscript`` and ``\textsubscript``. A title keeps the number that it was printed
 with, so LaTeX adds none.
 """
 
@@ -13,6 +14,7 @@ from collections.abc import Iterator, Sequence
 from postprocess.cell import Cell
 from postprocess.characters import clean_text, to_one_line
 from postprocess.table import Table
+from postprocess.text.raised import Position, raised_runs
 
 _ESCAPES = str.maketrans(
     {
@@ -98,8 +100,16 @@ def _content(cell: Cell) -> str:
 
 
 def _escape(text: str) -> str:
+    return "".join(map(_run_to_latex, raised_runs(text)))
+
+
+def _run_to_latex(run: tuple[str, Position | None]) -> str:
     # TeX makes one sign of -- and of ''.
-    return re.sub(r"([-'])(?=\1)", r"\1{}", text.translate(_ESCAPES))
+    content, position = re.sub(r"([-'])(?=\1)", r"\1{}", run[0].translate(_ESCAPES)), run[1]
+    return f"\\text{_COMMANDS[position]}{{{content}}}" if position else content
+
+
+_COMMANDS: dict[Position, str] = {"sup": "superscript", "sub": "subscript"}
 
 
 def _rules_below(table: Table, row: int) -> str:

@@ -17,6 +17,7 @@ from typing import NamedTuple
 import numpy as np
 
 from postprocess.arrays import Floats, Ints
+from postprocess.text.bidi import visual_to_logical
 from postprocess.word import Word, Words
 
 SAME_LINE = 0.5
@@ -215,9 +216,11 @@ def _slope(lines: Sequence[Sequence[_Placed]]) -> float:
 
 
 def _join(texts: Sequence[str]) -> str:
+    """Text of a line of words, which come from left to right."""
     # A raised digit keeps its blank: "10" and "3" glued would be another number.
     if all(map(str.isascii, texts)):
         return " ".join(texts)
+    texts = [texts[index] for index in visual_to_logical(texts)]
     joined = texts[0]
     for text in texts[1:]:
         joined += text if _is_wide(joined[-1:]) and _is_wide(text[:1]) else " " + text

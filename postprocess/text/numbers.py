@@ -2,7 +2,7 @@
 
 Layout asks ``is_number`` of pieces of a line, before there are cells: does this piece count something, or is it a
 label? Meaning asks ``text_to_kind`` of whole cells, in which words may stand beside a number. Exports ask
-``postprocess.values`` for one that a spreadsheet shows again as it was read.
+``postprocess.values``, which asks the whole column, for one that a spreadsheet shows again as it was read.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import re
 
 import numpy as np
 
-from postprocess.values import parse_value
+from postprocess.values.script import BLANKS, to_plain
 
 EMPTY, LABEL, YEAR, NUMBER = range(4)
 """Kinds of content, see `text_to_kind`."""
@@ -86,7 +86,23 @@ def _is_year(text: str) -> bool:
     years = [group for group in groups if _YEAR.fullmatch(group)]
     if not years or any(len(group) > 2 for group in groups if group not in years):
         return False
-    return text.strip() in years or not isinstance(parse_value(text).value, (int, float))
+    return text.strip() in years or "\n" in text or not _is_amount(to_plain(text))
+
+
+_SIGN = "(?:[A-Z]{0,2}[$]|[€£¥￥₩₹])"
+_AMOUNT = re.compile(
+    rf"(?![+].*\s)[-+(]?(?:{_SIGN}[{BLANKS}]?)?[-(]?(?!0[0-9])[0-9]*(?:[.][0-9]+)?\)?(?:[{BLANKS}]?(?:[%元]|{_SIGN}))?\)?"
+)
+
+
+def _is_amount(plain: str) -> bool:
+    """Whether a text with the digits of a year is an amount for its sign, its decimals or its unit."""
+    return (
+        _AMOUNT.fullmatch(plain) is not None
+        and plain.count("(") == plain.count(")")
+        and sum(map(plain.count, "-+(")) <= 1
+        and len(re.findall(f"[%元]|{_SIGN}", plain)) <= 1
+    )
 
 
 _UNIT = re.compile(

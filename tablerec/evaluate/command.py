@@ -219,6 +219,7 @@ def _report(
     from tablerec.evaluate.reporting.compare import compare, format_comparison
     from tablerec.evaluate.reporting.page import worst_page
     from tablerec.evaluate.reporting.report import format_summary, to_report
+    from tablerec.inputs.images import display_name
 
     report = to_report(cases, made_with, interrupted=interrupted)
     click.echo(format_summary(report["sources"]))
@@ -231,7 +232,8 @@ def _report(
     click.echo(f"wrote {output / 'results.json'} and {output / 'worst.html'}", err=True)
     failed = [case.prediction for case in cases if case.prediction.error]
     if failed:
-        click.echo(f"failed: {len(failed)}, the first: {failed[0].id}: {failed[0].error}", err=True)
+        first = display_name(f"{failed[0].id}: {failed[0].error}")
+        click.echo(f"failed: {len(failed)}, the first: {first}", err=True)
 
 
 def _report_errors(cases: Sequence[Case], picture: Path, worst: int) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from time import perf_counter
 from typing import Any, Protocol
@@ -82,6 +82,8 @@ def evaluate(
     with _scoring(jobs) as submit:
         for truth in truths:
             prediction = _predict_or_reuse(truth, recognizer, storage)
+            if prediction.table is not None:
+                prediction = replace(prediction, table=truth.in_its_order(prediction.table))
             waiting.append((truth, prediction, submit(score, truth, prediction.table)))
             while waiting and waiting[0][2].done():
                 yield _to_case(*waiting.popleft())

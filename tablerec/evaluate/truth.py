@@ -8,8 +8,9 @@ One file describes one table and lies beside its picture::
      "cells": [{"row": 0, "col": 0, "rowspan": 1, "colspan": 2, "bbox": [8, 8, 120, 40], "text": "Total"}],
      "meta": {"has_text": true, "bbox_kind": "cell"}}
 
-``bbox`` (x0, y0, x1, y1 in pixels) and ``text`` may be null. ``meta`` may also say that
-the truth is known to miss spanning cells: ``suspect_spans`` or ``ambiguous_spans`` > 0.
+``bbox`` (x0, y0, x1, y1 in pixels) and ``text`` may be null. Columns count from the left of the picture, unless the
+file has a ``direction``, ``"ltr"`` or ``"rtl"``: then from where reading begins, and what is found has to as well.
+``meta`` may also say that the truth is known to miss spanning cells: ``suspect_spans`` or ``ambiguous_spans`` > 0.
 """
 
 from __future__ import annotations
@@ -25,11 +26,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from postprocess.arrays import Floats
-from postprocess.cell import Cell
+from postprocess.cell import Cell, Direction
 from postprocess.geometry.boxes import array_to_quad, boxes_to_quads, cells_to_quads
 from postprocess.table import Table
 from tablerec.errors import InputError, TableError
-from tablerec.fields import Fields, list_of, number, read_json
+from tablerec.fields import Check, Fields, list_of, number, one_of, read_json
 
 Position = tuple[int, int]
 """(row, column) of a cell's first slot."""
@@ -87,6 +88,7 @@ class Truth:
         boxes_are_cells: Whether the boxes outline cells; else they outline the
             text in them or bands of the grid, and cannot be compared with found cells.
         rulings: ``wired``, ``lineless``, ``partial``, or empty where it is not known.
+        direction: Where the truth says so, the side from which it counts its columns; None: from the left.
     """
 
     id: str
@@ -98,6 +100,11 @@ class Truth:
     flawed: bool = False
     boxes_are_cells: bool = False
     rulings: str = ""
+    direction: Direction | None = None
+
+    def in_its_order(self, table: Table) -> Table:
+        """The table with its columns counted as in the truth, to be compared with it."""
+        return table.from_left() if self.direction is None else table
 
 
 def find_truths(folder: Path) -> list[Truth]:
@@ -147,28 +154,33 @@ def read_truth(path: Path) -> Truth:
         raise InputError(f"{path}: image {image!r} must be a file name without folders, beside the JSON")
     meta = data.child("meta")
     cells = tuple(_read_cell(fields) for fields in data.children("cells"))
+    direction = data.get_or_none("direction", _DIRECTION)
     if not cells:
         raise InputError(f"{path}: cells is empty; a picture without a table cannot be scored")
     return Truth(
         id=name,
         source=data.text("source", path.parent.name),
         image=path.parent / image,
-        table=_to_table(cells, path),
+        table=_to_table(cells, path, direction),
         filled=frozenset((cell.row, cell.col) for cell in cells if cell.quad or normalize(cell.text)),
         has_text=meta.flag("has_text", any(normalize(cell.text) for cell in cells)),
         flawed=meta.is_set("suspect_spans") or meta.whole("ambiguous_spans", 0) > 0,
         boxes_are_cells=meta.text("bbox_kind", "") == "cell",
         rulings=meta.text("ruling_est", ""),
+        direction=direction,
     )
 
 
-def normalize(text: str) -> str:
-    r"""Return the text as scores compare it: NFKC, without any white space.
+_DIRECTION: Check[Direction] = one_of("ltr", "rtl")
 
-    >>> normalize("\uff11 0\n%")
-    '10%'
+
+def normalize(text: str) -> str:
+    r"""Return the text as scores compare it: NFKC, which lowers what is raised, one minus, without any white space.
+
+    >>> normalize("\uff11 0\n%"), normalize("10⁻³ m²")
+    ('10%', '10-3m2')
     """
-    return "".join(unicodedata.normalize("NFKC", text).split())
+    return "".join(unicodedata.normalize("NFKC", text).replace("\u2212", "-").split())
 
 
 def place_as_browser(cells: Sequence[Cell]) -> RaggedTable:
@@ -203,14 +215,14 @@ def place_as_browser(cells: Sequence[Cell]) -> RaggedTable:
     return RaggedTable(tuple(placed), owner)
 
 
-def _to_table(cells: tuple[Cell, ...], path: Path) -> Table | RaggedTable:
+def _to_table(cells: tuple[Cell, ...], path: Path, direction: Direction | None) -> Table | RaggedTable:
     n_slots = sum(cell.rowspan * cell.colspan for cell in cells)
     n_rows = max((cell.end_row for cell in cells), default=0)
     n_cols = max((cell.end_col for cell in cells), default=0)
     if max(n_slots, n_rows * n_cols) > MAX_SLOTS:
         raise InputError(f"{path}: cells reach over {n_rows} x {n_cols} slots; at most {MAX_SLOTS:,} are allowed")
     try:
-        return Table(cells)
+        return Table(cells, direction=direction or "ltr")
     except TableError:
         pass
     try:

@@ -159,7 +159,11 @@ def turn_picture(picture: PageImage, turn: int) -> PageImage:
         return picture
     move = _turning(turn, picture)
     words = picture.words and tuple(move_word(word, move) for word in picture.words)
-    return replace(picture, image=turn_image(picture.image, turn), words=words)
+    hidden = picture.layer.hidden if picture.layer is not None else ()
+    layer = picture.layer and replace(
+        picture.layer, hidden=tuple(replace(item, word=move_word(item.word, move)) for item in hidden)
+    )
+    return replace(picture, image=turn_image(picture.image, turn), words=words, layer=layer)
 
 
 def turn_page_back(page: Page, picture: PageImage, turn: int) -> Page:

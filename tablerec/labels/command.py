@@ -152,7 +152,7 @@ def propose(
         if isinstance(each, Problem):
             click.echo(display_name(str(each)), err=True)
     for error in failed:
-        click.echo(f"Error: {error}", err=True)
+        click.echo(f"Error: {display_name(str(error))}", err=True)
     click.echo(f"wrote {output} ({kept} of {kept + sum(reasons.values())} pictures)")
     for reason, count in reasons.most_common():
         click.echo(f"{count:5d} not kept: {reason}")

@@ -108,7 +108,7 @@ def _content(path: Path) -> tuple[bytes, str]:
 
 def _write_json(path: Path, data: Any) -> None:
     with atomic_file(path) as file:
-        file.write(json.dumps(data, ensure_ascii=False, allow_nan=False).encode())
+        file.write(json.dumps(data, ensure_ascii=False, allow_nan=False).encode("utf-8", "backslashreplace"))
 
 
 def _write_coco(folder: Path, written: list[Written]) -> None:
@@ -131,7 +131,7 @@ def _write_ppocrlabel(folder: Path, written: list[Written]) -> None:
         place = folder / split
         lines = [label_to_line(each.label, f"{place.name}/{each.image}") for each in chosen]
         with atomic_file(place / "Label.txt") as file:
-            file.write("".join(f"{line}\n" for line in lines).encode())
+            file.write("".join(f"{line}\n" for line in lines).encode("utf-8", "backslashreplace"))
 
 
 def _write_labelme(folder: Path, written: list[Written]) -> None:

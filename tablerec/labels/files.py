@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import json
+import os
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
+from tablerec import fields
 from tablerec.errors import InputError
 from tablerec.inputs.images import display_name
 
@@ -41,9 +42,7 @@ def parse_json(text: str, where: str) -> Any:
         InputError: It is none, or is nested too deeply.
     """
     try:
-        return json.loads(text)
-    except RecursionError as error:
-        raise InputError(f"{where} is no label (it is nested too deeply): remove it or repair it") from error
+        return fields.parse_json(text)
     except ValueError as error:
         raise InputError(f"{where} is no label (no JSON: {error}): remove it or repair it") from error
 
@@ -59,7 +58,7 @@ def find_picture(name: Any, folders: Sequence[Path], root: Path) -> Path:
     Raises:
         InputError: There is no such picture; the message goes on from the name of the label.
     """
-    if not isinstance(name, str) or not name.strip() or "\0" in name or len(name) > 1000:
+    if not isinstance(name, str) or not name.strip() or "\0" in name or len(name) > 1000 or not _is_encodable(name):
         raise InputError("names no picture: give the name of its file")
     slashed = name.replace("\\", "/")
     last = slashed.rpartition("/")[2]
@@ -75,6 +74,15 @@ def find_picture(name: Any, folders: Sequence[Path], root: Path) -> Path:
         except OSError as error:
             outside = f", which cannot be looked up ({error.strerror or error})"
     raise InputError(f"its picture {display_name(name)} is not there{outside}: put it beside its label")
+
+
+def _is_encodable(name: str) -> bool:
+    """Whether a file can be called so: half of a surrogate pair is no character."""
+    try:
+        os.fsencode(name)
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _candidates(slashed: str, last: str, folders: Sequence[Path]) -> Iterable[Path]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -19,6 +20,7 @@ from tablerec.labels.files import find_picture
 
 NO_SLOT = (-1, -1, -1, 1, 1)
 _GREATEST = 1e9
+_SPLIT = re.compile(r"\w[\w.-]{0,59}")
 _MOST_POINTS = 4000
 
 
@@ -133,14 +135,18 @@ class LabelBuilder:
             self.refuse("", str(error))
             return instead
 
-    def finish(self, image: Path, *, keep_order: bool = False, **others: Any) -> Label:
+    def finish(self, image: Path, *, keep_order: bool = False, split: str | None = None, **others: Any) -> Label:
         """Return the label.
 
         Args:
             image: The picture.
             keep_order: Whether the format promises the order of corners; else they are put in order.
+            split: Its name; a folder is called so when the label is converted.
             **others: Further fields.
         """
+        if split and not _SPLIT.fullmatch(split):
+            self.refuse("", f"its split {short(split)} is no plain name: write train, val or test")
+            split = None
         quads = np.array(self._quads, np.float64).reshape(-1, 4, 2)
         return Label(
             image,
@@ -150,6 +156,7 @@ class LabelBuilder:
             tuple(self._texts),
             np.array(self._slots, np.int32).reshape(-1, 5),
             problems=tuple(self.problems),
+            split=split,
             **others,
         )
 

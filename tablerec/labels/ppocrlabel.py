@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from postprocess.text.raised import to_subscript, to_superscript
 from tablerec.errors import InputError
 from tablerec.labels.files import parse_json, split_of
 from tablerec.labels.label import NO_SLOT, Label, LabelBuilder, Problem
@@ -68,14 +69,20 @@ def _read_table(path: Path, where: str, line: str, root: Path) -> Label:
         slots = [NO_SLOT] * len(cells)
     for index, (cell, slot) in enumerate(zip(cells, slots, strict=True)):
         if cell.get("bbox"):
-            text = re.sub(r"</?\w+>", "", _join(cell.get("tokens")))
-            builder.add(f"cell {index + 1}", cell["bbox"], text=text, slot=slot)
+            builder.add(f"cell {index + 1}", cell["bbox"], text=_plain(_join(cell.get("tokens"))), slot=slot)
     split = data.get("split")
     return _finish(builder, path, data.get("filename"), root, split if isinstance(split, str) else None)
 
 
 def _join(tokens: Any) -> str:
     return "".join(token for token in tokens if isinstance(token, str)) if isinstance(tokens, list) else ""
+
+
+def _plain(markup: str) -> str:
+    """The text of a cell without its tags; what is raised or lowered becomes characters that are."""
+    bare = re.sub(r"</?(?!su[pb]>)\w+>", "", markup)
+    raised = re.sub("<sup>(.*?)</sup>", lambda match: to_superscript(match[1]), bare)
+    return re.sub("</?su[pb]>", "", re.sub("<sub>(.*?)</sub>", lambda match: to_subscript(match[1]), raised))
 
 
 def _finish(builder: LabelBuilder, path: Path, name: Any, root: Path, split: str | None = None) -> Label:

@@ -34,7 +34,8 @@ def page_to_label(page: Page, image: Path) -> Label:
     >>> page_to_label(page, Path("a.png")).quads.shape, why_not(page)
     ((0, 4, 2), 'a table with a confidence of 0.00')
     """
-    cells = [(number, cell, cell.quad) for number, table in enumerate(page.tables) for cell in table.cells if cell.quad]
+    tables = [table.from_left() for table in page.tables]
+    cells = [(number, cell, cell.quad) for number, table in enumerate(tables) for cell in table.cells if cell.quad]
     slots = [(number, cell.row, cell.col, cell.rowspan, cell.colspan) for number, cell, _ in cells]
     height, width = page.picture.image.shape[:2]
     return Label(

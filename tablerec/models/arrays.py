@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,7 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tablerec.errors import InputError
+from tablerec.inputs.images import display_name
 from tablerec.models.folder import STATIC, check_files
+from tablerec.outputs.files import atomic_file
 
 if TYPE_CHECKING:
     from paddle import Tensor, nn
@@ -47,8 +48,8 @@ def arrays_to_network(arrays: Arrays, net: nn.Layer, source: str = "the weights"
     unknown = sorted(set(arrays) - set(tensors))
     if missing or unknown:
         raise InputError(
-            f"{source} are of another network: missing {', '.join(missing[:3]) or 'none'}, "
-            f"unknown {', '.join(unknown[:3]) or 'none'}; use the settings with which they were made"
+            f"{source} are of another network: missing {', '.join(missing[:3]) or 'none'}, unknown "
+            f"{display_name(', '.join(unknown[:3])) or 'none'}; use the settings with which they were made"
         )
     for name, array in arrays.items():
         if list(array.shape) != tensors[name].shape:
@@ -88,18 +89,13 @@ def save_arrays(path: Path, arrays: Arrays, notes: Mapping[str, str] | None = No
         notes: Texts that the file keeps beside them.
 
     Raises:
-        OSError: It cannot be written.
+        OutputError: It cannot be written.
     """
-    from safetensors import SafetensorError
-    from safetensors.numpy import save_file
+    from safetensors.numpy import save
 
-    unfinished = path.with_name(path.name + ".unfinished")
     contiguous = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
-    try:
-        save_file(contiguous, unfinished, dict(notes) if notes else None)
-    except SafetensorError as error:
-        raise OSError(str(error)) from error
-    os.replace(unfinished, path)
+    with atomic_file(path) as file:
+        file.write(save(contiguous, dict(notes) if notes else None))
 
 
 def load_arrays(path: Path) -> dict[str, NDArray[Any]]:
@@ -114,6 +110,8 @@ def load_arrays(path: Path) -> dict[str, NDArray[Any]]:
     from safetensors import SafetensorError
     from safetensors.numpy import load_file
 
+    if path.exists() and not path.is_file():  # a pipe, which might never end
+        raise InputError(f"{path} is no file: name a safetensors file")
     try:
         arrays: dict[str, NDArray[Any]] = load_file(path)
     except (OSError, SafetensorError) as error:

@@ -10,6 +10,7 @@ import click
 
 from tablerec.detect.paddlex import OFFICIAL
 from tablerec.errors import MissingDependencyError, ModelNotFoundError, SettingsError, TablerecError
+from tablerec.inputs.images import display_name
 from tablerec.models.folder import WEIGHTS
 from tablerec.paddlex_support import ENGINES, Runtime, fetch_model, find_model, official_model_dir
 
@@ -191,7 +192,7 @@ def inspect(file: Path) -> None:
     _need_safetensors("weights")
     arrays = load_weights(file)
     for name, array in sorted(arrays.items()):
-        click.echo(f"{name}  {array.dtype}  {list(array.shape)}")
+        click.echo(f"{display_name(name)}  {array.dtype}  {list(array.shape)}")
     total = sum(array.nbytes for array in arrays.values())
     click.echo(f"{len(arrays)} arrays, {sum(array.size for array in arrays.values())} values, {total / 1e6:.1f} MB")
 
@@ -246,9 +247,9 @@ def convert(
     differences += compare_names(made, load_weights(like)) if like else []
     save_weights(output, made)
     for line in differences:
-        click.echo(f"differs: {line}", err=True)
+        click.echo(f"differs: {display_name(line)}", err=True)
     if untouched:
-        some = ", ".join(untouched[:3]) + (", ..." if len(untouched) > 3 else "")
+        some = ", ".join(map(display_name, untouched[:3])) + (", ..." if len(untouched) > 3 else "")
         click.echo(f"{len(untouched)} as they were: {some}")
     click.echo(f"{len(arrays)} arrays to {len(made)}: {output}")
     ctx.exit(1 if differences else 0)

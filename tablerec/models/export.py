@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -11,11 +9,14 @@ from typing import Any
 
 import paddle
 
+from tablerec.errors import InputError
+from tablerec.fields import list_of, parse_json, whole
 from tablerec.models.arrays import arrays_to_network, load_arrays, load_notes, mean_arrays
 from tablerec.models.cellnet import CellNet, CellNetWithDecoder
 from tablerec.models.folder import DESCRIPTION, INPUT, NAME, ONNX, OUTPUTS, STATIC, read_description, sha256
 from tablerec.models.formats.onnx_graph import layer_to_onnx
 from tablerec.models.formats.paddlex_graph import CellNetForPaddleX
+from tablerec.outputs.files import atomic_file
 
 _DESCRIPTION = {
     "Global": {"model_name": NAME},
@@ -24,6 +25,8 @@ _DESCRIPTION = {
     "Preprocess": [{"type": "Pad", "multiple": 32, "fill": 127}, {"type": "RGB"}, {"type": "Permute"}],
     "label_list": ["cell"],
 }
+_GREATEST = 1024
+"""Channels, or mixers, that a network may have."""
 SIDE = 960
 """Side of the picture in pixels where PaddleX prepares it: the canvas of the training."""
 _DESCRIPTION_FOR_PADDLEX = {
@@ -52,18 +55,25 @@ def load_cellnet(weights: Path, *others: Path) -> CellNet:
         InputError: The weights are missing, broken, or of another network.
         ModelNotFoundError: The folder is damaged.
     """
-    arguments: Mapping[str, Any]
-    if weights.is_dir():
-        arguments = read_description(weights).get("network", {})
-    else:
-        arguments = json.loads(load_notes(weights).get("network", "{}"))
-    net = CellNet(**arguments)
+    net = _make_network(weights)
     arrays = load_arrays(weights)
     for count, other in enumerate(others, start=2):
         arrays = mean_arrays(arrays, load_arrays(other), 1 / count, str(other))
     arrays_to_network(arrays, net, str(weights))
     net.eval()
     return net
+
+
+def _make_network(weights: Path) -> CellNet:
+    """Make the network that a file or folder describes, if it is one of a size that can be."""
+    notes = {} if weights.is_dir() else load_notes(weights)
+    try:
+        found = read_description(weights).get("network", {}) if weights.is_dir() else notes.get("network", "{}")
+        arguments = parse_json(found) if isinstance(found, str) else found
+        sizes = {name: list_of(whole(0, _GREATEST))(value) for name, value in arguments.items()}
+        return CellNet(**sizes)  # type: ignore[arg-type]
+    except (AttributeError, TypeError, ValueError) as error:
+        raise InputError(f"{weights} describes no network ({error}): name weights of `tablerec train`") from error
 
 
 def export_cellnet(net: CellNet, folder: Path, threshold: float = 0.1) -> None:
@@ -118,12 +128,12 @@ def _export(
     with _for_static_model(net):
         static = paddle.jit.to_static(_evaluating(make_whole()), input_spec=spec, full_graph=True)
         paddle.jit.save(static, str(folder / "inference"))
-    unfinished = folder / f"{ONNX}.unfinished"
-    unfinished.write_bytes(model.SerializeToString())
-    os.replace(unfinished, folder / ONNX)
+    with atomic_file(folder / ONNX) as file:
+        file.write(model.SerializeToString())
     sums = {name: sha256(folder / name) for name in (ONNX, *STATIC)}
     text = yaml.safe_dump({**description, "sha256": sums}, sort_keys=False)
-    (folder / DESCRIPTION).write_text(text, encoding="utf-8")
+    with atomic_file(folder / DESCRIPTION) as file:
+        file.write(text.encode())
 
 
 def _evaluating(layer: paddle.nn.Layer) -> paddle.nn.Layer:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from tablerec.errors import ModelNotFoundError
+from tablerec.fields import read_text, read_yaml
 
 DESCRIPTION = "inference.yml"
 ONNX = "inference.onnx"
@@ -30,8 +31,8 @@ def read_model_name(folder: Path) -> str | None:
     ('CellNet', None)
     """
     try:
-        text = (folder / DESCRIPTION).read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError):
+        text = read_text(folder / DESCRIPTION)
+    except ValueError:
         return None
     found = re.search(r"""\bmodel_name:\s*["']?([\w.+-]+)""", text)
     return found[1] if found else None
@@ -47,19 +48,17 @@ def read_description(folder: Path, expected: str | None = NAME) -> Mapping[str, 
     Raises:
         ModelNotFoundError: It is broken or describes another model.
     """
-    import yaml
-
     path, name = folder / DESCRIPTION, read_model_name(folder)
     if not path.exists():
         return {}
     try:
-        read = yaml.safe_load(path.read_text(encoding="utf-8"))
+        read = read_yaml(path)
         sums = read.get("sha256", {})
         if name is None:
             raise TypeError("it has no model_name")
         if not isinstance(sums, dict) or not all(isinstance(key, str) and Path(key).name == key for key in sums):
             raise TypeError("sha256 holds no file names")
-    except (OSError, UnicodeDecodeError, yaml.YAMLError, TypeError, AttributeError) as error:
+    except (ValueError, TypeError, AttributeError) as error:
         cause = f"{type(error).__name__}: {' '.join(str(error).split())}"
         raise ModelNotFoundError(f"{path} is damaged ({cause}): {_REPAIR}") from error
     if expected is not None and name != expected:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import shutil
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -15,15 +14,16 @@ import numpy as np
 import paddle
 import yaml
 from paddle import Tensor, nn
-from safetensors import SafetensorError
 
-from tablerec.errors import InputError, OutputError
+from tablerec.errors import InputError
+from tablerec.fields import read_yaml
 from tablerec.models.adapter import apply_adapter
 from tablerec.models.arrays import Arrays, arrays_to_network, save_arrays
 from tablerec.models.cellnet import Double
 from tablerec.models.folder import DESCRIPTION
 from tablerec.models.formats.mapping import apply_map, read_map
 from tablerec.models.inference import prepare_rtdetr
+from tablerec.outputs.files import atomic_file
 from tablerec.paddlex_support import import_paddlex
 
 WEIGHTS = "model.safetensors"
@@ -108,11 +108,13 @@ def read_side(folder: Path) -> int:
     """
     path = folder / DESCRIPTION
     try:
-        steps = yaml.safe_load(path.read_text(encoding="utf-8")).get("Preprocess") or ()
+        steps = read_yaml(path).get("Preprocess") or ()
         sizes = [step["target_size"] for step in steps if step["type"] == "Resize"] or [[SIDE, SIDE]]
         (height, width) = map(int, sizes[0])
-    except (OSError, UnicodeDecodeError, yaml.YAMLError, AttributeError, KeyError, TypeError, ValueError) as error:
-        raise InputError(f"{path} is damaged ({error!r}): copy it anew from PaddleX's model") from error
+    except (AttributeError, LookupError, OverflowError, TypeError, ValueError) as error:
+        raise InputError(
+            f"{path} is damaged ({type(error).__name__}: {error}): copy it anew from PaddleX's model"
+        ) from error
     if height != width or height % 32 or not 32 <= height <= 4096:
         raise InputError(f"{path}: target_size is {height} x {width}: RT-DETR takes squares of a multiple of 32")
     return height
@@ -211,15 +213,10 @@ def save_rtdetr(network: Any, folder: Path, description: Mapping[str, Any]) -> N
         DESCRIPTION: yaml.safe_dump(dict(description), sort_keys=False, allow_unicode=True),
         CONFIG: json.dumps(network.config.to_dict(), default=str, indent=1),
     }
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        for name, text in texts.items():
-            unfinished = folder / f"{name}.unfinished"
-            unfinished.write_text(text, encoding="utf-8")
-            os.replace(unfinished, folder / name)
-        save_arrays(folder / WEIGHTS, arrays, {"format": "pt"})
-    except (OSError, SafetensorError) as error:
-        raise OutputError(f"{folder} cannot be written ({error}): free some space or choose another output") from error
+    for name, text in texts.items():
+        with atomic_file(folder / name) as file:
+            file.write(text.encode())
+    save_arrays(folder / WEIGHTS, arrays, {"format": "pt"})
 
 
 @contextmanager

@@ -138,4 +138,5 @@ def _outline(cell: Cell, quad: Quad, name: str, scale: float) -> str:
 def _titled(table: Table, name: str) -> str:
     sure = "" if table.confidence is None else f", confidence {table.confidence.table:.2f}"
     text = f"{table.n_rows} rows x {table.n_cols} columns{sure}"
-    return f'<div style="font-size:12px;margin-bottom:4px">{text}</div>{rows_to_html(table.rows(), name=name)}'
+    rows = rows_to_html(table.rows(), name=name, direction=table.direction)
+    return f'<div style="font-size:12px;margin-bottom:4px">{text}</div>{rows}'

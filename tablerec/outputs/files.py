@@ -7,9 +7,12 @@ import io
 import itertools
 import json
 import os
+import re
 import secrets
+import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from functools import cache
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -32,6 +35,10 @@ SUFFIX_TO_FORMAT = {f".{name}": name for name in FORMATS[:-1]} | {
     ".jpg": "overlay",
     ".jpeg": "overlay",
 }
+
+_HIDDEN = re.compile(r"\.tablerec-[0-9a-f]{12}\.part")
+_LEFT_AFTER = 3600.0
+"""Seconds without a change after which a hidden file is left over, if nobody has locked it."""
 
 Write = Callable[[BinaryIO], object]
 
@@ -211,28 +218,34 @@ def result_to_json(result: Result, indent: int | None = None) -> bytes:
     except ValueError as error:
         name = display_name(result.source)
         raise OutputError(f"{name}: JSON cannot hold a number of the result ({error}); report it") from error
-    # Half a surrogate pair, as in an undecodable file name, becomes JSON's own \\uXXXX.
+    # What commands a terminal, and half a surrogate pair, as in an undecodable file name, become JSON's own \\uXXXX.
+    text = re.sub("[\x7f-\x9f]", lambda match: f"\\u{ord(match[0]):04x}", text)
     return (text + "\n").encode("utf-8", "backslashreplace")
 
 
 def result_to_dict(result: Result) -> dict[str, Any]:
     """Return everything in a result but its pictures, as JSON has it.
 
+    What the marks in numbers mean is decided by all tables together, as in a workbook.
+
     >>> result_to_dict(Result("a.png", ()))
     {'format': 'tablerec-result', 'version': 1, 'source': 'a.png', 'pages': []}
     """
-    pages = [page_to_dict(page) for page in result.pages]
+    from postprocess.export import tables_to_dicts
+
+    tables = iter(tables_to_dicts([table for page in result.pages for table in page.tables]))
+    pages = [_page_to_dict(page, list(itertools.islice(tables, len(page.tables)))) for page in result.pages]
     data = {"format": JSON_FORMAT, "version": JSON_VERSION, "source": result.source, "pages": pages}
     return data | {"joined": _joined_to_list(result)} if result.join_pages else data
 
 
 def _joined_to_list(result: Result) -> list[dict[str, Any]]:
     """Each table that goes on over several pages: where its parts are, and all of it; its cells have no place."""
-    from postprocess.export import table_to_dict
+    from postprocess.export import tables_to_dicts
 
     return [
-        {"parts": [{"page": page, "table": index} for page, index in places], "table": table_to_dict(table)}
-        for table, places in zip(result.tables, _places(result), strict=True)
+        {"parts": [{"page": page, "table": index} for page, index in places], "table": table}
+        for table, places in zip(tables_to_dicts(result.tables), _places(result), strict=True)
         if len(places) > 1
     ]
 
@@ -245,8 +258,12 @@ def _places(result: Result) -> list[list[tuple[int, int]]]:
 
 def page_to_dict(page: Page) -> dict[str, Any]:
     """Return everything of a page but its picture, as JSON has it."""
-    from postprocess.export import table_to_dict
+    from postprocess.export import tables_to_dicts
 
+    return _page_to_dict(page, tables_to_dicts(page.tables))
+
+
+def _page_to_dict(page: Page, tables: list[dict[str, Any]]) -> dict[str, Any]:
     height, width = page.picture.image.shape[:2]
     return {
         "number": page.picture.number,
@@ -256,7 +273,7 @@ def page_to_dict(page: Page) -> dict[str, Any]:
         "detector": page.detector,
         "seconds": dict(page.seconds),
         "n_words": len(page.words),
-        "tables": [table_to_dict(table) for table in page.tables],
+        "tables": tables,
         "unplaced": [
             {"text": item.word.text, "quad": item.word.quad, "score": item.word.score, "reason": item.reason}
             for item in page.unplaced
@@ -300,16 +317,41 @@ def atomic_file(path: Path) -> Iterator[BinaryIO]:
 
 @contextmanager
 def _hidden_file(path: Path) -> Iterator[BinaryIO]:
+    _remove_leftovers(path.parent)
     hidden = path.with_name(f".tablerec-{secrets.token_hex(6)}.part")
     file = hidden.open("xb")
     try:
         with file:
+            _lock(file)
             yield file
         if path.exists():
             hidden.chmod(path.stat().st_mode & 0o777)
         hidden.replace(path)
     finally:
         hidden.unlink(missing_ok=True)
+
+
+@cache
+def _remove_leftovers(folder: Path) -> None:
+    """Remove hidden files that are old and that nobody locks: processes that were killed have left them."""
+    for path in folder.glob(".tablerec-*.part"):
+        with suppress(OSError), path.open("rb") as file:
+            is_old = time.time() - os.fstat(file.fileno()).st_mtime > _LEFT_AFTER
+            if _HIDDEN.fullmatch(path.name) and is_old and _lock(file):
+                path.unlink()
+
+
+def _lock(file: BinaryIO) -> bool:
+    """Lock a file for as long as it is open, and return whether no other process has."""
+    try:
+        import fcntl
+    except ImportError:  # Windows removes no file that is open
+        return True
+    try:
+        fcntl.flock(file.fileno(), fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        return False
+    return True
 
 
 def check_folder(folder: Path) -> None:

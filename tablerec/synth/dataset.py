@@ -18,6 +18,7 @@ from typing import Any, Literal
 import numpy as np
 
 from tablerec.errors import OutputError
+from tablerec.fields import read_json
 from tablerec.outputs.files import atomic_file, check_folder
 from tablerec.synth.engine import Renderer, draw
 from tablerec.synth.labels import write_sample
@@ -130,7 +131,7 @@ class Dataset:
         return f"{known}{chosen}content of the recipe {digest}\n"
 
     def _write_annotations(self, count: int) -> None:
-        labels = (json.loads((self.labels / f"{name_of(index)}.json").read_text("utf-8")) for index in range(count))
+        labels = (read_json(self.labels / f"{name_of(index)}.json") for index in range(count))
         sets: dict[str, dict[str, Any]] = {name: _empty_coco() for name in ("train", "val")}
         for index, label in enumerate(labels):
             is_validation = index % VALIDATION_EVERY == VALIDATION_EVERY - 1

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from postprocess.export.html import table_to_html
 from postprocess.geometry.boxes import quads_to_boxes
 from tablerec.errors import InputError
+from tablerec.fields import parse_json, read_text
 from tablerec.outputs.files import atomic_file
 from tablerec.synth.sample import Cells, Sample, Tables, Words
 
@@ -139,7 +140,7 @@ def read_sample(label: Path, images: Path | None = None) -> Sample:
     from PIL import Image
 
     try:
-        data = json.loads(label.read_text("utf-8"))
+        data = parse_json(read_text(label))
         with Image.open((images or label.parent) / data["image"]) as picture:
             return label_to_sample(data, np.array(picture.convert("RGB")))
     except (OSError, ValueError, KeyError, TypeError) as error:

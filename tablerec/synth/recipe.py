@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from tablerec.errors import SettingsError
-from tablerec.fields import Check, list_of, number, short
+from tablerec.fields import Check, list_of, number, read_text, short
 
 T = TypeVar("T")
 ValueCheck = Callable[[Any, str], Any]
@@ -238,12 +238,9 @@ def _read(name: str, origin: str | None) -> tuple[str, str]:
         return f"{name}.yaml", (resources.files("tablerec.synth") / "recipes" / f"{name}.yaml").read_text("utf-8")
     path = Path(name) if origin is None else Path(origin.rpartition(", line")[0]).parent / name
     try:
-        content = path.read_bytes()
-        if len(content) > _MAX_BYTES:
-            raise SettingsError(f"{prefix}{path}: {len(content)} bytes are too many for a recipe; name a recipe")
-        return str(path), content.decode("utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise SettingsError(f"{prefix}{path}: cannot be read as text in UTF-8 ({error}); check the name") from error
+        return str(path), read_text(path, _MAX_BYTES)
+    except ValueError as error:
+        raise SettingsError(f"{prefix}{path}: cannot be read as a recipe ({error}); check the name") from error
 
 
 @lru_cache(maxsize=64)
@@ -265,10 +262,11 @@ def _parse(text: str, path: str) -> dict[str, tuple[Any, int]]:
     except yaml.YAMLError as error:
         cause = " ".join(str(error).split())
         raise SettingsError(f"{path}: is not YAML ({cause}); correct it") from error
-    except (ValueError, RecursionError) as error:
-        if isinstance(error, SettingsError):
-            raise
-        raise SettingsError(f"{path}: cannot be understood ({error}); correct it") from error
+    except SettingsError:
+        raise
+    except Exception as error:  # a value that is none of its type raises all kinds
+        cause = " ".join(str(error).split()) or type(error).__name__
+        raise SettingsError(f"{path}: cannot be understood ({cause}); correct it") from error
 
 
 def _refuse_hostile(text: str, path: str) -> None:

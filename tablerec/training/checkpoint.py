@@ -19,6 +19,7 @@ from typing import Any
 from numpy.typing import NDArray
 
 from tablerec.errors import InputError, OutputError
+from tablerec.fields import parse_json, read_text
 from tablerec.models.arrays import Arrays, load_arrays, save_arrays
 
 _PREFIX = "checkpoint-"
@@ -70,7 +71,7 @@ def save_checkpoint(
             for old in checkpoints(folder)[:-2]:
                 shutil.rmtree(old, ignore_errors=True)
         meet()
-    except OSError as error:
+    except (OSError, OutputError) as error:
         raise OutputError(f"{target} cannot be written ({error}): free some space or choose another output") from error
     return target
 
@@ -149,10 +150,10 @@ def load_checkpoint(path: Path) -> tuple[dict[str, dict[str, NDArray[Any]]], dic
 def _read_state(path: Path, number: int) -> dict[str, Any]:
     file = path / _of_rank(_STATE, number)
     try:
-        state = json.loads(file.read_text(encoding="utf-8"))
+        state = parse_json(read_text(file))
         if not isinstance(state, dict) or not isinstance(state.get("sums"), dict):
             raise ValueError("it lists no files")
-    except (OSError, ValueError) as error:
+    except ValueError as error:
         raise InputError(f"{path} is no checkpoint ({error}): remove it, an earlier one is then used") from error
     return state
 

@@ -146,14 +146,14 @@ def _read_fields(fields: Iterable[str]) -> dict[str, Any]:
     >>> _read_fields(["schedule.steps=20", "optimizer.lora={rank: 2}", "data.source=synth:mixed*3, folder:mine"])
     {'schedule.steps': 20, 'optimizer.lora': {'rank': 2}, 'data.source': 'synth:mixed*3, folder:mine'}
     """
-    import yaml
+    from tablerec.fields import parse_yaml
 
     values = {}
     for each in fields:
         name, sign, value = each.partition("=")
         try:
-            values[name.strip()] = yaml.safe_load(value)
-        except yaml.YAMLError as error:
+            values[name.strip()] = parse_yaml(value)
+        except ValueError as error:
             raise SettingsError(f"--set {each}: the value is no YAML ({error})") from error
         if not sign:
             raise SettingsError(f"--set {each}: write PATH=VALUE")

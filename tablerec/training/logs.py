@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from paddle import Tensor
 
 from tablerec.errors import MissingDependencyError
+from tablerec.fields import parse_json
 from tablerec.outputs.files import atomic_file
 
 LOG = "log.jsonl"
@@ -119,9 +120,9 @@ class TrainingLog:
 def read_lines(path: Path) -> list[dict[str, Any]]:
     """Read a file of JSON lines; a last line that was cut off when the process died is left out."""
     lines = []
-    for line in path.read_text(encoding="utf-8").splitlines() if path.is_file() else ():
+    for line in path.read_text(encoding="utf-8", errors="replace").splitlines() if path.is_file() else ():
         try:
-            lines.append(json.loads(line))
+            lines.append(parse_json(line))
         except ValueError:
             break
     return lines
@@ -129,7 +130,7 @@ def read_lines(path: Path) -> list[dict[str, Any]]:
 
 def _step_of(line: str) -> float:
     try:
-        return float(json.loads(line)["step"])
+        return float(parse_json(line)["step"])
     except (ValueError, KeyError, TypeError):
         return float("inf")  # cut off when the process died
 

@@ -14,6 +14,7 @@ from typing import Any, Literal
 
 from tablerec.devices import Device, parse_device
 from tablerec.errors import InputError, SettingsError
+from tablerec.fields import read_yaml
 from tablerec.settings_fields import REQUIRED, check_fields, list_fields, merge, setting, to_settings
 
 
@@ -349,8 +350,6 @@ RENAMED = {
     for group, names in _OLD_NAMES.items()
     for pair in names.split(", ")
 }
-_MAX_BYTES = 1_000_000
-"""Of a file of settings."""
 
 
 def _refuse_old_names(values: Mapping[Any, Any], prefix: str = "") -> None:
@@ -381,14 +380,10 @@ def read_settings(path: Path, changes: Mapping[str, Any] | None = None) -> Train
         InputError: The file cannot be read.
         SettingsError: A field is unknown, of another version or missing, or a value is outside its range.
     """
-    import yaml
-
     changes = changes or {}
     try:
-        if path.stat().st_size > _MAX_BYTES:
-            raise InputError(f"{path} is too large for settings: give a file below {_MAX_BYTES // 1000} kB")
-        read = yaml.safe_load(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError, RecursionError, yaml.YAMLError) as error:
+        read = read_yaml(path)
+    except ValueError as error:
         raise InputError(f"{path} cannot be read ({error}): write the settings as YAML or JSON") from error
     if not isinstance(read, dict):
         raise InputError(f"{path} holds no settings: write a line `name: value` for each")

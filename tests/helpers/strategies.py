@@ -8,7 +8,7 @@ import numpy as np
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from postprocess.cell import Caption, Cell, HeaderKind, Quad
+from postprocess.cell import Caption, Cell, Direction, HeaderKind, Quad
 from postprocess.geometry.boxes import boxes_to_quads, rotate_points
 from postprocess.grid.build import Grid, quads_to_grid
 from postprocess.table import Table
@@ -25,12 +25,15 @@ HOSTILE = st.sampled_from(
         *("x<b", "p<0.05 & q", "<script>alert(1)</script>", "&amp;", "]]>", "-->", "</td></table>", '"', "`"),
         *("a|b", "a\\", "\\|", "*a* _b_", "[x](y)", "%", "$x$", "{}", "a & b \\\\ c", "~^#_", "--", "[1]"),
         *("a\nb", "\n", "a\r\nb", "\ttab", "  two  blanks ", "\x00nul\x07bell", "\x85\u2028", "\ufffe\ufdd0"),
+        *("שלום", "-5 ₪", "سعر 12", "ABC שלום", "\u200f1"),
+        *("m²", "7¹,²", "H₂O", "5.2×10⁻⁴", "SO₄²⁻", "41ᵃ", "⁼1 ᵐ", "_x⁰₀₄₁_", "41ª"),
         *("_x0041_", "表格（一）", "姓 名", "\u00a0", "e\u0301", "👩‍👩‍👧", "\U0001fffe", "\u202eabc", "\ud800"),
     ]
 )
 TEXTS = VALUES | HOSTILE | st.text(max_size=8)
 PLAIN_TEXTS = st.text("abc xyz表格019.,%-", max_size=8).map(lambda text: " ".join(text.split()))
 SCORES = st.none() | st.floats(0, 1)
+DIRECTIONS: st.SearchStrategy[Direction] = st.sampled_from(["ltr", "rtl"])
 COORDINATES = st.floats(-1e4, 1e4)
 
 
@@ -87,7 +90,7 @@ def tables(
                 quad = draw(st.none() | quads()) if with_geometry else None
                 meaning = {"header_score": draw(SCORES) if header else None, "is_total": draw(st.booleans())}
                 cells.append(Cell(row, col, rowspan, colspan, quad, draw(texts), header, *scores, **meaning))
-    return Table(cells, draw(st.none() | quads()) if with_geometry else None)
+    return Table(cells, draw(st.none() | quads()) if with_geometry else None, direction=draw(DIRECTIONS))
 
 
 _HEADERS = st.sampled_from([None, None, None, None, "row", "section", "column"])
@@ -312,3 +315,38 @@ def is_exact(grid: Grid, table: NoisyTable) -> bool:
         and bool((grid.spans == table.spans[cells]).all())
         and (len(grid.row_lines) - 1, len(grid.col_lines) - 1) == tuple(table.spans[:, 2:].max(axis=0))
     )
+
+
+def _laughs(levels: int = 9) -> str:
+    """YAML in which each list holds the one before ten times: a billion values in a few lines."""
+    lists = ["a0: &a0 [x]", *(f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 10)}]" for n in range(1, levels + 1))]
+    return "\n".join(lists)
+
+
+HOSTILE_YAML = {
+    "no such date": "a: 2020-13-45",
+    "no number": "a: !!int abc",
+    "no date": "a: !!timestamp x",
+    "no truth": "a: !!bool x",
+    "nested lists": "[" * 20_000,
+    "nested dashes": "- " * 20_000,
+    "nested mappings": "".join(" " * n + "a:\n" for n in range(500)),
+    "a billion laughs": _laughs(),
+    "an alias of itself": "a: &a [*a]",
+    "an alias of nothing": "a: *b",
+    "an object": "a: !!python/object/apply:os.system [echo]",
+    "a number without end": "a: " + "9" * 5000,
+    "a number without end, in hexadecimal": "a: 0x" + "f" * 50_000,
+    "a control character": "a: \x07",
+    "a key that is a list": "? [a]\n: b",
+}
+"""Texts of a few bytes or kilobytes that break readers or keep them busy, by what is wrong."""
+
+HOSTILE_JSON = {
+    "nothing": "",
+    "nested lists": "[" * 100_000,
+    "nested objects": '{"a":' * 100_000,
+    "a number without end": "9" * 5000,
+    "half of it": '{"a": ',
+}
+"""Texts of a few bytes or kilobytes that break readers or keep them busy, by what is wrong."""

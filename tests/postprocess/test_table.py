@@ -42,7 +42,7 @@ def test_owner_is_the_cell_that_covers_the_slot(table: Table) -> None:
 def test_order_of_the_cells_given_does_not_matter(table: Table, random: Random) -> None:
     shuffled = list(table.cells)
     random.shuffle(shuffled)
-    assert Table(shuffled, table.quad) == table
+    assert replace(table, cells=shuffled) == table
     assert np.array_equal(Table(shuffled).owner, table.owner)
 
 

@@ -642,8 +642,8 @@ def test_strict_names_each_doubtful_table_and_ends_with_3(fake):
     result = run("a.png", "b.png", "c.png", "--strict")
     assert result.exit_code == 3
     assert [line for line in result.stderr.splitlines() if "Doubtful" in line] == [
-        "Doubtful: b.png: table 1 has a score of 0.40, below 0.9; weakest is row 1, column 2 (0.4)",
-        "Doubtful: c.png: table 1 has a score of 0.20, below 0.9; weakest is row 1, column 2 (0.2)",
+        "Doubtful: b.png: table 1 has a score of 0.40, below 0.9: row 1, column 2 (0.4)",
+        "Doubtful: c.png: table 1 has a score of 0.20, below 0.9: row 1, column 2 (0.2)",
     ]
     assert {"a.html", "b.html", "c.html", "b.xlsx"} <= set(files())
 

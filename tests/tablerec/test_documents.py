@@ -21,7 +21,7 @@ from tablerec.cli import command
 from tablerec.corrections.review.command import command as review
 from tablerec.errors import InputError, PasswordError
 from tablerec.inputs import passwords
-from tests.helpers.documents import make_document
+from tests.helpers.pdf import make_document
 
 SECRET = "open sésame"
 QUICK = ("--detector", "rulings", "--ocr", "none")

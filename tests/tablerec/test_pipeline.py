@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
+from postprocess.export import table_to_csv, table_to_html, tables_to_workbook
 from postprocess.geometry.boxes import array_to_quad, boxes_to_quads
 from postprocess.table import Table
 from postprocess.word import Word
@@ -19,6 +20,7 @@ from tablerec import Page, PageImage, Recognizer, Settings, recognize
 from tablerec.detect import Detection
 from tablerec.errors import InputError, SettingsError
 from tablerec.ocr import NoOcr
+from tests.helpers.drawing import Drawing, Look, draw_table
 from tests.helpers.layouts import (
     Layout,
     box_quad,
@@ -296,3 +298,37 @@ def test_drawn_table_comes_back_with_every_word_in_its_cell(layout: Layout, dete
     assert [[cell.row, cell.col, cell.end_row, cell.end_col] for cell in table.cells] == layout.spans
     assert [cell.text for cell in table.cells] == [word.text for word in words]
     assert result.pages[0].unplaced == ()
+
+
+HEBREW = [["2018", "2017", "סעיף"], ["-13.1", "12.5", "מכירות"], ["9 %", "8 %", "רווח"], ["22", "20", "סך הכל"]]
+ARABIC = [["2018", "2017", "البند"], ["-13.1", "12.5", "المبيعات"], ["9 %", "8 %", "الربح"], ["22", "20", "المجموع"]]
+
+
+@pytest.mark.parametrize("rows", [HEBREW, ARABIC], ids=["Hebrew", "Arabic"])
+@pytest.mark.parametrize("rules", ["all", "none"])
+def test_columns_of_a_right_to_left_table_begin_at_the_right(rows: list[list[str]], rules: str) -> None:
+    drawn = draw_table(rows, Look(rules=rules, gap=20))
+    result = recognize(drawn.image, drawn.words, ocr="none", layout="page", trace=True)
+    [table] = result.tables
+    assert table.direction == "rtl" and table.to_grid() == [row[::-1] for row in rows]
+    assert [cell.header for cell in table.rows()[1]] == ["row", None, None], "names of rows are in the first column"
+    assert table[0, 0].quad is not None and table[0, 2].quad is not None and table[0, 0].quad[0] > table[0, 2].quad[0]
+    assert '<table dir="rtl">' in table_to_html(table) and table_to_csv(table).split(",")[0] == rows[0][-1]
+    assert tables_to_workbook([table])["Table 1"].sheet_view.rightToLeft
+    [page] = result.pages
+    assert page.trace is not None and all(len(page.trace.show(stage).image) for stage in ("spans", "roles", "scores"))
+    again = recognize(np.rot90(drawn.image).copy(), turn_words(drawn), ocr="none", layout="page", turn=90).tables
+    assert [each.to_grid() for each in again] == [table.to_grid()] and again[0].direction == "rtl"
+
+
+def test_one_hebrew_cell_turns_no_table() -> None:
+    rows = [["Item", "2017", "2018"], ["Sales", "12.5", "13.1"], ["שלום", "8", "9"], ["Total", "20", "22"]]
+    drawn = draw_table(rows)
+    [table] = recognize(drawn.image, drawn.words, ocr="none", layout="page").tables
+    assert table.direction == "ltr" and table.to_grid() == rows
+
+
+def turn_words(drawn: Drawing) -> list[Word]:
+    """The words of a drawing that is turned by a quarter to the left."""
+    width = drawn.image.shape[1]
+    return [replace(word, quad=tuple((y, width - x) for x, y in word.quad)) for word in drawn.words]

@@ -12,6 +12,7 @@ from postprocess.editing.placing import complete
 from postprocess.geometry.boxes import quads_to_array, quads_to_boxes
 from postprocess.table import Table
 from postprocess.text.assignment import words_to_tables
+from postprocess.text.direction import in_reading_order
 from postprocess.word import Word
 from tablerec.corrections.editor.draft import (
     Draft,
@@ -144,4 +145,4 @@ def _even(shape: tuple[int, int], words: Sequence[Word], size_wh: tuple[int, int
     if shape == (1, 1):
         return grid
     [filled], _ = words_to_tables([grid], [word for word in words if np.isfinite(word.quad).all()])
-    return filled
+    return in_reading_order(filled)

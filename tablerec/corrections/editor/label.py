@@ -20,10 +20,10 @@ def table_to_label(head: Head, table: Table, split: str) -> dict[str, Any]:
 
     Args:
         head: Of the correction.
-        table: With a place for each cell.
+        table: With a place for each cell. A label says what a picture shows, so it counts columns from the left.
         split: ``train`` or ``val``.
     """
-    cells = []
+    table, cells = table.from_left(), []
     for cell, quad in zip(table.cells, _into_picture(table.quads, head.size_wh), strict=True):
         entry: dict[str, Any] = {key: getattr(cell, key) for key in ("row", "col", "rowspan", "colspan", "text")}
         entry |= {"bbox": quads_to_boxes([quad])[0].tolist(), "quad": quad.tolist()}

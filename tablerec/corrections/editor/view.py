@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 from postprocess.cell import Cell
-from postprocess.editing.axes import directions
+from postprocess.editing.axes import directions, reading_quads
 from postprocess.meaning.roles import stub_width
 from postprocess.preview import MARK_BELOW
 from postprocess.table import Table
@@ -24,7 +24,7 @@ def table_to_view(table: Table, size_wh: tuple[int, int]) -> dict[str, Any]:
     >>> view["n_rows"], view["cells"][0]["quad"]
     (1, [0.0, 0.0, 40.0, 0.0, 40.0, 20.0, 0.0, 20.0])
     """
-    corners = table.quads.reshape(-1, 8).round(2).tolist()
+    corners = reading_quads(table).reshape(-1, 8).round(2).tolist()
     return {
         "size": list(size_wh),
         "n_rows": table.n_rows,
@@ -32,6 +32,7 @@ def table_to_view(table: Table, size_wh: tuple[int, int]) -> dict[str, Any]:
         "n_header_rows": table.n_header_rows,
         "n_header_cols": stub_width(table),
         "mark_below": MARK_BELOW,
+        "direction": table.direction,
         "directions": {axis: vector.tolist() for axis, vector in directions(table).items()},
         "cells": [_cell_to_view(cell, quad) for cell, quad in zip(table.cells, corners, strict=True)],
     }

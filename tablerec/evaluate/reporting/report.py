@@ -17,6 +17,7 @@ from tablerec.evaluate.runner import Case
 from tablerec.evaluate.scores import METRICS, mean_of
 from tablerec.evaluate.scoring.average_precision import PictureBoxes, average_precision
 from tablerec.fields import Fields, number, read_json
+from tablerec.inputs.images import display_name
 
 FORMAT_VERSION = 1
 
@@ -144,7 +145,7 @@ def format_summary(summary: Summary, *, signed: bool = False) -> str:
     """Return a summary as lines of aligned columns; values that cannot be told are ``-``."""
     rows = [["source", *HEADINGS.values()]]
     for source, values in summary.items():
-        rows.append([source, *(_format_value(name, values.get(name), signed) for name in HEADINGS)])
+        rows.append([display_name(source), *(_format_value(name, values.get(name), signed) for name in HEADINGS)])
     return align(rows)
 
 

@@ -27,7 +27,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tablerec.errors import InputError, OutputError, SettingsError
+from tablerec.errors import InputError, SettingsError
+from tablerec.fields import read_yaml, short
 
 Arrays = Mapping[str, NDArray[Any]]
 
@@ -85,13 +86,11 @@ def read_map(name: str) -> tuple[Step, ...]:
         InputError: There is no such map, or it cannot be read.
         SettingsError: A step is none.
     """
-    import yaml
-
     known = sorted(path.stem for path in MAPS.glob("*.yaml"))
     path = MAPS / f"{name}.yaml" if name in known else Path(name)
     try:
-        read = yaml.safe_load(path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+        read = read_yaml(path)
+    except ValueError as error:
         raise InputError(
             f"map {path} cannot be read ({error}): name a YAML file or one of {', '.join(known)}"
         ) from error
@@ -103,7 +102,7 @@ def read_map(name: str) -> tuple[Step, ...]:
 def _read_step(path: Path, read: Any) -> list[Step]:
     kinds = [kind for kind in _KINDS if isinstance(read, dict) and kind in read]
     if len(kinds) != 1 or set(read) - {kinds[0], "into", "axis"}:
-        raise SettingsError(f"map {path}: {read!r} is no step; give one of {', '.join(_KINDS)}")
+        raise SettingsError(f"map {path}: {short(read)} is no step; give one of {', '.join(_KINDS)}")
     kind, value, into, axis = kinds[0], read[kinds[0]], _texts(read.get("into", [])), read.get("axis", 0)
     if kind == "rename" and isinstance(value, dict):
         steps = [Step(kind, _texts(old), _texts(new)) for old, new in value.items()]
@@ -283,10 +282,7 @@ def save_weights(path: Path, arrays: Arrays) -> None:
     writers = {".pdparams": save_pdparams, ".safetensors": save_arrays}
     if path.suffix not in writers:
         raise SettingsError(f"{path}: weights are written as .safetensors, which PyTorch can read, or as .pdparams")
-    try:
-        writers[path.suffix](path, arrays)
-    except OSError as error:
-        raise OutputError(f"{path} cannot be written ({error}): choose another file") from error
+    writers[path.suffix](path, arrays)
 
 
 def compare_names(arrays: Arrays, like: Arrays) -> list[str]:

@@ -3,6 +3,9 @@
 A pickle is a program: loading one as usual runs whatever it names. Here its opcodes are checked against a list, and
 the few names that arrays need stand for classes of this file. Nothing of numpy, Paddle or PyTorch is called, and any
 other name is refused.
+
+A small pickle can also build what is endless to walk through: tuples nested a million deep, or each holding the one
+before twice. So nothing in it is hashed, compared or shown but texts and numbers, and what it copies is counted.
 """
 
 from __future__ import annotations
@@ -15,12 +18,14 @@ import zipfile
 from collections.abc import Callable, Iterator, Mapping
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tablerec.errors import InputError
+from tablerec.inputs.images import display_name
+from tablerec.outputs.files import atomic_file
 
 _OPCODES = """
     PROTO FRAME STOP MARK POP POP_MARK MEMOIZE PUT BINPUT LONG_BINPUT GET BINGET LONG_BINGET EMPTY_DICT DICT SETITEM
@@ -37,6 +42,14 @@ _STORAGES = {
     "IntStorage": "i4", "LongStorage": "i8", "ByteStorage": "u1", "BoolStorage": "b1", "BFloat16Storage": "bf16",
 }  # fmt: skip
 _MOST_ENTRIES = 100_000
+_MOST_OPCODES = 3_000_000
+"""An array takes some forty."""
+_MOST_COPIES = 8
+"""So many times the size of its file the arrays may take, and what the program copies: some share their values, and \
+bfloat16 becomes float32."""
+_SMALL = 1 << 16
+"""Bytes that any file may take."""
+_SHOWN = 60
 _NESTED = ("state_dict", "model", "model_state_dict", "ema")
 """Where training programs put the weights beside other things."""
 
@@ -64,12 +77,12 @@ class _Kind:
     """Stands for ``numpy.dtype``."""
 
     def __init__(self, name: Any, *_: Any) -> None:
-        if name not in _KINDS:
-            raise _RefusedError(f"arrays of the type {str(name)[:40]!r}")
+        if not isinstance(name, str) or name not in _KINDS:
+            raise _RefusedError(f"arrays of the type {_show(name)}")
         self.dtype = _KINDS[name]
 
     def __setstate__(self, state: Any) -> None:
-        if isinstance(state, tuple) and len(state) > 1 and state[1] == ">":
+        if isinstance(state, tuple) and len(state) > 1 and isinstance(state[1], str) and state[1] == ">":
             self.dtype = self.dtype.newbyteorder(">")
 
 
@@ -80,6 +93,8 @@ class _Array:
         self.array: NDArray[Any] = np.zeros(0) if array is None else array
 
     def __setstate__(self, state: Any) -> None:
+        if not isinstance(state, tuple) or len(state) != 5:
+            raise _RefusedError("an array that is none")
         _, shape, kind, by_columns, data = state
         if not (isinstance(kind, _Kind) and isinstance(data, bytes)):
             raise _RefusedError("an array that is no array of numbers")
@@ -101,7 +116,7 @@ def _begin_array(*_: Any) -> _Array:
 
 def _encode(text: Any, encoding: Any) -> bytes:
     """Stands for ``_codecs.encode``, with which old protocols write bytes."""
-    if encoding != "latin1" or not isinstance(text, str):
+    if not isinstance(text, str) or not isinstance(encoding, str) or encoding != "latin1":
         raise _RefusedError("an encoding")
     return text.encode("latin1")
 
@@ -111,9 +126,15 @@ def _no_bytes() -> bytes:
     return b""
 
 
-def _make_dict(pairs: Any = ()) -> dict[Any, Any]:
+class _Dict(dict[Any, Any]):
     """Stands for ``collections.OrderedDict``."""
-    return dict(pairs)
+
+    def __init__(self, pairs: Any = ()) -> None:
+        items = pairs.items() if isinstance(pairs, dict) else pairs
+        super().__init__((_as_key(key), value) for key, value in items)
+
+    def __setstate__(self, state: Any) -> None:
+        """Leave out its attributes: PyTorch keeps the versions of layers in one."""
 
 
 _PADDLE: dict[tuple[str, str], Any] = {
@@ -122,16 +143,68 @@ _PADDLE: dict[tuple[str, str], Any] = {
     ("numpy", "dtype"): _Name(_Kind),
     ("_codecs", "encode"): _Name(_encode),
     ("__builtin__", "bytes"): _Name(_no_bytes),
-    ("collections", "OrderedDict"): _Name(_make_dict),
+    ("collections", "OrderedDict"): _Name(_Dict),
 }
 
 
-class _Unpickler(pickle.Unpickler):
+def _as_key(key: Any) -> str | int:
+    """Refuse what is slow to hash, or has no end."""
+    if type(key) not in (str, int):
+        raise _RefusedError("names that are no text")
+    return key
+
+
+def _show(value: Any) -> str:
+    """A text for a message; of anything else its type alone, as it may be endless."""
+    return repr(value[:_SHOWN]) if isinstance(value, str) else type(value).__name__
+
+
+def _size(value: Any) -> int:
+    return len(value) if isinstance(value, (str, bytes, list, tuple, dict)) else 0
+
+
+# The one in Python, since that in C lets nobody look at a key before it hashes it.
+_Plain: Any = vars(pickle)["_Unpickler"]
+
+
+class _Unpickler(_Plain):
+    dispatch: ClassVar[dict[int, Callable[[Any], None]]] = dict(_Plain.dispatch)
+
     def __init__(
         self, content: bytes, names: Mapping[tuple[str, str], Any], find_storage: Callable[[Any], Any] | None = None
     ) -> None:
         super().__init__(io.BytesIO(content))
         self._names, self._find_storage = names, find_storage
+        self._left = _MOST_COPIES * len(content) + _SMALL
+
+    def load_setitem(self) -> None:
+        _as_key(self.stack[-2])
+        super().load_setitem()
+
+    def load_items(self) -> None:
+        """SETITEMS and DICT: keys and values by turns, since the last mark."""
+        for key in self.stack[::2]:
+            _as_key(key)
+
+    def load_setitems(self) -> None:
+        self.load_items()
+        super().load_setitems()
+
+    def load_dict(self) -> None:
+        self.load_items()
+        super().load_dict()
+
+    def load_reduce(self) -> None:
+        arguments = self.stack[-1]
+        self._left -= _size(arguments) + sum(map(_size, arguments))
+        if self._left < 0:
+            raise _RefusedError("copies of itself")
+        super().load_reduce()
+
+    dispatch[pickle.SETITEM[0]] = load_setitem
+    dispatch[pickle.SETITEMS[0]] = load_setitems
+    dispatch[pickle.DICT[0]] = load_dict
+    dispatch[pickle.REDUCE[0]] = load_reduce
 
     def find_class(self, module: str, name: str) -> Any:
         if (module, name) not in self._names:
@@ -151,6 +224,8 @@ def _unpickle(
     for number, (opcode, argument, _) in enumerate(pickletools.genops(content)):
         if opcode.name not in allowed:
             raise _RefusedError(f"the opcode {opcode.name}")
+        if number >= _MOST_OPCODES:
+            raise _RefusedError(f"more than {_MOST_OPCODES:,} steps")
         if opcode.name in ("PUT", "BINPUT", "LONG_BINPUT") and not 0 <= int(argument or 0) <= number + 1:
             raise _RefusedError("more memory than it has content")
     return _Unpickler(content, names, find_storage).load()
@@ -181,12 +256,24 @@ def load_torch(path: Path) -> dict[str, NDArray[Any]]:
 
 
 def _load(path: Path, read: Callable[[], Any]) -> dict[str, NDArray[Any]]:
+    name = display_name(str(path))
+    if path.exists() and not path.is_file():  # a pipe, which might never end
+        raise InputError(f"{name} is no file: name a file of weights")
     try:
-        return dict(_arrays_of(read()))
+        arrays: dict[str, NDArray[Any]] = {}
+        left = _MOST_COPIES * path.stat().st_size + _SMALL
+        for key, array in _arrays_of(read()):
+            left -= array.nbytes * (2 if array.dtype == np.uint16 else 1)
+            if left < 0:
+                raise _RefusedError("many arrays with the same values")
+            # Paddle keeps bfloat16 as uint16; no network has weights of the latter.
+            arrays[key] = _widen(array) if array.dtype == np.uint16 else array
+        return arrays
     except _RefusedError as error:
-        raise InputError(f"{path} asks for {error}, which weights do not need: it was not loaded") from error
+        raise InputError(f"{name} asks for {error}, which weights do not need: it was not loaded") from error
     except Exception as error:  # a broken pickle raises all kinds
-        raise InputError(f"{path} holds no weights that can be read ({error!r}): name another file") from error
+        cause = display_name(repr(error)[:200])
+        raise InputError(f"{name} holds no weights that can be read ({cause}): name another file") from error
 
 
 def _arrays_of(found: Any) -> Iterator[tuple[str, NDArray[Any]]]:
@@ -200,10 +287,9 @@ def _arrays_of(found: Any) -> Iterator[tuple[str, NDArray[Any]]]:
         if not isinstance(name, str):
             raise _RefusedError("names that are no text")
         if isinstance(each, _Array):
-            # Paddle keeps bfloat16 as uint16; no network has weights of the latter.
-            yield name, _widen(each.array) if each.array.dtype == np.uint16 else each.array
+            yield name, each.array
         elif name != "StructuredToParameterName@@":
-            raise _RefusedError(f"{name[:60]!r}, which is no array")
+            raise _RefusedError(f"{_show(name)}, which is no array")
 
 
 def _widen(bits: NDArray[Any]) -> NDArray[np.float32]:
@@ -217,6 +303,8 @@ def _read_archive(path: Path) -> Any:
         entries = {entry.filename: entry for entry in archive.infolist()}
         if len(entries) > _MOST_ENTRIES:
             raise _RefusedError("too many files")
+        if sum(entry.compress_size for entry in entries.values()) > path.stat().st_size:
+            raise _RefusedError("files that lie over one another")
         if any(entry.compress_type != zipfile.ZIP_STORED for entry in entries.values()):
             raise _RefusedError("compressed files")
         pickled = next((name for name in entries if name.count("/") == 1 and name.endswith("/data.pkl")), None)
@@ -230,9 +318,9 @@ def _read_archive(path: Path) -> Any:
             return np.frombuffer(content, "u2" if kind == "bf16" else _KINDS[kind])
 
         def find_storage(pid: Any) -> _Array:
-            kind, key, n_values = pid[1], pid[2], pid[4]
-            if pid[0] != "storage" or not isinstance(kind, str) or not isinstance(key, str):
+            if not isinstance(pid, tuple) or [*map(type, pid)] != [str, str, str, str, int] or pid[0] != "storage":
                 raise _RefusedError("a storage that is none")
+            _, kind, key, _, n_values = pid
             values = read_storage(kind, key)
             if len(values) != n_values:
                 raise _RefusedError("a storage with more or fewer values than it says")
@@ -264,7 +352,7 @@ def _parameter(tensor: Any, *_: Any) -> Any:
 _TORCH: dict[tuple[str, str], Any] = {
     ("torch._utils", "_rebuild_tensor_v2"): _Name(_view),
     ("torch._utils", "_rebuild_parameter"): _Name(_parameter),
-    ("collections", "OrderedDict"): _Name(_make_dict),
+    ("collections", "OrderedDict"): _Name(_Dict),
     **{("torch", name): kind for name, kind in _STORAGES.items()},
 }
 
@@ -275,8 +363,9 @@ def save_pdparams(path: Path, arrays: Mapping[str, NDArray[Any]]) -> None:
     Args:
         path: The file.
         arrays: Arrays by name.
+
+    Raises:
+        OutputError: It cannot be written.
     """
-    unfinished = path.with_name(path.name + ".unfinished")
-    with unfinished.open("wb") as file:
+    with atomic_file(path) as file:
         pickle.dump({name: np.ascontiguousarray(array) for name, array in arrays.items()}, file, protocol=4)
-    unfinished.replace(path)

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from tablerec.errors import InputError, MissingDependencyError
-from tablerec.fields import Fields
+from tablerec.fields import Fields, read_yaml
 from tablerec.outputs.files import atomic_file
 
 MARK = ">>>>>>"
@@ -127,11 +127,9 @@ def read_edits(path: Path) -> list[Edit]:
     Raises:
         InputError: The file cannot be read, or a field is missing or no text.
     """
-    import yaml
-
     try:
-        data = yaml.safe_load(path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+        data = read_yaml(path)
+    except ValueError as error:
         raise InputError(f"{path}: cannot be read as YAML ({error}); write it again") from error
     names = Edit.__dataclass_fields__
     return [Edit(*(item.text(name) for name in names)) for item in Fields(path, {"edits": data}).children("edits")]

@@ -19,7 +19,7 @@ from paddlex.inference.pipelines.ocr.result import OCRResult
 from paddlex.inference.pipelines.table_recognition.result import SingleTableRecognitionResult, TableRecognitionResult
 
 from postprocess.arrays import Image
-from postprocess.export import table_from_dict, table_to_dict, table_to_html, tables_to_html, write_excel
+from postprocess.export import table_from_dict, table_to_html, tables_to_dicts, tables_to_html, write_excel
 from postprocess.geometry.boxes import as_quads, quads_to_boxes
 from postprocess.lineless.regions import words_inside
 from postprocess.table import Table
@@ -154,7 +154,8 @@ def page_to_result(
             "layout_det_res": regions,
             "overall_ocr_res": WordsResult(read),
             "table_res_list": [
-                TableResult(origin | _table_entry(table, number, words)) for number, table in enumerate(page.tables, 1)
+                TableResult(origin | _table_entry(table, data, number, words))
+                for number, (table, data) in enumerate(zip(page.tables, tables_to_dicts(page.tables), strict=True), 1)
             ],
             "model_settings": model_settings,
         }
@@ -179,7 +180,7 @@ def words_to_lists(words: Sequence[Word]) -> dict[str, Any]:
     }
 
 
-def _table_entry(table: Table, number: int, words: Sequence[Word]) -> dict[str, Any]:
+def _table_entry(table: Table, data: dict[str, Any], number: int, words: Sequence[Word]) -> dict[str, Any]:
     quads = table.quads
     inside = words_inside(words, quads)
     return {
@@ -188,7 +189,7 @@ def _table_entry(table: Table, number: int, words: Sequence[Word]) -> dict[str, 
         "table_ocr_pred": words_to_lists(inside),
         "neighbor_texts": neighbor_texts(quads, words, inside),
         "table_region_id": number,
-        "table": table_to_dict(table),
+        "table": data,
     }
 
 

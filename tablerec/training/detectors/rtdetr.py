@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -13,6 +12,7 @@ from paddle import Tensor, nn
 
 from postprocess.geometry.boxes import boxes_to_quads
 from tablerec.errors import InputError, SettingsError
+from tablerec.fields import parse_json, read_text
 from tablerec.models.arrays import arrays_to_network, network_to_arrays
 from tablerec.models.folder import read_description, read_model_name
 from tablerec.models.rtdetr import CONFIG, load_rtdetr, save_rtdetr
@@ -180,8 +180,8 @@ def _arguments(settings: TrainSettings) -> dict[str, Any]:
     if settings.initial:
         path = settings.initial / CONFIG
         try:
-            read = {**json.loads(path.read_text(encoding="utf-8")), "freeze_backbone_batch_norms": True}
-        except (OSError, ValueError, TypeError) as error:
+            read = {**parse_json(read_text(path)), "freeze_backbone_batch_norms": True}
+        except (ValueError, TypeError) as error:
             raise InputError(
                 f"{path} cannot be read ({error}): `initial` is the folder of an RT-DETR with model.safetensors, "
                 "config.json and inference.yml"

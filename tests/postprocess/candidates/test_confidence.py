@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import astuple, fields, replace
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -134,3 +135,21 @@ def test_probabilities_are_bounded(share: float, score: float, rows: int, cols: 
 
 def test_a_reason_for_each_piece_of_evidence() -> None:
     assert list(confidence._REASONS) == [each.name for each in fields(TableEvidence)]
+
+
+def test_a_table_from_right_to_left_is_rated_cell_by_cell() -> None:
+    """Its cells come in another order than those of the candidate."""
+    spans = [[0, 0, 30, 10], [30, 0, 90, 10], *([30 * col, 10, 30 * col + 30, 20] for col in range(3))]
+    candidate = replace(candidate_of(spans), explanation=PERFECT, scores=np.array([0.9, 0.2, 0.8, 0.7, 0.6]))
+    known = replace(candidate, rivals=(with_first_cells_merged(candidate),))
+    table, words = known.to_table(), words_of(2, 3)
+    straight, other = rate(table, known, words), rate(table.mirrored(), known, words)
+    assert other.direction == "rtl" and other.confidence is not None and straight.confidence is not None
+    assert replace(other.confidence, weakest="") == replace(straight.mirrored().confidence, weakest="")
+    assert other.cells == straight.mirrored().cells
+    assert [cell.confidence for cell in other.cells] != [cell.confidence for cell in straight.cells]
+    assert "row 0, column 1" in straight.confidence.weakest and "row 0, column 0" in other.confidence.weakest
+
+
+def with_first_cells_merged(candidate: Candidate) -> Candidate:
+    return candidate_of([[0, 0, 90, 10], *([30 * col, 10, 30 * col + 30, 20] for col in range(3))])

@@ -149,3 +149,35 @@ def test_tables_of_other_numbers_are_not_joined() -> None:
     assert continuation(above, below).score >= JOIN_SCORE
     assert continuation(above, replace(below, title=Caption("Sales"))).score >= JOIN_SCORE
     assert continuation(above, replace(below, title=Caption("Table 2. Costs"))).score == 0
+
+
+HEBREW_HEAD = ["פריט", "תכנון", "ביצוע"]
+
+
+def place_mirrored(rows: list[list[str]]) -> Table:
+    """A right-to-left table as it is found: its first column is at the right."""
+    return mark_headers(place([row[::-1] for row in rows], widths=WIDTHS[::-1]).mirrored())
+
+
+def test_a_table_from_right_to_left_goes_on() -> None:
+    rows = [[f"סעיף {letter}", f"{number}1.50", f"{number}2.75"] for number, letter in enumerate("אבגדהו")]
+    parts = [place_mirrored([HEBREW_HEAD, *rows[:3]]), place_mirrored(rows[3:])]
+    [found] = group_parts([[part] for part in parts])
+    joined = join_tables(found)
+    assert joined.direction == "rtl" and joined.to_grid() == [HEBREW_HEAD, *rows]
+
+
+def test_numbers_alone_go_on_a_table_from_right_to_left() -> None:
+    """Without letters the second page does not say where its columns begin."""
+    rows = [["1", "11.50", "2.75"], ["2", "12.50", "3.75"]]
+    above = place_mirrored([HEBREW_HEAD, ["3", "13.50", "4.75"]])
+    below = place([row[::-1] for row in rows], widths=WIDTHS[::-1])
+    [found] = group_parts([[above], [below]])
+    joined = join_tables(found)
+    assert joined.direction == "rtl" and joined.to_grid()[2:] == rows
+
+
+def test_missing_first_columns_are_those_at_the_right() -> None:
+    above = place_mirrored([[f"סעיף {letter}", "1.50", "2.75"] for letter in "אבגד"])
+    below = place([["5.75", "4.50"], ["6.75", "5.50"]], widths=(60, 80)).mirrored()
+    assert continuation(above, below).first_col == 1

@@ -32,7 +32,7 @@ def test_neighbours_share_their_borders_and_nothing_else_changes(table: Table, s
         replace(cell, quad=array_to_quad(np.array(cell.quad) + noise.normal(0, 3, 2)))
         for cell in complete(table.with_cells(blank), SIZE).cells
     ]
-    given_table = complete(Table(cells), SIZE)
+    given_table = complete(Table(cells, direction=table.direction), SIZE)
     joined = join(given_table)
     assert [replace(cell, quad=None) for cell in joined.cells] == [replace(cell, quad=None) for cell in cells]
     assert np.abs(places(joined) - places(given_table)).max() < 30

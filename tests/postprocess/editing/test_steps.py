@@ -88,7 +88,7 @@ def test_any_corrections_leave_a_valid_table_with_all_its_texts(table: Table, ev
         except TableError:
             continue
         now = history.now
-        assert now == Table(now.cells, now.quad, title=now.title, notes=now.notes)
+        assert now == Table(now.cells, now.quad, title=now.title, notes=now.notes, direction=table.direction)
         assert characters(now) == texts
         assert boxes_are_sound(now)
     states = history.tables
@@ -257,3 +257,66 @@ def test_a_block_of_texts_must_fit() -> None:
     for row, col, texts in ((0, 0, []), (0, 0, [[]]), (1, 0, [["1"], ["2"]]), (0, 2, [["1", "2"]]), (0, 1, [["1"]])):
         with pytest.raises(TableError):
             editing.set_texts(table, row, col, texts)
+
+
+@FEW
+@given(filled(), st.sampled_from(["row", "col"]), st.integers(0, 5), st.floats(0.1, 0.9), st.integers(0, 5))
+def test_tables_from_right_to_left_are_corrected_as_their_mirror_image(
+    table: Table, axis: Axis, number: int, share: float, other: int
+) -> None:
+    """Counted from the left, the same lines move the other way and the same parts are cut."""
+    rtl = table if table.direction == "rtl" else table.mirrored()
+    n = rtl.n_cols
+    index = number % (n if axis == "col" else rtl.n_rows)
+    at = other % (rtl.n_rows if axis == "col" else n)
+    if axis == "col":
+        line, place, offset, fraction, at_end, across = n - index, n - 1 - index, -7.0, 1 - share, False, at
+    else:
+        line, place, offset, fraction, at_end, across = index, index, 7.0, share, True, n - 1 - at
+    pairs: list[tuple[Step, Step]] = [
+        (lambda t: editing.move_line(t, axis, index, 7.0), lambda t: editing.move_line(t, axis, line, offset)),
+        (
+            lambda t: editing.move_line(t, axis, index, 7.0, at),
+            lambda t: editing.move_line(t, axis, line, offset, across),
+        ),
+        (lambda t: editing.divide(t, axis, index, share), lambda t: editing.divide(t, axis, place, fraction)),
+        (lambda t: editing.extend(t, axis), lambda t: editing.extend(t, axis, at_end=at_end)),
+        (lambda t: editing.remove(t, axis, index), lambda t: editing.remove(t, axis, place)),
+        (lambda t: editing.split(t, 0, 0), lambda t: editing.split(t, 0, n - 1)),
+        (lambda t: complete(blank(t), SIZE), lambda t: complete(blank(t), SIZE)),
+        (lambda t: editing.set_headers(t, 1, 0), lambda t: editing.set_headers(t, 1, 0)),
+    ]
+    for step, mirrored in pairs:
+        done, expected = outcome(step, rtl), outcome(mirrored, rtl.from_left())
+        if isinstance(done, str) or isinstance(expected, str):
+            assert isinstance(done, str) and isinstance(expected, str)
+            continue
+        assert done.direction == "rtl"
+        assert grid_of(done) == grid_of(expected.mirrored())
+        assert np.allclose(done.quads, expected.mirrored().quads, atol=1e-6)
+        assert done.quad is not None and expected.quad is not None
+        assert np.allclose(done.quad, expected.quad, atol=1e-6)
+
+
+def blank(table: Table) -> Table:
+    """The table without the places of every second cell."""
+    cells = [replace(cell, quad=None) if (cell.row + cell.col) % 2 else cell for cell in table.cells]
+    return replace(table, cells=cells)
+
+
+def outcome(step: Step, table: Table) -> Table | str:
+    try:
+        return step(table)
+    except TableError as error:
+        return str(error)
+
+
+def grid_of(table: Table) -> list[tuple[int, int, int, int]]:
+    return [(cell.row, cell.col, cell.rowspan, cell.colspan) for cell in table.cells]
+
+
+def test_a_column_is_added_where_reading_ends() -> None:
+    table = complete(replace(Table.from_texts([["א", "ב"]]), direction="rtl"), (40, 20))
+    assert [cell.quad and cell.quad[0][0] for cell in table.cells] == [20, 0]
+    longer = editing.extend(table, "col")
+    assert longer.to_grid() == [["א", "ב", ""]] and longer[0, 2].quad == ((-20, 0), (0, 0), (0, 20), (-20, 20))

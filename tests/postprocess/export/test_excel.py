@@ -13,21 +13,23 @@ import openpyxl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from openpyxl.cell.rich_text import CellRichText
 
 from postprocess.cell import Caption, Cell
 from postprocess.characters import clean_text, text_to_width
 from postprocess.errors import MissingDependencyError, OutputError, SettingsError
 from postprocess.export import tables_to_workbook, write_excel
 from postprocess.table import Table
+from postprocess.text.raised import Position, from_runs
 from postprocess.values import parse_value
 from tests.helpers.strategies import tables
 
 
-def reopen(many: list[Table], names: list[str] | None = None) -> Any:
+def reopen(many: list[Table], names: list[str] | None = None, *, rich_text: bool = False) -> Any:
     stream = io.BytesIO()
     write_excel(many, stream, names)
     stream.seek(0)
-    return openpyxl.load_workbook(stream)
+    return openpyxl.load_workbook(stream, rich_text=rich_text)
 
 
 def sheet_of(*texts: str) -> Any:
@@ -45,8 +47,14 @@ def test_table_without_cells_is_an_empty_sheet() -> None:
 def stored(value: object) -> object:
     if isinstance(value, datetime):
         return value.date()
-    # Excel and LibreOffice decode this escape, openpyxl does not.
-    return value.replace("_x005F_", "_") if isinstance(value, str) else value
+    if isinstance(value, CellRichText):
+        return from_runs((str(run), position_of(run)) for run in value)
+    return value
+
+
+def position_of(run: Any) -> Position | None:
+    vertical = None if isinstance(run, str) else run.font.vertAlign
+    return "sup" if vertical == "superscript" else "sub" if vertical == "subscript" else None
 
 
 def read_value(text: str, header: str | None) -> object:
@@ -59,7 +67,7 @@ def read_value(text: str, header: str | None) -> object:
 @settings(max_examples=30)
 @given(st.lists(tables(), min_size=1, max_size=2))
 def test_reopened_workbook_holds_every_value_and_merge(many: list[Table]) -> None:
-    workbook = reopen(many)
+    workbook = reopen(many, rich_text=True)
     assert len(workbook.sheetnames) == len(many)
     for table, sheet in zip(many, workbook, strict=True):
         for cell in table.cells:
@@ -92,6 +100,46 @@ def test_text_stays_text(text: str) -> None:
 
 def test_text_that_looks_like_an_escape_is_escaped() -> None:
     assert sheet_of("_x0041_")["A1"].value == "_x005F_x0041_"
+
+
+RICH = {
+    "m²": [("m", None), ("2", "sup")],
+    "Total¹": [("Total", None), ("1", "sup")],
+    "7 Co₃O₄": [("7 Co", None), ("3", "sub"), ("O", None), ("4", "sub")],
+    "see 41ᵃ": [("see 41", None), ("a", "sup")],
+    "²³⁵U": [("235", "sup"), ("U", None)],
+    "=A₁": [("=A", None), ("1", "sub")],
+    "⁼A¹": [("=", "sup"), ("A", None), ("1", "sup")],
+    "_x0041_²": [("_x005F_x0041_", None), ("2", "sup")],
+}
+
+
+@pytest.mark.parametrize("text", RICH)
+def test_raised_and_lowered_signs_are_formatted(text: str) -> None:
+    head = Cell(0, 0, text=text, header="column")
+    sheet = tables_to_workbook([Table([head, Cell(1, 0, text=text)], notes=[Caption(text)])])["Table 1"]
+    for cell, is_bold in ((sheet["A1"], True), (sheet["A2"], False), (sheet["A4"], False)):
+        assert [(str(run), position_of(run)) for run in cell.value] == RICH[text]
+        assert {bool(run.font.b) for run in cell.value} == {cell.font.b} == {is_bold}
+        assert {(run.font.rFont, run.font.sz) for run in cell.value} == {(cell.font.name, cell.font.sz)}
+        assert (cell.data_type, bool(cell.quotePrefix)) == ("s", str(cell.value).startswith("="))
+
+
+@pytest.mark.parametrize("text", ["5.2×10⁴", "10⁻³", "7¹,²", "¹2.5", "x10⁺", "2₃"])
+def test_digits_beside_digits_stay_unicode(text: str) -> None:
+    """The bare text 5.2×104 would be another number."""
+    assert sheet_of(text)["A1"].value == text
+
+
+def test_a_table_from_right_to_left_is_a_sheet_from_right_to_left() -> None:
+    texts = ["סכום", "-5.2", "- 5", "abc", "ABC סכום כולל"]
+    rtl = replace(Table.from_texts([texts]), direction="rtl", title=Caption("טבלה"), notes=[Caption("note")])
+    sheet, other = reopen([rtl, Table.from_texts([texts])])
+    assert (sheet.sheet_view.rightToLeft, other.sheet_view.rightToLeft) == (True, None)
+    assert [cell.value for cell in sheet[3]] == ["סכום", -5.2, "- 5", "abc", "ABC סכום כולל"]
+    orders = [[int(cell.alignment.readingOrder) for cell in row] for row in (sheet[3], other[1])]
+    assert orders == [[2, 0, 1, 1, 2], [2, 0, 0, 0, 2]]
+    assert [int(sheet[place].alignment.readingOrder) for place in ("A1", "A5")] == [2, 0]
 
 
 def test_values_are_real() -> None:
@@ -220,19 +268,33 @@ SHOWN = [
     *("5 €", "US$ 5", "￥1,200", "100元", "12%", "12.5 %", "(12%)", "+5.0", ".5", "0", "-.5", "$(5.2)", "+0.3%"),
     *("2026-01-02", "2026/1/2", "2026年1月2日", "02 Jan 2026", "January 2, 2026", "2-May-2026"),
     *("00123", "12345678901234567", "1-2", "3/4", "1.2.3", "01/02/2026", "13800138000", "=1+1", "@A1", "#N/A", "TRUE"),
-    *('x<b & "c"', "_x0041_", "表格", "a\nb", "-", "'5"),
+    *('x<b & "c"', "_x0041_", "表格", "a\nb", "-", "'5", "5.2×10⁻⁴"),
 ]
+RICH_SHOWN = {"m² ": "m2 ", "Total ¹": "Total 1", "H₂O_x0041_": "H2O_x0041_", "⁼A1": "=A1", "a²\nb": "a2\nb"}
 
 
 def test_libreoffice_shows_what_was_read(soffice: str, tmp_path: Path) -> None:
     """Also the proof that another program opens the file."""
     spans = [Cell(0, 0, colspan=3, text="2017", header="column"), *(Cell(1, col, text=f"b{col}") for col in range(3))]
-    write_excel([Table.from_texts([[text] for text in SHOWN]), Table(spans)], tmp_path / "a.xlsx", ["one", "two"])
+    texts = [*SHOWN, *RICH_SHOWN]
+    write_excel([Table.from_texts([[text] for text in texts]), Table(spans)], tmp_path / "a.xlsx", ["one", "two"])
     # Comma, quotes, UTF-8, cells as shown, every sheet.
-    target = "csv:Text - txt - csv (StarCalc):44,34,76,1,,0,false,true,true,false,false,-1"
-    profile = (tmp_path / "profile").as_uri()
-    command = [soffice, f"-env:UserInstallation={profile}", "--headless", "--convert-to", target, "a.xlsx"]
-    subprocess.run(command, cwd=tmp_path, check=True, capture_output=True, timeout=120)
+    convert(soffice, "csv:Text - txt - csv (StarCalc):44,34,76,1,,0,false,true,true,false,false,-1", tmp_path)
     with (tmp_path / "a-one.csv").open(encoding="utf-8", newline="") as file:
-        assert [row[0] for row in csv.reader(file)] == SHOWN
+        assert [row[0] for row in csv.reader(file)] == [*SHOWN, *RICH_SHOWN.values()]
     assert (tmp_path / "a-two.csv").read_text(encoding="utf-8").split() == ["2017,,", "b0,b1,b2"]
+
+
+def test_libreoffice_keeps_what_is_raised(soffice: str, tmp_path: Path) -> None:
+    texts = [*RICH, "5.2×10⁻⁴"]
+    write_excel([Table.from_texts([[text] for text in texts])], tmp_path / "a.xlsx")
+    convert(soffice, "xlsx", tmp_path, "--outdir", "out")
+    sheet = openpyxl.load_workbook(tmp_path / "out/a.xlsx", rich_text=True)["Table 1"]
+    assert [stored(cell.value) for cell in sheet["A"]] == texts
+
+
+def convert(soffice: str, target: str, folder: Path, *options: str) -> None:
+    """Convert ``a.xlsx`` in the folder."""
+    profile = (folder / "profile").as_uri()
+    command = [soffice, f"-env:UserInstallation={profile}", "--headless", "--convert-to", target, *options, "a.xlsx"]
+    subprocess.run(command, cwd=folder, check=True, capture_output=True, timeout=120)

@@ -17,6 +17,7 @@ from postprocess.errors import InputError, OutputError, TableError, TablerecErro
 from postprocess.export import html_to_table, html_to_tables, table_to_html, tables_to_html
 from postprocess.meaning.roles import stub_width
 from postprocess.table import Table
+from postprocess.text.raised import SUBSCRIPTS, SUPERSCRIPTS
 from tests.helpers.strategies import captioned, tables
 
 
@@ -46,6 +47,7 @@ def as_read(table: Table) -> Table:
         ],
         title=Caption(title) if title.strip() else None,
         notes=[Caption(note) for note in notes if note.strip()],
+        direction=table.direction,
     )
 
 
@@ -127,6 +129,70 @@ def test_headers_over_several_columns_head_column_groups() -> None:
     assert stub_width(table) == 1
     assert re.findall(r'<colgroup span="(\d)">', html) == ["1", "2", "2"]
     assert re.findall(r'scope="(\w+)"', html) == ["col", "colgroup", "colgroup", "col", "col", "col", "col", "row"]
+
+
+@given(st.text(st.one_of(st.sampled_from("a1 ,.-<²³⁻₂₊ᵃₐᵝª\n"), st.characters()), max_size=12))
+def test_raised_and_lowered_signs_come_back(text: str) -> None:
+    table = Table.from_texts([[text]])
+    html = table_to_html(table)
+    assert html_to_table(html) == as_read(table)
+    assert not set(html) & {*SUPERSCRIPTS.values(), *SUBSCRIPTS.values()}
+
+
+def test_raised_and_lowered_signs_are_elements() -> None:
+    table = replace(Table.from_texts([["5.2×10⁻⁴"], ["H₂O"]]), title=Caption("t¹,²"), notes=[Caption("ᵃ is <b>")])
+    html = table_to_html(table)
+    for markup in ("5.2×10<sup>\u22124</sup>", "H<sub>2</sub>O", "t<sup>1,2</sup>", "<p><sup>a</sup> is &lt;b&gt;"):
+        assert markup in html
+    assert "<title>m²</title>" in tables_to_html([], "m²")
+
+
+@pytest.mark.parametrize(
+    ("cell", "text"),
+    [
+        ("m<sup>2</sup>", "m²"),
+        ("10<SUP>-3</SUP>", "10⁻³"),
+        ("x<sup><i>a</i>*</sup>y", "xᵃ*y"),
+        ("a<sup>1<sub>2</sub>3</sup>", "a¹₂³"),
+        ("a<sup>1<br>2</sup>", "a¹\n²"),
+        ("a<sup>q</sup></sub>2", "aq2"),
+        ("a<sup>1<td>2", "a¹"),
+    ],
+)
+def test_raised_markup_of_others_is_read(cell: str, text: str) -> None:
+    assert html_to_table(f"<table><tr><td>{cell}</table>")[0, 0].text == text
+    assert html_to_table("<table><tr><td>a<sup>1<td>2")[0, 1].text == "2"
+
+
+def test_a_table_from_right_to_left_says_so() -> None:
+    table = Table([Cell(0, 0, text="סכום"), Cell(0, 1, text="-5.2"), Cell(0, 2, text="7"), Cell(0, 3, text="abc")])
+    table = replace(table, direction="rtl", title=Caption("Table"), notes=[Caption("הערה"), Caption("note")])
+    html = table_to_html(table)
+    assert '<table dir="rtl" aria-describedby' in html and '<caption dir="ltr">Table' in html
+    assert '<td>סכום</td><td><bdi dir="ltr">-5.2</bdi></td><td>7</td><td><bdi dir="ltr">abc</bdi></td>' in html
+    assert '<p dir="rtl">הערה</p>\n<p>note</p>' in html
+    assert html_to_table(html) == table
+    assert html_to_tables(tables_to_html([table, replace(table, direction="ltr")]))[1].direction == "ltr"
+
+
+def test_texts_from_right_to_left_in_other_tables_say_so() -> None:
+    html = table_to_html(replace(Table.from_texts([["a", "שלום 5", "-5"]]), title=Caption("טבלה")))
+    assert '<td>a</td><td><bdi dir="rtl">שלום 5</bdi></td><td>-5</td>' in html
+    assert '<table>\n<caption dir="rtl">' in html
+
+
+@pytest.mark.parametrize(
+    ("html", "direction"),
+    [
+        ("<html dir=rtl><table><tr><td>a</table>", "rtl"),
+        ("<html dir=RTL><body><table dir=ltr><tr><td>a</table>", "ltr"),
+        ("<body dir=rtl><table dir=auto><tr><td>a</table>", "rtl"),
+        ("<table dir=rtl><tr><td dir=ltr>a</table>", "rtl"),
+        ("<table dir><tr><td>a</table>", "ltr"),
+    ],
+)
+def test_directions_of_others_are_read(html: str, direction: str) -> None:
+    assert html_to_table(html).direction == direction
 
 
 def test_title_and_notes_are_outside_the_rows() -> None:

@@ -87,6 +87,7 @@ def test_spans_and_partial_rules() -> None:
         ("-5 5--6 a''", "-5 5-{}-6 a'{}'"),
         ("a\nb", r"\shortstack[l]{a \\ b}"),
         ("表格", "表格"),
+        ("10⁻⁴ m² H₂O", "10\\textsuperscript{\u22124} m\\textsuperscript{2} H\\textsubscript{2}O"),
     ],
 )
 def test_specials(text: str, latex: str) -> None:

@@ -23,7 +23,7 @@ SIZE = (600, 400)
 @st.composite
 def placed(draw: st.DrawFn) -> Table:
     """A table with rows, somewhere in the picture."""
-    plain = draw(tables(texts=PLAIN_TEXTS).filter(len))
+    plain = draw(tables(texts=PLAIN_TEXTS).filter(len)).from_left()
     x, y = draw(st.floats(0, 150)), draw(st.floats(0, 150))
     width, height = draw(st.floats(200, 400)), draw(st.floats(150, 250))
     quad = ((x, y), (x + width, y), (x + width, y + height), (x, y + height))

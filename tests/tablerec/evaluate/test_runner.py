@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -8,13 +9,13 @@ import numpy as np
 import pytest
 
 from postprocess.arrays import Image
-from postprocess.cell import Cell
+from postprocess.cell import Cell, Direction
 from postprocess.geometry.boxes import boxes_to_quads, quads_to_boxes
 from postprocess.table import Table
 from postprocess.word import Unplaced, Word
 from tablerec.config import Settings
 from tablerec.detect import Detection
-from tablerec.errors import ModelNotFoundError
+from tablerec.errors import InputError, ModelNotFoundError
 from tablerec.evaluate.runner import Case, Storage, detected_boxes, evaluate, largest_table
 from tablerec.evaluate.truth import Truth, read_truth
 from tablerec.inputs.turning import turn_image, turn_points
@@ -168,3 +169,30 @@ def test_detected_cells_of_a_turned_picture_lie_where_they_are_in_it(turn: int) 
     expected = quads_to_boxes(turn_points(boxes_to_quads(boxes), -turn, (80, 60)))
     assert np.allclose(found[:, :4], expected)
     assert found[:, 4].tolist() == [0.9, 0.8, 0.7, 0.6]
+
+
+@pytest.mark.parametrize(("direction", "exact", "teds"), [(None, 1, 1), ("rtl", 1, 1), ("ltr", 0, 0)])
+def test_a_table_from_right_to_left_is_compared_in_the_order_of_the_truth(
+    write_truth: Callable[..., Path], direction: Direction | None, exact: float, teds: float
+) -> None:
+    """A truth without a direction has its columns from left to right, as the picture shows them."""
+    cells = [Cell(0, 0, colspan=2, text="ab"), Cell(0, 2, text="c"), *(Cell(1, col, text=str(col)) for col in range(3))]
+    truth = replace(read_truth(write_truth("a", cells)), direction=direction)
+    assert isinstance(truth.table, Table)
+    found = truth.table.mirrored() if direction is None else replace(truth.table, direction="rtl")
+    if direction == "ltr":
+        found = found.mirrored()
+    [case] = evaluate([truth], FakeRecognizer([replace(truth, table=found)]), jobs=1)
+    assert case.scores.exact == exact and (case.scores.teds == 1) == (teds == 1)
+
+
+def test_the_direction_of_a_truth_is_read(write_truth: Callable[..., Path]) -> None:
+    path = write_truth("a", GRID)
+    assert read_truth(path).direction is None
+    data = json.loads(path.read_text("utf-8"))
+    path.write_text(json.dumps({**data, "direction": "rtl"}), encoding="utf-8")
+    truth = read_truth(path)
+    assert truth.direction == "rtl" and isinstance(truth.table, Table) and truth.table.direction == "rtl"
+    path.write_text(json.dumps({**data, "direction": "up"}), encoding="utf-8")
+    with pytest.raises(InputError, match="direction"):
+        read_truth(path)

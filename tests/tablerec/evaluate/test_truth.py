@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from postprocess.cell import Cell
 from postprocess.table import Table
 from tablerec.errors import InputError
-from tablerec.evaluate.truth import RaggedTable, Truth, find_truths, place_as_browser, read_truth
+from tablerec.evaluate.truth import RaggedTable, Truth, find_truths, normalize, place_as_browser, read_truth
 
 WriteTruth = Callable[..., Path]
 
@@ -151,3 +151,11 @@ def test_labels_of_pages_are_left_out_and_named(tmp_path: Path) -> None:
     with pytest.warns(UserWarning, match=r"page\.json"):
         truths = find_truths(tmp_path)
     assert [truth.id for truth in truths] == ["one"]
+
+
+@pytest.mark.parametrize(
+    ("true", "read"),
+    [("m2", "m²"), ("m²", "m2"), ("10-3", "10⁻³"), ("10\u22123", "10⁻³"), ("41a", "41ᵃ"), ("H2O", "H₂O")],
+)
+def test_a_truth_need_not_say_what_is_raised(true: str, read: str) -> None:
+    assert normalize(read) == normalize(true)

@@ -17,8 +17,8 @@ SETTINGS = Settings(pdf_dpi=144)
 """Two pixels per point, so that expected positions are easy to read."""
 
 
-def picture_object(width=30, height=20):
-    pixels = np.random.default_rng(0).integers(0, 255, (height, width), np.uint8).tobytes()
+def picture_object(width=30, height=20, darkest=0):
+    pixels = np.random.default_rng(0).integers(darkest, 255, (height, width), np.uint8).tobytes()
     head = f"<< /Type /XObject /Subtype /Image /Width {width} /Height {height} /ColorSpace /DeviceGray"
     return f"{head} /BitsPerComponent 8 /Length {len(pixels)} >>\nstream\n".encode() + pixels + b"\nendstream"
 
@@ -135,15 +135,16 @@ def test_invisible_text_behind_a_scan_is_not_used():
     assert page.words is None
 
 
-def test_stamp_on_a_scan_does_not_hide_the_scan():
+def test_a_scan_under_a_stamp_is_an_area_to_be_read():
     content = FULL_PAGE_PICTURE + text(20, 10, "p. 7", size=8)
     (page,) = read(make_pdf(content, objects=[picture_object()]))
-    assert page.words is None
+    assert [word.text for word in page.words] == ["p. 7"]
+    assert page.layer.areas.round().tolist() == [[0, 0, 600, 400]] and page.layer.rest.shape == page.image.shape
 
 
 def test_text_over_a_background_picture_is_used():
     lines = "".join(text(20, y, "many words on a picture as ground") for y in range(20, 180, 12))
-    (page,) = read(make_pdf(FULL_PAGE_PICTURE + lines, objects=[picture_object()]))
+    (page,) = read(make_pdf(FULL_PAGE_PICTURE + lines, objects=[picture_object(darkest=60)]))
     assert len(page.words) == 14
 
 

@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 from click.testing import CliRunner
+from hypothesis import given
+from hypothesis import strategies as st
 
 from postprocess.geometry.boxes import boxes_to_quads
 from tablerec.cli import command
@@ -119,3 +121,36 @@ def test_the_command_says_that_boxes_outline_texts(tmp_path: Path) -> None:
     write_bench(tmp_path, "a", boxes_to_quads(boxes).tolist())
     done = CliRunner().invoke(command, ["labels", "check", str(tmp_path)])
     assert done.exit_code == 0 and "in 1 of 1 the boxes lie apart" in done.output
+
+
+def test_a_thousand_equal_cells_are_said_at_once() -> None:
+    """Each pair of them was named: half a million lines."""
+    faults = overlap_faults(np.repeat([SQUARE], 5000, axis=0).astype(float))
+    assert faults[0].cell == -1 and "not all were compared" in faults[0].what
+    assert faults[1:] == [(cell, "is there twice: delete one") for cell in range(1, len(faults))]
+    assert 50 < len(faults) < 200
+
+
+def test_cells_that_cross_all_others_are_said_at_once() -> None:
+    at = np.arange(2000.0)[:, None]
+    rows = np.hstack([np.zeros_like(at), at, np.full_like(at, 2000), at + 1])
+    quads = boxes_to_quads(np.vstack([rows, rows[:, [1, 0, 3, 2]]]))
+    assert [fault.cell for fault in overlap_faults(quads)] == [-1]
+    assert not outlines_texts(quads)
+
+
+@given(st.lists(st.tuples(*[st.integers(0, 20)] * 2, *[st.integers(2, 9)] * 2), max_size=12))
+def test_each_cell_over_an_earlier_one_is_named_once(places: list[tuple[int, int, int, int]]) -> None:
+    boxes = np.array([[x, y, x + width, y + height] for x, y, width, height in places], float).reshape(-1, 4)
+    low, high = np.maximum(boxes[:, None, :2], boxes[:, :2]), np.minimum(boxes[:, None, 2:], boxes[:, 2:])
+    shared = np.maximum(high - low, 0).prod(axis=2)
+    areas = (boxes[:, 2:] - boxes[:, :2]).prod(axis=1)
+    over = np.triu(shared > 0.2 * np.minimum(areas[:, None], areas), 1).any(axis=0)
+    assert [fault.cell for fault in overlap_faults(boxes_to_quads(boxes))] == np.flatnonzero(over).tolist()
+
+
+def test_a_name_with_half_of_a_surrogate_pair_names_no_picture(tmp_path: Path) -> None:
+    """It was a traceback: no file can be called so."""
+    write_json(tmp_path / "a.json", coco(images=[{"id": 7, "file_name": "\ud800.png"}], annotations=[]))
+    done = CliRunner().invoke(command, ["labels", "check", str(tmp_path / "a.json")])
+    assert done.exit_code == 1 and "names no picture" in done.output and "fault" not in done.output

@@ -15,6 +15,7 @@ from tablerec.cli import command
 from tablerec.errors import OutputError
 from tablerec.labels.convert import Format, choose_split, convert_labels
 from tablerec.labels.label import Label, load_image
+from tablerec.labels.read import read_labels
 from tests.helpers.labels import SQUARE, read, write_bench, write_picture
 
 FORMATS: tuple[Format, ...] = ("coco", "bench", "ppocrlabel", "labelme")
@@ -49,6 +50,25 @@ def test_round_trip(drawn: list, split: str | None) -> None:
                 assert again.texts == label.texts and np.array_equal(again.slots, label.slots)
             elif format != "coco":
                 assert [text or "" for text in again.texts] == [text or "" for text in label.texts]
+
+
+@pytest.mark.parametrize("split", ["../../out", "/out", "..", "a/b", "a\\b", "\ud800", "x" * 300, "a\nb", "nul\0"])
+def test_nothing_is_written_outside_the_folder_whatever_a_split_is_called(tmp_path: Path, split: str) -> None:
+    write_bench(tmp_path / "in", "a", [SQUARE], split=split)
+    before = set(tmp_path.rglob("*"))
+    for format in FORMATS:
+        (problem,) = convert_labels(read_labels(tmp_path / "in"), tmp_path / "new" / format, format)
+        assert "is no plain name" in str(problem)
+    assert all(path.is_relative_to(tmp_path / "new") for path in set(tmp_path.rglob("*")) - before)
+
+
+@pytest.mark.parametrize("format", FORMATS[1:])
+def test_half_of_a_surrogate_pair_in_a_text_is_kept(tmp_path: Path, format: Format) -> None:
+    image = write_picture(tmp_path / "a.png", (200, 40))
+    label = to_label(image, [((0, 0),) * 4 + ("a\ud800",)], None)
+    assert list(convert_labels([label], tmp_path / "out", format)) == [label]
+    (again,), problems = read(tmp_path / "out")
+    assert problems == [] and again.texts == label.texts
 
 
 @pytest.mark.parametrize("format", FORMATS)

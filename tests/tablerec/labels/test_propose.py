@@ -43,6 +43,11 @@ def test_a_page_without_tables() -> None:
     assert why_not(make_page()) == "no table was found"
 
 
+def test_a_label_counts_columns_from_the_left() -> None:
+    ltr, rtl = (page_to_label(make_page(table), Path("a.png")) for table in (make_table(1), make_table(1).mirrored()))
+    assert (rtl.slots.tolist(), rtl.quads.tolist(), rtl.texts) == (ltr.slots.tolist(), ltr.quads.tolist(), ltr.texts)
+
+
 def test_tables_become_a_label() -> None:
     label = page_to_label(make_page(make_table(0.95), make_table(0.95, left=30)), Path("a.png"))
     assert label.slots.tolist()[4:6] == [[1, 0, 0, 1, 1], [1, 0, 1, 1, 1]]

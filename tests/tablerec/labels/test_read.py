@@ -101,6 +101,30 @@ def test_lines_of_tables(tmp_path: Path) -> None:
     assert "3 cells in structure and 2 in cells" in str(read(tmp_path)[1][0])
 
 
+def test_raised_and_lowered_tokens_are_characters(tmp_path: Path) -> None:
+    write_picture(tmp_path / "images" / "a.png")
+    tokens = [
+        "H",
+        "<sub>",
+        "2",
+        "</sub>",
+        "O",
+        "<b>",
+        "<sup>",
+        "<i>",
+        "a",
+        "</i>",
+        ",",
+        "1",
+        "</sup>",
+        "</b>",
+        "</sup>",
+    ]
+    html = {"structure": {"tokens": ["<tr>", "<td>"]}, "cells": [{"tokens": tokens, "bbox": [1, 2, 11, 8]}]}
+    (tmp_path / "train.txt").write_text(json.dumps({"filename": "images/a.png", "html": html}), encoding="utf-8")
+    assert read(tmp_path)[0][0].texts == ("H₂Oᵃ,¹",)
+
+
 def test_labelme(tmp_path: Path) -> None:
     write_picture(tmp_path / "val" / "a.png")
     shapes = [

@@ -102,6 +102,18 @@ def test_weights_know_their_network(net: CellNet, tmp_path: Path) -> None:
     save_arrays(path, network_to_arrays(net))
     with pytest.raises(InputError, match="another network"):
         load_cellnet(path)
+    for network in (
+        "[",
+        "[" * 10_000,
+        "3",
+        '{"depth": [1]}',
+        '{"widths": [1]}',
+        '{"widths": [1000000000]}',
+        '{"depths": "x"}',
+    ):
+        save_arrays(path, network_to_arrays(net), {"network": network})
+        with pytest.raises(InputError, match="describes no network"):
+            load_cellnet(path)
     path.write_bytes(b"no weights")
     with pytest.raises(InputError, match="cannot be read"):
         load_cellnet(path)

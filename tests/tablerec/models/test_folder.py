@@ -8,6 +8,7 @@ import pytest
 
 from tablerec.errors import ModelNotFoundError
 from tablerec.models.folder import ONNX, check_files, read_description, sha256
+from tests.helpers.strategies import HOSTILE_YAML
 
 
 def describe(folder: Path, text: str) -> None:
@@ -45,6 +46,7 @@ def test_a_changed_file_is_noticed(tmp_path: Path) -> None:
         "Global: 3",
         "Global: {}",
         "a: [",
+        *(f"Global: {{model_name: CellNet}}\n{text}" for text in HOSTILE_YAML.values()),
         *(
             f"Global: {{model_name: CellNet}}\nsha256: {sums}"
             for sums in ("[1]", "{1: a}", "{/dev/zero: a}", "{../a: a}")

@@ -3,6 +3,7 @@ from __future__ import annotations
 import base64
 import io
 import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -32,7 +33,7 @@ def test_nothing_to_show() -> None:
 def test_any_table_is_shown_and_no_text_becomes_markup(table: Table) -> None:
     html = make_page(table)._repr_html_()
     root = lxml_html.fragment_fromstring(html, create_parent=True)
-    allowed = {"div", "style", "img", "svg", "polygon", "title", "table", "tbody", "tr", "td", "th", "br"}
+    allowed = {"div", "style", "img", "svg", "polygon", "title", "table", "tbody", "tr", "td", "th", "br", "bdi"}
     assert {element.tag for element in root.iter()} <= allowed
     assert not [name for element in root.iter() for name in element.attrib if name.startswith("on")]
     assert len(root.findall(".//td")) + len(root.findall(".//th")) == len(table)
@@ -82,3 +83,9 @@ def test_of_a_long_table_the_first_rows_are_shown() -> None:
     cells = [Cell(row, 0) for row in range(MAX_ROWS - 1)] + [Cell(MAX_ROWS - 1, 0, rowspan=3)]
     html = rows_to_html(Table(cells).rows())
     assert html.count("<tr>") == MAX_ROWS and "rowspan" not in html and "2 more rows" in html
+
+
+def test_a_table_from_right_to_left_is_shown_so() -> None:
+    html = replace(Table.from_texts([["סכום", "-5"]]), direction="rtl")._repr_html_()
+    assert '<table dir="rtl"' in html and "<bdi>-5</bdi>" in html
+    assert "<bdi>" not in Table.from_texts([["a"]])._repr_html_()

@@ -5,6 +5,8 @@ import errno
 import json
 import os
 import stat
+import subprocess
+import sys
 from dataclasses import replace
 
 import numpy as np
@@ -17,6 +19,7 @@ from postprocess.export import table_from_dict
 from postprocess.table import Table
 from postprocess.word import Unplaced, Word
 from tablerec.errors import OutputError
+from tablerec.outputs import files
 from tablerec.outputs.files import (
     FORMATS,
     atomic_file,
@@ -200,6 +203,13 @@ def test_dictionary_of_an_empty_result():
     assert result_to_dict(make_result())["pages"] == []
 
 
+def test_json_holds_nothing_that_commands_a_terminal():
+    text = "".join(map(chr, range(0xA0)))
+    written = result_to_json(make_result([Table.from_texts([[text]])]))
+    assert not set(written[:-1].decode()) & set("".join(map(chr, [*range(0x20), *range(0x7F, 0xA0)])))
+    assert json.loads(written)["pages"][0]["tables"][0]["cells"][0]["text"] == text
+
+
 # atomic writing
 
 
@@ -321,3 +331,88 @@ def test_title_and_notes_are_in_every_document(tmp_path):
         [path] = save(make_result([table]), tmp_path / f"out.{format}")
         text = path.read_text(encoding="utf-8")
         assert "Table 7" in text and "Source: survey" in text
+
+
+# what a killed process leaves
+
+HOLD = """
+import sys
+from pathlib import Path
+from tablerec.outputs.files import atomic_file
+
+with atomic_file(Path(sys.argv[1])) as file:
+    file.write(b"half")
+    file.flush()
+    print("ready", flush=True)
+    sys.stdin.read()
+"""
+
+
+@pytest.fixture
+def held(tmp_path):
+    """A process that has begun to write a file."""
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+    command = [sys.executable, "-c", HOLD, str(tmp_path / "held.html")]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment) as process:
+        assert process.stdout.readline().strip() == b"ready"
+        yield process
+        process.kill()
+
+
+def make_old(folder):
+    (hidden,) = folder.glob(".tablerec-*.part")
+    os.utime(hidden, (0, 0))
+
+
+def write_anew(path):
+    files._remove_leftovers.cache_clear()  # as a new process does
+    save(ONE, path)
+
+
+@pytest.mark.skipif(os.name == "nt", reason="signals of POSIX")
+def test_what_a_killed_process_left_is_removed_by_the_next(tmp_path, held):
+    held.kill()
+    held.wait()
+    write_anew(tmp_path / "out.html")
+    assert len(names(tmp_path)) == 2, "it may have just begun"
+    make_old(tmp_path)
+    write_anew(tmp_path / "out.html")
+    assert names(tmp_path) == ["out.html"]
+
+
+def test_a_file_that_another_process_writes_is_left_however_long_it_takes(tmp_path, held):
+    if os.name != "nt":
+        make_old(tmp_path)
+    write_anew(tmp_path / "out.html")
+    held.communicate(b"")
+    assert held.returncode == 0
+    assert names(tmp_path) == ["held.html", "out.html"]
+    assert (tmp_path / "held.html").read_bytes() == b"half"
+
+
+def test_hidden_files_of_others_are_left(tmp_path):
+    others = [".tablerec-mine.part", ".tablerec-0123456789ab.part.html", ".hidden.part"]
+    for name in others:
+        (tmp_path / name).touch()
+        os.utime(tmp_path / name, (0, 0))
+    (tmp_path / ".tablerec-000000000000.part").mkdir()
+    write_anew(tmp_path / "out.html")
+    assert set(names(tmp_path)) == {*others, ".tablerec-000000000000.part", "out.html"}
+
+
+@pytest.mark.skipif(os.name == "nt", reason="limits of POSIX")
+def test_a_file_that_may_not_grow_is_one_line_and_leaves_nothing(tmp_path):
+    import resource
+
+    limit = lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))  # noqa: E731
+    code = (
+        "import sys; from pathlib import Path; from tablerec.outputs.files import atomic_file\n"
+        "with atomic_file(Path(sys.argv[1])) as file: file.write(bytes(10**6))"
+    )
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+    done = subprocess.run(
+        [sys.executable, "-Bc", code, str(tmp_path / "out.html")],
+        env=environment, preexec_fn=limit, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert "OutputError" in done.stderr.splitlines()[-1] and "cannot be written" in done.stderr
+    assert names(tmp_path) == []

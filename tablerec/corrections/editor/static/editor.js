@@ -69,6 +69,8 @@ export function mount(root, host) {
     return { row, endRow, col, endCol };
   }
 
+  const isRtl = () => editor.state.direction === "rtl";
+
   // First and end of the selected rows (or columns).
   function lines(axis) {
     const s = selection();
@@ -219,7 +221,7 @@ export function mount(root, host) {
     { joinRows: () => join("row"), joinCols: () => join("col"), merge: mergeSelected, split: () => step(commands.split) },
     {
       top: () => step(() => commands.extend("row", false)), bottom: () => step(() => commands.extend("row", true)),
-      left: () => step(() => commands.extend("col", false)), right: () => step(() => commands.extend("col", true)),
+      left: () => step(() => commands.extend("col", isRtl())), right: () => step(() => commands.extend("col", !isRtl())),
       dropRows: () => removeSelected("row"), dropCols: () => removeSelected("col"),
     },
     {
@@ -333,21 +335,22 @@ export function mount(root, host) {
     KeyX: (shift) => removeSelected(shift ? "col" : "row"), KeyH: (shift) => step(() => commands.headers(shift ? "col" : "row")),
     KeyD: (shift) => goTo(editor.isDoubtful, shift ? -1 : 1),
   };
+  const MIRRORED = { ArrowLeft: "ArrowRight", ArrowRight: "ArrowLeft" };
   const ARROWS = { ArrowUp: ["row", -1], ArrowDown: ["row", 1], ArrowLeft: ["col", -1], ArrowRight: ["col", 1] };
 
   listen(root, "keydown", (event) => {
     if (help.open) return;
     const control = event.ctrlKey || event.metaKey, key = event.key.length === 1 ? event.key.toLowerCase() : event.key;
     const global = control && { z: event.shiftKey ? commands.redo : commands.undo, y: commands.redo, s: commands.save }[key];
-    const { active, state } = editor;
+    const { active, state } = editor, arrow = ARROWS[isRtl() ? MIRRORED[key] ?? key : key];
     if (global) step(global);
     else if (control && key === "Enter") saveAndGoOn();
     else if (event.altKey && (key === "PageDown" || key === "PageUp")) host.go?.(key === "PageDown" ? 1 : -1);
     else if (control || !sheet.holds(event.target)) return;
-    else if (ARROWS[key] && event.altKey) {
-      const [axis, direction] = ARROWS[key];
+    else if (arrow && event.altKey) {
+      const [axis, direction] = arrow;
       step(() => commands.move(axis, direction * (event.shiftKey ? 10 : 1)));
-    } else if (ARROWS[key]) go(...ARROWS[key], event.shiftKey);
+    } else if (arrow) go(...arrow, event.shiftKey);
     else if (key === "Home") select(active.row, 0, event.shiftKey);
     else if (key === "End") select(active.row, state.n_cols - 1, event.shiftKey);
     else if (key === "PageUp") select(0, active.col, event.shiftKey);

@@ -1,4 +1,5 @@
-// Points, cells and lines. A quad is eight numbers, corners TL, TR, BR, BL, in pixels of the picture.
+// Points, cells and lines. A quad is eight numbers, corners TL, TR, BR, BL, in pixels of the picture; of a table that
+// runs from right to left TR, TL, BL, BR, so that the first side of a cell is where reading begins.
 
 export const SIDES = { row: [[0, 1], [3, 2]], col: [[0, 3], [1, 2]] }; // corners of the first and the last side
 export const OTHER = { row: "col", col: "row" };

@@ -16,6 +16,7 @@ export function makeSheet(editor, pane) {
     if (shape !== drawn) build(state);
     drawn = shape;
     grid.ariaLabel = text("cells");
+    grid.dir = state.direction;
     for (const cell of state.cells) fill(itemOf(cell), cell);
     if (hadFocus && !grid.contains(document.activeElement)) focus();
   }
@@ -38,7 +39,7 @@ export function makeSheet(editor, pane) {
       return line;
     });
     for (const cell of state.cells) {
-      const item = make("td", { rowSpan: cell.rowspan, colSpan: cell.colspan, tabIndex: -1 });
+      const item = make("td", { rowSpan: cell.rowspan, colSpan: cell.colspan, tabIndex: -1, dir: "auto" });
       item.dataset.place = `${cell.row},${cell.col}`;
       item.setAttribute("aria-selected", "false");
       items.set(item.dataset.place, item);

@@ -65,11 +65,14 @@ def slots(table: Table) -> Slots:
 
 
 @settings(max_examples=20, deadline=None)
-@given(make_steps(), st.floats(-8, 8), st.floats(0, 5e-4))
-def test_all_files_agree_after_any_steps(steps: list[dict[str, Any]], degrees: float, pull: float) -> None:
+@given(make_steps(), st.floats(-8, 8), st.floats(0, 5e-4), st.booleans())
+def test_all_files_agree_after_any_steps(
+    steps: list[dict[str, Any]], degrees: float, pull: float, is_rtl: bool
+) -> None:
     with tempfile.TemporaryDirectory() as folder:
         corrections = CorrectionFolder(Path(folder))
         table = turned(make_table(box=(40, 40, 300, 120)), degrees, pull)
+        table = table.mirrored() if is_rtl else table
         correction = corrections.open(page_to_drafts(make_page(table))[0])
         for step in steps:
             before = correction.history
@@ -89,7 +92,7 @@ def test_all_files_agree_after_any_steps(steps: list[dict[str, Any]], degrees: f
 def check_files(correction: Correction, saved: list[Path]) -> None:
     table = tidy(correction.table)
     page = html_to_tables(saved[1].read_text("utf-8"))[0]
-    assert (slots(page), page.to_grid()) == (slots(table), table.to_grid())
+    assert (slots(page), page.to_grid(), page.direction) == (slots(table), table.to_grid(), table.direction)
     sheet = openpyxl.load_workbook(saved[0]).active
     for cell in table.cells:
         content = sheet.cell(cell.row + 1, cell.col + 1)
@@ -97,7 +100,9 @@ def check_files(correction: Correction, saved: list[Path]) -> None:
         assert content.value == (cell.text or None) or isinstance(content.value, (int, float))
     assert len(sheet.merged_cells.ranges) == sum(cell.is_spanning for cell in table.cells)
     assert (len(saved) == 4) == (correction.view()["no_label"] is None)
+    assert bool(sheet.sheet_view.rightToLeft) == (table.direction == "rtl")
     if len(saved) == 4:
+        table = table.from_left()  # a label says what the picture shows
         truth = read_truth(saved[2]).table
         assert (slots(truth), truth.to_grid()) == (slots(table), table.to_grid())
         annotations = json.loads(saved[3].read_text("utf-8"))["annotations"]

@@ -37,6 +37,13 @@ def test_even_rows_hold_the_words_where_they_are() -> None:
     assert draft.table.to_grid() == [["a", ""], ["", "b"]]
 
 
+def test_even_columns_with_hebrew_begin_at_the_right() -> None:
+    words = (word("א", 300, 5), word("ב", 300, 140), word("7", 5, 140))
+    draft = frame_to_draft(replace(make_page(make_table()), words=words), (0, 0, 340, 160), [], 1, (2, 2))
+    assert draft.table.direction == "rtl" and draft.table.to_grid() == [["א", ""], ["ב", "7"]]
+    assert draft.table.quads[0].tolist() == [[170, 0], [340, 0], [340, 80], [170, 80]]
+
+
 @pytest.mark.parametrize("turn", [90, 180, 270])
 def test_what_lies_on_its_side_in_a_frame_is_turned(turn: int) -> None:
     upright = make_page(make_table(box=(20, 20, 300, 100)))

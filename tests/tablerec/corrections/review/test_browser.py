@@ -266,3 +266,38 @@ def test_a_thousand_cells_stay_fluid(page: Any, tmp_path: Path) -> None:
         assert len(times) >= 10
         # The median: on a busy machine single frames wait for others.
         assert times[len(times) // 2] < 16, times
+
+
+def test_a_table_from_right_to_left_is_edited_from_right_to_left(page: Any, tmp_path: Path) -> None:
+    with serve(make_desk(tmp_path, tables=[make_table().mirrored()])) as server:
+        open_review(page, server)
+        correction = server.desk.correction("scan_1_1")
+        assert page.locator(".sheet table").get_attribute("dir") == "rtl"
+        first, second = (page.locator(f'.sheet td[data-place="0,{col}"]').bounding_box() for col in (0, 1))
+        assert first["x"] > second["x"] and correction.table[0, 0].text == "0.2"
+        (x0, y0), _, (_, y1), _ = corners(correction.table, 0, 0)
+        middle = (y0 + y1) / 2
+        drag(page, to_screen(page, correction, x0, middle), to_screen(page, correction, x0 - 10, middle))
+        expect_version(page, correction, 1)
+        assert (
+            corners(correction.table, 2, 0)[0][0]
+            == corners(correction.table, 2, 1)[1][0]
+            == pytest.approx(x0 - 10, abs=1)
+        )
+        page.keyboard.press("Alt+Shift+ArrowRight")
+        expect_version(page, correction, 2)
+        assert corners(correction.table, 0, 0)[0][0] == pytest.approx(x0, abs=1)
+        page.keyboard.press("ArrowLeft")
+        page.keyboard.press("F2")
+        page.keyboard.type("next")
+        page.keyboard.press("Enter")
+        expect_version(page, correction, 3)
+        assert correction.table[0, 1].text == "next"
+        page.get_by_role("button", name="Column line").click()
+        page.mouse.click(*to_screen(page, correction, x0 + 20, middle))
+        expect_version(page, correction, 4)
+        assert correction.table.n_cols == 4 and corners(correction.table, 0, 0)[0][0] == pytest.approx(x0 + 20, abs=1)
+        page.keyboard.press("Escape")
+        page.locator('[data-tool="left"]').click()
+        expect_version(page, correction, 5)
+        assert correction.table.n_cols == 5 and not correction.table[0, 4].text

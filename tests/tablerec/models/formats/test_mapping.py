@@ -241,7 +241,7 @@ def test_the_command_line(tmp_path: Path) -> None:
         (("inspect", tmp_path / "absent.safetensors"), "cannot be read"),
         (("convert", source, "--map", "absent", "-o", to), "cannot be read"),
         (("convert", source, "--map", "cellnet_torch", "-o", tmp_path / "net.pt"), "written as .safetensors"),
-        (("convert", source, "--map", "cellnet_torch", "-o", tmp_path / "no/net.pdparams"), "cannot be written"),
+        (("convert", source, "--map", "cellnet_torch", "-o", source / "net.pdparams"), "cannot be written"),
     ]:
         done = run(*words)
         assert done.exit_code in (1, 2) and message in done.output, done.output
@@ -270,6 +270,18 @@ def test_an_adapter_is_merged(tmp_path: Path) -> None:
 def test_files_that_cannot_be_written(tmp_path: Path) -> None:
     with pytest.raises(SettingsError, match=r"\.pdparams"):
         save_weights(tmp_path / "net.onnx", {})
-    with pytest.raises(OutputError, match="choose another file"):
-        save_weights(tmp_path / "absent/net.safetensors", {"a": np.ones(1)})
-    assert list(tmp_path.iterdir()) == []
+    (tmp_path / "file").touch()
+    for suffix in (".safetensors", ".pdparams"):
+        with pytest.raises(OutputError, match="cannot be written"):
+            save_weights(tmp_path / f"file/net{suffix}", {"a": np.ones(1)})
+    assert [path.name for path in tmp_path.iterdir()] == ["file"]
+
+
+def test_names_that_command_a_terminal_are_shown_escaped(tmp_path: Path) -> None:
+    name = "\x1b]0;title\x07\x1b[31mred\n\u202e"
+    save_weights(tmp_path / "a.pdparams", {name: np.ones(2)})
+    run = lambda *words: CliRunner().invoke(command, ["weights", *map(str, words)])  # noqa: E731
+    done = run("inspect", tmp_path / "a.pdparams")
+    assert done.output.startswith(r"\x1b]0;title\x07\x1b[31mred\n\u202e  float64  [2]") and "\x1b" not in done.output
+    done = run("convert", tmp_path / "a.pdparams", "--map", "cellnet_torch", "-o", tmp_path / "b.pdparams")
+    assert done.exit_code == 0 and "\x1b" not in done.output and "title" in done.output

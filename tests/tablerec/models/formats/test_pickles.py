@@ -9,10 +9,13 @@ import pickle
 import struct
 import zipfile
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from tablerec.errors import InputError
 from tablerec.models.formats.pickles import load_pdparams, load_torch, save_pdparams
@@ -101,6 +104,100 @@ def test_hostile_pickles(tmp_path: Path, content: bytes, message: str) -> None:
     path.write_bytes(content)
     with pytest.raises(InputError, match=message):
         load_pdparams(path)
+
+
+def nested(start: bytes, step: bytes, count: int = 60) -> bytes:
+    """Tuples of which each is made of the one before."""
+    return start + step * count
+
+
+def doubled(count: int = 60) -> bytes:
+    """Tuples of which each holds the one before twice: 2 ** 60 walks through them."""
+    return b"N\x85q\x00" + b"".join(b"h%c\x86q%c" % (n, n + 1) for n in range(count))
+
+
+DEEP = nested(b"N", b"\x85", 200_000)
+PAIRS = b"ccollections\nOrderedDict\n]("
+ENDLESS = [
+    *((b"}" + each + b"K\x01s", "names that are no text") for each in (doubled(), DEEP)),
+    *((b"}(" + each + b"K\x01u", "names that are no text") for each in (doubled(), DEEP)),
+    *((b"(" + each + b"K\x01d", "names that are no text") for each in (doubled(), DEEP)),
+    *((PAIRS + each + b"N\x86e\x85R", "names that are no text") for each in (doubled(), DEEP)),
+    *((b"}Va\ncnumpy\ndtype\n" + each + b"\x85Rs", "arrays of the type tuple") for each in (doubled(), DEEP)),
+    *((b"}Va\n" + each + b"s", "which is no array") for each in (doubled(), DEEP)),
+    *((b"}Va\nc_codecs\nencode\nVx\n" + each + b"\x86Rs", "an encoding") for each in (doubled(), DEEP)),
+    *((b"}Va\n" + each + b"Q", "another file") for each in (doubled(), DEEP)),
+    *((each, "no dictionary") for each in (doubled(), DEEP)),
+    # a list that holds itself, and a dictionary that does
+    (b"}Va\n]q\x00h\x00as", "which is no array"),
+    (b"}q\x00Va\nh\x00s", "which is no array"),
+    # a text that is encoded, and a dictionary that is copied, again and again
+    (b"V" + b"x" * 100_000 + b"\nq\x000" + b"c_codecs\nencode\nh\x00Vlatin1\n\x86R" * 200, "copies of itself"),
+    (
+        b"}(" + b"".join(b"V%d\nN" % n for n in range(9000)) + b"uq\x000"
+        + b"ccollections\nOrderedDict\nh\x00\x85R" * 200,
+        "copies of itself",
+    ),
+    (b"N" * 3_000_001, "more than 3,000,000 steps"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("program", "message"), ENDLESS)
+def test_pickles_that_have_no_end_are_refused_at_once(tmp_path: Path, program: bytes, message: str) -> None:
+    """Two of them kept the reader busy for ever; tuples nested in a key ended the process."""
+    path = tmp_path / "net.pdparams"
+    path.write_bytes(b"\x80\x02" + program + b".")
+    with pytest.raises(InputError, match=message) as caught:
+        load_pdparams(path)
+    assert len(str(caught.value)) < 500
+
+
+PARTS = [
+    b"N", b"}", b"]", b")", b"(", b"0", b"1", b"Va\n", b"I3\n", b"K\x01", b"U\x01x", b"C\x01x", b"q\x00", b"q\x01",
+    b"h\x00", b"h\x01", b"\x94", b"\x85", b"\x86", b"\x87", b"t", b"l", b"d", b"s", b"u", b"a", b"e", b"R", b"b", b"Q",
+    b"cnumpy\ndtype\n", b"cnumpy\nndarray\n", b"cnumpy.core.multiarray\n_reconstruct\n", b"c_codecs\nencode\n",
+    b"ccollections\nOrderedDict\n", b"c__builtin__\nbytes\n", b"Vlatin1\n", b"Vf4\n", b"\x93", doubled(),
+    b"cos\nsystem\n",
+]  # fmt: skip
+
+
+@given(st.lists(st.sampled_from(PARTS), max_size=40))
+def test_any_program_gives_arrays_or_an_error_of_ours(
+    tmp_path_factory: pytest.TempPathFactory, parts: list[bytes]
+) -> None:
+    path = tmp_path_factory.getbasetemp() / "any.pdparams"
+    path.write_bytes(b"\x80\x02" + b"".join(parts) + b".")
+    for load in (load_pdparams, load_torch):
+        with suppress(InputError):
+            assert all(isinstance(array, np.ndarray) for array in load(path).values())
+
+
+def test_arrays_that_share_values_take_no_more_memory_than_their_file_allows(tmp_path: Path) -> None:
+    values = np.zeros(40_000, np.uint16)
+    path = tmp_path / "net.pdparams"
+    path.write_bytes(pickle.dumps({"a": values, "tied": values}))
+    assert len(load_pdparams(path)) == 2
+    path.write_bytes(pickle.dumps({str(n): values for n in range(100)}))
+    with pytest.raises(InputError, match="the same values"):
+        load_pdparams(path)
+
+
+def test_the_attributes_of_a_state_are_left_out(tmp_path: Path) -> None:
+    """PyTorch keeps the versions of layers in one, in every file of ``torch.save(net.state_dict(), path)``."""
+    state = collections.OrderedDict(a=np.ones(2))
+    state._metadata = {"": {"version": 1}}  # type: ignore[attr-defined]
+    path = tmp_path / "net.pdparams"
+    path.write_bytes(pickle.dumps(state, 2))
+    assert load_pdparams(path)["a"].tolist() == [1, 1]
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="pipes of POSIX")
+def test_a_pipe_is_no_file_of_weights(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "net.pdparams")
+    with pytest.raises(InputError, match="is no file"):
+        load_pdparams(tmp_path / "net.pdparams")
+    with pytest.raises(InputError, match="is no file"):
+        load_torch(tmp_path / "net.pdparams")
 
 
 def array_program(shape: str, data: bytes, kind: str = "f4") -> bytes:

@@ -17,6 +17,7 @@ from postprocess.captions.find import find_captions
 from postprocess.geometry.boxes import cells_to_quads, inner_quads, quads_to_boxes, quads_to_polygons, word_height
 from postprocess.meaning.headers import mark_headers
 from postprocess.table import Table
+from postprocess.text.admission import check_words, place_in_picture
 from postprocess.text.assignment import place_words
 from postprocess.text.direction import in_reading_order
 from postprocess.text.lookalikes import settle_strokes
@@ -148,7 +149,7 @@ class Recognizer:
         return turn or 0
 
     def _words(self, picture: PageImage) -> list[Word]:
-        return self.ocr.read(picture.image) if picture.words is None else list(picture.words)
+        return check_words(self.ocr.read(picture.image) if picture.words is None else picture.words)
 
     def _find(self, picture: PageImage, found: list[Word], seconds: dict[str, float]) -> Page:
         """The tables of an upright picture."""
@@ -156,19 +157,19 @@ class Recognizer:
         from postprocess.candidates.trace import TableTrace
 
         with _timed(seconds, "detect"):
-            words = Words(self._sure(found))
-            words = words.select(words.have_place)
+            inside, beyond = place_in_picture(found, picture.image.shape)
+            words = Words(self._sure(inside))
             candidates = _detect(self.detector, picture.image, words)
         with _timed(seconds, "snap"):
             tables = [_snapped(each).to_table() for each in candidates]
         with _timed(seconds, "place"):
-            placement = place_words(tables, self._sure(found))
+            placement = place_words(tables, words)
         if picture.words is None or (picture.layer is not None and len(picture.layer.areas)):
             with _timed(seconds, "second pass"):
-                known = Words(found)  # a word that is not sure keeps its cell from being read once more
-                empty = _empty_quads(placement.tables(), known.select(known.have_place))
-                seen = self.ocr.read_quads(picture.image, empty)
-                found, placement = found + seen, placement.with_more(self._sure(seen))
+                # A word that is not sure keeps its cell from being read once more.
+                seen = check_words(self.ocr.read_quads(picture.image, _empty_quads(placement.tables(), inside)))
+                found, inside = found + seen, inside + seen
+                placement = placement.with_more(self._sure(seen))
         with _timed(seconds, "headers"):
             marked = [mark_headers(in_reading_order(settle_strokes(table))) for table in placement.tables()]
         with _timed(seconds, "captions"):
@@ -176,7 +177,7 @@ class Recognizer:
                 marked, placement.words.select(placement.words.have_place), placement.unplaced
             )
         with _timed(seconds, "rate"):
-            lost = unplaced + self._doubtful(found)
+            lost = unplaced + self._doubtful(inside)
             traces = tuple(
                 TableTrace(candidate, rate(table, candidate, words, lost))
                 for table, candidate in zip(marked, map(explained, candidates), strict=True)
@@ -186,7 +187,7 @@ class Recognizer:
             picture=picture,
             tables=tuple(trace.table for trace in traces),
             words=tuple(found),
-            unplaced=tuple(lost + hidden_words(picture)),
+            unplaced=tuple(lost + beyond + hidden_words(picture)),
             dropped=tuple(cell for candidate in candidates for cell in candidate.dropped),
             detector="+".join(sorted({candidate.detector for candidate in candidates})) or self.detector.name,
             seconds=seconds,

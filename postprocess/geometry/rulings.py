@@ -46,6 +46,10 @@ _TILT = 20.0
 """Largest tilt of the picture that is corrected, in degrees."""
 _LEAST_TILT, _LEAST_PERSPECTIVE = 0.1, 0.35
 """Smallest ones that are corrected: the tilt, and what the angle of lines changes between two sides, in degrees."""
+_TALLEST = 120.0
+"""Text height in pixels from which a picture is made smaller before lines are looked for: they are as clear then."""
+_MOST_PIXELS = 40e6
+"""Larger pictures are made smaller too, as masks of noise take a hundred bytes a pixel."""
 _HATS = (cv2.MORPH_BLACKHAT, cv2.MORPH_TOPHAT)
 """Dark and light strokes."""
 
@@ -69,6 +73,23 @@ class Rulings:
     center: tuple[float, float]
     text_height: float
     perspective: Floats | None = None
+
+    def scaled(self, factor: float) -> Rulings:
+        """The same lines in a picture so many times as large.
+
+        >>> Rulings(as_boxes([[0, 4, 9, 5]]), as_boxes([]), 0.0, (5.0, 5.0), 10.0).scaled(2).horizontal.tolist()
+        [[0.0, 8.0, 18.0, 10.0]]
+        """
+        grown = np.diag([factor, factor, 1.0])
+        x, y = self.center
+        return Rulings(
+            self.horizontal * factor,
+            self.vertical * factor,
+            self.degrees,
+            (x * factor, y * factor),
+            self.text_height * factor,
+            None if self.perspective is None else grown @ self.perspective @ np.linalg.inv(grown),
+        )
 
     def to_picture(self, points: Floats) -> Floats:
         """Turn ``(..., 2)`` points of the upright frame into pixels of the picture."""
@@ -102,7 +123,10 @@ def image_to_rulings(image: NDArray[np.uint8], word_quads: ArrayLike | None = No
     gray = image if image.ndim == 2 else _to_gray(image)
     words = as_quads([] if word_quads is None else word_quads)
     letters = estimate_text_height(gray)
-    height = word_height(words) if len(words) else letters
+    height = float(np.clip(word_height(words) if len(words) else letters, 1.0, min(gray.shape)))
+    scale = min(1.0, _TALLEST / 2 / height if height > _TALLEST else 1.0, (_MOST_PIXELS / gray.size) ** 0.5)
+    if scale < 0.99:  # not for the rounding of its sides
+        return image_to_rulings(_resized(gray, scale), words * scale).scaled(1 / scale)
     center = (gray.shape[1] / 2, gray.shape[0] / 2)
     # An OCR engine's boxes are higher than letters: by them, the lines between two columns would be too short to count.
     degrees, perspective = _tilt_and_perspective(gray, center, min(height, letters))
@@ -126,6 +150,12 @@ def _to_gray(image: NDArray[np.uint8]) -> Gray:
     is_light = 2 * np.count_nonzero(image > 127) >= image.size
     choose = cv2.min if is_light else cv2.max
     return np.asarray(choose(choose(blue, green), red), np.uint8)
+
+
+def _resized(gray: Gray, scale: float) -> Gray:
+    """The picture made smaller, at least one pixel wide and high."""
+    size = [max(round(scale * side), 1) for side in gray.shape[::-1]]
+    return np.asarray(cv2.resize(gray, size, interpolation=cv2.INTER_AREA), np.uint8)
 
 
 def estimate_text_height(gray: Gray) -> float:
@@ -166,7 +196,7 @@ def _long_lines(gray: Gray, text_height: float, longest_side: int) -> Floats:
     Uses the line segment detector of OpenCV (von Gioi et al., LSD, IPOL 2012) on a reduced picture.
     """
     scale = min(1.0, longest_side / max(gray.shape))
-    small = cv2.resize(gray, None, fx=scale, fy=scale, interpolation=cv2.INTER_AREA) if scale < 1 else gray
+    small = _resized(gray, scale) if scale < 1 else gray
     found = cv2.createLineSegmentDetector(cv2.LSD_REFINE_NONE).detect(small)[0] if min(small.shape) >= 8 else None
     lines = as_boxes([] if found is None else found).reshape(-1, 2, 2) / scale
     long: Floats = lines[np.linalg.norm(lines[:, 1] - lines[:, 0], axis=1) > 4 * text_height]

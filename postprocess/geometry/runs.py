@@ -89,6 +89,10 @@ class Runs:
         return self.row * (self.width + 1) + self.start, self.row * (self.width + 1) + self.end
 
 
+_SMALL = 2**31 - 2**16
+"""Places below this are numbers of 32 bits, also those beside them."""
+
+
 def mask_to_runs(mask: NDArray[np.generic]) -> Runs:
     """Runs of a ``(height, width)`` mask.
 
@@ -103,6 +107,8 @@ def mask_to_runs(mask: NDArray[np.generic]) -> Runs:
     framed[:-1, 1:] = mask
     flat = framed.ravel()
     at = np.flatnonzero(flat[1:] != flat[:-1])
+    if flat.size < _SMALL:
+        at = at.astype(np.int32)  # half the memory, for masks of noise
     row = at[::2] // (width + 1)
     return Runs(row, at[::2] - row * (width + 1), at[1::2] - row * (width + 1), width)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from postprocess.arrays import Floats, Ints
+from postprocess.arrays import Flags, Floats, Ints
 from postprocess.geometry.boxes import quantile
 from postprocess.text.tokens import TOKEN_GAP, Tokens
 
@@ -15,9 +15,14 @@ _CROSSING_COST = 1.5
 _LEAST_GAIN = 0.9
 """Explained gaps, less the cost of cut tokens, that a separator must bring."""
 
+MOST_COLUMNS = 2000
+"""So many columns are no table: nobody sets one, and each would be compared with each word."""
+_AT_ONCE = 2_000_000
+"""Pairs of a token and a column that are compared at a time, for their memory."""
+
 
 def tokens_to_separators(tokens: Tokens, height: float, forced: Floats | None = None) -> Floats:
-    """Positions of the column separators, left to right.
+    """Positions of the column separators, left to right; at most ``MOST_COLUMNS``.
 
     Args:
         tokens: Tokens in lines.
@@ -48,17 +53,19 @@ def tokens_to_separators(tokens: Tokens, height: float, forced: Floats | None = 
     open_gap = np.ones(len(left), bool)
     for x in chosen:
         open_gap &= ~((left <= x) & (right >= x))
-    while open_gap.any():
+    while open_gap.any() and len(chosen) < MOST_COLUMNS:
         starts, stops = (np.bincount(at, weight * open_gap, len(middles) + 1) for at in (first, end))
         gain = np.cumsum(starts - stops)[:-1] - cuts
         if gain.max() < _LEAST_GAIN:
             break
         best = np.flatnonzero(gain > gain.max() - 1e-9)
         # Equal neighbours form one white band; take the middle of the widest one.
-        bands = np.split(best, np.flatnonzero(np.diff(best) > 1) + 1)
-        band = max(bands, key=lambda b: ends[b[-1] + 1] - ends[b[0]])
-        chosen.append(float((ends[band[0]] + ends[band[-1] + 1]) / 2))
-        open_gap &= (first > band[-1]) | (end <= band[0])
+        steps = np.flatnonzero(np.diff(best) > 1)
+        low, high = best[np.append(0, steps + 1)], best[np.append(steps, len(best) - 1)]
+        widest = int((ends[high + 1] - ends[low]).argmax())
+        start, stop = low[widest], high[widest]
+        chosen.append(float((ends[start] + ends[stop + 1]) / 2))
+        open_gap &= (first > stop) | (end <= start)
     return np.sort(np.array(chosen))
 
 
@@ -94,23 +101,32 @@ def tokens_to_columns(tokens: Tokens, separators: Floats) -> Ints:
     width or of the column's text there; at least its best column.
     """
     bounds = np.concatenate([[-np.inf], separators, [np.inf]])
-    boxes = tokens.boxes_xyxy
+    boxes, n_cols = tokens.boxes_xyxy, len(separators) + 1
+    parts = np.array_split(boxes, -(-len(boxes) * n_cols // _AT_ONCE) or 1)
+    found = [_best_columns(part, bounds) for part in parts]
+    best, single = (np.concatenate(each) for each in zip(*found, strict=True))
+    cores = np.array([[_core(boxes[single & (best == c)]) for c in range(n_cols)]]).reshape(-1, 2)
+    spans = [_covered_columns(part, cores, own) for part, (own, _) in zip(parts, found, strict=True)]
+    columns = np.concatenate(spans)
+    columns[single] = np.column_stack([best, best + 1])[single]
+    return columns
+
+
+def _best_columns(boxes: Floats, bounds: Floats) -> tuple[Ints, Flags]:
+    """``(T,)`` the column that shares most of each token, and whether it holds nearly all of it."""
     shared = np.minimum(boxes[:, None, 2], bounds[1:]) - np.maximum(boxes[:, None, 0], bounds[:-1])
     shared = np.clip(shared, 0, None)
     width = (boxes[:, 2] - boxes[:, 0])[:, None]
-    best = shared.argmax(axis=1)
-    inside = shared > 0.9 * width
-    single = inside.any(axis=1)
-    start = np.array([[_core(boxes[single & (best == c)]) for c in range(len(bounds) - 1)]]).reshape(-1, 2)
-    core = np.clip(
-        np.minimum(boxes[:, None, 2], start[None, :, 1]) - np.maximum(boxes[:, None, 0], start[None, :, 0]), 0, None
-    )
-    size = np.maximum(start[:, 1] - start[:, 0], 1e-9)
-    covers = (core > 0.4 * size) | (np.arange(len(bounds) - 1) == best[:, None])
-    covers[single] = np.arange(len(bounds) - 1) == best[single][:, None]
-    first = covers.argmax(axis=1)
+    return shared.argmax(axis=1), (shared > 0.9 * width).any(axis=1)
+
+
+def _covered_columns(boxes: Floats, cores: Floats, best: Ints) -> Ints:
+    """``(T, 2)`` first column and column after the last that each token covers, at least its best one."""
+    core = np.clip(np.minimum(boxes[:, None, 2], cores[:, 1]) - np.maximum(boxes[:, None, 0], cores[:, 0]), 0, None)
+    size = np.maximum(cores[:, 1] - cores[:, 0], 1e-9)
+    covers = (core > 0.4 * size) | (np.arange(len(cores)) == best[:, None])
     last = covers.shape[1] - covers[:, ::-1].argmax(axis=1)
-    return np.column_stack([first, last])
+    return np.column_stack([covers.argmax(axis=1), last])
 
 
 def _core(boxes: Floats) -> tuple[float, float]:

@@ -12,6 +12,7 @@ Ruling lines, where there are any, separate rows and columns for certain.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -28,11 +29,19 @@ from postprocess.geometry.boxes import (
 )
 from postprocess.geometry.frame import quads_to_frame
 from postprocess.geometry.rulings import Rulings
-from postprocess.lineless.columns import dividing_rules, spans_from_rules, tokens_to_columns, tokens_to_separators
+from postprocess.lineless.columns import (
+    MOST_COLUMNS,
+    dividing_rules,
+    spans_from_rules,
+    tokens_to_columns,
+    tokens_to_separators,
+)
 from postprocess.lineless.rows import lines_to_rows
 from postprocess.text.lines import STEEP, text_tilt
 from postprocess.text.tokens import Tokens, words_to_tokens
 from postprocess.word import Word
+
+_logger = logging.getLogger(__name__)
 
 _LEVEL = 0.2
 """Degrees up to which text counts as level."""
@@ -60,7 +69,7 @@ class LinelessArea:
 
 
 def words_to_area(words: Sequence[Word], rulings: Rulings | None = None) -> LinelessArea | None:
-    """Cells of one table from its words, None where they hold no text.
+    """Cells of one table from its words, None where they hold no text or would have ``MOST_COLUMNS``.
 
     Args:
         words: Words of the table.
@@ -75,13 +84,16 @@ def words_to_area(words: Sequence[Word], rulings: Rulings | None = None) -> Line
     if not words:
         return None
     quads = as_quads([word.quad for word in words])
-    height = word_height(quads)
+    height = max(word_height(quads), 1.0)
     frame = _upright_frame(quads, height, rulings)
     tokens = words_to_tokens(words, frame)
     if not len(tokens.line):
         return None
     rules = dividing_rules(frame.vertical, tokens, height)
     separators = tokens_to_separators(tokens, height, rules)
+    if len(separators) >= MOST_COLUMNS:
+        _logger.warning("%d words were taken for no table: it would have %d columns", len(words), len(separators) + 1)
+        return None
     columns = tokens_to_columns(tokens, separators)
     columns = spans_from_rules(tokens, columns, frame.horizontal, height)
     rows = lines_to_rows(tokens, columns, frame.horizontal)

@@ -10,7 +10,7 @@ import shapely
 from postprocess.arrays import Floats
 from postprocess.geometry.boxes import as_quads
 from postprocess.geometry.rulings import Rulings
-from postprocess.lineless.columns import tokens_to_separators
+from postprocess.lineless.columns import MOST_COLUMNS, tokens_to_separators
 from postprocess.text.tokens import TOKEN_GAP, Tokens, words_to_tokens
 from postprocess.word import Word, Words
 
@@ -73,7 +73,7 @@ def column_support(tokens: Tokens, height: float) -> float:
     same = tokens.line[1:] == tokens.line[:-1]
     left, right = boxes[:-1, 2][same], boxes[1:, 0][same]
     wide = right - left > TOKEN_GAP * height
-    if not wide.any() or not len(separators):
+    if not wide.any() or not 0 < len(separators) < MOST_COLUMNS:
         return 0.0
     hit = ((left[wide, None] <= separators) & (right[wide, None] >= separators)).any(axis=1)
     inset = 0.3 * height

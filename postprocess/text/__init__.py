@@ -1,5 +1,6 @@
 """Texts: which words lie in which cell, in what order they are read, and what they say.
 
+- ``admission``: words as they are handed in: what can be relied on, and what lies in the picture
 - ``assignment``: the cell of each word (``place_words``); the entry for all that fills tables
 - ``strays``: small words beside their cell follow the word they touch, others their row and column
 - ``splitting``: a word across a border is split between its characters

@@ -21,6 +21,7 @@ from postprocess.arrays import Ints
 from postprocess.cell import Cell, Quad, rewrite
 from postprocess.geometry.boxes import quads_to_array, quads_to_polygons
 from postprocess.table import Table
+from postprocess.text.admission import NO_PLACE
 from postprocess.text.lines import words_to_texts
 from postprocess.text.splitting import split_words
 from postprocess.text.strays import (
@@ -37,7 +38,6 @@ from postprocess.word import Unplaced, Word, Words
 OUTSIDE = "it lies outside every table"
 UNCLEAR = "it lies between the cells of a table, and its row and column do not say to which it belongs"
 NO_TABLE = "no table was found"
-NO_PLACE = "its place is not a number"
 
 HANGING = 0.08
 """Share of a word that may hang over a border at either end before anyone asks where to split it."""

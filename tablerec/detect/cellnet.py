@@ -48,6 +48,8 @@ _LEAST_LINES = 5
 """Long words that it takes to see a tilt."""
 LEAST_TILT = 1.0
 """Degrees from which a picture is turned level before the pass; most training pictures keep within."""
+MOST_PIXELS, LONGEST = 24_000_000, 40_000
+"""Pixels, and those of a side: a picture goes through the network no larger, however small its text."""
 SIDE = 960
 """The picture's longer side, where nothing is known about its text: the canvas of the training."""
 
@@ -125,8 +127,10 @@ class CellNetDetector:
             if self._network is None:
                 self._network = self._open()
             network = self._network
+        largest = largest_scale(image.shape[:2])
+        scale = min(scale, largest)
         quads, scores, tables = self._predict(network, image, scale)
-        closer = closer_scale(quads, scale)
+        closer = min(closer_scale(quads, scale), largest)
         if closer > scale:
             quads, scores, tables = self._predict(network, image, closer)
         return self._to_detections(quads, scores, tables, image.shape[:2])
@@ -147,7 +151,8 @@ class CellNetDetector:
             x0, y0, x1, y1 = tile.box_xyxy
             part = scaled[y0:y1, x0:x1]
             if shrink < 1:
-                part = np.asarray(cv2.resize(part, None, fx=shrink, fy=shrink, interpolation=cv2.INTER_AREA), np.uint8)
+                size = [max(1, round(shrink * side)) for side in part.shape[1::-1]]
+                part = np.asarray(cv2.resize(part, size, interpolation=cv2.INTER_AREA), np.uint8)
             quads, scores, _, tables = network(to_input(part))
             sure = scores >= self.threshold
             steps = np.array([x1 - x0, y1 - y0]) / np.array(part.shape[1::-1])
@@ -191,6 +196,16 @@ def choose_scale(size_hw: tuple[int, ...], text_height: float | None) -> float:
     else:
         scale = min(1.0, SIDE / max(size_hw))
     return float(np.clip(scale, 0.1, 4.0))
+
+
+def largest_scale(size_hw: tuple[int, ...]) -> float:
+    """The scale up to which a pass takes some seconds at most.
+
+    >>> largest_scale((3000, 2000)), round(largest_scale((10_000, 10_000)), 2)
+    (2.0, 0.49)
+    """
+    height, width = (max(side, 1) for side in size_hw)
+    return float(min((MOST_PIXELS / (height * width)) ** 0.5, LONGEST / max(height, width)))
 
 
 def other_scale(scale: float, text_height: float | None) -> float:

@@ -18,6 +18,7 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
+from postprocess.cell import Quad
 from postprocess.table import Table
 from tablerec.errors import OutputError
 from tablerec.inputs.images import OVERLAY_SUFFIX, display_name
@@ -275,11 +276,16 @@ def _page_to_dict(page: Page, tables: list[dict[str, Any]]) -> dict[str, Any]:
         "n_words": len(page.words),
         "tables": tables,
         "unplaced": [
-            {"text": item.word.text, "quad": item.word.quad, "score": item.word.score, "reason": item.reason}
+            {"text": item.word.text, "quad": _known(item.word.quad), "score": item.word.score, "reason": item.reason}
             for item in page.unplaced
         ],
         "dropped": [{"quad": item.quad, "score": item.score, "reason": item.reason} for item in page.dropped],
     }
+
+
+def _known(quad: Quad) -> Quad | None:
+    """The place of a word; JSON has no form for one that is not a number."""
+    return quad if np.isfinite(quad).all() else None
 
 
 def _to_plain(value: object) -> object:

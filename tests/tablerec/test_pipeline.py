@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
@@ -20,6 +21,7 @@ from tablerec import Page, PageImage, Recognizer, Settings, recognize
 from tablerec.detect import Detection
 from tablerec.errors import InputError, SettingsError
 from tablerec.ocr import NoOcr
+from tablerec.outputs.files import result_to_json
 from tests.helpers.drawing import Drawing, Look, draw_table
 from tests.helpers.layouts import (
     Layout,
@@ -332,3 +334,40 @@ def turn_words(drawn: Drawing) -> list[Word]:
     """The words of a drawing that is turned by a quarter to the left."""
     width = drawn.image.shape[1]
     return [replace(word, quad=tuple((y, width - x) for x, y in word.quad)) for word in drawn.words]
+
+
+@pytest.mark.parametrize("detector", ["auto", "rulings", "words"])
+@pytest.mark.parametrize("layout", ["page", "table"])
+@pytest.mark.parametrize(
+    "place",
+    [
+        ((0, 0), (1e7, 0), (1e7, 1e7), (0, 1e7)),
+        ((0, -1e5), (9, -1e5), (9, 1e5), (0, 1e5)),
+        ((50, 50), (50, 50), (50, 50), (50, 50)),
+        ((20, 50), (90, 50), (90, 50), (20, 50)),
+        ((1e300, 5), (1e300, 5), (1e300, 5), (1e300, 5)),
+        ((float("nan"), 5), (9, 5), (9, 9), (5, 9)),
+    ],
+)
+def test_a_word_of_any_size_and_place_is_kept_and_spoils_nothing(detector: str, layout: str, place: object) -> None:
+    image = draw_layout(PLAIN)
+    words = [Word(f"w{k}", box_quad(*(box + np.array([5, 5, -5, -5])))) for k, box in enumerate(PLAIN.boxes)]
+    words.append(Word("odd", place, 0.9))  # type: ignore[arg-type]
+    result = recognize(image, words, detector=detector, layout=layout, ocr="none")
+    [page] = result.pages
+    texts = [cell.text for table in page.tables for cell in table.cells] + [each.word.text for each in page.unplaced]
+    assert Counter("".join(texts).replace(" ", "").replace("\n", "")) == Counter("".join(word.text for word in words))
+    json.loads(result_to_json(result), parse_constant=pytest.fail)
+
+
+@pytest.mark.parametrize("shape", [(1201, 1, 3), (1, 100_000, 3), (10_000, 4, 3), (4, 3000, 3), (5000, 2, 3)])
+@pytest.mark.parametrize("detector", ["auto", "cellnet", "rulings", "words"])
+def test_pictures_a_few_pixels_wide_are_read(shape: tuple[int, ...], detector: str) -> None:
+    words = [Word("a", ((0, 0), (shape[1], 0), (shape[1], 1), (0, 1)))]
+    [page] = recognize(np.full(shape, 255, np.uint8), words, detector=detector, ocr="none").pages
+    assert len(page.words) == 1
+
+
+def test_words_that_are_no_words_are_refused() -> None:
+    with pytest.raises(InputError, match="word 1 has the place"):
+        recognize(WHITE, [Word("a", ((0, 0), (1, 1)))], ocr="none")  # type: ignore[arg-type]

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from postprocess.geometry import rulings as stage
 from postprocess.geometry.boxes import boxes_to_quads, quads_to_boxes, rotate_points
 from postprocess.geometry.rulings import Rulings, estimate_text_height, image_to_rulings, word_height
 from tests.helpers.layouts import needs_opencv_5, turn_image
@@ -206,3 +207,32 @@ def test_high_boxes_of_words_do_not_take_the_lines_that_tell_the_perspective(rep
     assert beside_words.text_height > 1.5 * letters
     assert beside_words.degrees == alone.degrees
     np.testing.assert_array_equal(beside_words.perspective, alone.perspective)
+
+
+@pytest.mark.parametrize("height", [0.0, 1e-9, 1e5, 1e9, 1e100])
+def test_words_of_any_height_give_a_text_height_within_the_picture(height: float) -> None:
+    words = boxes_to_quads([[10, 10, 60, 10 + height], [80, 10, 130, 10 + height]])
+    assert 1 <= image_to_rulings(page_with_line(), words).text_height <= min(WHITE.shape)
+
+
+def test_rulings_of_a_picture_of_large_letters_are_found_in_a_smaller_copy_and_lie_where_they_are() -> None:
+    page = np.full((3000, 4000), 255, np.uint8)
+    page[600:612, 400:3600], page[600:2400, 1200:1212] = 0, 0
+    words = boxes_to_quads([[500, 900, 1000, 1200], [1400, 900, 2000, 1200]])
+    found = image_to_rulings(page, words)
+    assert found.text_height == pytest.approx(300)
+    assert found.horizontal[:1] == pytest.approx(np.array([[400, 600, 3600, 612]]), abs=8)
+    assert found.vertical[:1] == pytest.approx(np.array([[1200, 600, 1212, 2400]]), abs=16)
+
+
+def test_a_tilted_picture_of_too_many_pixels_has_the_frame_of_its_smaller_copy(monkeypatch: pytest.MonkeyPatch) -> None:
+    page = np.full((900, 1200), 255, np.uint8)
+    page[200:700:100, 100:1100], page[200:604, 100:1100:200] = 0, 0
+    tilted = np.asarray(turn_image(page, 3.0), np.uint8)
+    whole = image_to_rulings(tilted)
+    monkeypatch.setattr(stage, "_MOST_PIXELS", tilted.size / 3)
+    reduced = image_to_rulings(tilted)
+    points = np.array([[200.0, 300], [1000, 600]])
+    assert reduced.degrees == pytest.approx(whole.degrees, abs=0.3)
+    assert reduced.to_upright(points) == pytest.approx(whole.to_upright(points), abs=6)
+    assert reduced.to_picture(reduced.to_upright(points)) == pytest.approx(points, abs=1e-6)

@@ -7,7 +7,14 @@ from hypothesis import strategies as st
 
 from postprocess.geometry.boxes import as_boxes
 from postprocess.geometry.rulings import Rulings
-from postprocess.lineless.columns import dividing_rules, spans_from_rules, tokens_to_columns, tokens_to_separators
+from postprocess.lineless import columns as stage
+from postprocess.lineless.columns import (
+    MOST_COLUMNS,
+    dividing_rules,
+    spans_from_rules,
+    tokens_to_columns,
+    tokens_to_separators,
+)
 from postprocess.text.tokens import Tokens, words_to_tokens
 from postprocess.word import Word
 from tests.helpers.layouts import make_word, rows_to_words
@@ -132,3 +139,23 @@ def test_rule_below_the_whole_header_widens_nothing() -> None:
     tokens, _, columns = columns_of(words)
     rule = as_boxes([[0, 63, 280, 64]])
     assert np.array_equal(spans_from_rules(tokens, columns, rule, 10.0), columns)
+
+
+def test_ten_thousand_words_in_one_line_get_a_bounded_number_of_columns() -> None:
+    boxes = np.array([[5.0 * k, 0, 5.0 * k + 2, 2] for k in range(10_000)])
+    tokens = Tokens(boxes, ("x",) * len(boxes), np.zeros(len(boxes), np.int64))
+    assert len(tokens_to_separators(tokens, 2.0)) == MOST_COLUMNS
+
+
+@settings(max_examples=30)
+@given(st.integers(0, 2**32 - 1), st.integers(1, 60), st.integers(0, 9))
+def test_columns_are_the_same_however_many_tokens_are_compared_at_once(seed: int, n: int, n_separators: int) -> None:
+    rng = np.random.default_rng(seed)
+    start = rng.uniform(-20, 200, n)
+    boxes = np.column_stack([start, np.zeros(n), start + rng.choice([0, 5, 90], n), np.ones(n)])
+    tokens = Tokens(boxes, ("x",) * n, np.arange(n))
+    separators = np.sort(rng.uniform(0, 200, n_separators))
+    at_once = tokens_to_columns(tokens, separators)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(stage, "_AT_ONCE", 7)
+        assert tokens_to_columns(tokens, separators).tolist() == at_once.tolist()

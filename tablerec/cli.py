@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 import click
 from click.exceptions import Abort, Exit
 
-from tablerec.inputs.options import document_options
+from tablerec.inputs.options import document_options, read_password
 from tablerec.inputs.passwords import AskOnce, has_terminal
 from tablerec.outputs.streams import guard_streams
 
@@ -276,6 +276,7 @@ def command(
     from tablerec.inputs.images import expand_inputs
 
     totals, console = Totals(), Console(quiet, as_json)
+    options["password"] = read_password(options["password"], inputs)
     given = {name: value for name, value in options.items() if value is not None}
     settings = Settings(**given, trace=trace_dir is not None)
     if quiet:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
 import click
@@ -11,16 +11,7 @@ from tablerec.inputs.passwords import VARIABLE, ask_for_password
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 
-STDIN = "-"
-"""In place of a password: it is asked for, or read from standard input."""
-
-
-def _to_password(ctx: click.Context, param: click.Parameter, value: str | None) -> str | None:
-    if value != STDIN or ctx.resilient_parsing:
-        return value
-    if STDIN in (ctx.params.get("inputs") or ()):
-        raise click.UsageError("standard input holds the picture: give the password in " + VARIABLE)
-    return ask_for_password("Password")
+_STDIN = "-"
 
 
 _OPTIONS = [
@@ -37,7 +28,6 @@ _OPTIONS = [
         "--password",
         metavar="TEXT",
         envvar=VARIABLE,
-        callback=_to_password,
         help=f"Of PDFs that ask for one; - asks you. The variable {VARIABLE} is safer: others on the machine can see "
         "the options of a command.",
     ),
@@ -49,3 +39,23 @@ def document_options(command: _Command) -> _Command:
     for option in reversed(_OPTIONS):
         command = option(command)
     return command
+
+
+def read_password(given: str | None, inputs: Sequence[str] = ()) -> str | None:
+    """Return the password that ``--password`` means: where it is -, it is asked for, or read from standard input.
+
+    Args:
+        given: What the option says.
+        inputs: What else may want standard input.
+
+    Raises:
+        click.UsageError: Standard input is wanted twice.
+
+    >>> read_password("open sesame")
+    'open sesame'
+    """
+    if given != _STDIN:
+        return given
+    if _STDIN in inputs:
+        raise click.UsageError(f"standard input holds the picture: give the password in {VARIABLE}")
+    return ask_for_password("Password")

@@ -21,7 +21,7 @@ from tablerec.cli import command
 from tablerec.corrections.review.command import command as review
 from tablerec.errors import InputError, PasswordError
 from tablerec.inputs import passwords
-from tests.helpers.documents import make_document
+from tests.helpers.pdf import make_document
 
 SECRET = "open sésame"
 QUICK = ("--detector", "rulings", "--ocr", "none")
@@ -258,7 +258,7 @@ def test_password_is_in_nothing_that_is_written(caplog: pytest.LogCaptureFixture
     for text in (result.output, failed.output, caplog.text, written.decode("latin-1")):
         assert secret not in text
     found = recognize("a.pdf", ocr="none", detector="rulings", password=secret, trace=True)
-    assert secret not in repr(found) + str(found.pages[0].trace.__dict__)
+    assert secret not in repr(found) + repr(found.pages[0].trace)
 
 
 @pytest.mark.parametrize("value", [123, b"bytes"])

@@ -11,7 +11,7 @@ import click
 
 from tablerec.config import Settings
 from tablerec.errors import SettingsError
-from tablerec.inputs.options import document_options
+from tablerec.inputs.options import document_options, read_password
 
 _DEFAULTS = Settings()
 _FOLDER = click.Path(file_okay=False, path_type=Path)
@@ -36,8 +36,9 @@ _FOLDER = click.Path(file_okay=False, path_type=Path)
 )
 @document_options
 def command(
-    folder: Path, output: Path | None, port: int, no_browser: bool, recursive: bool, **options: str | Path | None
-) -> None:
+    folder: Path, output: Path | None, port: int, no_browser: bool, recursive: bool, password: str | None,
+    **options: str | Path | None,
+) -> None:  # fmt: skip
     """Correct the tables in the pictures and PDFs of FOLDER in the browser, the most doubtful first.
 
     Every step is kept at once; start it again to go on. A table that is saved becomes a
@@ -50,7 +51,8 @@ def command(
     from tablerec.inputs.images import display_name
     from tablerec.pipeline import Recognizer
 
-    settings = Settings(**{name: value for name, value in options.items() if value is not None})  # type: ignore[arg-type]
+    given = {name: value for name, value in options.items() if value is not None}
+    settings = Settings(**given, password=read_password(password))  # type: ignore[arg-type]
     recognizer = Recognizer(settings)
     in_frame = Recognizer(replace(settings, layout="table"), ocr=recognizer.ocr)
     output = output or folder / "corrections"

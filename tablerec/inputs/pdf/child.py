@@ -53,7 +53,13 @@ def _open(request: dict[str, Any], arrays: list[Any]) -> Any:
 
     _limit_memory(int(request["memory"]))
     source = request["open"] if request["open"] is not None else arrays[0].tobytes()
-    document = pypdfium2.PdfDocument(source, password=request["password"])
+    try:
+        document = pypdfium2.PdfDocument(source)
+    except pypdfium2.PdfiumError as error:
+        if not request["password"] or error.err_code != pypdfium2.raw.FPDF_ERR_PASSWORD:
+            raise
+        # Second, as a document that opens without one takes no other.
+        document = pypdfium2.PdfDocument(source, password=request["password"])
     document.init_forms()
     return document
 

@@ -198,7 +198,9 @@ def test_ycck_jpeg():
     plain = np.zeros((*TABLE.shape, 4), np.uint8)
     plain[..., :3] = [255, 127, 127]  # Pillow stores negatives, and YCCK is the negative of RGB
     plain[..., 3] = 255 - TABLE
-    jpeg = bytearray(encode(PIL.Image.fromarray(plain, "CMYK"), "JPEG", quality=95, subsampling=0))
+    jpeg = bytearray(
+        encode(PIL.Image.frombytes("CMYK", TABLE.shape[::-1], plain.tobytes()), "JPEG", quality=95, subsampling=0)
+    )
     transform = jpeg.index(b"Adobe") + 11
     assert jpeg[transform] == 0
     jpeg[transform] = 2
@@ -270,7 +272,7 @@ def test_print_on_nothing_is_seen_whatever_its_colour(value, form):
     pixels = draw_print(value)
     picture = PIL.Image.fromarray(np.ascontiguousarray(pixels[..., [2, 1, 0, 3]]))
     if form == "palette":
-        grey = PIL.Image.fromarray((pixels[..., 3] > 150).astype(np.uint8), "P")
+        grey = PIL.Image.frombytes("P", TABLE.shape[::-1], (pixels[..., 3] > 150).astype(np.uint8).tobytes())
         grey.putpalette([0, 0, 0, value, value, value])
         source = encode(grey, "PNG", transparency=0)
     else:

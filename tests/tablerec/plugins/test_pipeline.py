@@ -19,7 +19,6 @@ from tablerec.detect.factory import WEIGHTS
 from tablerec.detect.paddlex import CLASSIFIER, OFFICIAL
 from tablerec.errors import InputError, SettingsError
 from tablerec.pipeline import Recognizer
-from tests.helpers.documents import make_document
 from tests.helpers.paddlex_models import (
     CELLS,
     TEXTS,
@@ -30,6 +29,7 @@ from tests.helpers.paddlex_models import (
     save_text_recognizer,
     to_part,
 )
+from tests.helpers.pdf import make_document
 
 Config = Callable[..., dict[str, Any]]
 SEEN = [[0, 0.9, *box] for box in CELLS]

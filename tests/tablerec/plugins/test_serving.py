@@ -29,7 +29,7 @@ import pytest
 import yaml
 from PIL import Image
 
-from tests.helpers.documents import make_document
+from tests.helpers.pdf import make_document
 
 ROOT = Path(__file__).resolve().parents[3]
 HAS_SERVER = all(importlib.util.find_spec(name) for name in ("fastapi", "uvicorn", "aiohttp", "filetype"))

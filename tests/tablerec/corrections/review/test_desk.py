@@ -25,7 +25,7 @@ from tablerec.errors import InputError
 from tablerec.inputs.images import load_pages
 from tablerec.labels.read import read_labels
 from tablerec.result import Page, PageImage
-from tests.helpers.documents import make_document
+from tests.helpers.pdf import make_document
 from tests.helpers.review import make_desk, make_page, make_page_desk, make_table
 
 

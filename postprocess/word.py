@@ -49,7 +49,7 @@ class Word:
         """
         if self.char_spans is not None and len(self.char_spans) == len(self.text):
             return self.char_spans
-        return _even_spans(len(self.text))
+        return (_even_spans if len(self.text) <= _USUAL else _even_spans.__wrapped__)(len(self.text))
 
     def part(self, start: int, end: int) -> Word:
         """The characters ``start`` to ``end`` (exclusive) as a word of their own, blanks trimmed.
@@ -77,7 +77,11 @@ class Word:
         return Word(self.text[start:end], quad, self.score, inner, self.doubt)
 
 
-@lru_cache(256)
+_USUAL = 256
+"""Length of texts whose even spans are kept: those of longer ones would fill the memory."""
+
+
+@lru_cache(_USUAL)
 def _even_spans(n: int) -> CharSpans:
     return tuple((i / n, (i + 1) / n) for i in range(n))
 

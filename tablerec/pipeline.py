@@ -33,7 +33,7 @@ from tablerec.ocr import OcrEngine, make_ocr_engine
 from tablerec.paddlex_support import LazyModel, make_runtime
 from tablerec.result import Page, PageImage, Result
 from tablerec.stages import Trace
-from tablerec.text_layer import compare_hidden, hidden_words, trust_layer
+from tablerec.inputs.text_layer import compare_hidden, hidden_words, trust_layer
 
 if TYPE_CHECKING:
     from postprocess.arrays import Image

@@ -8,6 +8,7 @@ A text layer is a claim, the picture is the evidence: what a page says and does 
 - ``channel``: what both sides say to one another
 - ``drawing``: a page as a picture and as glyphs, each with how much of it is seen
 - ``glyphs``: what is known of a glyph
+- ``shapes``: fonts whose glyphs have not the shape of their characters
 - ``words``: glyphs become words
 """
 

@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 
 MAX_CHARACTERS = 200_000
 """No printed page has more; reading them one by one would take minutes."""
-LEAST_CONTRAST = 8
-"""Grey levels, of 255; text drawn with less cannot be seen by anyone."""
+LEAST_CONTRAST = 3
+"""Levels of luminance, of 255; text drawn with less cannot be seen by anyone."""
 MOST_SHOWN_PIXELS = 16e6
 """Larger pages are drawn smaller to see what is shown."""
 SAME = 0.6
@@ -364,8 +364,7 @@ def _differ(one: Image, other: Image) -> NDArray[np.bool_]:
     """``(height, width)`` where two pictures differ so that it can be seen."""
     import cv2
 
-    blue, green, red = cv2.split(cv2.absdiff(one, other))
-    return np.asarray(cv2.max(cv2.max(blue, green), red) >= LEAST_CONTRAST)
+    return np.asarray(cv2.cvtColor(cv2.absdiff(one, other), cv2.COLOR_BGR2GRAY) >= LEAST_CONTRAST)
 
 
 def _set_shown(glyphs: NDArray[Any], level: Ints, shown: list[NDArray[np.bool_]], scale: float) -> None:

@@ -79,7 +79,7 @@ class Renderer:
             assert self._process.stdin is not None and self._process.stdout is not None
             send(self._process.stdin, request, arrays or ())  # type: ignore[arg-type]
             answer, results = receive(self._process.stdout)  # type: ignore[arg-type]
-        except (EOFError, OSError, MemoryError) as error:
+        except (EOFError, OSError, ValueError, MemoryError) as error:
             self.close()
             if self._late:
                 raise RenderError("time", f"it takes longer than {seconds:g} seconds") from error
@@ -102,6 +102,10 @@ class Renderer:
         """End the process."""
         self._process.kill()
         self._process.wait()
+        self.close_streams()
+
+    def close_streams(self) -> None:
+        """Let go of the process without ending it."""
         for stream in (self._process.stdin, self._process.stdout):
             if stream is not None:
                 with suppress(OSError):  # what was still to be written has no reader
@@ -125,8 +129,12 @@ def take_renderer() -> Renderer:
     with _lock:
         while _idle:
             renderer = _idle.pop()
-            if renderer.pid == os.getpid() and renderer.is_alive:  # after a fork it belongs to the parent
+            if renderer.pid != os.getpid():  # after a fork it belongs to the parent
+                renderer.close_streams()
+            elif renderer.is_alive:
                 return renderer
+            else:
+                renderer.close()
     return Renderer()
 
 

@@ -51,7 +51,7 @@ def doubtful_fonts(glyphs: NDArray[Any], image: Image, known: set[int]) -> dict[
         By font the characters with another shape.
     """
     boxes = glyphs["box"]
-    fits = (glyphs["kind"] == VISIBLE) & (glyphs["shown"] > 0.9) & (glyphs["u"] > 0.99)
+    fits = (glyphs["kind"] == VISIBLE) & (glyphs["shown"] > 0.5) & (glyphs["u"] > 0.99)
     fits &= (glyphs["size"] >= 1.4 * LEAST_HEIGHT) & ~np.isin(glyphs["font"], list(known))
     looked_at: dict[int, Counter[str]] = defaultdict(Counter)
     wrong: dict[int, set[str]] = defaultdict(set)

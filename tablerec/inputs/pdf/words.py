@@ -99,7 +99,7 @@ def glyphs_to_pieces(glyphs: NDArray[Any]) -> list[Piece]:
     lines, items = _take_right_to_left(items) if has_right_to_left(text) else ([], items)
     pieces = _attach_indices(list(map(_mark_shifts, split_at_gaps(items))))
     pieces = _stack_downwards(pieces)
-    pieces += [_to_logical(line, in_right_to_left=is_right_to_left(text)) for line in lines]
+    pieces += [_to_logical(_mark_shifts(line), in_right_to_left=is_right_to_left(text)) for line in lines]
     return [made for piece in pieces for made in _to_pieces(piece)]
 
 
@@ -304,10 +304,10 @@ def _attach_indices(pieces: Sequence[list[Glyph]]) -> list[list[Glyph]]:
 
 
 def _continue_after_signs(pieces: Sequence[list[Glyph]]) -> list[list[Glyph]]:
-    """Join what follows a sign directly, as the O of H₂O does."""
+    """Join what follows a sign directly, as the O of H₂O does, and what begins with one."""
     joined: list[list[Glyph]] = []
     for piece in pieces:
-        host = next((each for each in reversed(joined[-8:]) if each[-1].shift and _follows(each, piece[0])), None)
+        host = next((each for each in reversed(joined[-8:]) if _follows(each, piece)), None)
         if host is None:
             joined.append(piece)
         else:
@@ -315,12 +315,14 @@ def _continue_after_signs(pieces: Sequence[list[Glyph]]) -> list[list[Glyph]]:
     return joined
 
 
-def _follows(host: Sequence[Glyph], glyph: Glyph) -> bool:
-    level = next((each for each in host if not each.shift and not each.is_blank), None)
-    if level is None or glyph.shift or not _same_direction(level, glyph):
+def _follows(host: Sequence[Glyph], piece: Sequence[Glyph]) -> bool:
+    (level, *_), (next_level, *_) = (
+        [g for g in each if not g.shift and not g.is_blank] or [None] for each in (host, piece)
+    )
+    if level is None or next_level is None or not (host[-1].shift or piece[0].shift):
         return False
-    on_line = abs(glyph.baseline - level.baseline) < LOWERED * level.size
-    return on_line and abs(glyph.start - host[-1].end) <= BLANK * level.size
+    on_line = abs(next_level.baseline - level.baseline) < LOWERED * level.size and _same_direction(level, next_level)
+    return on_line and abs(piece[0].start - host[-1].end) <= BLANK * level.size
 
 
 # From right to left

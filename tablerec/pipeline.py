@@ -27,13 +27,13 @@ from tablerec.detect import CellDetector, Detection
 from tablerec.detect.factory import make_detector
 from tablerec.devices import parse_device, require_device
 from tablerec.errors import SettingsError
+from tablerec.inputs.text_layer import compare_hidden, hidden_words, trust_layer
 from tablerec.inputs.turning import ORIENTATION, ask_for_turn, choose_turn, turn_page_back, turn_picture
 from tablerec.inputs.unwarping import Map, Unwarper, unflatten_page
 from tablerec.ocr import OcrEngine, make_ocr_engine
 from tablerec.paddlex_support import LazyModel, make_runtime
 from tablerec.result import Page, PageImage, Result
 from tablerec.stages import Trace
-from tablerec.inputs.text_layer import compare_hidden, hidden_words, trust_layer
 
 if TYPE_CHECKING:
     from postprocess.arrays import Image

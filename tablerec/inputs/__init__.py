@@ -4,7 +4,8 @@
 
     images.py      load_pages: pictures, TIFF frames and PDF pages as ``PageImage``, one in memory at a time
     pixels.py      pixels of any depth, colour space and transparency as 8 bits in BGR order
-    pdf.py         a PDF page as a picture, and its text layer as words
+    pdf/           a PDF page as a picture, and its text layer as words, as far as the page shows them
+    text_layer.py  these words compared with what an OCR engine reads in the picture
     turning.py     pages that lie on their side or upside down: turned, and the results turned back
     unwarping.py   photographed pages flattened by UVDoc, and the results moved back
     options.py     how documents are read, as options of the command line

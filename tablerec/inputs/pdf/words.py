@@ -316,9 +316,7 @@ def _continue_after_signs(pieces: Sequence[list[Glyph]]) -> list[list[Glyph]]:
 
 
 def _follows(host: Sequence[Glyph], piece: Sequence[Glyph]) -> bool:
-    (level, *_), (next_level, *_) = (
-        [g for g in each if not g.shift and not g.is_blank] or [None] for each in (host, piece)
-    )
+    level, next_level = (next((g for g in each if not g.shift and not g.is_blank), None) for each in (host, piece))
     if level is None or next_level is None or not (host[-1].shift or piece[0].shift):
         return False
     on_line = abs(next_level.baseline - level.baseline) < LOWERED * level.size and _same_direction(level, next_level)

@@ -14,7 +14,7 @@ from postprocess.candidates.candidate import Candidate, Dropped
 from postprocess.candidates.confidence import CellEvidence, TableEvidence, match_cells, rate
 from postprocess.candidates.explanation import Explanation
 from postprocess.table import Table
-from postprocess.word import Words
+from postprocess.word import Unplaced, Words
 from tests.helpers.candidates import candidate_of
 from tests.helpers.layouts import make_word
 
@@ -148,8 +148,37 @@ def test_a_table_from_right_to_left_is_rated_cell_by_cell() -> None:
     assert replace(other.confidence, weakest="") == replace(straight.mirrored().confidence, weakest="")
     assert other.cells == straight.mirrored().cells
     assert [cell.confidence for cell in other.cells] != [cell.confidence for cell in straight.cells]
-    assert "row 0, column 1" in straight.confidence.weakest and "row 0, column 0" in other.confidence.weakest
+    assert "row 1, column 2" in straight.confidence.weakest and "row 1, column 1" in other.confidence.weakest
 
 
 def with_first_cells_merged(candidate: Candidate) -> Candidate:
     return candidate_of([[0, 0, 90, 10], *([30 * col, 10, 30 * col + 30, 20] for col in range(3))])
+
+
+def test_each_doubt_about_a_text_halves_the_score_and_the_first_one_is_named() -> None:
+    candidate = replace(candidate_of([[0, 0, 30, 10], [30, 0, 90, 10]]), explanation=PERFECT)
+    table, words = candidate.to_table(), words_of(1, 2)
+    sure = rate(table, candidate, words)
+    doubts = ["is Cyrillic, which this engine does not read", "goes on"]
+    doubted = rate(
+        table.with_cells(replace(cell, doubt=doubt) for cell, doubt in zip(table.cells, doubts, strict=True)),
+        candidate,
+        words,
+    )
+    assert sure.confidence is not None and doubted.confidence is not None
+    assert doubted.confidence.table == pytest.approx(sure.confidence.table / 4)
+    assert doubted.confidence.rows == sure.confidence.rows, "borders are as sure as before"
+    assert doubted.confidence.weakest == f"check row 1, column 1: its text {doubts[0]}"
+    for before, after in zip(sure.cells, doubted.cells, strict=True):
+        assert before.confidence is not None and after.confidence == pytest.approx(before.confidence / 2)
+
+
+def test_a_word_that_is_lost_within_a_table_lowers_its_score_and_one_beside_it_does_not() -> None:
+    candidate = replace(candidate_of([[0, 0, 30, 10], [30, 0, 90, 10]]), explanation=PERFECT)
+    table, words = candidate.to_table(), words_of(1, 2)
+    sure = rate(table, candidate, words).confidence
+    inside, beside = (Unplaced(make_word("12.5", x, 2), "it is small") for x in (40, 400))
+    lost, other = (rate(table, candidate, words, [each]).confidence for each in (inside, beside))
+    assert sure is not None and lost is not None and other is not None
+    assert other == sure and lost.table == pytest.approx(sure.table / 2)
+    assert "'12.5'" in lost.weakest and "it is small" in lost.weakest

@@ -18,12 +18,12 @@ from postprocess.odds import to_probability, weigh
 
 _NUMBERED = re.compile(
     r"\s*(?i:table|tab\.|tabelle|tableau|tabla|tabella|tabela|таблица|exhibit|schedule|附?[表錶]|[续續]表)"
-    r"\s*(?i:no\.?)?\s*[.:#-]?\s*((?i:[a-z]{0,2}[.-]?\d+(?:[.-]\d+)*|[ivxlc]+\b|[一二三四五六七八九十]+))"
+    r"\s*(?:(?i:no\.?)\s*)?(?:[.:#-]\s*)?((?i:[a-z]{0,2}[.-]?\d+(?:[.-]\d+)*|[ivxlc]+\b|[一二三四五六七八九十]+))"
     r"(?![.-]?\d|,?\s+[a-z]|\s*(?:[,，、和与中可是为列]|所示|显示|给出|反映|说明|表明))"
 )
 """The word for a table and its number; not where a sentence goes on, as in "Table 3 shows"."""
 _UNIT = re.compile(
-    r"\s*[(（\[]?\s*(?:(?:计量|金额|计算|貨幣|货币)?[单單]位\b|[单單]位[:：]|币种|人民币|[千万億亿百]*元\s*[)）]?$"
+    r"\s*(?:[(（\[]\s*)?(?:(?:计量|金额|计算|貨幣|货币)?[单單]位\b|[单單]位[:：]|币种|人民币|[千万億亿百]*元\s*[)）]?$"
     r"|(?i:(?:all |amounts? |figures? |values? |data )*(?:are |expressed |stated )*in\s+(?:\S+\s+)?"
     r"(?:thousands?|millions?|billions?|percent|per cent|%|[A-Z]{3}\b|us|euros?|dollars?|[$€£¥])"
     r"|units?\s*[:：]|percent|per cent|(?:thousands?|millions?|billions?)\s+of\b|\(?(?:un)?audited\)?$)"
@@ -32,7 +32,7 @@ _UNIT = re.compile(
 )
 """What the values are counted in."""
 _FIGURE = re.compile(
-    r"\s*(?i:fig(?:ure|\.)?|abb(?:ildung|\.)|chart|[图圖])\s*[.:#-]?\s*(?:\d|[IVX]+\b|[一二三四五六七八九十])"
+    r"\s*(?i:fig(?:ure|\.)?|abb(?:ildung|\.)|chart|[图圖])\s*(?:[.:#-]\s*)?(?:\d|[IVX]+\b|[一二三四五六七八九十])"
 )
 _SENTENCE_ENDS = tuple(".。;；,，:：")
 

@@ -15,10 +15,10 @@ LONG = 80
 """Text of more characters is not the heading of a section but a note."""
 _MARKED = re.compile(
     r"\s*(?:(?i:notes?|sources?|remarks?|legend|key|abbreviations?|n\.?\s?b|quellen?|anmerkung(?:en)?|fuentes?|notas?)"
-    r"\b\s*(?:\(?\w\)?)?\s*[.:：—-]"
-    r"|(?:附?[注註]|备注|備註|说明|說明|填表说明|(?:资料|数据|資料|數據)?[来來]源)\s*\d*\s*[:：.、]"
+    r"\b\s*(?:\(?\w\)?\s*)?[.:：—-]"
+    r"|(?:附?[注註]|备注|備註|说明|說明|填表说明|(?:资料|数据|資料|數據)?[来來]源)\s*(?:\d+\s*)?[:：.、]"
     r"|[*†‡§¶#※∗＊]|[(（][a-z0-9]{1,2}[)）]|[a-z0-9][)）]\s|[¹²³⁴⁵⁶⁷⁸⁹ᵃᵇᶜᵈᵉ]|[a-h]\s[A-Z]|[a-h1-9][A-Z][a-z]"
-    r"|[–—-]\s*=?\s*(?i:not|nil|no)\b|\S{1,5}\s*[=＝]\s*\S)"
+    r"|[–—-]\s*(?:=\s*)?(?i:not|nil|no)\b|\S{1,5}\s*[=＝]\s*\S)"
 )
 """How a note begins: a word for it and a colon, or a mark that refers to a cell."""
 

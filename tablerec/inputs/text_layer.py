@@ -40,6 +40,9 @@ LEAST_READ = 0.8
 """Score of a reading that speaks against a word."""
 AGREES = 0.9
 """Share of the words of a hidden layer that are the same in the picture where it is a second reading."""
+UNREADABLE = "cannot be read in the picture"
+SECOND_HAND = "it is that of the hidden text layer"
+"""The doubt of such a word."""
 EDGES = 0.002
 """Share of steep edges from which a picture may hold text."""
 STEEP = 40
@@ -83,14 +86,19 @@ def compare_hidden(picture: PageImage, words: Sequence[Word]) -> list[Word]:
         words: What an OCR engine has read.
 
     Returns:
-        The words; where the layer agrees in general, those whose digits differ have a doubt.
+        The words; where the layer agrees in general, those whose digits differ have a doubt, and those that could
+        not be read have the text of the layer, and a doubt.
     """
     hidden = [item.word for item in picture.layer.hidden] if picture.layer is not None else []
     if picture.words is not None or not hidden or not words:
         return list(words)
     pairs = _pair_up(words, hidden)
-    same = [_plain(_joined(partners)) == _plain(words[index].text) for index, partners in pairs.items()]
-    if not same or np.mean(same) < AGREES:
+    same = [
+        _plain(_joined(partners)) == _plain(words[index].text)
+        for index, partners in pairs.items()
+        if UNREAD not in words[index].text
+    ]
+    if not pairs or (same and np.mean(same) < AGREES):
         _warn(picture, "the hidden text layer is not what the picture shows, and was not used")
         return list(words)
     return [_doubted(word, pairs.get(index)) for index, word in enumerate(words)]
@@ -247,6 +255,10 @@ def _pair_up(words: Sequence[Word], hidden: Sequence[Word]) -> dict[int, list[Wo
 
 
 def _doubted(word: Word, partners: Sequence[Word] | None) -> Word:
+    if partners and UNREAD in word.text:
+        return replace(
+            word, text=_joined(partners), char_spans=None, doubt=f"{word.doubt or UNREADABLE}; {SECOND_HAND}"
+        )
     if not partners or word.doubt or _digits(_joined(partners)) == _digits(word.text):
         return word
     return replace(word, doubt=f"reads {word.text!r} in the picture and {_joined(partners)!r} in the hidden text layer")

@@ -126,9 +126,10 @@ def _read_page(
         raise InputError(f"{page} cannot be drawn ({error.reason}); {_REPAIR}") from error
     if settings.text_layer == "ignore":
         return PageImage(source, number, image)
-    pieces = glyphs_to_pieces(glyphs)
     if settings.text_layer == "use":
-        return PageImage(source, number, image, tuple(piece.word for piece in pieces) or None)
+        glyphs["shown"] = 1.0
+        return PageImage(source, number, image, tuple(piece.word for piece in glyphs_to_pieces(glyphs)) or None)
+    pieces = glyphs_to_pieces(glyphs)
     marks = find_watermarks(pieces)
     shown = [piece for piece in pieces if piece.is_shown and piece not in marks]
     layer = TextLayer(

@@ -148,3 +148,11 @@ def test_a_layer_is_no_word_in_a_message_where_nothing_is_hidden(caplog):
     with caplog.at_level(logging.WARNING):
         recognize(make_pdf(RULED + text(25, 135, "Item") + text(125, 135, "12")))
     assert not caplog.text
+
+
+def test_what_cannot_be_read_has_the_text_of_the_hidden_layer_and_a_doubt():
+    read = [make_word("12", 10, 10), Word(UNREAD, make_word("xxxxx", 100, 10).quad, 0.1)]
+    hidden = [Unplaced(replace(word, text=said), HIDDEN) for word, said in zip(read, ("12", "מחיר"), strict=True)]
+    words = compare_hidden(replace(picture(hidden=tuple(hidden)), words=None), read)
+    assert [word.text for word in words] == ["12", "מחיר"]
+    assert not words[0].doubt and "hidden text layer" in words[1].doubt

@@ -21,6 +21,7 @@ import numpy as np
 
 from postprocess.arrays import Floats
 from postprocess.geometry.boxes import quads_to_array, quads_to_boxes
+from postprocess.text.lines import words_to_text
 from postprocess.word import UNREAD, Unplaced, Word
 from tablerec.result import PageImage, TextLayer
 
@@ -190,7 +191,7 @@ def _plain(text: str) -> str:
 
 
 def _joined(words: Iterable[Word]) -> str:
-    return " ".join(word.text for word in sorted(words, key=lambda word: word.quad[0][0]))
+    return words_to_text(words).replace("\n", " ")
 
 
 # Words without meaning, and what is no word

@@ -365,6 +365,8 @@ def describe_fault(error: Exception) -> str:
     ('a.log: No space left on device; mend that and try again', 'not enough memory; give it less at once')
     """
     if isinstance(error, OSError) and error.strerror:
+        if isinstance(error, FileNotFoundError) and error.filename is None and not os.path.exists(os.curdir):
+            return "the working folder is not there any more; go to another one"
         name = f"{display_name(str(error.filename))}: " if error.filename is not None else ""
         return f"{name}{error.strerror}; mend that and try again"
     if isinstance(error, MemoryError):

@@ -390,12 +390,22 @@ def describe_fault(error: Exception) -> str:
     ('a.log: No space left on device; mend that and try again', 'not enough memory; give it less at once')
     """
     if isinstance(error, OSError) and error.strerror:
+        if isinstance(error, FileNotFoundError) and error.filename is None and not _has_working_folder():
+            return "the working folder is not there any more; go to another one"
         name = f"{display_name(str(error.filename))}: " if error.filename is not None else ""
         return f"{name}{error.strerror}; mend that and try again"
     if isinstance(error, MemoryError):
         return "not enough memory; give it less at once"
     cause = display_name(f"{type(error).__name__}: {error}")
     return f"a fault of tablerec ({cause}); report it, TABLEREC_DEBUG=1 shows the place"
+
+
+def _has_working_folder() -> bool:
+    try:
+        os.getcwd()
+    except OSError:
+        return False
+    return True
 
 
 def count(number: int, noun: str) -> str:

@@ -13,6 +13,7 @@ from __future__ import annotations
 import hashlib
 import itertools
 import json
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -77,7 +78,7 @@ def copy_course(folder: Path) -> Copied:
     (True, True)
     """
     root = course_root()
-    if folder.resolve() == root:
+    if Path(os.path.realpath(folder)) == Path(os.path.realpath(root)):
         return Copied()
     delivered = _read_delivered(folder)
     done: dict[str, list[Path]] = {"new": [], "renewed": [], "beside": []}

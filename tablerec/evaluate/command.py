@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Sequence
 from dataclasses import asdict
@@ -154,7 +155,8 @@ def _check_known(name: str, asked: Sequence[str], known: set[str]) -> None:
 
 def _refuse_inside(gt_dir: Path, *folders: Path | None) -> None:
     for folder in folders:
-        if folder and folder.resolve().is_relative_to(gt_dir.resolve()):
+        # Unlike ``resolve``, ``realpath`` bears a link to itself.
+        if folder and Path(os.path.realpath(folder)).is_relative_to(os.path.realpath(gt_dir)):
             raise SettingsError(
                 f"{folder} lies in {gt_dir}, where its JSON would count as truth; choose another folder"
             )

@@ -62,11 +62,11 @@ def find_picture(name: Any, folders: Sequence[Path], root: Path) -> Path:
         raise InputError("names no picture: give the name of its file")
     slashed = name.replace("\\", "/")
     last = slashed.rpartition("/")[2]
-    top = root.resolve()
+    top = Path(os.path.realpath(root))  # unlike ``resolve``, it bears a link to itself
     outside = ""
     for candidate in _candidates(slashed, last, folders):
         try:
-            resolved = candidate.resolve()
+            resolved = Path(os.path.realpath(candidate))
             if resolved.is_relative_to(top) and resolved.is_file():
                 return candidate
             if not resolved.is_relative_to(top) and (candidate.is_symlink() or ".." in slashed.split("/")):

@@ -110,13 +110,18 @@ def load_arrays(path: Path) -> dict[str, NDArray[Any]]:
     from safetensors import SafetensorError
     from safetensors.numpy import load_file
 
-    if path.exists() and not path.is_file():  # a pipe, which might never end
-        raise InputError(f"{path} is no file: name a safetensors file")
+    _refuse_pipe(path)
     try:
         arrays: dict[str, NDArray[Any]] = load_file(path)
     except (OSError, SafetensorError) as error:
         raise InputError(f"{path} cannot be read ({error}): name a safetensors file") from error
     return arrays
+
+
+def _refuse_pipe(path: Path) -> None:
+    """A pipe or device might never end."""
+    if path.exists() and not path.is_file():
+        raise InputError(f"{path} is no file: name a safetensors file")
 
 
 def _load_static(folder: Path) -> dict[str, NDArray[Any]]:
@@ -139,6 +144,7 @@ def load_notes(path: Path) -> dict[str, str]:
     """
     from safetensors import SafetensorError, safe_open
 
+    _refuse_pipe(path)
     try:
         with safe_open(path, "numpy") as file:
             return dict(file.metadata() or {})

@@ -19,6 +19,9 @@ _PATHS = {"max_minutes_per_run": "schedule.max_minutes_per_run", "workers": "dat
 _SET = click.option(
     "--set", "fields", multiple=True, metavar="PATH=VALUE", help="Another value for a field, such as data.batch_size=8."
 )
+_ALLOW_IMPORT = click.option(
+    "--allow-import", is_flag=True, help="Let a source MODULE:FUNCTION in CONFIG import Python code and run it."
+)
 _EXPLAIN = "Print every field that CONFIG may have: type, range, default and what it is for."
 
 
@@ -41,8 +44,9 @@ def _print_settings(ctx: click.Context, _: click.Parameter, wanted: bool) -> Non
 @click.option("--workers", type=int, metavar="N", help="Processes that prepare samples.")
 @click.option("--plugin", metavar="KIND|PATH", help="Device plugin to load: simulated, cuda or a library.")
 @_SET
+@_ALLOW_IMPORT
 @click.option("--settings", is_flag=True, is_eager=True, expose_value=False, callback=_print_settings, help=_EXPLAIN)
-def command(config: Path, plugin: str | None, fields: tuple[str, ...], **changes: Any) -> None:
+def command(config: Path, plugin: str | None, fields: tuple[str, ...], allow_import: bool, **changes: Any) -> None:
     """Train a cell detector as CONFIG says, a YAML or JSON file.
 
     A run that was stopped goes on where its output holds a checkpoint: with the same command.
@@ -54,7 +58,8 @@ def command(config: Path, plugin: str | None, fields: tuple[str, ...], **changes
     _require("train", "paddle", "safetensors", "yaml")
     lines = Lines(sys.stdout.isatty())
     try:
-        train(read_settings(config, {**_read_fields(fields), **_given(changes)}), lines.print, plugin)
+        chosen = {**_read_fields(fields), **_given(changes)}
+        train(read_settings(config, chosen, allow_import=allow_import), lines.print, plugin)
     finally:
         lines.close()
 
@@ -69,8 +74,15 @@ def command(config: Path, plugin: str | None, fields: tuple[str, ...], **changes
 @click.option("--device", metavar="NAME", help="cpu, gpu, or the name of a device of a plugin.")
 @click.option("--plugin", metavar="KIND|PATH", help="Device plugin to load: simulated, cuda or a library.")
 @_SET
+@_ALLOW_IMPORT
 def tune_command(
-    config: Path, memory: str, minutes: float, plugin: str | None, fields: tuple[str, ...], **changes: Any
+    config: Path,
+    memory: str,
+    minutes: float,
+    plugin: str | None,
+    fields: tuple[str, ...],
+    allow_import: bool,
+    **changes: Any,
 ) -> None:
     """Choose settings for `tablerec train` with the best score within a limit of memory, and say why.
 
@@ -82,7 +94,7 @@ def tune_command(
     _require("tune", "paddle", "safetensors", "yaml")
     from tablerec.training.tuning.search import tune
 
-    settings = read_settings(config, {**_read_fields(fields), **_given(changes)})
+    settings = read_settings(config, {**_read_fields(fields), **_given(changes)}, allow_import=allow_import)
     tune(settings, read_bytes(memory), minutes, click.echo, plugin)
 
 

@@ -66,7 +66,8 @@ class DataSettings:
     source: str = setting(
         REQUIRED,
         "Where samples come from: synth:RECIPE, synthetic tables; folder:PATH, labelled pictures; crops:PATH, the "
-        "same, cropped, scaled and compressed anew each time; MODULE:FUNCTION; or several with shares, as in "
+        "same, cropped, scaled and compressed anew each time; MODULE:FUNCTION, Python code that is imported and run if "
+        "--allow-import is given; or several with shares, as in "
         "`synth:mixed*3, crops:tables#train*1`.",
     )
     batch_size: int = setting(32, "Canvases that are computed at once.", low=1)
@@ -368,13 +369,30 @@ def _refuse_old_names(values: Mapping[Any, Any], prefix: str = "") -> None:
             raise SettingsError(f"{path} has another place: it is {RENAMED[name]} now, see tablerec train --settings")
 
 
-def read_settings(path: Path, changes: Mapping[str, Any] | None = None) -> TrainSettings:
+def name_imports(settings: TrainSettings) -> dict[str, str]:
+    """Return what the sources of samples import, by setting: ``MODULE:FUNCTION`` runs the code that it names.
+
+    Args:
+        settings: Of a training.
+
+    >>> name_imports(TrainSettings(Path("out"), DataSettings("synth:mixed, mine:draw*2"), ScheduleSettings(steps=1)))
+    {'data.source': 'mine:draw'}
+    """
+    sources = {"data.source": settings.data.source, "validation.source": settings.validation.source}
+    parts = [
+        (name, part.partition("*")[0].strip()) for name, text in sources.items() if text for part in text.split(",")
+    ]
+    return {name: part for name, part in parts if part.partition(":")[0] not in ("synth", "folder", "crops")}
+
+
+def read_settings(path: Path, changes: Mapping[str, Any] | None = None, *, allow_import: bool = False) -> TrainSettings:
     """Read a YAML or JSON file with the groups and fields of ``TrainSettings``.
 
     Args:
         path: The file. Folders in it are relative to the working directory.
         changes: Values that replace those of the file, by path such as ``optimizer.learning_rate``. A length of the
             schedule replaces the other one.
+        allow_import: Whether a source may be ``MODULE:FUNCTION``, which imports Python code and runs it.
 
     Raises:
         InputError: The file cannot be read.
@@ -397,4 +415,9 @@ def read_settings(path: Path, changes: Mapping[str, Any] | None = None) -> Train
         settings: TrainSettings = to_settings(TrainSettings, read)
     except SettingsError as error:
         raise SettingsError(f"{path}: {error}") from error
+    for name, source in name_imports(settings).items() if not allow_import else ():
+        raise SettingsError(
+            f"{path}: {name} imports and runs the Python code {source!r}: "
+            "if you trust it, give --allow-import, or allow_import=True in Python"
+        )
     return settings

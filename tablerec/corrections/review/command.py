@@ -89,7 +89,7 @@ def find_inputs(folder: Path, output: Path, recursive: bool) -> list[Path]:
     from tablerec.errors import InputError
     from tablerec.inputs.images import display_name, expand_inputs
 
-    top, ours = folder.resolve(), output.resolve()
+    top, ours = (Path(os.path.realpath(each)) for each in (folder, output))
     kept = []
     for path in (Path(str(each)) for each in expand_inputs([str(folder)], recursive)):
         resolved = Path(os.path.realpath(path))  # unlike ``resolve``, it bears a link to itself

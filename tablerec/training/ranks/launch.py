@@ -100,7 +100,8 @@ def _command(settings: TrainSettings, path: Path, plugin: str | Path | None) -> 
     devices = ["--devices", ",".join(map(str, ids))] if ids else []
     launch = ["-m", "paddle.distributed.launch", "--log_level", "ERROR", "--log_overwrite", "True"]
     own = ["--nproc_per_node", str(settings.ranks), "--log_dir", str(path.parent), *devices]
-    train = [sys.executable, "-m", "tablerec", "train", str(path), *(["--plugin", str(plugin)] if plugin else [])]
+    train = [sys.executable, "-m", "tablerec", "train", str(path), "--allow-import"]
+    train += ["--plugin", str(plugin)] if plugin else []
     return [sys.executable, *launch, *own, *train]
 
 

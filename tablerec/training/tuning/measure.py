@@ -114,7 +114,8 @@ def _main(path: str, steps: str, plugin: str) -> None:
 
     try:
         load_device_plugin(plugin or None)
-        found = measure_here(read_settings(Path(path)), int(steps))
+        # The process that began this one has read these settings, and asked its user where they import code.
+        found = measure_here(read_settings(Path(path), allow_import=True), int(steps))
     except TablerecError as error:
         found = Measured(problem=str(error))
     sys.stdout.write(json.dumps(asdict(found)) + "\n")

@@ -17,7 +17,7 @@ from tablerec.errors import MissingDependencyError, SettingsError, TrainingError
 from tablerec.outputs.files import atomic_file
 from tablerec.settings_fields import change, to_json, to_values
 from tablerec.training.logs import CURVE, read_lines
-from tablerec.training.settings import TrainSettings
+from tablerec.training.settings import TrainSettings, name_imports
 from tablerec.training.tuning.costs import CostModel, Point, fit_costs
 from tablerec.training.tuning.measure import Measured, child_environment, measure_apart
 
@@ -267,7 +267,8 @@ def try_apart(settings: TrainSettings, plugin: str | None = None) -> Tried:
     settings.output.mkdir(parents=True, exist_ok=True)
     path = settings.output / "trial.json"
     path.write_text(to_json(settings), encoding="utf-8")
-    command = [sys.executable, "-m", "tablerec", "train", str(path), *(["--plugin", plugin] if plugin else [])]
+    command = [sys.executable, "-m", "tablerec", "train", str(path), "--allow-import"]
+    command += ["--plugin", plugin] if plugin else []
     done = subprocess.run(command, capture_output=True, text=True, env=child_environment(), check=False)  # noqa: S603
     curve = read_lines(settings.output / CURVE)
     if done.returncode or not curve:
@@ -427,7 +428,8 @@ def tune(
     option, rate, why = run_trials(settings, options, folder, max(0.0, left(1.0)) / 60, report, attempt)
     chosen = change(settings, {**option.changes, "optimizer.learning_rate": rate})
     path = _write(chosen, folder / CHOSEN, why)
-    report(f"chosen: {option}, learning rate {rate:.2g}: {why}. Go on with: tablerec train {path}")
+    allowing = " --allow-import" if name_imports(chosen) else ""
+    report(f"chosen: {option}, learning rate {rate:.2g}: {why}. Go on with: tablerec train {path}{allowing}")
     return path
 
 

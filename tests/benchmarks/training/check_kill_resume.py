@@ -43,7 +43,7 @@ def write_settings(folder: Path, steps: int) -> Path:
 
 def start(settings: Path, *options: str) -> subprocess.Popen[str]:
     return subprocess.Popen(
-        [sys.executable, "-m", "tablerec", "train", str(settings), *options],
+        [sys.executable, "-m", "tablerec", "train", str(settings), "--allow-import", *options],
         env={**os.environ, "PYTHONPATH": str(ROOT)},
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,

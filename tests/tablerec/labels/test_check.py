@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Any
 
@@ -147,6 +148,15 @@ def test_each_cell_over_an_earlier_one_is_named_once(places: list[tuple[int, int
     areas = (boxes[:, 2:] - boxes[:, :2]).prod(axis=1)
     over = np.triu(shared > 0.2 * np.minimum(areas[:, None], areas), 1).any(axis=0)
     assert [fault.cell for fault in overlap_faults(boxes_to_quads(boxes))] == np.flatnonzero(over).tolist()
+
+
+@pytest.mark.skipif(os.name == "nt", reason="needs links")
+def test_a_picture_that_is_a_link_to_itself_is_not_there(tmp_path: Path) -> None:
+    write_bench(tmp_path, "a", [SQUARE])
+    (tmp_path / "a.png").unlink()
+    (tmp_path / "a.png").symlink_to("a.png")
+    (error,) = errors_of(tmp_path)
+    assert "its picture a.png" in error
 
 
 def test_a_name_with_half_of_a_surrogate_pair_names_no_picture(tmp_path: Path) -> None:

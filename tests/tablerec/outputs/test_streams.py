@@ -40,13 +40,13 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def shell(arguments: str, **environment: str) -> tuple[int, str, str]:
+def shell(arguments: str, before: str = "") -> tuple[int, str, str]:
     search = os.pathsep.join(filter(None, sys.path))
     done = subprocess.run(
-        f'"{sys.executable}" -m tablerec {arguments}',
+        f'{before} "{sys.executable}" -m tablerec {arguments}',
         shell=True,
         executable=shutil.which("bash"),
-        env={**os.environ, "PYTHONPATH": search, **environment},
+        env={**os.environ, "PYTHONPATH": search},
         capture_output=True,
         text=True,
         timeout=120,
@@ -96,6 +96,19 @@ def test_all_streams_closed(folder: Path) -> None:
     assert code == 0
     # What libraries print to closed streams must not reach a file of ours that got their numbers.
     assert json.loads((folder / "picture.json").read_bytes())["source"] == "picture.png"
+
+
+def test_a_working_folder_that_is_gone_is_said(folder: Path) -> None:
+    (folder / "gone").mkdir()
+    code, out, err = shell(f"../picture.png {QUICK}", before="cd gone; rmdir ../gone;")
+    assert (code, out, err) == (1, "", "Error: the working folder is not there any more; go to another one\n")
+
+
+@pytest.mark.parametrize("verb", ["", "eval", "labels check", "review --no-browser", "synth mixed -n 1 -o"])
+def test_links_in_a_circle_are_one_line(folder: Path, verb: str) -> None:
+    (folder / "loop").symlink_to("loop")
+    code, _, err = shell(f"{verb} loop")
+    assert code in (1, 2) and "loop" in err.splitlines()[-1] and "fault" not in err and "Traceback" not in err
 
 
 @given(st.text())

@@ -247,7 +247,7 @@ def test_no_such_source(tmp_path: Path) -> None:
 def test_settings_are_read_and_checked(tmp_path: Path) -> None:
     path = tmp_path / "train.yaml"
     path.write_text("data: {source: a:b, augmentation: {scale: [0.5, 2]}}\noutput: out\nschedule: {steps: 5}\n")
-    read = read_settings(path, {"output": tmp_path})
+    read = read_settings(path, {"output": tmp_path}, allow_import=True)
     assert (read.output, read.device, read.data.augmentation.scale) == (tmp_path, "cpu", (0.5, 2))
     for data, rest, message in (
         ("source: a:b", "schedule: {}", r"schedule\.steps or minutes"),
@@ -278,7 +278,7 @@ def test_the_command_line(tmp_path: Path) -> None:
         "schedule: {steps: 2, log_every: 1}\noptimizer: {bn_batches: 1}\nvalidation: {samples: 1}\n"
         f"network: {json.dumps(NETWORK)}\n"
     )
-    done = CliRunner().invoke(command, ["train", str(config), "--output", str(tmp_path / "run")])
+    done = CliRunner().invoke(command, ["train", str(config), "--output", str(tmp_path / "run"), "--allow-import"])
     assert done.exit_code == 0, done.output
     assert "step 2 validation" in done.output and "finished" in done.output
     pytest.importorskip("onnx")

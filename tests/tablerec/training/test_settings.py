@@ -14,9 +14,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tablerec.cli import command
-from tablerec.errors import SettingsError, TablerecError
+from tablerec.errors import InputError, SettingsError, TablerecError
 from tablerec.settings_fields import change, list_fields, merge, to_json, to_settings, to_values
-from tablerec.training.settings import RENAMED, DataSettings, LoRA, ScheduleSettings, TrainSettings, read_settings
+from tablerec.training.settings import (
+    RENAMED,
+    DataSettings,
+    LoRA,
+    ScheduleSettings,
+    TrainSettings,
+    name_imports,
+    read_settings,
+)
+from tests.helpers.strategies import HOSTILE_YAML
 from tests.helpers.training import make_settings
 
 GOOD = {"data": {"source": "a:b"}, "output": "out", "schedule": {"steps": 1}}
@@ -31,7 +40,7 @@ PATHS = [path for path, _, _ in list_fields(TrainSettings)]
 def read(path: Path, values: dict[str, Any]) -> TrainSettings:
     """Read settings from a file with these values."""
     path.write_text(yaml.safe_dump(values), encoding="utf-8")
-    return read_settings(path)
+    return read_settings(path, allow_import=True)
 
 
 def test_nothing_given_is_all_defaults() -> None:
@@ -198,7 +207,7 @@ def test_settings_go_around_through_files(tmp_path: Path) -> None:
     assert read(tmp_path / "few.yaml", to_values(chosen)) == chosen
     assert len(to_values(chosen)) == 6
     (tmp_path / "all.json").write_text(to_json(chosen), encoding="utf-8")
-    assert read_settings(tmp_path / "all.json") == chosen
+    assert read_settings(tmp_path / "all.json", allow_import=True) == chosen
 
 
 def test_the_command_line_explains_every_field() -> None:
@@ -208,3 +217,37 @@ def test_the_command_line_explains_every_field() -> None:
         assert f"\n{path}: " in f"\n{done.output}"
         assert " ".join(each.metadata["help"].split()) in " ".join(done.output.split())
     assert "data.batch_size: a whole number, at least 1 (default 32)" in done.output
+
+
+@pytest.mark.parametrize("group", ["data", "validation"])
+@pytest.mark.parametrize("source", ["os:_exit", "synth:mixed*3, os:_exit*1", " os:_exit", "os"])
+def test_a_file_imports_no_code_unless_that_is_allowed(tmp_path: Path, group: str, source: str) -> None:
+    """`os:_exit` in a file of settings ended the training with exit code 0."""
+    file = tmp_path / "a.yaml"
+    values = {**GOOD, "data": {"source": "synth:mixed"}}
+    file.write_text(yaml.safe_dump(merge(values, {f"{group}.source": source})), encoding="utf-8")
+    with pytest.raises(SettingsError, match=rf"a\.yaml: {group}\.source imports and runs .*'os.*--allow-import"):
+        read_settings(file)
+    assert read_settings(file, allow_import=True)
+
+
+@pytest.mark.parametrize("verb", [["train"], ["tune", "--memory", "1GB", "--minutes", "1"]])
+def test_the_command_line_imports_no_code_unless_asked_to(tmp_path: Path, verb: list[str]) -> None:
+    pytest.importorskip("safetensors")
+    (tmp_path / "a.yaml").write_text(yaml.safe_dump({**GOOD, "data": {"source": "os:_exit"}}), encoding="utf-8")
+    done = CliRunner().invoke(command, [*verb, str(tmp_path / "a.yaml")])
+    assert done.exit_code == 2 and "--allow-import" in done.output
+
+
+def test_sources_that_import_nothing(tmp_path: Path) -> None:
+    for source in ("synth:mixed", "folder:tables#train", "crops:tables*2, synth:mixed@3*1"):
+        assert name_imports(read(tmp_path / "a.yaml", {**GOOD, "data": {"source": source}})) == {}
+        assert read_settings(tmp_path / "a.yaml").data.source == source
+
+
+@pytest.mark.parametrize("content", HOSTILE_YAML.values(), ids=HOSTILE_YAML)
+def test_hostile_files_are_one_line(tmp_path: Path, content: str) -> None:
+    (tmp_path / "a.yaml").write_text(content)
+    with pytest.raises(InputError, match=r"a\.yaml cannot be read \(.*\): write the settings") as caught:
+        read_settings(tmp_path / "a.yaml")
+    assert "\n" not in str(caught.value)

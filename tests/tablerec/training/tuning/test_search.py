@@ -126,7 +126,7 @@ def test_the_best_trial_is_chosen_and_nothing_is_done_twice(tmp_path: Path) -> N
     machine, said, chosen = Machine(), list[str](), settings(tmp_path)
     path = tune(chosen, 6e8, 8.0, said.append, measure=machine.measure, attempt=machine.attempt)
     assert path == tmp_path / "tune" / "chosen.yaml" and "0.9000, the best of" in said[-1]
-    found = read_settings(path)
+    found = read_settings(path, allow_import=True)
     assert (found.optimizer.trainable, found.data.image_size, found.samples_per_step) == ("lora", 480, 8)
     varied = [*Option(Way("", "", ""), 0, 0, 0, 0, 0).changes, "optimizer.learning_rate"]
     assert change(found, {path: attrgetter(path)(chosen) for path in varied}) == chosen
@@ -148,7 +148,7 @@ def test_ways_that_fail_are_left_out_with_their_reason(tmp_path: Path) -> None:
     measure = lambda s: Measured(problem="not enough memory") if s.optimizer.trainable == "all" else law(s)  # noqa: E731
     path = tune(settings(tmp_path), 2e9, 8.0, said.append, measure=measure, attempt=machine.attempt)
     assert sum("left out, not enough memory" in line for line in said) == 2
-    assert read_settings(path).optimizer.trainable == "lora"
+    assert read_settings(path, allow_import=True).optimizer.trainable == "lora"
 
 
 def test_trials_that_fail_are_told(tmp_path: Path) -> None:

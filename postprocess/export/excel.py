@@ -28,7 +28,8 @@ from postprocess.cell import Cell, Direction, shift
 from postprocess.characters import clean_text, is_formula, text_to_width, to_one_line
 from postprocess.errors import MissingDependencyError, OutputError, SettingsError
 from postprocess.table import Table
-from postprocess.text.direction import own_direction, text_direction
+from postprocess.text.bidi import text_direction
+from postprocess.text.direction import own_direction
 from postprocess.text.raised import Position, from_runs, raised_runs
 from postprocess.values import TableValues, Value, is_heading, tables_to_values, text_to_value
 

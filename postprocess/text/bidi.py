@@ -12,6 +12,7 @@ import unicodedata
 from collections.abc import Sequence
 from itertools import groupby
 
+from postprocess.cell import Direction
 from postprocess.text.numbers import is_unit
 
 _RIGHT = ("R", "AL")
@@ -28,16 +29,24 @@ def has_right_to_left(text: str) -> bool:
     return not text.isascii() and any(unicodedata.bidirectional(char) in _RIGHT for char in text)
 
 
+def text_direction(text: str) -> Direction | None:
+    """Which way most letters of a text run; None where no letter says so, as in a number.
+
+    >>> text_direction("שלום 12"), text_direction("Sales"), text_direction("-5.2 %")
+    ('rtl', 'ltr', None)
+    """
+    kinds = [unicodedata.bidirectional(char) for char in text if char.isalpha()]
+    rtl, ltr = sum(kind in _RIGHT for kind in kinds), kinds.count("L")
+    return ("rtl" if rtl > ltr else "ltr") if rtl or ltr else None
+
+
 def is_right_to_left(text: str) -> bool:
-    """Whether most letters of a text belong to such a script.
+    """Whether most letters of a text run from right to left.
 
     >>> is_right_to_left("מחיר"), is_right_to_left("price of מחיר"), is_right_to_left("12")
     (True, False, False)
     """
-    if text.isascii():
-        return False
-    classes = [unicodedata.bidirectional(char) for char in text]
-    return sum(kind in _RIGHT for kind in classes) > classes.count("L")
+    return not text.isascii() and text_direction(text) == "rtl"
 
 
 def visual_to_logical(units: Sequence[str], *, in_right_to_left: bool = False) -> list[int]:

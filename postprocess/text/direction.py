@@ -3,27 +3,16 @@
 from __future__ import annotations
 
 import re
-import unicodedata
 
 from postprocess.cell import Direction
 from postprocess.table import Table
+from postprocess.text.bidi import text_direction
 
 _LEAST_CELLS = 2
 """Cells of right-to-left text that a table has at least to run that way."""
 
 _ONE_NUMBER = re.compile("[0-9]+(?:[.,:/-][0-9]+)*%?")
 """Looks the same in any surroundings, where -5 and 1 234 do not."""
-
-
-def text_direction(text: str) -> Direction | None:
-    """Which way most letters of a text run; None where as many run the other way, as in a number without any.
-
-    >>> text_direction("שלום 12"), text_direction("Sales"), text_direction("-5.2 %")
-    ('rtl', 'ltr', None)
-    """
-    kinds = [unicodedata.bidirectional(char) for char in text if char.isalpha()]
-    rtl, ltr = sum(kind in ("R", "AL") for kind in kinds), kinds.count("L")
-    return None if rtl == ltr else "rtl" if rtl > ltr else "ltr"
 
 
 def own_direction(text: str, around: Direction) -> Direction | None:

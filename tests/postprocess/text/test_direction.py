@@ -7,7 +7,8 @@ from hypothesis import given
 
 from postprocess.cell import Direction
 from postprocess.table import Table
-from postprocess.text.direction import in_reading_order, own_direction, text_direction
+from postprocess.text.bidi import text_direction
+from postprocess.text.direction import in_reading_order, own_direction
 from tests.helpers.strategies import tables
 
 HEBREW = [["12.5", "13.1", "מכירות"], ["-8", "9", "רווח"]]

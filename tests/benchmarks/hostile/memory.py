@@ -76,8 +76,11 @@ def main() -> None:
             gc.collect()
             before = resident_mib()
             trim()
-            print(f"{done:6} pictures, {time.perf_counter() - started:5.0f} s: {median(stretch):6.0f} MiB, most "
-                  f"{max(stretch):6.0f}, {len(gc.get_objects())} objects, {before - resident_mib():.0f} MiB free", flush=True)  # fmt: skip  # noqa: E501
+            level = f"{median(stretch):6.0f} MiB, most {max(stretch):6.0f}, {len(gc.get_objects())} objects"
+            free = before - resident_mib()
+            print(
+                f"{done:6} pictures, {time.perf_counter() - started:5.0f} s: {level}, {free:.0f} MiB free", flush=True
+            )
     half = used[len(used) // 2 :]
     slope = float(np.polyfit(np.arange(len(half)), half, 1)[0]) if len(half) > 1 else 0.0
     print(f"growth {1000 * slope:+.0f} MiB for a thousand pictures; {max(half) - max(used[: len(used) // 2]):+.0f} MiB "

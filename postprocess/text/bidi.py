@@ -30,14 +30,14 @@ def has_right_to_left(text: str) -> bool:
 
 
 def text_direction(text: str) -> Direction | None:
-    """Which way most letters of a text run; None where no letter says so, as in a number.
+    """Which way most letters of a text run; None where as many run either way, as in a number.
 
     >>> text_direction("שלום 12"), text_direction("Sales"), text_direction("-5.2 %")
     ('rtl', 'ltr', None)
     """
     kinds = [unicodedata.bidirectional(char) for char in text if char.isalpha()]
     rtl, ltr = sum(kind in _RIGHT for kind in kinds), kinds.count("L")
-    return ("rtl" if rtl > ltr else "ltr") if rtl or ltr else None
+    return None if rtl == ltr else "rtl" if rtl > ltr else "ltr"
 
 
 def is_right_to_left(text: str) -> bool:

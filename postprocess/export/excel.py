@@ -28,7 +28,7 @@ from postprocess.cell import Cell, Direction, shift
 from postprocess.characters import clean_text, is_formula, text_to_width, to_one_line
 from postprocess.errors import MissingDependencyError, OutputError, SettingsError
 from postprocess.table import Table
-from postprocess.text.bidi import text_direction
+from postprocess.text.bidi import has_right_to_left, text_direction
 from postprocess.text.direction import own_direction
 from postprocess.text.raised import Position, from_runs, raised_runs
 from postprocess.values import TableValues, Value, is_heading, tables_to_values, text_to_value
@@ -269,7 +269,10 @@ def _reading_direction(value: object, around: Direction) -> Direction | None:
     """What a cell must say of its direction; None where Excel's own choice, by the first letter, is right."""
     if not isinstance(value, str):
         return None
-    return "rtl" if text_direction(value) == "rtl" else own_direction(value, around)
+    own = own_direction(value, around)
+    if own is None and has_right_to_left(value) and "rtl" in (around, text_direction(value)):
+        return "rtl"
+    return own
 
 
 _READING_ORDER: dict[Direction | None, int] = {None: 0, "ltr": 1, "rtl": 2}

@@ -124,16 +124,27 @@ def _warn(picture: PageImage, message: str) -> None:
 def _find_lying_font(picture: PageImage, layer: TextLayer, ocr: OcrEngine) -> tuple[str, str] | None:
     """A word of a font whose characters are not those that are drawn, and what is read there."""
     by_font: dict[int, list[Word]] = defaultdict(list)
-    for word, font in zip(picture.words or (), layer.fonts, strict=bool(layer.doubtful_fonts)):
-        if font in layer.doubtful_fonts and _can_be_read(word):
+    for word, font in zip(picture.words or (), layer.fonts, strict=False):
+        if _can_be_read(word):
             by_font[font].append(word)
     for font, words in by_font.items():
-        doubtful = layer.doubtful_fonts[font]
+        doubtful = layer.doubtful_fonts.get(font, "") + _letters_in_numbers(words)
+        if not doubtful:
+            continue
         words.sort(key=lambda word: _value_of_sample(word, doubtful), reverse=True)
         texts = [(said.text, read) for said, read in _read_each(picture.image, words[:SAMPLE], ocr)]
         if _likeness(texts) < ALIKE or _has_swap(texts, doubtful):
             return min((pair for pair in texts if pair[0] != pair[1]), key=lambda pair: _likeness([pair]))
     return None
+
+
+def _letters_in_numbers(words: Iterable[Word]) -> str:
+    """Letters that look like digits and stand between such: they may be digits to which a font gives another name."""
+    found = Counter(char for word in words for char in _STRANGE.findall(word.text))
+    return "".join(char for char, count in found.items() if count >= SWAPS)
+
+
+_STRANGE = re.compile(r"(?<=[0-9.,])[OolISbBZ](?![A-Za-z])|(?<![A-Za-z])[OolISbBZ](?=[0-9.,])")
 
 
 def _can_be_read(word: Word) -> bool:

@@ -33,12 +33,19 @@ MOST_SHOWN_PIXELS = 16e6
 """Larger pages are drawn smaller to see what is shown."""
 SAME = 0.6
 """Share of their common extent that two glyphs of one character share where one is drawn over the other ..."""
-OVER = 0.4
+OVER = 0.15
 """... and that a glyph shares with another text from which its ink has to be told apart."""
 MOST_LEVELS = 4
 """So many texts over one another are told apart."""
-TWIN = 0.8
-"""Share of a glyph that is certainly seen."""
+HARDLY, TWIN = 0.2, 0.5
+"""Shares of a glyph that is hidden, and of one that is seen in its place."""
+OVERLONG, TALL, DEEP = 0.25, 0.9, 0.3
+"""How far a glyph may reach into the next one, and above and below its line, in sizes; boxes of some fonts are those of
+all their glyphs."""
+CLEAR = 0.12
+"""Share of a glyph up to which it may lie under its neighbours."""
+ROUGH = -1.0
+"""Stands for a share that is not known yet, where the box is that of the line: it is no measure of what is seen."""
 LEAST_PICTURE = 0.003
 """Pictures smaller than this share of the page hold no table."""
 LETTER = (4.0, 60.0)
@@ -90,10 +97,23 @@ def _flat_page(document: PdfDocument, index: int) -> PdfPage:
     import pypdfium2.raw as raw
 
     page = document.get_page(index)
+    for number in reversed(range(raw.FPDFPage_GetAnnotCount(page))):
+        if _is_hidden(raw, page, number):
+            raw.FPDFPage_RemoveAnnot(page, number)
     if raw.FPDFPage_GetAnnotCount(page) > 0 and raw.FPDFPage_Flatten(page, raw.FLAT_NORMALDISPLAY) == 1:
         page.close()
         page = document.get_page(index)
     return page
+
+
+def _is_hidden(raw: Any, page: PdfPage, number: int) -> bool:
+    """Whether a note or field is not shown on screens."""
+    annotation = raw.FPDFPage_GetAnnot(page, number)
+    if not annotation:
+        return False
+    flags = raw.FPDFAnnot_GetFlags(annotation)
+    raw.FPDFPage_CloseAnnot(annotation)
+    return bool(flags & (raw.FPDF_ANNOT_FLAG_HIDDEN | raw.FPDF_ANNOT_FLAG_NOVIEW))
 
 
 class _Reading:
@@ -130,14 +150,17 @@ class _Reading:
             rows = [self._glyph(text_page, index, numbers, fonts) for index in range(n_characters)]
         finally:
             text_page.close()
-        return np.array([row for row in rows if row is not None], GLYPH)
+        glyphs = np.array([row for row in rows if row is not None], GLYPH)
+        _cut_overlong(glyphs)
+        return glyphs
 
     def _glyph(self, text_page: PdfTextPage, index: int, numbers: dict[int, int], fonts: dict[int, int]) -> Any:
         raw = self.raw
         code = _code(raw, text_page, index)
-        text = chr(code)
-        if raw.FPDFText_IsGenerated(text_page, index) == 1 or text.isspace():
-            generated = raw.FPDFText_IsGenerated(text_page, index) == 1
+        text, generated = chr(code), raw.FPDFText_IsGenerated(text_page, index) == 1
+        if not generated and text.isspace() and _has_ink(raw, text_page, index):
+            code, text = UNMAPPED, chr(UNMAPPED)  # a sign that is said to be a blank
+        if generated or text.isspace():
             kind = LINE_END if text in "\r\n" else GENERATED if generated else SPACE
             return (code, kind, -1, -1, 1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0, (0.0,) * 4)
         place = _place(raw, text_page, index, self.to_pixels)
@@ -265,6 +288,32 @@ def _page_to_pixels(page: PdfPage, image: Image) -> Floats:
     return np.stack([(along_x - origin) / 1000, (along_y - origin) / 1000, origin], axis=1)
 
 
+def _has_ink(raw: Any, text_page: PdfTextPage, index: int) -> bool:
+    left, right, bottom, top = (c_double() for _ in range(4))
+    if not raw.FPDFText_GetCharBox(text_page, index, left, right, bottom, top):
+        return False
+    least = 0.02 * abs(raw.FPDFText_GetFontSize(text_page, index))
+    return bool(right.value - left.value > least and top.value - bottom.value > least > 0)
+
+
+def _cut_overlong(glyphs: NDArray[Any]) -> None:
+    """Cut glyphs off where the next one begins that have the box of all glyphs of their font, as in fonts of Type 3."""
+    if len(glyphs) < 2:
+        return
+    one, two = glyphs[:-1], glyphs[1:]
+    follow = (one["kind"] == VISIBLE) & (two["kind"] == VISIBLE) & (one["object"] == two["object"])
+    follow &= (one["baseline"] == two["baseline"]) & (two["start"] > one["start"]) & (one["u"] > 0.99)
+    overlong = np.flatnonzero(follow & (one["end"] - two["start"] > OVERLONG * one["size"]))
+    fonts = np.unique(glyphs["font"][overlong])
+    glyphs["end"][overlong] = glyphs["start"][overlong + 1]
+    of_font = np.flatnonzero(np.isin(glyphs["font"], fonts) & (glyphs["kind"] == VISIBLE) & (glyphs["u"] > 0.99))
+    last = np.setdiff1d(of_font, overlong)
+    glyphs["end"][last] = np.minimum(glyphs["end"][last], glyphs["start"][last] + 0.6 * glyphs["size"][last])
+    start, end, baseline, size = (glyphs[name][of_font] for name in ("start", "end", "baseline", "size"))
+    glyphs["box"][of_font] = np.stack([start, baseline - TALL * size, end, baseline + DEEP * size], axis=1)
+    glyphs["shown"][of_font] = ROUGH
+
+
 def _code(raw: Any, text_page: PdfTextPage, index: int) -> int:
     code = int(raw.FPDFText_GetUnicode(text_page, index))
     if raw.FPDFText_IsHyphen(text_page, index) == 1 or code == 0xAD:
@@ -371,8 +420,10 @@ def _set_shown(glyphs: NDArray[Any], level: Ints, shown: list[NDArray[np.bool_]]
     """Fill in the share of the extent of each glyph in which it is seen."""
     boxes = glyphs["box"].astype(np.float64) * scale
     has_ink = (glyphs["kind"] == VISIBLE) & (boxes[:, 2:] > boxes[:, :2]).all(axis=1)
+    is_rough = glyphs["shown"] == ROUGH
     for index in np.flatnonzero(has_ink).tolist():
-        glyphs["shown"][index] = _share(shown[level[glyphs["object"][index]]], boxes[index].tolist())
+        share = _share(shown[level[glyphs["object"][index]]], boxes[index].tolist())
+        glyphs["shown"][index] = float(share > 0) if is_rough[index] else share
 
 
 def _share(shown: NDArray[np.bool_], box: Sequence[float]) -> float:
@@ -385,6 +436,16 @@ def _share(shown: NDArray[np.bool_], box: Sequence[float]) -> float:
     return float((across[-1] + 1 - across[0]) / max(x1 - x0, 1) * (down[-1] + 1 - down[0]) / max(y1 - y0, 1))
 
 
+def _stands_alone(shown: NDArray[np.bool_], box: Sequence[float]) -> bool:
+    """Whether something is shown in a box that does not go on around it."""
+    if _share(shown, box) < TWIN:
+        return False
+    x0, y0, x1, y1 = math.floor(box[0]), math.floor(box[1]), math.ceil(box[2]), math.ceil(box[3])
+    around = shown[max(y0 - 2, 0) : y1 + 2, max(x0 - 2, 0) : x1 + 2]
+    inner = shown[max(y0 - 1, 0) : y1 + 1, max(x0 - 1, 0) : x1 + 1]
+    return int(around.sum()) == int(inner.sum())
+
+
 def _order_with_twins(glyphs: NDArray[Any], level: Ints, shown: list[NDArray[np.bool_]], scale: float) -> Ints:
     """Find signs that two texts over one another have in one place: PDFium tells the hidden one alone.
 
@@ -394,12 +455,12 @@ def _order_with_twins(glyphs: NDArray[Any], level: Ints, shown: list[NDArray[np.
     if len(shown) < 2:
         return np.array(order)
     boxes = glyphs["box"].astype(np.float64) * scale
-    middles = (boxes[:, :2] + boxes[:, 2:]) / 2
     is_seen = glyphs["shown"] >= TWIN
-    for index in np.flatnonzero(glyphs["shown"] < 1 - TWIN).tolist():
-        (x, y), others = middles[index], boxes[is_seen]
-        is_free = not ((others[:, 0] <= x) & (x <= others[:, 2]) & (others[:, 1] <= y) & (y <= others[:, 3])).any()
-        if is_free and max(_share(each, boxes[index].tolist()) for each in shown) >= TWIN:
+    for index in np.flatnonzero(glyphs["shown"] < HARDLY).tolist():
+        box, others = boxes[index], boxes[is_seen]
+        shared = np.minimum(others[:, 2:], box[2:]) - np.maximum(others[:, :2], box[:2])
+        is_free = not (shared > CLEAR * (box[2:] - box[:2])).all(axis=1).any()
+        if is_free and any(_stands_alone(each, box.tolist()) for each in shown):
             glyphs["shown"][index] = 1.0
             before = np.abs(glyphs["baseline"] - glyphs["baseline"][index]) < 0.2 * glyphs["size"]
             gaps = np.where(before & is_seen, np.abs(glyphs["end"] - glyphs["start"][index]), np.inf)

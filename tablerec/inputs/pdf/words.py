@@ -218,6 +218,8 @@ def _letter_spacings(items: Sequence[Item]) -> dict[int, float]:
 def _is_set_with(last: Item, glyph: Glyph) -> bool:
     assert not isinstance(last, int)
     same = last.font == glyph.font and last.size == glyph.size and _same_direction(last, glyph)
+    if last.object != glyph.object and glyph.start - last.end > WIDE_GAP * glyph.size:
+        return False
     return same and abs(last.baseline - glyph.baseline) < 0.01 * glyph.size
 
 
@@ -334,7 +336,7 @@ def _take_right_to_left(items: Sequence[Item]) -> tuple[list[list[Glyph]], list[
     for line in _lines(glyphs):
         for part in _split_line(line):
             if has_right_to_left("".join(glyph.text for _, glyph in part)):
-                pieces.append(_with_blanks([glyph for _, glyph in part]))
+                pieces.append(_with_blanks(part, items))
                 taken |= dict.fromkeys((index for index, _ in part), LINE_END)
     return pieces, [taken.get(index, item) for index, item in enumerate(items)]
 
@@ -369,17 +371,27 @@ def _split_line(line: Sequence[tuple[int, Glyph]]) -> list[list[tuple[int, Glyph
     return parts
 
 
-def _with_blanks(glyphs: Sequence[Glyph]) -> list[Glyph]:
-    """Glyphs from left to right with their marks, and a blank in each gap that is wider than those between letters."""
+def _with_blanks(part: Sequence[tuple[int, Glyph]], items: Sequence[Item]) -> list[Glyph]:
+    """Glyphs from left to right with their marks, and a blank in each gap that is one."""
     units: list[Glyph] = []
-    for glyph in glyphs:
+    last = 0
+    for index, glyph in part:
         if units and unicodedata.combining(glyph.text[0]):
             units[-1] = replace(units[-1], text=units[-1].text + glyph.text)
             continue
-        if units and glyph.start - units[-1].end > BLANK * glyph.size:
+        if units and glyph.start - units[-1].end > _least_blank(items, *sorted((last, index))) * glyph.size:
             units.append(_blank(units[-1], glyph))
         units.append(glyph)
+        last = index
     return units
+
+
+def _least_blank(items: Sequence[Item], first: int, second: int) -> float:
+    """Width from which a gap is a blank: nearly any where the document has one, a wide one between neighbours."""
+    between = items[first + 1 : second]
+    if SPACE in between and all(isinstance(item, int) for item in between):
+        return 0.02
+    return BLANK if between else 2 * BLANK
 
 
 def _to_logical(piece: Sequence[Glyph], *, in_right_to_left: bool) -> list[Glyph]:

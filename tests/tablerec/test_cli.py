@@ -485,6 +485,30 @@ def test_verbs(verb, fake):
     assert fake.read == []
 
 
+@pytest.mark.parametrize(
+    ("error", "code", "said"),
+    [
+        (KeyboardInterrupt(), 130, "\nstopped"),
+        (SettingsError("speed is 0: give more"), 2, "Error: speed is 0: give more"),
+        (OSError(28, "No space left on device", "a.log"), 1, "Error: a.log: No space left on device"),
+        (MemoryError(), 1, "Error: not enough memory"),
+        (ZeroDivisionError("by\x1bzero"), 1, r"Error: a fault of tablerec (ZeroDivisionError: by\x1bzero); report it"),
+    ],
+    ids=lambda value: type(value).__name__,
+)
+@pytest.mark.parametrize("when", ["running", "starting"])
+def test_whatever_a_verb_raises_is_one_line(verb, monkeypatch, error, code, said, when):
+    def fail(*_, **__):
+        raise error
+
+    show = sys.modules["fake_verb"].show
+    monkeypatch.setattr(show, "callback" if when == "running" else "make_context", fail)
+    result = run("show", "x")
+    assert result.exit_code == code and result.stderr.startswith(said) and result.stderr.strip().count("\n") == 0
+    monkeypatch.setenv("TABLEREC_DEBUG", "1")
+    assert isinstance(run("show", "x").exception, ZeroDivisionError | SystemExit | OSError | MemoryError)
+
+
 def test_a_file_named_like_a_verb(verb, fake):
     touch("show")
     assert run("./show").exit_code == 0

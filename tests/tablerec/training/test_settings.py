@@ -130,9 +130,9 @@ def test_numbers_as_yaml_misreads_them(tmp_path: Path) -> None:
     path.write_text(
         "data: {source: a:b}\noutput: out\nschedule: {steps: 1e3, minutes: null}\noptimizer: {learning_rate: 5e-4}\n"
     )
-    found = read_settings(path)
+    found = read_settings(path, allow_import=True)
     assert (found.schedule.steps, found.optimizer.learning_rate) == (1000, 5e-4)
-    found = read_settings(path, {"schedule.minutes": 3})
+    found = read_settings(path, {"schedule.minutes": 3}, allow_import=True)
     assert (found.schedule.steps, found.schedule.minutes) == (None, 3)
 
 

@@ -49,7 +49,7 @@ class Cells:
 
 def recognize_cells(boxes: object, words: list[Word]) -> tuple[Table, int]:
     """Return the table and the number of words and cells that found no place."""
-    [page] = Recognizer(detector=Cells(boxes), ocr=NoOcr()).recognize(np.zeros((9, 9, 3), np.uint8), words).pages
+    [page] = Recognizer(detector=Cells(boxes), ocr=NoOcr()).recognize(np.zeros((999, 999, 3), np.uint8), words).pages
     assert len(page.tables) <= 1
     return (page.tables or (Table([]),))[0], len(page.unplaced) + len(page.dropped)
 

@@ -6,6 +6,7 @@ JSON each, until its input ends: the worker of ``tests.benchmarks.hostile.fuzz``
 
 from __future__ import annotations
 
+import argparse
 import collections
 import io
 import json
@@ -306,8 +307,11 @@ def _peak_mib() -> int:
 
 
 def main() -> None:
-    seed, gibibytes = int(sys.argv[1]), float(sys.argv[2])
-    limit = int(gibibytes * 2**30)
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("seed", type=int)
+    parser.add_argument("memory", type=float, help="most GiB of address space")
+    options = parser.parse_args()
+    seed, limit = options.seed, int(options.memory * 2**30)
     resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     answers, sys.stdout = sys.stdout, sys.stderr

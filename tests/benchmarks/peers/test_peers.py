@@ -39,7 +39,8 @@ from tests.helpers.layouts import draw_layout, even_layout, plain_table, write
 from tests.helpers.strategies import tables
 
 HTML = "<table><tr><td>a<td>b<tr><td>c<td>d</table>"
-WORDS = [{"text": "a", "quad": [[4.0, 3.0], [14.0, 3.0], [14.0, 9.0], [4.0, 9.0]], "score": 0.9, "char_spans": None}]
+PLACE = [[4.0, 3.0], [14.0, 3.0], [14.0, 9.0], [4.0, 9.0]]
+WORDS = [{"text": "a", "quad": PLACE, "score": 0.9, "char_spans": None, "doubt": ""}]
 
 STUBS = {
     "rapid-table 0.3.0": {

@@ -19,7 +19,7 @@ settings.register_profile(
     "steady", derandomize=True, deadline=None, database=None, suppress_health_check=[HealthCheck.too_slow]
 )
 settings.load_profile("steady")
-# Hypothesis also draws constants of all modules that happen to be imported: a new line anywhere would change the examples.
+# Hypothesis also draws constants of all modules that happen to be imported: any new line would change the examples.
 if hasattr(providers, "_get_local_constants"):
     providers._get_local_constants = lambda: providers._local_constants
 

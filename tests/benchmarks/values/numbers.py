@@ -28,7 +28,7 @@ import numpy as np
 from postprocess.export import write_excel
 from postprocess.table import Table
 from postprocess.values import Value, parse_value, table_to_values, tables_to_values
-from tests.helpers.spreadsheet import CSV_FILTER, convert, digits_of, read_csv, without_marks
+from tests.postprocess.values.spreadsheet import CSV_FILTER, convert, digits_of, read_csv, without_marks
 
 SEED = 4_000_000_007
 PER_COLUMN = 8
@@ -281,7 +281,7 @@ def round_trip(tables: dict[str, list[Table]], soffice: str) -> Counter[str]:
         for index, many in enumerate(tables.values()):
             again = openpyxl.load_workbook(folder / "again" / files[index])
             for number, (table, values) in enumerate(zip(many, tables_to_values(many), strict=True)):
-                shown = dict(enumerate(row[0] for row in read_csv(folder / f"{index}-t{number}.csv")))
+                shown = dict(enumerate("".join(row) for row in read_csv(folder / f"{index}-t{number}.csv")))
                 for cell, value in zip(table.cells, values.cells, strict=True):
                     stored = again[f"t{number}"].cell(cell.row + 1, 1)
                     found["cells"] += 1

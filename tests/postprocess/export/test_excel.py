@@ -18,8 +18,8 @@ from postprocess.errors import MissingDependencyError, OutputError, SettingsErro
 from postprocess.export import tables_to_workbook, write_excel
 from postprocess.table import Table
 from postprocess.values import Value, tables_to_values
-from tests.helpers.spreadsheet import CSV_FILTER, convert, read_csv
 from tests.helpers.strategies import tables
+from tests.postprocess.values.spreadsheet import CSV_FILTER, convert, read_csv
 
 
 def reopen(many: list[Table], names: list[str] | None = None) -> Any:

@@ -16,8 +16,8 @@ from postprocess.cell import Cell
 from postprocess.table import Table
 from postprocess.values import Column, Value, parse_value, table_to_values, tables_to_values
 from postprocess.values.reading import read_text
-from tests.helpers.spreadsheet import show, without_marks
 from tests.helpers.strategies import TEXTS, tables
+from tests.postprocess.values.spreadsheet import show, without_marks
 
 
 def column_of(*texts: str) -> tuple[Column, list[object]]:

@@ -9,8 +9,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from postprocess.values import FIRST_DATE, Value, parse_value
-from tests.helpers.spreadsheet import MONTHS, digits_of, show, without_marks
 from tests.helpers.strategies import TEXTS
+from tests.postprocess.values.spreadsheet import MONTHS, digits_of, show, without_marks
 
 NUMBERS = {
     "0": 0,

@@ -43,7 +43,7 @@ def text_to_numbers(text: str) -> tuple[Number, ...]:
     [{Value(value=10, number_format='0"²"')}, {Value(value=100, number_format='[=100]"10²";[<0]-0E+0;0E+0')}]
     """
     plain, shape = to_plain(text), digits_shape(text)
-    if shape is None or _PHONE.fullmatch(plain):
+    if shape is None or _CODE.fullmatch(plain):
         return ()
     found = [read(plain, shape) for read in (_read_plain, _read_power, _read_numeral)]
     return tuple(number for number in found if number is not None and number.values)
@@ -65,7 +65,10 @@ _NUMBER = re.compile(f"{_HEAD}{_CORE}{_SCIENTIFIC}?{_TAIL}{_NOTE}")
 _BARE_POWER = re.compile(f"(?P<sign>-?)10{_POWER}(?P<tail>{_GAP}(?P<unit>{UNIT}))?")
 _NUMERAL = re.compile("(?P<sign>[-负負]?)(?P<numeral>[^-负負元圆]+)(?P<behind>元|圆)?整?")
 
-_PHONE = re.compile(rf"1[3-9][0-9]{{9}}|[+](?:[0-9]{{8,}}|[0-9]+(?:[{BLANKS}][0-9]+)+)")
+_PHONE = rf"1[3-9][0-9]{{9}}|[+](?:[0-9]{{8,}}|[0-9]+(?:[{BLANKS}][0-9]+)+)"
+_BYTE = "(?:25[0-5]|2[0-4][0-9]|1?[0-9]{1,2})"
+_CODE = re.compile(rf"{_PHONE}|(?:{_BYTE}\.){{3}}{_BYTE}")
+"""Numbers of telephones, and addresses of computers."""
 _YEAR = re.compile("(?:19|20)[0-9]{2}")
 
 

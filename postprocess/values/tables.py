@@ -125,11 +125,15 @@ def _first_row_headings(table: Table, readings: Sequence[Reading]) -> set[int]:
     if any(cell.header == "column" for cell in table.cells):
         return set()
     first = [(index, readings[index]) for index, cell in enumerate(table.cells) if cell.row == 0]
-    return {index for index, each in first if not each.numbers and _HEADING.search(each.text)}
+    return {index for index, each in first if not each.numbers and not re.search("[0-9]", _PERIOD.sub("", each.text))}
 
 
-_HEADING = re.compile(r"[^\W\d_]{2}|[\u3400-\u9fff]|\b[QHT][1-4]\b|(?:19|20)[0-9]{2}\s*[-–/]\s*[0-9]{2,4}")
-"""Words, quarters and pairs of years."""
+_MONTHS = "Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec"
+_PERIOD = re.compile(
+    r"(?<![0-9/-])(?:19|20)[0-9]{2}(?:\s*[-–/]\s*(?:[0-9]{4}|[0-9]{2}))?(?![0-9/-])|\bFY ?'?[0-9]{2}\b|\b[QH][1-4]\b"
+    rf"|\b[0-9]{{1,2}}\.? (?={_MONTHS})|(?<=[a-z] )[0-9]{{1,2}}(?=, (?:19|20))|第?[0-9]{{1,2}}[月季]"
+)
+"""Years, quarters, months and days, as they head columns."""
 
 
 def _rows_of_dates(table: Table, readings: Sequence[Reading]) -> set[int]:

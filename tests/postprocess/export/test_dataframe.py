@@ -67,6 +67,11 @@ def test_typed_values() -> None:
     assert row == ["00123", 1234, 0.12, date(2026, 1, 2)]
 
 
+def test_typed_values_of_a_column_agree() -> None:
+    table = Table.from_texts([["870,00"], ["1 548,07"], ["-0,40"], ["—"]])
+    assert table_to_dataframe(table, typed=True)[0].tolist() == [870.0, 1548.07, -0.4, "—"]
+
+
 def test_pandas_is_imported_when_needed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "pandas", None)
     with pytest.raises(MissingDependencyError, match="pip install pandas"):

@@ -31,7 +31,7 @@ def test_document_says_what_it_is() -> None:
     document = json.loads(tables_to_json([Table([Cell(0, 0, text="表")])]))
     assert (document["format"], document["version"]) == ("tablerec-tables", 1)
     assert document["tables"][0]["n_rows"] == 1
-    assert set(document["tables"][0]["cells"][0]) == {*Cell.__dataclass_fields__, "role"}
+    assert set(document["tables"][0]["cells"][0]) == {*Cell.__dataclass_fields__, "role", "value", "number_format"}
 
 
 def test_title_notes_and_roles_are_there() -> None:
@@ -55,6 +55,31 @@ def test_title_notes_and_roles_are_there() -> None:
 def test_title_and_notes_are_not_trusted(field: dict[str, Any], message: str) -> None:
     with pytest.raises(InputError, match=message):
         table_from_dict({"cells": [], **field})
+
+
+def test_values_and_what_was_decided_are_there() -> None:
+    rows = [["Name", "Sum", "Day"], ["00123", "1.234", "02/01/2026"], ["a", "5,5 %", "31/01/2026"]]
+    data = table_to_dict(Table.from_texts(rows))
+    assert [cell["value"] for cell in data["cells"][3:]] == [None, 1234, "2026-01-02", None, 0.055, "2026-01-31"]
+    formats = [None, "#,##0", "dd\\/mm\\/yyyy", None, "0.0 %", "dd\\/mm\\/yyyy"]
+    assert [cell["number_format"] for cell in data["cells"][3:]] == formats
+    text, numbers, dates = data["columns"]
+    assert (text["kind"], text["reason"]) == ("text", '"00123" has digits and is no number')
+    assert [numbers[key] for key in ("kind", "decimal", "group", "decided_by")] == ["number", ",", ".", "column"]
+    assert [dates[key] for key in ("kind", "date_order", "decided_by")] == ["date", "day-month", "column"]
+
+
+def test_tables_of_one_document_decide_together() -> None:
+    many = [Table.from_texts([["1.234"]]), Table.from_texts([["0,5"]])]
+    [first, _] = json.loads(tables_to_json(many))["tables"]
+    assert (first["cells"][0]["value"], first["columns"][0]["decided_by"]) == (1234, "page")
+    assert table_to_dict(many[0])["cells"][0]["value"] is None
+
+
+def test_values_are_not_read_back() -> None:
+    data = table_to_dict(Table.from_texts([["5"]]))
+    data["cells"][0] |= {"value": "x", "number_format": 7}
+    assert table_from_dict(data | {"columns": 5}) == Table.from_texts([["5"]])
 
 
 def test_text_is_readable() -> None:

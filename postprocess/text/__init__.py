@@ -6,6 +6,7 @@
 - ``lines``: text lines of a page, reading order in a cell, tilt
 - ``tokens``: pieces of words between wide gaps, for tables without rulings
 - ``numbers``: what is nothing, a label, a year, a number or a unit
+- ``raised``: superscripts and subscripts, as Unicode has them
 - ``lookalikes``: characters that only the column tells apart
 
 ``postprocess.word.Words`` come in with their arrays; tables with texts, and the words in no cell with the

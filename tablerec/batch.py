@@ -18,6 +18,7 @@ from typing import BinaryIO, Protocol
 import click
 import numpy as np
 
+from postprocess.word import UNREAD
 from tablerec.errors import (
     MissingDependencyError,
     ModelNotFoundError,
@@ -353,9 +354,18 @@ class Batch:
         if words:
             n_words = max(len(words), sum(len(page.words) for page in result.pages))
             self.console.note(f"{name}: {len(words)} of {count(n_words, 'word')} in no cell ({_most(words)}){hint}")
+        self._note_unread(name, result)
         cells = [item.reason for page in result.pages for item in page.dropped]
         if cells:
             self.console.note(f"{name}: {count(len(cells), 'detected cell')} in no table ({_most(cells)}){hint}")
+
+    def _note_unread(self, name: str, result: Result) -> None:
+        unread = [
+            word.doubt or "no reason is known" for page in result.pages for word in page.words if UNREAD in word.text
+        ]
+        if unread:
+            n_words = count(sum(len(page.words) for page in result.pages), "word")
+            self.console.note(f"{name}: {len(unread)} of {n_words} not read ({_most(unread)}); their cells are marked")
 
 
 def count(number: int, noun: str) -> str:

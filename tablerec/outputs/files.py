@@ -16,6 +16,7 @@ from typing import Any, BinaryIO
 import numpy as np
 
 from postprocess.table import Table
+from postprocess.word import UNREAD
 from tablerec.errors import OutputError
 from tablerec.inputs.images import OVERLAY_SUFFIX, display_name
 from tablerec.result import Page, Result
@@ -241,6 +242,7 @@ def page_to_dict(page: Page) -> dict[str, Any]:
         "detector": page.detector,
         "seconds": dict(page.seconds),
         "n_words": len(page.words),
+        "n_unread": sum(UNREAD in word.text for word in page.words),
         "tables": [table_to_dict(table) for table in page.tables],
         "unplaced": [
             {"text": item.word.text, "quad": item.word.quad, "score": item.word.score, "reason": item.reason}

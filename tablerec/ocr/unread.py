@@ -32,10 +32,10 @@ BARE = 0.9
 """Ink this wide without a character, as a share of the crop's height, was not read."""
 PAD = 0.15
 """Ground left around a word, as a share of the crop's height."""
-RARE = 1e-3
-"""How likely a word is of a script that nothing else in the picture is of ..."""
-COUNT = 0.5
-"""... and how many words that expectation weighs."""
+RARE = 0.01
+"""Share of words that is expected to be in scripts that the OCR engine does not read ..."""
+COUNT = 20.0
+"""... and how many words that expectation weighs against those of the picture."""
 MOST = 7.0
 """The network's word, as a logarithm of odds, counts up to this."""
 _MOST_ROUNDS = 8
@@ -65,7 +65,10 @@ class _Piece:
     end: float
     text: str
     spans: CharSpans
+    seen: Floats
+    """Logarithms of the probabilities by the network."""
     likely: Floats
+    """Probabilities by all evidence."""
 
     @property
     def is_bare(self) -> bool:
@@ -99,11 +102,11 @@ class UnreadFinder:
         asked = [index for index, line in enumerate(lines) if _is_suspect(crops[index], line)]
         pieces = self._pieces(crops, lines, asked)
         n_read = sum(bool(line.text.strip()) for line in lines) - len(asked)
-        shares = self._shares(lines, pieces, max(0, n_read))
-        if shares[~self.readable].sum() > 2 * RARE and len(asked) < len(lines):
+        self._weigh(lines, pieces, max(0, n_read))
+        if len(asked) < len(lines) and any(self._is_foreign(each) for some in pieces.values() for each in some):
             pieces |= self._pieces(crops, lines, sorted({*range(len(lines))} - {*asked}))
-            shares = self._shares(lines, pieces, 0)
-        return [self._marked(line, pieces[i], shares) if i in pieces else line for i, line in enumerate(lines)]
+            self._weigh(lines, pieces, 0)
+        return [self._marked(line, pieces[i]) if i in pieces else line for i, line in enumerate(lines)]
 
     def _pieces(self, crops: Sequence[Image], lines: Sequence[Line], chosen: Sequence[int]) -> dict[int, list[_Piece]]:
         places = [(index, *place) for index in chosen for place in _words_in(crops[index])]
@@ -112,37 +115,46 @@ class UnreadFinder:
             pad = round(PAD * crops[index].shape[0])
             cuts.append(crops[index][:, max(0, start - pad) : end + pad])
         found: dict[int, list[_Piece]] = {index: [] for index in chosen}
-        for (index, start, end), likely in zip(places, self.net(cuts), strict=True):
+        for (index, start, end), seen in zip(places, self.net(cuts), strict=True):
             width = crops[index].shape[1]
-            found[index].append(_Piece(start / width, end / width, "", (), likely))
+            found[index].append(_Piece(start / width, end / width, "", (), seen, seen))
         for index in chosen:
             _hand_out(lines[index], found[index])
         return found
 
     def _odds(self, line: Line, piece: _Piece) -> Floats:
         """How much speaks for each class: the network, and against readable ones what the engine read."""
-        odds = np.maximum(piece.likely - piece.likely.max(), -MOST)
+        odds = np.maximum(piece.seen - piece.seen.max(), -MOST)
         score = 0.0 if piece.is_bare else line.score
         odds[~self.readable] += np.clip(10 * (0.85 - score), -4, 3)
         return odds
 
-    def _shares(self, lines: Sequence[Line], pieces: dict[int, list[_Piece]], n_read: int) -> Floats:
-        """How much of the picture's text is in each script, by expectation and maximization."""
-        expected = np.where(self.readable, 1.0, RARE)
-        expected /= expected.sum()
-        odds = [self._odds(lines[index], piece) for index, some in pieces.items() for piece in some]
-        shares: Floats = expected
-        for _ in range(_MOST_ROUNDS if odds else 0):
-            likely = np.exp(np.array(odds)) * shares
-            likely /= likely.sum(axis=1, keepdims=True)
-            counts = likely.sum(axis=0) + COUNT * expected
-            counts[self.readable] += n_read / self.readable.sum()
-            shares = counts / counts.sum()
-        return shares
+    def _weigh(self, lines: Sequence[Line], pieces: dict[int, list[_Piece]], n_read: int) -> None:
+        """Set what each word is likely to be, by expectation and maximization: by itself and by the words beside it.
 
-    def _marked(self, line: Line, pieces: Sequence[_Piece], shares: Floats) -> Line:
+        Args:
+            lines: All lines.
+            pieces: Words of some of them.
+            n_read: Number of the other lines.
+        """
+        words = [(piece, self._odds(lines[index], piece)) for index, some in pieces.items() for piece in some]
+        if not words:
+            return
+        n_readable = int(self.readable.sum())
+        expected = np.where(self.readable, (1 - RARE) / n_readable, RARE / max(1, len(CLASSES) - n_readable))
+        known = COUNT * expected + np.where(self.readable, n_read / n_readable, 0)
+        odds = np.exp(np.array([each for _, each in words]))
+        likely = np.zeros_like(odds)
+        for _ in range(_MOST_ROUNDS):
+            # A word does not speak for itself: without that a single unclear one would convince itself.
+            likely = odds * (known + likely.sum(axis=0) - likely)
+            likely /= likely.sum(axis=1, keepdims=True)
+        for (piece, _), row in zip(words, likely, strict=True):
+            piece.likely = row
+
+    def _marked(self, line: Line, pieces: Sequence[_Piece]) -> Line:
         """The line with what was not read."""
-        reasons = [self._reason(line, piece, shares) for piece in pieces]
+        reasons = [self._reason(piece) for piece in pieces]
         if not any(reasons):
             return line
         text = ""
@@ -164,13 +176,14 @@ class UnreadFinder:
             doubt=next(filter(None, reasons)),
         )
 
-    def _reason(self, line: Line, piece: _Piece, shares: Floats) -> str:
+    def _is_foreign(self, piece: _Piece) -> bool:
+        return bool(piece.likely[~self.readable].sum() > 0.5)
+
+    def _reason(self, piece: _Piece) -> str:
         """Why a word was not read; empty where it was."""
-        likely = np.exp(self._odds(line, piece)) * shares
-        likely /= likely.sum()
-        if likely[~self.readable].sum() > 0.5:
-            return doubt_of(CLASSES[int(np.argmax(np.where(self.readable, 0, likely)))], self.engine)
-        if piece.is_bare and likely[CLASSES.index(NONE)] < 0.05:
+        if self._is_foreign(piece):
+            return doubt_of(CLASSES[int(np.argmax(np.where(self.readable, 0, piece.likely)))], self.engine)
+        if piece.is_bare and piece.likely[CLASSES.index(NONE)] < 0.05:
             return doubt_of(None, self.engine)
         return ""
 

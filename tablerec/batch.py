@@ -360,12 +360,11 @@ class Batch:
             self.console.note(f"{name}: {count(len(cells), 'detected cell')} in no table ({_most(cells)}){hint}")
 
     def _note_unread(self, name: str, result: Result) -> None:
-        unread = [
-            word.doubt or "no reason is known" for page in result.pages for word in page.words if UNREAD in word.text
-        ]
-        if unread:
-            n_words = count(sum(len(page.words) for page in result.pages), "word")
-            self.console.note(f"{name}: {len(unread)} of {n_words} not read ({_most(unread)}); their cells are marked")
+        texts = [word.text for page in result.pages for word in page.words]
+        n_unread = sum(UNREAD in text for text in texts)
+        if n_unread:
+            n_words = count(len(texts), "word")
+            self.console.note(f"{name}: {n_unread} of {n_words} found and not read; their cells are marked")
 
 
 def count(number: int, noun: str) -> str:

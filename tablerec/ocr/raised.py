@@ -25,8 +25,8 @@ LIFTED = 0.22
 """... and this share of it above the line on which they stand."""
 SUNK = 0.1
 """A lowered sign reaches this share below that line."""
-HIGH_DASH = 0.5
-"""The middle of a raised minus or comma is this share above that line, that of others below it."""
+HIGH_DASH, HIGH_COMMA = 0.5, 0.25
+"""The middle of a raised minus, and of a raised comma, is this share above that line, that of others below it."""
 X_HEIGHT = 0.72
 """Height of small letters, as a share of that of capitals."""
 
@@ -34,6 +34,8 @@ _RAISED = "".join(SUPERSCRIPTS.values())
 _PLAIN = dict(zip(SUPERSCRIPTS.values(), SUPERSCRIPTS, strict=True)) | {"ª": "a"}
 _TAIL = re.compile(r"(?<=[0-9A-Za-z)\]])[-+–−,.0-9a-z" + _RAISED + r"ª]*[0-9a-z" + _RAISED + r"ª](?=[)\]*:;%]*$)")
 _TALL, _LOW = re.compile(r"[0-9A-Zbdfhkl]"), re.compile(r"[acemnorsuvwxz]")
+_DIGIT = re.compile("[0-9ª⁰¹²³⁴⁵⁶⁷⁸⁹]")
+_LOOSE_MINUS = re.compile("(?<=[0-9A-Za-z])[-–−](?=[⁰¹²³⁴⁵⁶⁷⁸⁹])")
 _LOWERED = re.compile(r"(?<=[A-Za-z)\]])\d+")
 
 
@@ -68,7 +70,7 @@ def settle_raised(crop: Image, line: Line) -> Line:
 
 
 def _may_hold(text: str) -> bool:
-    return bool(re.search(r"\d|ª", text)) and any(char.isalnum() for char in text[:-1])
+    return bool(_DIGIT.search(text)) and any(char.isalnum() for char in text[:-1])
 
 
 def _glyphs(boxes: Ints) -> Ints:
@@ -95,9 +97,10 @@ def _settle_word(word: str, glyphs: Ints) -> tuple[list[int], str] | None:
     plain = "".join(_PLAIN.get(word[index], word[index]) for index in kept)
     was = "".join(word[index] for index in kept)
     if len(glyphs) != len(kept):
-        fixed = re.sub(r"(?<=\d)ª", "ᵃ", word)
-        return (list(range(len(word))), fixed) if fixed != word else None
-    written = _lower(_raise(was, plain, glyphs), plain, glyphs)
+        kept, written = list(range(len(word))), word
+    else:
+        written = _lower(_raise(was, plain, glyphs), plain, glyphs)
+    written = re.sub(r"(?<=\d)ª", "ᵃ", _LOOSE_MINUS.sub("⁻", written))
     return (kept, written) if written != word else None
 
 
@@ -114,7 +117,7 @@ def _raise(was: str, plain: str, glyphs: Ints) -> str:
         first = index
     while first < end and plain[first] in ",.":
         first += 1
-    if first >= end or not any(char.isalnum() for char in plain[first:end]):
+    if first >= end or plain[first - 1] in ",.-+–−":
         return was
     if plain[first:end] in ("o", "0") and _is_round(glyphs[first]):
         return was[:first] + "°" + was[end:]
@@ -145,7 +148,7 @@ def _stands_high(plain: str, glyphs: Ints, index: int, read_so: bool) -> bool:
     height, base, top = found
     _, y0, _, y1 = glyphs[index].tolist()
     if plain[index] in ",.-+–−":
-        return base - (y0 + y1) / 2 > HIGH_DASH * height
+        return base - (y0 + y1) / 2 > (HIGH_COMMA if plain[index] in ",." else HIGH_DASH) * height
     if read_so:
         return y1 < base - LIFTED / 2 * height
     return y1 - y0 < SMALL * height and y1 < base - LIFTED * height and y0 < top + LIFTED * height

@@ -30,7 +30,7 @@ CLASSES = (
 SAMPLES = {
     LATIN: "abcdefghilmnoprstu",
     CHINESE: "的一是不了在人有我他",
-    "Greek": "αβγδεικλμνοπρστάέήίό",
+    "Greek": "αβγδεικλμνοπρστάέήί",
     "Cyrillic": "абвгдежзиклмнопрстуя",
     "Korean": "가나다라이사지에의",
     "Arabic": "ابتدرسعلمنوهي",

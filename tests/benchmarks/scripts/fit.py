@@ -39,28 +39,22 @@ class ScriptNet(nn.Layer):
     def __init__(self) -> None:
         super().__init__()
         self.features = nn.Sequential(
-            *_convolution(1, 16, 3, 2),
-            *_convolution(16, 16, 3, 1, 16),
-            *_convolution(16, 48, 1, 1),
-            *_convolution(48, 48, 3, 2, 48),
-            *_convolution(48, 64, 1, 1),
-            *_convolution(64, 64, 5, 1, 64),
-            *_convolution(64, 96, 1, 1),
-            *_convolution(96, 96, 5, 2, 96),
-            *_convolution(96, 128, 1, 1),
-            *_convolution(128, 128, 5, 1, 128),
-            *_convolution(128, 160, 1, 1),
+            *_convolution(1, 16, 5, 2),
+            *_convolution(16, 32, 3, 2),
+            *_convolution(32, 48, 3, 2),
+            *_convolution(48, 64, 3, 1),
         )
-        self.rows = nn.Conv2D(160, 160, (HEIGHT // 8, 3), padding=(0, 1), groups=160)
-        self.classes = nn.Conv2D(160, len(CLASSES), 1)
+        self.rows = nn.Conv2D(64, 96, (HEIGHT // 8, 3), padding=(0, 1))
+        self.classes = nn.Conv2D(96, len(CLASSES), 1)
 
     def forward(self, windows: paddle.Tensor) -> paddle.Tensor:
         """See above."""
         return self.classes(F.relu(self.rows(self.features(windows)))).mean([2, 3])
 
 
-def _convolution(n_in: int, n_out: int, kernel: int, stride: int, groups: int = 1) -> list[nn.Layer]:
-    conv = nn.Conv2D(n_in, n_out, kernel, stride, kernel // 2, groups=groups, bias_attr=False)
+def _convolution(n_in: int, n_out: int, kernel: int, stride: int) -> list[nn.Layer]:
+    # Depthwise convolutions would be smaller, and take five times as long to train on a CPU.
+    conv = nn.Conv2D(n_in, n_out, kernel, stride, kernel // 2, bias_attr=False)
     return [conv, nn.BatchNorm2D(n_out), nn.ReLU()]
 
 
@@ -130,7 +124,7 @@ def fit(windows: Windows, classes: NDArray[np.int64], epochs: int, seed: int = 0
             batch = windows[chosen].astype(np.float32) / 255
             batch = np.roll(batch, (int(rng.integers(-2, 3)), int(rng.integers(0, 4))), axis=(2, 3))
             logits = net(paddle.to_tensor(batch))
-            loss = F.cross_entropy(logits, paddle.to_tensor(classes[chosen]), label_smoothing=0.02)
+            loss = F.cross_entropy(logits, paddle.to_tensor(classes[chosen]))
             loss.backward()
             optimizer.step()
             optimizer.clear_grad()

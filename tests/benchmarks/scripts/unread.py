@@ -3,9 +3,9 @@
 
 A developer script, not a test. ``--real`` names folders of pictures in Latin letters and Chinese: each word that is
 called unread there is printed, and is wrong unless the picture says otherwise; so are the signs that are raised or
-lowered by the pixels, and the share of the reading time that both take. ``--fonts`` draws tables in all scripts with the
-families of fonts that the training has not seen (it needs the package babel and fontconfig): printed are the shares of
-the names that are said to be unread, and of the numbers beside them that are read.
+lowered by the pixels, and the share of the reading time that both take. ``--fonts`` draws tables in all scripts with
+the families of fonts that the training has not seen (it needs the package babel and fontconfig): printed are the shares
+of the names that are said to be unread, and of the numbers beside them that are read.
 """
 
 from __future__ import annotations
@@ -88,7 +88,8 @@ def measure_real(engine: RapidOcrEngine, folders: Sequence[Path], most: int, cro
     lines.settle_raised = raising.call
     print(
         f"{n_pictures} pictures, {n_words} words: {n_unread} called unread in {n_touched} pictures; "
-        f"of {seconds:.0f} s, {marking.seconds / seconds:.2%} for that and {raising.seconds / seconds:.2%} for raised signs"
+        f"of {seconds:.0f} s of the processor {marking.seconds / seconds:.2%} for that, "
+        f"{raising.seconds / seconds:.2%} for raised signs"
     )
 
 

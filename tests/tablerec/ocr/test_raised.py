@@ -74,6 +74,13 @@ def test_a_sign_read_as_raised_raises_its_neighbour() -> None:
     assert settled([("10", BASE), ("-3", RAISED)], read="10-³") == "10⁻³"
 
 
+def test_a_minus_before_a_raised_digit_is_raised_even_where_strokes_do_not_pair() -> None:
+    crop, line = drawn([("sr", BASE), ("-1", RAISED)], read="sr-¹")
+    crop = crop.copy()
+    crop[:, :] = 255
+    assert settle_raised(crop, line).text == "sr⁻¹"
+
+
 def test_feminine_sign_behind_a_digit_is_a_raised_letter() -> None:
     assert settled([("41", BASE), ("a", RAISED)], read="41ª") == "41ᵃ"
 

@@ -11,8 +11,11 @@ from postprocess.arrays import Image
 from postprocess.word import UNREAD, Word
 from tablerec.ocr.line import Line
 from tablerec.ocr.lines import LineReader, read_crops
+from tablerec.ocr.paddlex import PaddleXOcrEngine
 from tablerec.ocr.script import CHINESE, CLASSES, LATIN, NONE, NUMBER
 from tablerec.ocr.unread import FAMILIES, UnreadFinder, doubt_of, unread_notes
+from tablerec.paddlex_support import import_paddlex
+from tests.helpers.paddlex_models import needs_paddlex
 
 GREYS = {"Cyrillic": 0, "Hebrew": 20, LATIN: 40, CHINESE: 60, NUMBER: 80, NONE: 100}
 CYRILLIC = doubt_of("Cyrillic", "x")
@@ -182,7 +185,10 @@ def test_an_engine_that_does_not_say_what_it_reads_is_believed() -> None:
 
 def test_notes() -> None:
     assert unread_notes([], "x") == []
-    words = [Word(UNREAD, PLACE, doubt=CYRILLIC)] * 7 + [Word("12", PLACE), Word(UNREAD, PLACE, doubt=doubt_of(None, "x"))]
+    words = [Word(UNREAD, PLACE, doubt=CYRILLIC)] * 7 + [
+        Word("12", PLACE),
+        Word(UNREAD, PLACE, doubt=doubt_of(None, "x")),
+    ]
     [note] = unread_notes(words, "x")
     assert note == (
         "7 lines of Cyrillic, which x does not read: their cells are marked; "
@@ -192,10 +198,12 @@ def test_notes() -> None:
     assert note.startswith("1 line of Khmer, which x does not read: its cell is marked;")
 
 
+@needs_paddlex
+@pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("family", sorted(set(FAMILIES.values())))
 def test_advice_names_models_of_paddlex(family: str) -> None:
-    models = pytest.importorskip("paddlex.inference.utils.official_models")
-    from tablerec.ocr.paddlex import PaddleXOcrEngine
+    import_paddlex()
+    from paddlex.inference.utils.official_models import ALL_MODELS
 
     engine = PaddleXOcrEngine.of_family(family)
-    assert {engine.detection, engine.recognition} <= set(models.ALL_MODELS)
+    assert {engine.detection, engine.recognition} <= set(ALL_MODELS)

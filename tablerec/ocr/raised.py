@@ -59,8 +59,11 @@ def settle_raised(crop: Image, line: Line) -> Line:
         if boxes is None:
             boxes = _glyphs(ink_boxes(crop)[1])
         a, b = match.span()
+        # A word reaches to the middle of the spaces around it: places of characters are rough.
+        start = sum(spans[a - 1]) / 2 if a else 0.0
+        end = sum(line.char_spans[b]) / 2 if b < len(line.text) else 1.0
         middles = (boxes[:, 0] + boxes[:, 2]) / 2 / crop.shape[1]
-        inside = boxes[(middles >= spans[a][0]) & (middles <= spans[b - 1][1])]
+        inside = boxes[(middles >= start) & (middles <= end)]
         settled = _settle_word(match[0], inside)
         if settled is not None:
             kept, word = settled
@@ -87,21 +90,29 @@ def _glyphs(boxes: Ints) -> Ints:
 
 def _settle_word(word: str, glyphs: Ints) -> tuple[list[int], str] | None:
     """Which characters of a word are kept and how they are written; None where nothing changes."""
-    kept = list(range(len(word)))
-    if len(glyphs) == len(word) - 1:
-        # "³3" for one stroke: the recogniser gave a raised sign twice, once as a plain one.
-        double = [
-            i for i in range(1, len(word)) if _PLAIN.get(word[i - 1]) == word[i] or _PLAIN.get(word[i]) == word[i - 1]
-        ]
-        kept = kept[: double[0]] + kept[double[0] + 1 :] if len(double) == 1 else kept
+    kept = _with_strokes(word, len(glyphs))
     plain = "".join(_PLAIN.get(word[index], word[index]) for index in kept)
     was = "".join(word[index] for index in kept)
-    if len(glyphs) != len(kept):
+    written = _lower(_raise(was, plain, glyphs), plain, glyphs) if len(glyphs) == len(kept) else was
+    if written == was:
         kept, written = list(range(len(word))), word
-    else:
-        written = _lower(_raise(was, plain, glyphs), plain, glyphs)
     written = re.sub(r"(?<=\d)ª", "ᵃ", _LOOSE_MINUS.sub("⁻", written))
     return (kept, written) if written != word else None
+
+
+def _with_strokes(word: str, n_strokes: int) -> list[int]:
+    """Characters that may have a stroke: a recogniser also writes "10^4", "CO{2" and "10-³3" for what is raised."""
+    kept = list(range(len(word)))
+    signs = [index for index in kept if word[index] in "^{}_"]
+    doubles = [
+        i
+        for i in kept[1:]
+        if word[i - 1] != word[i] and _PLAIN.get(word[i - 1], word[i - 1]) == _PLAIN.get(word[i], word[i])
+    ]
+    for extra in (signs, doubles[:1]):
+        if extra and n_strokes == len(word) - len(extra):
+            return [index for index in kept if index not in extra]
+    return kept
 
 
 def _raise(was: str, plain: str, glyphs: Ints) -> str:

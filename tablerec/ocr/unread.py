@@ -36,6 +36,8 @@ RARE = 0.01
 """Share of words that is expected to be in scripts that the OCR engine does not read ..."""
 COUNT = 20.0
 """... and how many words that expectation weighs against those of the picture."""
+SAME_LINE = 10.0
+"""How many words elsewhere a word of the same line weighs besides."""
 MOST = 7.0
 """The network's word, as a logarithm of odds, counts up to this."""
 _MOST_ROUNDS = 8
@@ -125,7 +127,8 @@ class UnreadFinder:
     def _odds(self, line: Line, piece: _Piece) -> Floats:
         """How much speaks for each class: the network, and against readable ones what the engine read."""
         odds = np.maximum(piece.seen - piece.seen.max(), -MOST)
-        score = 0.0 if piece.is_bare else line.score
+        # Signs alone, such as the point of an abbreviation, do not say that the letters beside them were read.
+        score = line.score if any(char.isalnum() for char in piece.text) else 0.0
         odds[~self.readable] += np.clip(10 * (0.85 - score), -4, 3)
         return odds
 
@@ -137,19 +140,22 @@ class UnreadFinder:
             pieces: Words of some of them.
             n_read: Number of the other lines.
         """
-        words = [(piece, self._odds(lines[index], piece)) for index, some in pieces.items() for piece in some]
+        words = [(index, piece) for index, some in pieces.items() for piece in some]
         if not words:
             return
         n_readable = int(self.readable.sum())
         expected = np.where(self.readable, (1 - RARE) / n_readable, RARE / max(1, len(CLASSES) - n_readable))
         known = COUNT * expected + np.where(self.readable, n_read / n_readable, 0)
-        odds = np.exp(np.array([each for _, each in words]))
+        odds = np.exp(np.array([self._odds(lines[index], piece) for index, piece in words]))
+        _, of_line = np.unique([index for index, _ in words], return_inverse=True)
         likely = np.zeros_like(odds)
         for _ in range(_MOST_ROUNDS):
             # A word does not speak for itself: without that a single unclear one would convince itself.
-            likely = odds * (known + likely.sum(axis=0) - likely)
+            in_line = np.zeros((of_line.max() + 1, len(CLASSES)))
+            np.add.at(in_line, of_line, likely)
+            likely = odds * (known + likely.sum(axis=0) - likely + SAME_LINE * (in_line[of_line] - likely))
             likely /= likely.sum(axis=1, keepdims=True)
-        for (piece, _), row in zip(words, likely, strict=True):
+        for (_, piece), row in zip(words, likely, strict=True):
             piece.likely = row
 
     def _marked(self, line: Line, pieces: Sequence[_Piece]) -> Line:

@@ -195,7 +195,9 @@ def test_a_word_that_was_not_read_is_placed_whatever_its_score_and_said(caplog: 
     [table] = page.tables
     assert [(cell.text, cell.doubt) for cell in table.cells if cell.text] == [(UNREAD, doubt), ("7", "")]
     assert page.unplaced == ()
-    assert ["page 1 has 1 line of Cyrillic, which fake does not read" in message for message in caplog.messages] == [True]
+    assert ["page 1 has 1 line of Cyrillic, which fake does not read" in message for message in caplog.messages] == [
+        True
+    ]
 
 
 def test_words_of_the_caller_win_over_the_reader() -> None:

@@ -70,6 +70,13 @@ def test_a_sign_read_twice_is_kept_once() -> None:
     assert settled([("10", BASE), ("-3", RAISED)], read="10-³3") == "10⁻³"
 
 
+def test_signs_of_latex_that_are_not_drawn() -> None:
+    assert settled([("10", BASE), ("4", RAISED)], read="10^4") == "10⁴"
+    assert settled([("CO", BASE), ("2", LOWERED)], read="CO{2") == "CO₂"
+    assert settled([("104", BASE)], read="10^4") == "10^4"
+    assert settled([("10", BASE), ("^4", BASE)]) == "10^4"
+
+
 def test_a_sign_read_as_raised_raises_its_neighbour() -> None:
     assert settled([("10", BASE), ("-3", RAISED)], read="10-³") == "10⁻³"
 

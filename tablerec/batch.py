@@ -18,6 +18,7 @@ from typing import BinaryIO, Protocol
 import click
 import numpy as np
 
+from postprocess.word import UNREAD
 from tablerec.errors import (
     MissingDependencyError,
     ModelNotFoundError,
@@ -378,9 +379,17 @@ class Batch:
         if words:
             n_words = max(len(words), sum(len(page.words) for page in result.pages))
             self.console.note(f"{name}: {len(words)} of {count(n_words, 'word')} in no cell ({_most(words)}){hint}")
+        self._note_unread(name, result)
         cells = [item.reason for page in result.pages for item in page.dropped]
         if cells:
             self.console.note(f"{name}: {count(len(cells), 'detected cell')} in no table ({_most(cells)}){hint}")
+
+    def _note_unread(self, name: str, result: Result) -> None:
+        texts = [word.text for page in result.pages for word in page.words]
+        n_unread = sum(UNREAD in text for text in texts)
+        if n_unread:
+            n_words = count(len(texts), "word")
+            self.console.note(f"{name}: {n_unread} of {n_words} found and not read; their cells are marked")
 
 
 def describe_fault(error: Exception) -> str:

@@ -21,7 +21,7 @@ from postprocess.text.admission import check_words, place_in_picture
 from postprocess.text.assignment import place_words
 from postprocess.text.direction import in_reading_order
 from postprocess.text.lookalikes import settle_strokes
-from postprocess.word import Unplaced, Word, Words
+from postprocess.word import UNREAD, Unplaced, Word, Words
 from tablerec.config import Settings
 from tablerec.detect import CellDetector, Detection
 from tablerec.detect.factory import make_detector
@@ -31,6 +31,7 @@ from tablerec.inputs.text_layer import compare_hidden, hidden_words, trust_layer
 from tablerec.inputs.turning import ORIENTATION, ask_for_turn, choose_turn, turn_page_back, turn_picture
 from tablerec.inputs.unwarping import Map, Unwarper, unflatten_page
 from tablerec.ocr import OcrEngine, make_ocr_engine
+from tablerec.ocr.unread import unread_notes
 from tablerec.paddlex_support import LazyModel, make_runtime
 from tablerec.result import Page, PageImage, Result
 from tablerec.stages import Trace
@@ -183,6 +184,7 @@ class Recognizer:
                 for table, candidate in zip(marked, map(explained, candidates), strict=True)
                 if len(table)
             )
+        self._note_unread(picture, found)
         return Page(
             picture=picture,
             tables=tuple(trace.table for trace in traces),
@@ -194,13 +196,23 @@ class Recognizer:
             trace=Trace(picture.image, words, traces) if self.settings.trace else None,
         )
 
+    def _note_unread(self, picture: PageImage, words: Sequence[Word]) -> None:
+        from tablerec.inputs.images import display_name
+
+        for note in unread_notes(words, self.ocr.name):
+            _logger.warning("%s: page %d has %s", display_name(picture.source), picture.number, note)
+
+    def _is_sure(self, word: Word) -> bool:
+        """Whether a word is placed; one that was not read is, whatever its score, so that its cell shows it."""
+        return word.score >= self.settings.min_ocr_score or UNREAD in word.text
+
     def _sure(self, words: Sequence[Word]) -> list[Word]:
-        return [word for word in words if word.score >= self.settings.min_ocr_score]
+        return [word for word in words if self._is_sure(word)]
 
     def _doubtful(self, words: Sequence[Word]) -> list[Unplaced]:
         least = self.settings.min_ocr_score
         reason = "the OCR engine's score {:.2f} is below {:.2f}"
-        return [Unplaced(word, reason.format(word.score, least)) for word in words if not word.score >= least]
+        return [Unplaced(word, reason.format(word.score, least)) for word in words if not self._is_sure(word)]
 
 
 def recognize(source: Any, words: Sequence[Word] | None = None, **options: Any) -> Result:

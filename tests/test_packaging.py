@@ -101,6 +101,12 @@ def test_wheel_and_sdist_hold_the_weights(wheel: zipfile.ZipFile, sdist: tarfile
     assert sum(sizes) + sum(samples) <= 30_000_000
 
 
+def test_wheel_and_sdist_hold_the_weights_for_scripts(wheel: zipfile.ZipFile, sdist: tarfile.TarFile) -> None:
+    assert "tablerec/ocr/script.onnx" in wheel.namelist()
+    assert "tablerec/ocr/script.onnx" in {name.split("/", 1)[1] for name in sdist.getnames()}
+    assert (ROOT / "tablerec/ocr/script.onnx").stat().st_size <= 500_000
+
+
 def test_installed_wheel_copies_the_course(wheel: zipfile.ZipFile, tmp_path: Path) -> None:
     """What `tablerec lab` needs is in the wheel, and takes little room there."""
     course = [entry for entry in wheel.infolist() if entry.filename.startswith("tablerec/course/course/")]

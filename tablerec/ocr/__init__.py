@@ -1,7 +1,9 @@
 """OCR engines: a picture in, words with their places out.
 
-- ``lines``: from a picture to lines of text, what all OCR engines with a detector and a recogniser share
+- ``line``, ``lines``: from a picture to lines of text, what all OCR engines with a detector and a recogniser share
 - ``ink``: the ink in a cell, for a second pass over cells in which no text was found
+- ``script``, ``unread``: in which script a line is, and what was found and not read
+- ``raised``: raised and lowered signs, by the pixels
 - ``rapidocr``, ``paddlex``: the OCR engines themselves
 
 An OCR engine is anything with a ``name``, a ``read`` and a ``read_quads`` method; ``make_ocr_engine`` creates the one

@@ -10,7 +10,7 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from postprocess.arrays import Image
+    from postprocess.arrays import Image, Ints
 
 LEAST_CONTRAST = 40
 """Difference to the ground, of 255, below which nothing is taken for ink: shades and noise stay below it."""
@@ -53,19 +53,7 @@ def crop_to_ink(crop: Image) -> Ink | None:
     """
     import cv2
 
-    height, width = crop.shape[:2]
-    ground = np.median(crop.reshape(-1, 3), axis=0)
-    difference = np.abs(crop - ground).max(axis=2)
-    if difference.max() < LEAST_CONTRAST:
-        return None
-    mask = (difference > max(LEAST_CONTRAST, difference.max() / 3)).astype(np.uint8)
-    parts = cv2.connectedComponentsWithStats(mask, connectivity=8)[2][1:, :4]
-    boxes = np.column_stack([parts[:, :2], parts[:, :2] + parts[:, 2:]])
-    at_border = (boxes[:, :2] <= 1) | (boxes[:, 2:] >= [width - 1, height - 1])
-    long = (parts[:, 2:] >= RULING * np.array([width, height])).any(axis=1)
-    # A faint ruling comes in pieces: thin ones, along the border.
-    piece = (at_border & (parts[:, 2:] <= THIN * height)).any(axis=1)
-    boxes = boxes[~(at_border.any(axis=1) & long) & ~piece]
+    ground, boxes = ink_boxes(crop)
     if len(boxes) == 0:
         return None
     x0, y0 = boxes[:, :2].min(axis=0).tolist()
@@ -75,9 +63,39 @@ def crop_to_ink(crop: Image) -> Ink | None:
     line = max(y1 - y0, min(widest, 3 * (y1 - y0)))
     pad = round(PAD * line) + 1
     above = pad + (line - (y1 - y0)) // 2
-    color = [float(value) for value in ground]
-    framed = cv2.copyMakeBorder(crop[y0:y1, x0:x1], above, above, pad, pad, cv2.BORDER_CONSTANT, value=color)
+    framed = cv2.copyMakeBorder(crop[y0:y1, x0:x1], above, above, pad, pad, cv2.BORDER_CONSTANT, value=ground)
     return Ink((x0, y0, x1, y1), np.asarray(framed, np.uint8))
+
+
+def ink_boxes(crop: Image) -> tuple[list[float], Ints]:
+    """Find the strokes in a crop: connected pieces of ink, without the rulings at its border.
+
+    Args:
+        crop: ``(h, w, 3)`` uint8.
+
+    Returns:
+        The colour of the ground, and ``(N, 4)`` boxes xyxy in pixels.
+
+    >>> page = np.full((20, 40, 3), 255, np.uint8)
+    >>> page[5:15, 8:10] = page[18:] = 0
+    >>> ink_boxes(page)[1].tolist()
+    [[8, 5, 10, 15]]
+    """
+    import cv2
+
+    height, width = crop.shape[:2]
+    ground = np.median(crop.reshape(-1, 3), axis=0)
+    difference = np.abs(crop - ground).max(axis=2)
+    if difference.max() < LEAST_CONTRAST:
+        return ground.tolist(), np.zeros((0, 4), np.int64)
+    mask = (difference > max(LEAST_CONTRAST, difference.max() / 3)).astype(np.uint8)
+    parts = cv2.connectedComponentsWithStats(mask, connectivity=8)[2][1:, :4].astype(np.int64)
+    boxes = np.column_stack([parts[:, :2], parts[:, :2] + parts[:, 2:]])
+    at_border = (boxes[:, :2] <= 1) | (boxes[:, 2:] >= [width - 1, height - 1])
+    long = (parts[:, 2:] >= RULING * np.array([width, height])).any(axis=1)
+    # A faint ruling comes in pieces: thin ones, along the border.
+    piece = (at_border & (parts[:, 2:] <= THIN * height)).any(axis=1)
+    return ground.tolist(), boxes[~(at_border.any(axis=1) & long) & ~piece]
 
 
 def inner_quad(

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from postprocess.word import CharSpans, Word
 from tablerec.ocr.ink import crop_to_ink, inner_quad
+from tablerec.ocr.line import Line
+from tablerec.ocr.raised import settle_raised
+from tablerec.ocr.unread import UnreadFinder
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -37,23 +40,23 @@ TALL = 1.5
 """A box this many times as high as wide may be a line that runs upwards or downwards."""
 
 
-@dataclass(frozen=True, slots=True)
-class Line:
-    """What a recogniser read in a crop.
-
-    Args:
-        text: May be empty.
-        score: 0 to 1.
-        char_spans: See ``Word``; fractions of the crop's width.
-    """
-
-    text: str
-    score: float
-    char_spans: CharSpans | None = None
-
-
 class CropReader(ABC):
     """An OCR engine of single lines, for a second pass over empty cells."""
+
+    name = ""
+
+    @property
+    def reads(self) -> frozenset[str]:
+        """The scripts that it reads, see ``script.CLASSES``; where none is known, what it reads is believed.
+
+        It is asked after the first line was read.
+        """
+        return frozenset()
+
+    @cached_property
+    def unread(self) -> UnreadFinder | None:
+        """Finds what it could not read; None where it does not know what it reads."""
+        return UnreadFinder(self.name, self.reads) if self.reads else None
 
     @abstractmethod
     def recognize(self, crops: Sequence[Image]) -> list[Line]:
@@ -122,7 +125,7 @@ def read_crops(ocr: CropReader, crops: Sequence[Image], quads: Quads) -> list[Wo
         quads: ``(N, 4, 2)`` where they come from.
 
     Returns:
-        A word for each crop in which text was seen.
+        A word for each crop in which text was seen, also where it could not be read.
     """
     turned, owners = [], []
     for index, crop in enumerate(crops):
@@ -135,7 +138,21 @@ def read_crops(ocr: CropReader, crops: Sequence[Image], quads: Quads) -> list[Wo
         n_chars = len(line.text.strip())
         if n_chars > (turns > 0) and (index not in best or line.score > best[index][0].score):
             best[index] = (line, turns)
-    return [_line_to_word(line, np.roll(quads[index], -turns, axis=0)) for index, (line, turns) in sorted(best.items())]
+    read = [best.get(index, (Line("", 0.0), _usual_turns(crop))) for index, crop in enumerate(crops)]
+    upright = [np.ascontiguousarray(np.rot90(crop, turns)) for crop, (_, turns) in zip(crops, read, strict=True)]
+    lines = [settle_raised(crop, line) for crop, (line, _) in zip(upright, read, strict=True)]
+    if ocr.unread is not None and lines:
+        lines = ocr.unread.mark(upright, lines)
+    return [
+        _line_to_word(line, np.roll(quad, -turns, axis=0))
+        for line, quad, (_, turns) in zip(lines, quads, read, strict=True)
+        if line.text.strip()
+    ]
+
+
+def _usual_turns(crop: Image) -> int:
+    """How often a crop in which nothing was read is turned against the clock: text in a tall one runs upwards."""
+    return 3 if crop.shape[0] >= TALL * crop.shape[1] else 0
 
 
 def quad_to_crop(image: Image, quad: Quads) -> Image:
@@ -232,4 +249,6 @@ def _line_to_word(line: Line, quad: Quads) -> Word:
     start = len(line.text) - len(line.text.lstrip())
     spans = line.char_spans[start : start + len(text)] if line.char_spans else None
     corners = [(float(x), float(y)) for x, y in quad]
-    return Word(text, (corners[0], corners[1], corners[2], corners[3]), min(1.0, max(0.0, line.score)), spans)
+    return Word(
+        text, (corners[0], corners[1], corners[2], corners[3]), min(1.0, max(0.0, line.score)), spans, line.doubt
+    )

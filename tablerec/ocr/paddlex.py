@@ -10,7 +10,9 @@ import numpy as np
 
 from postprocess.word import CharSpans
 from tablerec import paddlex_support
-from tablerec.ocr.lines import STRIDE, Line, LineReader, centers_to_spans
+from tablerec.ocr.line import Line
+from tablerec.ocr.lines import STRIDE, LineReader, centers_to_spans
+from tablerec.ocr.script import scripts_of
 from tablerec.paddlex_support import Runtime
 
 if TYPE_CHECKING:
@@ -59,6 +61,12 @@ class PaddleXOcrEngine(LineReader):
         letters, mark, rest = chosen.partition("PP-OCR")
         detection = f"{mark}{rest}_det" if mark else f"{letters}_det"
         return cls(detection, f"{chosen}_rec", runtime)
+
+    @property
+    def reads(self) -> frozenset[str]:
+        """See ``CropReader``."""
+        _, recognizer = self._load()
+        return scripts_of(getattr(getattr(recognizer, "post_op", None), "character", ()))
 
     def detect(self, image: Image) -> NDArray[np.float32]:
         """See ``LineReader``."""

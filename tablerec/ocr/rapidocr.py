@@ -13,7 +13,9 @@ import numpy as np
 
 from postprocess.word import CharSpans
 from tablerec.errors import MissingDependencyError, ModelNotFoundError
-from tablerec.ocr.lines import STRIDE, Line, LineReader, centers_to_spans
+from tablerec.ocr.line import Line
+from tablerec.ocr.lines import STRIDE, LineReader, centers_to_spans
+from tablerec.ocr.script import scripts_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -48,6 +50,11 @@ class RapidOcrEngine(LineReader):
         self.threads = threads or min(MOST_THREADS, _usable_cpus())
         self._engine: Any = None
         self._lock = threading.Lock()
+
+    @property
+    def reads(self) -> frozenset[str]:
+        """See ``CropReader``."""
+        return scripts_of(self._load().text_rec.postprocess_op.character)
 
     def detect(self, image: Image) -> NDArray[np.float32]:
         """See ``LineReader``."""

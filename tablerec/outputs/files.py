@@ -20,6 +20,7 @@ import numpy as np
 
 from postprocess.cell import Quad
 from postprocess.table import Table
+from postprocess.word import UNREAD
 from tablerec.errors import OutputError
 from tablerec.inputs.images import OVERLAY_SUFFIX, display_name
 from tablerec.result import Page, Result
@@ -274,6 +275,7 @@ def _page_to_dict(page: Page, tables: list[dict[str, Any]]) -> dict[str, Any]:
         "detector": page.detector,
         "seconds": dict(page.seconds),
         "n_words": len(page.words),
+        "n_unread": sum(UNREAD in word.text for word in page.words),
         "tables": tables,
         "unplaced": [
             {"text": item.word.text, "quad": _known(item.word.quad), "score": item.word.score, "reason": item.reason}

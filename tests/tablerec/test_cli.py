@@ -301,6 +301,15 @@ def test_leftovers_are_counted_with_their_reason(fake):
     assert run("a.png", "--quiet").stderr == ""
 
 
+def test_words_that_were_not_read_are_counted(fake):
+    touch("a.png")
+    words = tuple(Word(text, QUAD) for text in ("1", "\ufffd", "a\ufffd", "\ufffd \ufffd"))
+    fake.answers["a.png"] = [Page(PageImage("a.png", 1, np.zeros((9, 9, 3), np.uint8)), (TABLE,), words)]
+    result = run("a.png", "--json")
+    assert result.stderr.splitlines()[-1] == "a.png: 3 of 4 words found and not read; their cells are marked"
+    assert json.loads(result.stdout)["pages"][0]["n_unread"] == 3
+
+
 def test_pictures_of_a_long_document_are_not_kept(fake):
     touch("a.pdf")
     alive = []

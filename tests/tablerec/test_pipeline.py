@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import logging
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
@@ -16,11 +17,12 @@ from hypothesis.extra.numpy import arrays
 from postprocess.export import table_to_csv, table_to_html, tables_to_workbook
 from postprocess.geometry.boxes import array_to_quad, boxes_to_quads
 from postprocess.table import Table
-from postprocess.word import Word
+from postprocess.word import UNREAD, Word
 from tablerec import Page, PageImage, Recognizer, Settings, recognize
 from tablerec.detect import Detection
 from tablerec.errors import InputError, SettingsError
 from tablerec.ocr import NoOcr
+from tablerec.ocr.unread import doubt_of
 from tablerec.outputs.files import result_to_json
 from tests.helpers.drawing import Drawing, Look, draw_table
 from tests.helpers.layouts import (
@@ -186,6 +188,20 @@ def test_word_with_a_score_that_is_no_number_is_not_lost() -> None:
 def test_least_score_0_keeps_every_word() -> None:
     page = run([Word("x", box_quad(25, 28, 50, 38), 0.0)], detection(PLAIN.boxes), min_ocr_score=0)
     assert page.tables[0][0, 0].text == "x"
+
+
+def test_a_word_that_was_not_read_is_placed_whatever_its_score_and_said(caplog: pytest.LogCaptureFixture) -> None:
+    """A cell in a script that the OCR engine does not know must not look empty."""
+    doubt = doubt_of("Cyrillic", "fake")
+    words = [Word(UNREAD, box_quad(25, 28, 50, 38), 0.0, doubt=doubt), Word("7", box_quad(100, 28, 120, 38))]
+    with caplog.at_level(logging.WARNING, "tablerec"):
+        page = run(words, detection(PLAIN.boxes), min_ocr_score=0.5)
+    [table] = page.tables
+    assert [(cell.text, cell.doubt) for cell in table.cells if cell.text] == [(UNREAD, doubt), ("7", "")]
+    assert page.unplaced == ()
+    assert ["page 1 has 1 line of Cyrillic, which fake does not read" in message for message in caplog.messages] == [
+        True
+    ]
 
 
 def test_words_of_the_caller_win_over_the_reader() -> None:

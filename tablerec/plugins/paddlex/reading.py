@@ -11,7 +11,8 @@ import numpy as np
 from postprocess.geometry.boxes import array_to_quad, boxes_to_quads
 from postprocess.word import CharSpans, Word
 from tablerec.errors import SettingsError
-from tablerec.ocr.lines import CropReader, Line, centers_to_spans
+from tablerec.ocr.line import Line
+from tablerec.ocr.lines import CropReader, centers_to_spans
 from tablerec.ocr.paddlex import result_to_line
 
 if TYPE_CHECKING:

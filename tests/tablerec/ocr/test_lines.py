@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 from postprocess.arrays import Image
 from tablerec.ocr import lines
-from tablerec.ocr.lines import Line, LineReader, centers_to_spans, find_lines, quad_to_crop, read_crops
+from tablerec.ocr.line import Line
+from tablerec.ocr.lines import LineReader, centers_to_spans, find_lines, quad_to_crop, read_crops
 
 
 class InkReader(LineReader):

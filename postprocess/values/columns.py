@@ -80,7 +80,7 @@ def draft_column(readings: Iterable[Reading]) -> Draft:
         return Draft("text")
     strange = next((each for each in counted if not each.numbers and not each.dates), None)
     if strange is not None:
-        return Draft("text", reason=f'"{strange.text}" has digits and is no number')
+        return Draft("text", reason=f'"{_cut(strange.text)}" has digits and is no number')
     if all(reading.dates for reading in counted):
         return _draft_dates(counted)
     if any(reading.dates for reading in counted):
@@ -134,6 +134,10 @@ def _unlike(readings: Sequence[Reading], numbers: Sequence[Number]) -> str:
     if len(currencies - {LOOKALIKE}) > 1:
         return f"currencies differ: {_listed(currencies)}"
     return ""
+
+
+def _cut(text: str) -> str:
+    return text.split("\n")[0][:40]
 
 
 def _listed(names: Iterable[str]) -> str:

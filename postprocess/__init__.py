@@ -6,7 +6,8 @@ What travels, and what it is made of:
 
 - ``table``, ``cell``: rows, columns and spans with texts, scores and roles; ``preview`` shows them as text
 - ``word``: what an OCR engine read, with its place; ``values``: what a text is worth to a spreadsheet
-- ``arrays``, ``odds``, ``characters``, ``errors``: types of arrays, weights of evidence, characters, what goes wrong
+- ``characters``, ``raised``: what exports ask of a text, superscripts and subscripts as Unicode has them
+- ``arrays``, ``odds``, ``errors``: types of arrays, weights of evidence, what goes wrong
 
 The rooms, each of which imports those before it:
 

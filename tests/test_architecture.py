@@ -28,7 +28,7 @@ LAYERS: list[tuple[str, str]] = [
 ]
 # The rooms and modules of postprocess: each imports those before it, and itself.
 ROOMS = [
-    *("errors", "arrays", "characters", "cell", "odds", "geometry", "preview", "word", "table", "values"),
+    *("errors", "arrays", "characters", "raised", "cell", "odds", "geometry", "preview", "word", "table", "values"),
     *("text", "grid", "lineless", "candidates", "meaning", "captions", "editing", "export"),
 ]
 MOST_MODULES = 14

@@ -27,10 +27,10 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 from postprocess.cell import Cell, Direction, shift
 from postprocess.characters import clean_text, is_formula, text_to_width, to_one_line
 from postprocess.errors import MissingDependencyError, OutputError, SettingsError
+from postprocess.raised import Position, from_runs, raised_runs
 from postprocess.table import Table
 from postprocess.text.bidi import has_right_to_left, text_direction
 from postprocess.text.direction import own_direction
-from postprocess.text.raised import Position, from_runs, raised_runs
 from postprocess.values import TableValues, Value, is_heading, tables_to_values, text_to_value
 
 if TYPE_CHECKING:

@@ -23,9 +23,9 @@ from postprocess.cell import Caption, Cell, Direction, HeaderKind, shift
 from postprocess.characters import clean_text
 from postprocess.errors import InputError, OutputError
 from postprocess.meaning.roles import stub_width
+from postprocess.raised import Position, from_runs, raised_runs
 from postprocess.table import Table, fill_holes
 from postprocess.text.direction import own_direction
-from postprocess.text.raised import Position, from_runs, raised_runs
 
 MAX_COLSPAN = 1000
 MAX_ROWSPAN = 65534

@@ -13,8 +13,8 @@ from collections.abc import Iterator, Sequence
 
 from postprocess.cell import Cell
 from postprocess.characters import clean_text, to_one_line
+from postprocess.raised import Position, raised_runs
 from postprocess.table import Table
-from postprocess.text.raised import Position, raised_runs
 
 _ESCAPES = str.maketrans(
     {

@@ -7,7 +7,6 @@
 - ``lines``: text lines of a page, reading order in a cell, tilt
 - ``tokens``: pieces of words between wide gaps, for tables without rulings
 - ``numbers``: what is nothing, a label, a year, a number or a unit
-- ``raised``: superscripts and subscripts, as Unicode has them
 - ``bidi``: the order in which text from right to left is read
 - ``direction``: which way a text and a table run (``in_reading_order``)
 - ``lookalikes``: characters that only the column tells apart

@@ -10,7 +10,7 @@ from decimal import Decimal
 from postprocess.values.chinese import numeral_to_int
 from postprocess.values.conventions import CONVENTIONS, MARKS, Convention, digits_by_convention
 from postprocess.values.formats import can_be_exact, digits_format, exact_format, quote, scaled_format, signed_format
-from postprocess.values.script import BLANKS, RAISED_LETTERS, SUPERSCRIPTS, digits_shape, lower_digits, to_plain
+from postprocess.values.script import BLANKS, RAISED_DIGITS, RAISED_LETTERS, digits_shape, lower_digits, to_plain
 from postprocess.values.units import CURRENCY, LOOKALIKE, SCALE, SCALES, UNIT, same_currency, same_unit
 from postprocess.values.value import MAX_DIGITS, Value, to_number
 
@@ -52,9 +52,9 @@ def text_to_numbers(text: str) -> tuple[Number, ...]:
 _GAP = f"[{BLANKS}]?"
 _BEFORE = rf"(?P<before>{CURRENCY}|{LOOKALIKE}(?={_GAP}[-(0-9]))|%"
 _HEAD = rf"(?P<head>(?:[*†‡§¶]{{1,3}}{_GAP})?[-+]?(?:\({_GAP})?(?:(?:{_BEFORE}){_GAP})?[-+]?(?:\({_GAP})?)"
-_RAISED = f"[{SUPERSCRIPTS}{RAISED_LETTERS}]"
+_RAISED = f"[{RAISED_DIGITS}{RAISED_LETTERS}]"
 _NOTE = rf"(?P<note>{_GAP}(?:{_RAISED}|[*†‡§¶]|(?<={_RAISED})[,，]{_GAP}(?={_RAISED}))+)?"
-_POWER = rf"(?:\^(?P<caret>[-+]?[0-9]{{1,3}})|(?P<raised>[⁺⁻]?[{SUPERSCRIPTS}]{{1,3}}))"
+_POWER = rf"(?:\^(?P<caret>[-+]?[0-9]{{1,3}})|(?P<raised>[⁺⁻]?[{RAISED_DIGITS}]{{1,3}}))"
 _SCIENTIFIC = rf"(?:(?:{_GAP}[×xX*⋅·]{_GAP}10{_POWER})|[eE](?P<e>[-+]?[0-9]{{1,3}}))"
 _SCALED = rf"(?P<scale>{SCALE})(?:(?P<scaled>{CURRENCY})|(?P<scaled_unit>{UNIT}))?"
 _UNIT = rf"(?:%|(?P<behind>{CURRENCY})|(?P<unit>{UNIT})|{_SCALED})"

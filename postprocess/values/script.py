@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import re
 
+from postprocess.raised import SUPERSCRIPTS, to_superscript
+
 BLANKS = " \u00a0\u2007\u2009\u202f"
 """Blanks that stand inside numbers."""
 
-SUPERSCRIPTS = "⁰¹²³⁴⁵⁶⁷⁸⁹"
-RAISED_LETTERS = "ᵃᵇᶜᵈᵉᶠᵍʰⁱʲᵏˡᵐⁿᵒᵖʳˢᵗᵘᵛʷˣʸᶻ"
+RAISED_DIGITS = to_superscript("0123456789")
+RAISED_LETTERS = "".join(raised for plain, raised in SUPERSCRIPTS.items() if "a" <= plain <= "z")
 
 _WIDE = "０１２３４５６７８９（），．％＋－＄／：＊　", "0123456789(),.%+-$/:* "
 _DASHES = "\u2212\u2013\u2010\u2011\ufe63"
@@ -22,7 +24,7 @@ _TO_PLAIN = str.maketrans(
 
 _SHAPES = {"[$-2000401]": re.compile(f"[{_ARABIC}]"), "[$-3000429]": re.compile(f"[{_PERSIAN}]")}
 _ASCII_DIGIT = re.compile("[0-9０-９]")
-_RAISED = str.maketrans(SUPERSCRIPTS + "⁺⁻", "0123456789+-")
+_RAISED = str.maketrans(RAISED_DIGITS + "⁺⁻", "0123456789+-")
 
 
 def to_plain(text: str) -> str:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from postprocess.text.raised import to_subscript, to_superscript
+from postprocess.raised import to_subscript, to_superscript
 from tablerec.errors import InputError
 from tablerec.labels.files import parse_json, split_of
 from tablerec.labels.label import NO_SLOT, Label, LabelBuilder, Problem

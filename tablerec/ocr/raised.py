@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from postprocess.text.raised import SUPERSCRIPTS, to_subscript, to_superscript
+from postprocess.raised import SUPERSCRIPTS, to_subscript, to_superscript
 from tablerec.ocr.ink import ink_boxes
 
 if TYPE_CHECKING:

@@ -16,8 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from postprocess.cell import Quad
+from postprocess.raised import to_subscript, to_superscript
 from postprocess.text.bidi import has_right_to_left, is_right_to_left, mirror_brackets, visual_to_logical
-from postprocess.text.raised import to_subscript, to_superscript
 from postprocess.word import Word
 from tablerec.inputs.pdf.glyphs import GENERATED, LINE_END, SPACE, VISIBLE
 

@@ -17,8 +17,8 @@ from postprocess.cell import Caption, Cell
 from postprocess.characters import clean_text, text_to_width
 from postprocess.errors import MissingDependencyError, OutputError, SettingsError
 from postprocess.export import tables_to_workbook, write_excel
+from postprocess.raised import Position, from_runs
 from postprocess.table import Table
-from postprocess.text.raised import Position, from_runs
 from postprocess.values import Value, tables_to_values
 from tests.helpers.strategies import tables
 from tests.postprocess.values.spreadsheet import CSV_FILTER, convert, read_csv

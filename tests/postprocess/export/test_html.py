@@ -16,8 +16,8 @@ from postprocess.characters import clean_text
 from postprocess.errors import InputError, OutputError, TableError, TablerecError
 from postprocess.export import html_to_table, html_to_tables, table_to_html, tables_to_html
 from postprocess.meaning.roles import stub_width
+from postprocess.raised import SUBSCRIPTS, SUPERSCRIPTS
 from postprocess.table import Table
-from postprocess.text.raised import SUBSCRIPTS, SUPERSCRIPTS
 from tests.helpers.strategies import captioned, tables
 
 

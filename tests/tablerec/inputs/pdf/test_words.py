@@ -150,7 +150,7 @@ def test_no_glyph_is_lost_or_invented(placed):
         between(GENERATED) if char == " " else glyph(char, x, baseline=baseline, size=size, number=k)
         for k, (char, x, baseline, size) in enumerate(placed)
     ]
-    from postprocess.text.raised import raised_runs
+    from postprocess.raised import raised_runs
 
     plain = "".join(run for text in texts(*rows) for run, _ in raised_runs(text))
     assert sorted(plain.replace(" ", "")) == sorted(char for char, *_ in placed if char != " ")

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from postprocess.text.raised import (
+from postprocess.raised import (
     SUBSCRIPTS,
     SUPERSCRIPTS,
     Position,

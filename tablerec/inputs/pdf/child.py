@@ -34,6 +34,11 @@ def serve(requests: BinaryIO, answers: BinaryIO) -> None:
                     document.close()
                 document = _open(request, arrays)
                 send(answers, {"n_pages": len(document)})
+            elif "close" in request:
+                if document is not None:
+                    document.close()
+                document = None
+                send(answers, {})
             elif "size" in request:
                 send(answers, {"size_wh": [*map(float, document.get_page_size(request["size"]))]})
             else:

@@ -139,7 +139,9 @@ def take_renderer() -> Renderer:
 
 
 def give_back(renderer: Renderer) -> None:
-    """Keep a process for the next document, or end it."""
+    """Keep a process for the next document, or end it; it lets go of the file of this one."""
+    with suppress(RenderError):
+        renderer.ask({"close": True})
     with _lock:
         if renderer.is_alive and len(_idle) < _MOST_IDLE:
             _idle.append(renderer)

@@ -16,36 +16,7 @@ from tests.benchmarks.pdfs.check import make, measure
 from tests.benchmarks.pdfs.kinds import lacking, load_kinds
 
 load_kinds()
-NOT_YET = {
-    "wrong meaning of digits",
-    "wrong meaning of one digit",
-    "Type 3",
-    "raised by Ts",
-    "raised by place",
-    "ActualText",
-    "Hebrew as seen",
-    "Hebrew in reading order",
-    "Arabic, presentation forms",
-    "Arabic, letters",
-    "right-to-left with numbers and Latin",
-    "Arabic with its own digits",
-    "scan over a wrong drawn layer",
-    "half text, half scan",
-    "table of text and of a picture",
-    "text over a scanned form",
-    "wrong digits under a scan, right ones over it",
-    "clipped at the cell",
-    "covered by the next cell",
-    "covered by small pictures",
-    "covered by other numbers",
-    "watermark",
-    "hidden fields and notes",
-    "wrong meaning of one sign",
-    "letters shifted",
-    "old page in a clipped form",
-    "text over an empty neighbour",
-    "reportlab, super and sub",
-}
+NOT_YET = {"text over an empty neighbour"}
 """Kinds in which text is still lost without a report, or values are silently wrong."""
 
 

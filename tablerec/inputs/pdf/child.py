@@ -16,41 +16,45 @@ def serve(requests: BinaryIO, answers: BinaryIO) -> None:
     """Answer requests until the other side is gone.
 
     ``{"open": path or null, "password": text or null, "memory": bytes}``, with the content as an array where there is
-    no path, is answered by ``{"n_pages": n, "memory": bytes}``; ``{"size": index}`` by ``{"size_wh": points}``;
-    ``{"draw": index, "scale": pixels per point}`` by the arrays of ``Drawn``. What fails is answered by
+    no path, is answered by ``{"n_pages": n}``; ``{"size": index}`` by ``{"size_wh": points}``; ``{"draw": index,
+    "scale": pixels per point}`` by the arrays of ``Drawn``; ``{"close": true}`` by nothing. What fails is answered by
     ``{"error": kind, "reason": text}``, with kinds ``password``, ``broken``, ``memory``.
     """
-    import pypdfium2
-
     document: Any = None
     while True:
         try:
             request, arrays = receive(requests)
         except EOFError:
             return
+        if document is not None and ("open" in request or "close" in request):
+            document.close()
+            document = None
         try:
             if "open" in request:
-                if document is not None:
-                    document.close()
                 document = _open(request, arrays)
-                send(answers, {"n_pages": len(document)})
-            elif "close" in request:
-                if document is not None:
-                    document.close()
-                document = None
-                send(answers, {})
-            elif "size" in request:
-                send(answers, {"size_wh": [*map(float, document.get_page_size(request["size"]))]})
-            else:
-                drawn = draw_page(document, request["draw"], request["scale"])
-                send(answers, {}, [drawn.image, drawn.glyphs, drawn.areas, drawn.rest])
-        except pypdfium2.PdfiumError as error:
-            needs_password = getattr(error, "err_code", None) == pypdfium2.raw.FPDF_ERR_PASSWORD
-            send(answers, {"error": "password" if needs_password else "broken", "reason": str(error)})
+            send(answers, *_answer(document, request))
         except MemoryError:
             send(answers, {"error": "memory", "reason": "out of memory"})
-        except (ValueError, OverflowError, OSError) as error:
-            send(answers, {"error": "broken", "reason": str(error)})
+        except (RuntimeError, ValueError, OverflowError, OSError) as error:
+            send(answers, {"error": _kind_of(error), "reason": str(error)})
+
+
+def _answer(document: Any, request: dict[str, Any]) -> tuple[dict[str, Any], list[Any]]:
+    if "open" in request:
+        return {"n_pages": len(document)}, []
+    if "size" in request:
+        return {"size_wh": [*map(float, document.get_page_size(request["size"]))]}, []
+    if "draw" in request:
+        drawn = draw_page(document, request["draw"], request["scale"])
+        return {}, [drawn.image, drawn.glyphs, drawn.areas, drawn.rest]
+    return {}, []
+
+
+def _kind_of(error: Exception) -> str:
+    import pypdfium2
+
+    # PdfiumError is a RuntimeError.
+    return "password" if getattr(error, "err_code", None) == pypdfium2.raw.FPDF_ERR_PASSWORD else "broken"
 
 
 def _open(request: dict[str, Any], arrays: list[Any]) -> Any:

@@ -6,6 +6,7 @@ JSON each, until its input ends: the worker of ``tests.benchmarks.hostile.fuzz``
 
 from __future__ import annotations
 
+import argparse
 import collections
 import io
 import json
@@ -306,14 +307,17 @@ def _peak_mib() -> int:
 
 
 def main() -> None:
-    seed, gibibytes = int(sys.argv[1]), float(sys.argv[2])
-    limit = int(gibibytes * 2**30)
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("seed", type=int, metavar="SEED")
+    parser.add_argument("gibibytes", type=float, metavar="GIBIBYTES", help="limit of the address space")
+    options = parser.parse_args()
+    limit = int(options.gibibytes * 2**30)
     resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     answers, sys.stdout = sys.stdout, sys.stderr
     for line in sys.stdin:
         kind, number = line.split()
-        print(json.dumps(answer(kind, seed, int(number))), file=answers, flush=True)
+        print(json.dumps(answer(kind, options.seed, int(number))), file=answers, flush=True)
 
 
 if __name__ == "__main__":

@@ -2,8 +2,9 @@
 
 A developer script, not a test. Pictures of as many pixels as the settings allow (blank, a dense ruled table, noise as
 of a photo, letters of every size) and pages of many words (a regular grid, the same with rulings, all in one place, at
-random places) are read, each in a process of its own. A line for each: seconds, those of all processors, peak memory of the process, tables,
-and how many words are in none. ``--ocr rapidocr`` reads the pictures in place of taking the words as given.
+random places) are read, each in a process of its own. A line for each: seconds, those of all processors, peak memory
+of the process, tables, and how many words are in none. ``--ocr rapidocr`` reads the pictures in place of taking the
+words as given.
 """
 
 from __future__ import annotations

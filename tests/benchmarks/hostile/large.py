@@ -175,8 +175,8 @@ def measure(case: str, side: int, ocr: str, detector: str, layout: Any) -> dict[
     seconds, cpu = time.perf_counter() - started, time.process_time() - worked
     memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
     stages = ", ".join(f"{name} {took:.1f}" for name, took in page.seconds.items() if took >= 0.5)
-    return {"seconds": seconds, "cpu": cpu, "memory": memory, "tables": len(page.tables), "unplaced": len(page.unplaced),
-            "words": len(page.words), "stages": stages}  # fmt: skip
+    return {"seconds": seconds, "cpu": cpu, "memory": memory, "tables": len(page.tables),
+            "unplaced": len(page.unplaced), "words": len(page.words), "stages": stages}  # fmt: skip
 
 
 def main() -> None:

@@ -122,10 +122,13 @@ def image_to_rulings(image: NDArray[np.uint8], word_quads: ArrayLike | None = No
         return Rulings(as_boxes([]), as_boxes([]), 0.0, (0.0, 0.0), 1.0)
     gray = image if image.ndim == 2 else _to_gray(image)
     words = as_quads([] if word_quads is None else word_quads)
+    scale = (_MOST_PIXELS / gray.size) ** 0.5
+    if scale < 0.99:  # not for the rounding of its sides
+        return image_to_rulings(_resized(gray, scale), words * scale).scaled(1 / scale)
     letters = estimate_text_height(gray)
     height = float(np.clip(word_height(words) if len(words) else letters, 1.0, min(gray.shape)))
-    scale = min(1.0, _TALLEST / 2 / height if height > _TALLEST else 1.0, (_MOST_PIXELS / gray.size) ** 0.5)
-    if scale < 0.99:  # not for the rounding of its sides
+    if height > _TALLEST:
+        scale = _TALLEST / 2 / height
         return image_to_rulings(_resized(gray, scale), words * scale).scaled(1 / scale)
     center = (gray.shape[1] / 2, gray.shape[0] / 2)
     # An OCR engine's boxes are higher than letters: by them, the lines between two columns would be too short to count.

@@ -206,7 +206,8 @@ def overlap_faults(quads: Floats) -> list[Fault]:
     >>> overlap_faults(np.repeat([[[0, 0], [4, 0], [4, 4], [0, 4]]], 2, 0).astype(float))
     [Fault(cell=1, what='is there twice: delete one')]
     """
-    polygons, hulls = shapely.polygons(quads), quads_to_boxes(quads)
+    # Corners out of order cross: such a polygon has no intersection with others.
+    polygons, hulls = shapely.make_valid(shapely.polygons(quads)), quads_to_boxes(quads)
     areas = shapely.area(polygons)
     faults: dict[int, Fault] = {}
     count = 0

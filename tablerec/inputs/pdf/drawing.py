@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from postprocess.arrays import Floats, Image, Ints
-from tablerec.inputs.pdf.glyphs import GENERATED, GLYPH, LINE_END, SPACE, UNMAPPED, VISIBLE
+from tablerec.inputs.pdf.glyphs import DEEP, GENERATED, GLYPH, LINE_END, SPACE, TALL, UNMAPPED, VISIBLE
 
 if TYPE_CHECKING:
     from pypdfium2 import PdfDocument, PdfPage, PdfTextPage
@@ -39,8 +39,8 @@ MOST_LEVELS = 4
 """So many texts over one another are told apart."""
 HARDLY, TWIN = 0.2, 0.5
 """Shares of a glyph that is hidden, and of one that is seen in its place."""
-OVERLONG, TALL, DEEP = 0.25, 0.9, 0.3
-"""How far a glyph may reach into the next one, and above and below its line, in sizes; boxes of some fonts are those of
+OVERLONG, MOST = 0.25, 0.5
+"""How far a glyph reaches into the next one, in sizes, and the share of such glyphs in fonts whose boxes are those of
 all their glyphs."""
 CLEAR = 0.12
 """Share of a glyph up to which it may lie under its neighbours."""
@@ -304,7 +304,9 @@ def _cut_overlong(glyphs: NDArray[Any]) -> None:
     follow = (one["kind"] == VISIBLE) & (two["kind"] == VISIBLE) & (one["object"] == two["object"])
     follow &= (one["baseline"] == two["baseline"]) & (two["start"] > one["start"]) & (one["u"] > 0.99)
     overlong = np.flatnonzero(follow & (one["end"] - two["start"] > OVERLONG * one["size"]))
-    fonts = np.unique(glyphs["font"][overlong])
+    fonts, counts = np.unique(one["font"][overlong], return_counts=True)
+    fonts = fonts[counts >= MOST * np.array([(one["font"][follow] == font).sum() for font in fonts])]
+    overlong = overlong[np.isin(one["font"][overlong], fonts)]
     glyphs["end"][overlong] = glyphs["start"][overlong + 1]
     of_font = np.flatnonzero(np.isin(glyphs["font"], fonts) & (glyphs["kind"] == VISIBLE) & (glyphs["u"] > 0.99))
     last = np.setdiff1d(of_font, overlong)

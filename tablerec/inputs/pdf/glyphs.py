@@ -10,6 +10,9 @@ VISIBLE, SPACE, GENERATED, LINE_END = range(4)
 UNMAPPED = 0xFFFD
 """Code of a glyph whose character is not known."""
 
+TALL, DEEP = 0.9, 0.3
+"""How far a rough box reaches above and below the line, in sizes: where that of the ink is not known."""
+
 GLYPH = np.dtype(
     [
         ("code", "<u4"),  # Unicode

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from postprocess.arrays import Image
-from tablerec.inputs.pdf.glyphs import VISIBLE
+from tablerec.inputs.pdf.glyphs import TALL, VISIBLE
 
 LEAST_HEIGHT = 11
 """Pixels; holes of smaller print fill up."""
@@ -22,7 +22,7 @@ MOST_WRONG, LEAST_WRONG = 0.2, 3
 """Share and number of the characters of a font with another shape, from which it is doubtful."""
 MOST_LOOKED_AT = 12
 """Glyphs of a digit or sign: others may stand for it as well as its own."""
-TALL, DEEP = 0.6, 0.08
+HIGH, LOW = 0.6, 0.08
 """How far, in sizes of the font, capitals and d reach above the line at least, and p and the comma below it."""
 
 _HOLES = {
@@ -35,7 +35,7 @@ _HOLES = {
 """How many holes a character may have; those that differ between fonts are left out."""
 _CERTAIN = "3568.,"
 """Characters of which one with another shape makes a font doubtful: they change a number."""
-_LOW, _HIGH = "acemnorsuvwxz", "bdfhkl"
+_SMALL_LETTERS, _TALL_LETTERS = "acemnorsuvwxz", "bdfhkl"
 _ABOVE_LINE, _BELOW_LINE = ".abcdehiklmnorstuvwxz", ",gpqy"
 
 
@@ -53,6 +53,7 @@ def doubtful_fonts(glyphs: NDArray[Any], image: Image, known: set[int]) -> dict[
     boxes = glyphs["box"]
     fits = (glyphs["kind"] == VISIBLE) & (glyphs["shown"] > 0.5) & (glyphs["u"] > 0.99)
     fits &= (glyphs["size"] >= 1.4 * LEAST_HEIGHT) & ~np.isin(glyphs["font"], list(known))
+    fits &= ~np.isclose(boxes[:, 1], glyphs["baseline"] - TALL * glyphs["size"])  # a rough box says nothing
     looked_at: dict[int, Counter[str]] = defaultdict(Counter)
     wrong: dict[int, set[str]] = defaultdict(set)
     for index in np.flatnonzero(fits).tolist():
@@ -73,10 +74,10 @@ def _has_extent(char: str, glyph: Any) -> bool:
     _, y0, _, y1 = glyph["box"].tolist()
     above, below = (glyph["baseline"] - y0) / glyph["size"], (y1 - glyph["baseline"]) / glyph["size"]
     return not (
-        (char in _LOW and above > TALL + 0.1)
-        or (char in _HIGH and above < TALL - 0.1)
-        or (char in _ABOVE_LINE and below > DEEP)
-        or (char in _BELOW_LINE and below < DEEP / 2)
+        (char in _SMALL_LETTERS and above > HIGH + 0.1)
+        or (char in _TALL_LETTERS and above < HIGH - 0.1)
+        or (char in _ABOVE_LINE and below > LOW)
+        or (char in _BELOW_LINE and below < LOW / 2)
     )
 
 

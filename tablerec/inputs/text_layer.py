@@ -23,6 +23,7 @@ from postprocess.arrays import Floats
 from postprocess.geometry.boxes import quads_to_array, quads_to_boxes
 from postprocess.text.lines import words_to_text
 from postprocess.word import UNREAD, Unplaced, Word
+from tablerec.inputs.turning import grown
 from tablerec.result import PageImage, TextLayer
 
 if TYPE_CHECKING:
@@ -48,8 +49,6 @@ EDGES = 0.002
 """Share of steep edges from which a picture may hold text."""
 STEEP = 40
 """Grey levels from one pixel to the next."""
-GROUND = 0.15
-"""Ground around a word that is read, as a share of its height."""
 
 _LOOKALIKES = str.maketrans("0o1il|5s8b2z", "oolllls5bbzz".replace("5", "s"))
 
@@ -166,13 +165,6 @@ def _read_each(image: Image, words: Iterable[Word], ocr: OcrEngine) -> list[tupl
         if read and min(each.score for each in read) >= LEAST_READ:
             pairs.append((word, _joined(read)))
     return pairs
-
-
-def grown(quads: Floats) -> Floats:
-    """Quads with ground around their text, on whole pixels: between them print blurs."""
-    down = GROUND * (quads[:, 3] - quads[:, 0])
-    along = np.stack([down[:, 1], -down[:, 0]], axis=1)
-    return np.asarray(np.round(quads + np.stack([-along - down, along - down, along + down, down - along], axis=1)))
 
 
 def _likeness(pairs: Sequence[tuple[str, str]]) -> float:

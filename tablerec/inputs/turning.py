@@ -106,12 +106,12 @@ def _reads_better_upside_down(image: Image, lines: Sequence[Word], ocr: OcrEngin
     if np.average([word.score for word in lines], weights=[len(word.text) for word in lines]) >= _CLEAR:
         return False
     sample = sorted(lines, key=lambda word: -len(word.text))[:_SAMPLE]
-    turned = ocr.read_quads(image, np.roll(_grown(quads_to_array([word.quad for word in sample])), 2, axis=1))
+    turned = ocr.read_quads(image, np.roll(grown(quads_to_array([word.quad for word in sample])), 2, axis=1))
     before, after = (sum(word.score for word in read) / len(sample) for read in (sample, turned))
     return after > before + _BETTER
 
 
-def _grown(quads: NDArray[np.float64]) -> NDArray[np.float64]:
+def grown(quads: NDArray[np.float64]) -> NDArray[np.float64]:
     """Quads with the ground around their text that a second pass wants, on whole pixels: between them print blurs."""
     down = _GROUND * (quads[:, 3] - quads[:, 0])
     along = np.stack([down[:, 1], -down[:, 0]], axis=1)

@@ -32,13 +32,15 @@ BARE = 0.9
 """Ink this wide without a character, as a share of the crop's height, was not read."""
 PAD = 0.15
 """Ground left around a word, as a share of the crop's height."""
-RARE = 0.01
+RARE = 0.006
 """Share of words that is expected to be in scripts that the OCR engine does not read ..."""
 COUNT = 20.0
 """... and how many words that expectation weighs against those of the picture."""
+FEWEST = 0.02
+"""Share of the words of a picture below which a script is not believed to be in it."""
 SAME_LINE = 10.0
 """How many words elsewhere a word of the same line weighs besides."""
-MOST = 7.0
+MOST = 6.0
 """The network's word, as a logarithm of odds, counts up to this."""
 _MOST_ROUNDS = 8
 
@@ -129,7 +131,7 @@ class UnreadFinder:
         odds = np.maximum(piece.seen - piece.seen.max(), -MOST)
         # Signs alone, such as the point of an abbreviation, do not say that the letters beside them were read.
         score = line.score if any(char.isalnum() for char in piece.text) else 0.0
-        odds[~self.readable] += np.clip(10 * (0.85 - score), -4, 3)
+        odds[~self.readable] += np.clip(10 * (0.8 - score), -4, 3)
         return odds
 
     def _weigh(self, lines: Sequence[Line], pieces: dict[int, list[_Piece]], n_read: int) -> None:
@@ -155,8 +157,10 @@ class UnreadFinder:
             np.add.at(in_line, of_line, likely)
             likely = odds * (known + likely.sum(axis=0) - likely + SAME_LINE * (in_line[of_line] - likely))
             likely /= likely.sum(axis=1, keepdims=True)
+        few = ~self.readable & (likely.sum(axis=0) < FEWEST * (n_read + len(words)))
+        likely[:, few] *= 1e-9
         for (_, piece), row in zip(words, likely, strict=True):
-            piece.likely = row
+            piece.likely = row / row.sum()
 
     def _marked(self, line: Line, pieces: Sequence[_Piece]) -> Line:
         """The line with what was not read."""

@@ -90,7 +90,7 @@ def test_what_was_read_beside_it_stays() -> None:
 
 def test_nonsense_with_a_low_score() -> None:
     crop = drawn(("Hebrew", 80))
-    [line] = finder().mark([crop], [read(crop, "T'np", 0.52, 30, 50, 70, 90)])
+    [line] = finder().mark([crop], [read(crop, "T'np", 0.45, 30, 50, 70, 90)])
     assert (line.text, line.doubt) == (UNREAD, doubt_of("Hebrew", "x"))
 
 

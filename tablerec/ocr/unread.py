@@ -38,6 +38,8 @@ COUNT = 20.0
 """... and how many words that expectation weighs against those of the picture."""
 FEWEST = 0.02
 """Share of the words of a picture below which a script is not believed to be in it."""
+GREEK = 4.0
+"""What two Greek letters in a word say for Greek, as a logarithm of odds."""
 SAME_LINE = 10.0
 """How many words elsewhere a word of the same line weighs besides."""
 MOST = 6.0
@@ -132,6 +134,9 @@ class UnreadFinder:
         # Signs alone, such as the point of an abbreviation, do not say that the letters beside them were read.
         score = line.score if any(char.isalnum() for char in piece.text) else 0.0
         odds[~self.readable] += np.clip(10 * (0.8 - score), -4, 3)
+        if sum("\u0370" <= char <= "\u03ff" for char in piece.text) >= 2:
+            # PP-OCRv6 has plain Greek letters for formulas and lacks those with accents, which every Greek word has.
+            odds[CLASSES.index("Greek")] += GREEK
         return odds
 
     def _weigh(self, lines: Sequence[Line], pieces: dict[int, list[_Piece]], n_read: int) -> None:

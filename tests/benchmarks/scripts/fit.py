@@ -4,7 +4,14 @@
 A developer script, not a test; it needs the packages babel, paddle and onnx, and fontconfig. Lines are drawn with the
 fonts below FONTS, but for one family of five, with which the accuracy is measured at the end. ``--real`` names folders
 of pictures in Latin letters and Chinese: lines that the OCR engine reads without doubt are trained on too, and teach
-what print looks like.
+what print looks like. Paddle looks the network's source up at the end, so leave this file as it is meanwhile.
+
+The weights of the package: the default options, ``--real ../shared/train/ctdar19_train``, and 860 font files of
+Debian's packages fonts-noto-core, fonts-liberation, fonts-freefont-ttf, culmus, fonts-thai-tlwg, fonts-arabeyes,
+fonts-unfonts-core and forty more; eight minutes of one processor core on 2026-11-29. Of 6,000 windows, most of them
+blurred, noisy or of a single short word, 0.80 were right (Latin 0.86, Chinese or Japanese 0.92, Cyrillic 0.75,
+Hebrew 0.88, Greek 0.49);
+``unread`` beside this file says what that is worth for pages.
 """
 
 from __future__ import annotations
@@ -154,9 +161,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("fonts", type=Path)
     parser.add_argument("--real", type=Path, nargs="*", default=[])
-    parser.add_argument("--pictures", type=int, default=100, help="most real pictures of a folder")
-    parser.add_argument("--lines", type=int, default=60_000)
-    parser.add_argument("--epochs", type=int, default=12)
+    parser.add_argument("--pictures", type=int, default=20, help="most real pictures of a folder")
+    parser.add_argument("--lines", type=int, default=50_000)
+    parser.add_argument("--epochs", type=int, default=8)
     parser.add_argument("-o", "--output", type=Path, default=WEIGHTS)
     options = parser.parse_args()
     real, real_classes = real_windows(options.real, options.pictures)

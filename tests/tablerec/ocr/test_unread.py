@@ -17,7 +17,7 @@ from tablerec.ocr.unread import FAMILIES, UnreadFinder, doubt_of, unread_notes
 from tablerec.paddlex_support import import_paddlex
 from tests.helpers.paddlex_models import needs_paddlex
 
-GREYS = {"Cyrillic": 0, "Hebrew": 20, LATIN: 40, CHINESE: 60, NUMBER: 80, NONE: 100}
+GREYS = {"Cyrillic": 0, "Hebrew": 20, "Greek": 30, LATIN: 40, CHINESE: 60, NUMBER: 80, NONE: 100}
 CYRILLIC = doubt_of("Cyrillic", "x")
 PLACE = ((0.0, 0.0), (9.0, 0.0), (9.0, 9.0), (0.0, 9.0))
 
@@ -101,6 +101,14 @@ def test_nonsense_with_a_high_score_beside_other_lines_of_the_script() -> None:
     assert finder().mark([clear] * 4 + [sly], lines)[-1].text == UNREAD
     alone = read(sly, "170", 0.96, 25, 40, 55)
     assert finder().mark([sly], [alone]) == [alone]
+
+
+def test_greek_letters_in_a_reading_speak_for_greek() -> None:
+    """PP-OCRv6 reads Greek words with the plain letters of formulas, and wrongly."""
+    crop = drawn(("Greek", 80))
+    for text, expected in (("απλε", UNREAD), ("anle", "anle")):
+        lines = [read(crop, text, 0.78, 30, 50, 70, 90)]
+        assert finder(0.98).mark([crop], lines)[0].text == expected
 
 
 def test_sure_lines_cost_nothing() -> None:

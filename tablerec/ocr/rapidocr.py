@@ -54,7 +54,8 @@ class RapidOcrEngine(LineReader):
     @property
     def reads(self) -> frozenset[str]:
         """See ``CropReader``."""
-        return scripts_of(self._load().text_rec.postprocess_op.character)
+        recognizer = getattr(self._load(), "text_rec", None)
+        return scripts_of(getattr(getattr(recognizer, "postprocess_op", None), "character", ()))
 
     def detect(self, image: Image) -> NDArray[np.float32]:
         """See ``LineReader``."""

@@ -208,7 +208,7 @@ def _load(name: str, origin: str | None, above: tuple[str, ...]) -> Recipe:
     known = {"extends", "mixture", "about", *_CHECKS}
     for key, (_, line) in entries.items():
         if key not in known:
-            raise SettingsError(f"{path}, line {line}: key {key!r} is unknown{_near(key, known)}")
+            raise SettingsError(f"{path}, line {line}: key {short(key)} is unknown{_near(key, known)}")
     recipe = Recipe()
     if "extends" in entries:
         value, line = entries["extends"]
@@ -234,7 +234,7 @@ def _read(name: str, origin: str | None) -> tuple[str, str]:
     if not name.endswith((".yaml", ".yml")):
         names = recipe_names()
         if name not in names:
-            raise SettingsError(f"{prefix}recipe {name!r} is unknown; choose {', '.join(names)}, or name a .yaml file")
+            raise SettingsError(f"{prefix}recipe {short(name)} is unknown; choose {', '.join(names)}, or name a .yaml file")
         return f"{name}.yaml", (resources.files("tablerec.synth") / "recipes" / f"{name}.yaml").read_text("utf-8")
     path = Path(name) if origin is None else Path(origin.rpartition(", line")[0]).parent / name
     try:
@@ -293,7 +293,7 @@ def _refuse_twice(node: Any, path: str) -> None:
             if not isinstance(key, yaml.ScalarNode):
                 raise SettingsError(f"{path}, line {line}: a key must be a word")
             if key.value in seen:
-                raise SettingsError(f"{path}, line {line}: key {key.value!r} stands twice; keep one")
+                raise SettingsError(f"{path}, line {line}: key {short(key.value)} stands twice; keep one")
             seen.add(key.value)
             _refuse_twice(value, path)
 
@@ -337,7 +337,7 @@ def _weights(value: Any, place: str, known: Sequence[str] | None) -> Weights:
     weights = {str(name): _take(_WEIGHT, weight, f"{place}: {name}") for name, weight in named.items()}
     unknown = [name for name in weights if known is not None and name not in known]
     if known is not None and unknown:
-        raise SettingsError(f"{place}: {unknown[0]!r} is unknown; choose from {', '.join(known)}")
+        raise SettingsError(f"{place}: {short(unknown[0])} is unknown; choose from {', '.join(known)}")
     if not any(weights.values()):
         raise SettingsError(f"{place}: all weights are 0; one must be above")
     return weights

@@ -54,7 +54,7 @@ def attempt(given: Given, number: int) -> str:
             return run(given) or "read"
     except TablerecError as error:
         _check(str(error).strip() != "", "the error says nothing")
-        _check(len(str(error)) < 2000, f"the error has {len(str(error))} characters")
+        _check(len(str(error)) < 2000, f"the error has {len(str(error))} characters: {str(error)[:200]}")
         return "refused"
 
 

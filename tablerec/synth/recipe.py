@@ -234,7 +234,8 @@ def _read(name: str, origin: str | None) -> tuple[str, str]:
     if not name.endswith((".yaml", ".yml")):
         names = recipe_names()
         if name not in names:
-            raise SettingsError(f"{prefix}recipe {short(name)} is unknown; choose {', '.join(names)}, or name a .yaml file")
+            known = ", ".join(names)
+            raise SettingsError(f"{prefix}recipe {short(name)} is unknown; choose {known}, or name a .yaml file")
         return f"{name}.yaml", (resources.files("tablerec.synth") / "recipes" / f"{name}.yaml").read_text("utf-8")
     path = Path(name) if origin is None else Path(origin.rpartition(", line")[0]).parent / name
     try:

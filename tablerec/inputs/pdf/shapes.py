@@ -20,7 +20,7 @@ LEAST_HEIGHT = 11
 """Pixels; holes of smaller print fill up."""
 MOST_WRONG, LEAST_WRONG = 0.2, 3
 """Share and number of the characters of a font with another shape, from which it is doubtful."""
-MOST_LOOKED_AT = 12
+MOST_LOOKED_AT = 8
 """Glyphs of a digit or sign: others may stand for it as well as its own."""
 HIGH, LOW = 0.6, 0.08
 """How far, in sizes of the font, capitals and d reach above the line at least, and p and the comma below it."""
@@ -86,7 +86,7 @@ def _has_holes(char: str, image: Image, box: NDArray[np.float32]) -> bool:
         return True
     x0, y0 = np.maximum(np.floor(box[:2]), 0).astype(int)
     x1, y1 = np.ceil(box[2:]).astype(int)
-    grey = image[y0:y1, x0:x1].mean(axis=2)
+    grey = image[y0:y1, x0:x1, 1].astype(np.int16)  # green is most of what is seen
     if not grey.size or np.ptp(grey) < 60:
         return True
     # Thin strokes are grey: at the middle a hole may leak, so two thresholds are tried.
@@ -95,10 +95,10 @@ def _has_holes(char: str, image: Image, box: NDArray[np.float32]) -> bool:
 
 def _ink(grey: NDArray[Any], share: float) -> NDArray[np.uint8]:
     """1 where there is ink, of any colour on any ground, which is what the corners and edges mostly are."""
-    edge = np.median(np.concatenate([grey[0], grey[-1], grey[:, 0], grey[:, -1]]))
-    is_dark = edge >= (grey.min() + grey.max()) / 2
-    distance = (grey.max() - grey) if is_dark else (grey - grey.min())
-    return (distance > (1 - share) * distance.max()).astype(np.uint8)
+    low, high = int(grey.min()), int(grey.max())
+    is_dark = grey[0].mean() + grey[-1].mean() + grey[:, 0].mean() + grey[:, -1].mean() >= 2 * (low + high)
+    distance = high - grey if is_dark else grey - low
+    return (distance > (1 - share) * (high - low)).astype(np.uint8)
 
 
 def _fits(char: str, ink: NDArray[np.uint8]) -> bool:

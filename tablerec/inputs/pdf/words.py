@@ -191,7 +191,7 @@ def _continues(last: Glyph, glyph: Glyph, spacing: float) -> bool:
 
 
 def _same_direction(a: Glyph, b: Glyph) -> bool:
-    return sum(x * y for x, y in zip(a.direction, b.direction, strict=True)) > 0.99
+    return a.direction[0] * b.direction[0] + a.direction[1] * b.direction[1] > 0.99
 
 
 def _blank(last: Glyph, glyph: Glyph) -> Glyph:
@@ -250,7 +250,10 @@ def _mark_shifts(piece: Sequence[Glyph]) -> list[Glyph]:
     """Say of each glyph of a piece whether it is raised or lowered."""
     main = max((glyph for glyph in piece if not glyph.is_blank), key=lambda glyph: (glyph.size, glyph.text.isalnum()))
     level = _main_baseline(piece, main.size)
-    marked = [replace(glyph, shift=_shift_of(glyph, main.size, level)) for glyph in piece]
+    shifts = [_shift_of(glyph, main.size, level) for glyph in piece]
+    if not any(shifts):
+        return list(piece)
+    marked = [replace(glyph, shift=shift) for glyph, shift in zip(piece, shifts, strict=True)]
     around = zip([None, *marked], [*marked[1:], None], strict=False)
     return [glyph for glyph, (last, after) in zip(marked, around, strict=False) if not _is_assumed(glyph, last, after)]
 

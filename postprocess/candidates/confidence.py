@@ -34,7 +34,7 @@ _REASONS = {
     "seen": "the detector was not sure of the cells",
     "placed": "detected cells are in no table",
     "plain": "many cells span rows or columns",
-    "small": "it has many cells",
+    "small": "the table has many cells",
 }
 """What speaks against a table, by the evidence that it lacks."""
 

@@ -77,5 +77,6 @@ def test_a_finding_is_told_from_an_error_of_the_project(monkeypatch: pytest.Monk
     def lose(given: object, number: int) -> str:
         raise FindingError("lost a word")
 
-    monkeypatch.setattr("tests.benchmarks.hostile.trial.attempt", lose)
+    # Another test imports the module once more: it is that of the function that counts.
+    monkeypatch.setitem(answer.__globals__, "attempt", lose)
     assert answer("tables", 0, 0)["outcome"] == "finding"

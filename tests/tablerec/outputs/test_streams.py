@@ -101,7 +101,9 @@ def test_all_streams_closed(folder: Path) -> None:
 def test_a_working_folder_that_is_gone_is_said(folder: Path) -> None:
     (folder / "gone").mkdir()
     code, out, err = shell(f"../picture.png {QUICK}", before="cd gone; rmdir ../gone;")
-    assert (code, out, err) == (1, "", "Error: the working folder is not there any more; go to another one\n")
+    # Where coverage is measured, Python's own start says first that it is not, without a working folder.
+    assert (code, out) == (1, "")
+    assert err.splitlines()[-1] == "Error: the working folder is not there any more; go to another one"
 
 
 @pytest.mark.parametrize("verb", ["", "eval", "labels check", "review --no-browser", "synth mixed -n 1 -o"])

@@ -24,7 +24,7 @@ from postprocess.geometry.boxes import quads_to_array, quads_to_boxes
 from postprocess.text.lines import words_to_text
 from postprocess.word import UNREAD, Unplaced, Word
 from tablerec.inputs.turning import grown
-from tablerec.result import PageImage, TextLayer
+from tablerec.result import PageImage, TextLayer, move_word
 
 if TYPE_CHECKING:
     from postprocess.arrays import Image
@@ -220,8 +220,9 @@ def _read_rest(layer: TextLayer, words: Sequence[Word], ocr: OcrEngine) -> list[
         return []
     x0, y0 = np.floor(areas[:, :2].min(axis=0)).astype(int).tolist()
     x1, y1 = np.ceil(areas[:, 2:].max(axis=0)).astype(int).tolist()
-    read = [_moved(word, x0, y0) for word in ocr.read(np.ascontiguousarray(layer.rest[y0:y1, x0:x1]))]
-    return [word for word in read if _is_inside(word, areas)]
+    read = ocr.read(np.ascontiguousarray(layer.rest[y0:y1, x0:x1]))
+    on_page = [move_word(word, lambda points: points + np.array([x0, y0])) for word in read]
+    return [word for word in on_page if _is_inside(word, areas)]
 
 
 def _may_hold_text(image: Image, box: Floats) -> bool:
@@ -230,11 +231,6 @@ def _may_hold_text(image: Image, box: Floats) -> bool:
     if min(grey.shape, default=0) < 2:
         return False
     return float((np.abs(np.diff(grey, axis=1)) > STEEP).mean()) > EDGES
-
-
-def _moved(word: Word, dx: float, dy: float) -> Word:
-    tl, tr, br, bl = ((x + dx, y + dy) for x, y in word.quad)
-    return replace(word, quad=(tl, tr, br, bl))
 
 
 def _is_inside(word: Word, areas: Floats) -> bool:

@@ -9,6 +9,7 @@ import os
 from collections.abc import Iterator
 from typing import Any, BinaryIO
 
+import numpy as np
 from numpy.typing import NDArray
 
 from postprocess.word import UNREAD, Unplaced
@@ -16,7 +17,7 @@ from tablerec.config import Settings
 from tablerec.errors import InputError
 from tablerec.inputs.passwords import password_error
 from tablerec.inputs.pdf.glyphs import UNMAPPED, VISIBLE
-from tablerec.inputs.pdf.process import Renderer, RenderError, content_of, give_back, take_renderer
+from tablerec.inputs.pdf.process import Renderer, RenderError, give_back, take_renderer
 from tablerec.inputs.pdf.shapes import doubtful_fonts
 from tablerec.inputs.pdf.words import HIDDEN, SHOWN, WATERMARK, find_watermarks, glyphs_to_pieces
 from tablerec.result import PageImage, TextLayer
@@ -70,7 +71,7 @@ def _open(renderer: Renderer, file: BinaryIO, name: str, settings: Settings) -> 
     memory = int(settings.max_page_memory * 2**30 + _BYTES_PER_PIXEL * settings.max_megapixels * 1e6)
     request = {"open": path, "password": settings.password, "memory": memory}
     try:
-        answer, _ = renderer.ask(request, [] if path else [content_of(file.read())])
+        answer, _ = renderer.ask(request, [] if path else [np.frombuffer(file.read(), np.uint8)])
     except RenderError as error:
         if error.kind == "password":
             raise password_error(name, settings.password) from error

@@ -13,7 +13,6 @@ import threading
 from contextlib import suppress
 from typing import Any
 
-import numpy as np
 from numpy.typing import NDArray
 
 from tablerec.errors import MissingDependencyError, TablerecError
@@ -156,8 +155,3 @@ def _close_idle() -> None:
             renderer = _idle.pop()
             if renderer.pid == os.getpid():
                 renderer.close()
-
-
-def content_of(data: bytes) -> NDArray[np.uint8]:
-    """Bytes as an array that can be sent."""
-    return np.frombuffer(data, np.uint8)

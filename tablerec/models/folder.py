@@ -20,6 +20,9 @@ OUTPUTS = ("quads", "scores", "picture", "table")
 """See ``tablerec.models.cellnet.decode``."""
 WEIGHTS = Path(__file__).parent / "weights"
 """Folder of the weights that come with the package; without them ``auto`` works from rulings and words alone."""
+LINENET = "LineNet"
+LINENET_WEIGHTS = WEIGHTS / "linenet"
+"""The same of the network that reads lines."""
 
 
 def read_model_name(folder: Path) -> str | None:

@@ -91,9 +91,9 @@ def describe_linenet(weights: Path) -> tuple[str, dict[str, Any]]:
     """
     if weights.is_dir():
         read = read_description(weights, LINENET)
-        notes = {"network": read.get("network"), "characters": (read.get("PostProcess") or {}).get("character_dict")}
+        notes: Mapping[str, Any] = {**read, "characters": (read.get("PostProcess") or {}).get("character_dict")}
     else:
-        notes = dict(load_notes(weights))
+        notes = load_notes(weights)
     try:
         found, characters = notes["network"], "".join(notes["characters"])
         arguments = parse_json(found) if isinstance(found, str) else found

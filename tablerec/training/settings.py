@@ -71,8 +71,8 @@ class DataSettings:
         "Where samples come from: synth:RECIPE, synthetic tables; folder:PATH, labelled pictures; crops:PATH, the "
         "same, cropped, scaled and compressed anew each time; MODULE:FUNCTION, Python code that is imported and run if "
         "--allow-import is given; or several with shares, as in "
-        "`synth:mixed*3, crops:tables#train*1`. Of LineNet: synth:lines, synthetic lines; lines:PATH, recognition lists "
-        "as PaddleOCR has them; crops:PATH, cells with one line of labelled tables.",
+        "`synth:mixed*3, crops:tables#train*1`. Of LineNet: synth:lines, synthetic lines; lines:PATH, recognition "
+        "lists as PaddleOCR has them; crops:PATH, cells with one line of labelled tables.",
     )
     batch_size: int = setting(32, "Canvases, or lines of 128 px, that are computed at once.", low=1)
     image_size: int = setting(

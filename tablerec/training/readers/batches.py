@@ -53,7 +53,7 @@ def list_widths(width: int) -> list[int]:
     >>> list_widths(512), list_widths(320)
     ([128, 256, 512], [128, 256, 320])
     """
-    widths = []
+    widths: list[int] = []
     while LEAST_WIDTH << len(widths) < width:
         widths.append(LEAST_WIDTH << len(widths))
     return [*widths, width]

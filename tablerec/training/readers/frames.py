@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import lru_cache
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -107,7 +108,7 @@ def check_length(label: list[int], width: int) -> None:
     Raises:
         ValueError: There are too few positions.
     """
-    needed = len(label) + sum(a == b for a, b in zip(label, label[1:], strict=False))
+    needed = len(label) + sum(a == b for a, b in pairwise(label))
     if needed > -(-width // STRIDE):
         raise ValueError(f"{len(label)} characters in {width} px are more than the network has positions for")
 

@@ -45,8 +45,8 @@ class LineNetTask(Task):
         SettingsError: ``network`` does not describe a LineNet.
     """
 
-    parts = ("stage8", "stage4", "stage1", "last", "letters", "han")
-    head = ("last", "letters", "han")
+    parts: tuple[str, ...] = ("stage8", "stage4", "stage1", "last", "letters", "han")
+    head: tuple[str, ...] = ("last", "letters", "han")
 
     def __init__(self, settings: TrainSettings) -> None:
         given = dict(settings.network)

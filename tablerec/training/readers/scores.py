@@ -30,7 +30,7 @@ def kind_of(text: str) -> str:
     """
     if text == TURNED:
         return "turned"
-    names = [unicodedata.name(char, "").split()[0] for char in text if char.isalpha() and unicodedata.name(char, "")]
+    names = [unicodedata.name(char, "?").split()[0] for char in text if char.isalpha()]
     kinds = [_SCRIPTS.get(name, "other") for name in names]
     if kinds:
         return max(dict.fromkeys(kinds), key=kinds.count)

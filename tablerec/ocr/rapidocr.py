@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib.util
-import os
 import threading
 from collections.abc import Sequence
 from pathlib import Path
@@ -13,6 +12,7 @@ import numpy as np
 
 from postprocess.word import CharSpans
 from tablerec.errors import MissingDependencyError, ModelNotFoundError
+from tablerec.models.opening import usable_threads
 from tablerec.ocr.line import Line
 from tablerec.ocr.lines import STRIDE, LineReader, centers_to_spans
 from tablerec.ocr.script import scripts_of
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from postprocess.arrays import Image
 
 WEIGHTS = {"Det": "PP-OCRv6_det_small.onnx", "Rec": "PP-OCRv6_rec_small.onnx"}
-MOST_THREADS = 8
 
 _LEAST_WIDTH = 160
 """Crops are padded to this width at 48 pixels of height. RapidOCR's own 320 takes 1.7 times as long: most cells are
@@ -47,7 +46,7 @@ class RapidOcrEngine(LineReader):
     name = "rapidocr"
 
     def __init__(self, threads: int | None = None) -> None:
-        self.threads = threads or min(MOST_THREADS, _usable_cpus())
+        self.threads = threads or usable_threads()
         self._engine: Any = None
         self._lock = threading.Lock()
 
@@ -138,8 +137,3 @@ def _spans(text: str, info: Any, stretch: float) -> CharSpans | None:
     if not info.line_txt_len:
         return None
     return centers_to_spans(text, [(column + 0.5) / info.line_txt_len * stretch for column in columns])
-
-
-def _usable_cpus() -> int:
-    # In a container os.cpu_count() tells the CPUs of the host, and onnxruntime's threads wait by spinning.
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from postprocess.odds import to_probability
+from postprocess.odds import to_probability, weigh
 from postprocess.text.bidi import has_right_to_left, mirror_brackets, visual_to_logical
 from postprocess.word import CharSpans
 from tablerec.models.characters import TURNED
@@ -116,9 +116,7 @@ def _decode_line(chars: Ints, scores: Floats, characters: Sequence[str], length:
     if len(seen) < len(text) and len(seen) <= _FEW:
         return Reading("", np.zeros(0), np.zeros(0), least, is_turned=True)
     # A blank at an end, or behind another one, is no character of the text.
-    seen = [
-        index for place, index in enumerate(seen) if text[index] != " " or (place and text[seen[place - 1]] != " ")
-    ]
+    seen = [index for place, index in enumerate(seen) if text[index] != " " or (place and text[seen[place - 1]] != " ")]
     if seen and text[seen[-1]] == " ":
         seen.pop()
     return Reading("".join(text[index] for index in seen), best[seen], centers[seen].clip(0, 1), least)
@@ -155,18 +153,7 @@ def to_line(reading: Reading, height: float) -> Line:
     """
     if reading.is_turned:
         return Line("", 0.0, is_turned=True)
-    evidence = gather_evidence(reading, height)
-    chance = float(
-        to_probability(
-            BIAS
-            + WEIGHTS.mean * evidence.mean
-            + WEIGHTS.least * evidence.least
-            + WEIGHTS.empty * evidence.empty
-            + WEIGHTS.length * evidence.length
-            + WEIGHTS.low * evidence.low
-            + WEIGHTS.nothing * evidence.nothing
-        )
-    )
+    chance = float(to_probability(weigh(gather_evidence(reading, height), WEIGHTS, BIAS)))
     text = reading.text
     visible = [center for char, center in zip(text, reading.centers.tolist(), strict=True) if not char.isspace()]
     line = Line(text, chance ** (1 / max(1, len(text))), centers_to_spans(text, visible))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import threading
 from collections.abc import Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -53,12 +54,20 @@ class RapidOcrEngine(LineReader):
     @property
     def reads(self) -> frozenset[str]:
         """See ``CropReader``."""
-        recognizer = getattr(self._load(), "text_rec", None)
-        return scripts_of(getattr(getattr(recognizer, "postprocess_op", None), "character", ()))
+        return scripts_of(self.characters)
+
+    @cached_property
+    def characters(self) -> frozenset[str]:
+        """What it can read; empty where RapidOCR does not tell."""
+        recognizer = getattr(self.load(), "text_rec", None)
+        if recognizer is None:
+            self.recognize([np.full((16, 16, 3), _GREY[0], np.uint8)])
+            recognizer = getattr(self.load(), "text_rec", None)
+        return frozenset(getattr(getattr(recognizer, "postprocess_op", None), "character", ()))
 
     def detect(self, image: Image) -> NDArray[np.float32]:
         """See ``LineReader``."""
-        boxes = self._load()(image).boxes
+        boxes = self.load()(image).boxes
         return np.empty((0, 4, 2), np.float32) if boxes is None else np.asarray(boxes, np.float32)
 
     def recognize(self, crops: Sequence[Image]) -> list[Line]:
@@ -70,14 +79,19 @@ class RapidOcrEngine(LineReader):
             cv2.copyMakeBorder(crop, 0, 0, 0, tail, cv2.BORDER_CONSTANT, value=_GREY)
             for crop, tail in zip(crops, tails, strict=True)
         ]
-        found = self._load().recognize_txt(padded)
+        found = self.load().recognize_txt(padded)
         stretches = [1 + tail / crop.shape[1] for crop, tail in zip(crops, tails, strict=True)]
         return [
             Line(text, float(score), _spans(text, info, stretch))
             for text, score, info, stretch in zip(found.txts, found.scores, found.word_results, stretches, strict=True)
         ]
 
-    def _load(self) -> Any:
+    def load(self) -> Any:
+        """Load the models, once; the first picture does it too.
+
+        Raises:
+            MissingDependencyError, ModelNotFoundError: See ``model_paths``.
+        """
         with self._lock:
             if self._engine is None:
                 self._engine = _make_engine(self.threads)

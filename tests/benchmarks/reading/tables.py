@@ -22,13 +22,15 @@ SEED = 19
 INSIDE = 0.8
 """Share of a true box that a found cell holds, to answer to it."""
 SIGNS = str.maketrans({"–": "-", "—": "-", "‐": "-", "‘": "'", "’": "'", "“": '"', "”": '"', "•": "·", "．": "."})
+FORMULAS = {"$ \\pm $": "±", "$ \\times $": "×"}
+"""LaTeX in the truths of OmniDocBench."""
 
 
-def sample_truths(folder: Path, count: int | None = None) -> list[Truth]:
-    """The tables with known texts of a folder, sources taking turns; as many as asked for, always the same ones."""
+def sample_truths(folder: Path, count: int | None = None, *, with_text: bool = True) -> list[Truth]:
+    """The tables of a folder, or those with known texts, sources taking turns; so many, always the same ones."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        truths = [truth for truth in find_truths(folder) if truth.has_text]
+        truths = [truth for truth in find_truths(folder) if truth.has_text or not with_text]
     by_source: dict[str, list[Truth]] = {}
     for truth in truths:
         by_source.setdefault(truth.source, []).append(truth)
@@ -82,9 +84,11 @@ def with_blanks(text: str) -> str:
 def plain(text: str) -> str:
     """The text by NFKC, without white space and with one form of dashes and quotes.
 
-    >>> plain("1 – 2²"), plain("“x”")
-    ('1-22', '"x"')
+    >>> plain("1 – 2²"), plain("“x”"), plain("5 $ \\\\pm $ 1")
+    ('1-22', '"x"', '5±1')
     """
+    for formula, sign in FORMULAS.items():
+        text = text.replace(formula, sign)
     return normalize(text.translate(SIGNS)).translate(SIGNS)
 
 

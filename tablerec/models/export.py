@@ -124,6 +124,18 @@ def describe_linenet(weights: Path) -> tuple[str, dict[str, Any]]:
     return characters, sizes
 
 
+def is_linenet(weights: Path) -> bool:
+    """Whether weights are of a LineNet.
+
+    Args:
+        weights: A safetensors file of a training, or a folder of an exported model.
+
+    Raises:
+        InputError: The file is missing or broken.
+    """
+    return read_model_name(weights) == LINENET if weights.is_dir() else "characters" in load_notes(weights)
+
+
 def load_linenet(weights: Path, *others: Path) -> tuple[LineNet, str]:
     """Make a network that reads lines with its weights, in evaluation.
 

@@ -28,7 +28,23 @@ _KANJI = "".join({char for word in KANA_WORDS for char in word if char in HAN})
 # They share the outlines of Chinese characters with another member of their family.
 _DOUBLES = ("Mono CJK", "CJK JP", "Hei Mono", "WenKai Mono", "HanaMin", "UKai")
 # Of layout: what joins Arabic letters, sets accents and brings letters closer.
-_FEATURES = "ccmp locl isol init medi fina rlig rclt calt liga mset curs mark mkmk kern".split()
+_FEATURES = [
+    "ccmp",
+    "locl",
+    "isol",
+    "init",
+    "medi",
+    "fina",
+    "rlig",
+    "rclt",
+    "calt",
+    "liga",
+    "mset",
+    "curs",
+    "mark",
+    "mkmk",
+    "kern",
+]
 _TABLES = ["FFTM", "BDF ", "morx", "kerx", "feat", "prop", "vhea", "vmtx", "VORG", "meta", "PfEd", "TeX ", "Zapf"]
 _SCRIPTS = ("latin", "chinese", "kana", "cyrillic", "greek", "hebrew", "arabic")
 

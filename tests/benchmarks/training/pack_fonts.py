@@ -29,6 +29,9 @@ _KANJI = "".join({char for word in KANA_WORDS for char in word if char in HAN})
 _DOUBLES = ("Mono CJK", "CJK JP", "Hei Mono", "WenKai Mono", "HanaMin", "UKai")
 # Of layout: what joins Arabic letters, sets accents and brings letters closer.
 _FEATURES = [
+    *("ccmp", "locl", "isol", "init", "medi", "fina", "rlig", "rclt", "calt"),
+    *("liga", "mset", "curs", "mark", "mkmk", "kern"),
+]
     "ccmp",
     "locl",
     "isol",

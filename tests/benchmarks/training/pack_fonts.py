@@ -32,22 +32,6 @@ _FEATURES = [
     *("ccmp", "locl", "isol", "init", "medi", "fina", "rlig", "rclt", "calt"),
     *("liga", "mset", "curs", "mark", "mkmk", "kern"),
 ]
-    "ccmp",
-    "locl",
-    "isol",
-    "init",
-    "medi",
-    "fina",
-    "rlig",
-    "rclt",
-    "calt",
-    "liga",
-    "mset",
-    "curs",
-    "mark",
-    "mkmk",
-    "kern",
-]
 _TABLES = ["FFTM", "BDF ", "morx", "kerx", "feat", "prop", "vhea", "vmtx", "VORG", "meta", "PfEd", "TeX ", "Zapf"]
 _SCRIPTS = ("latin", "chinese", "kana", "cyrillic", "greek", "hebrew", "arabic")
 

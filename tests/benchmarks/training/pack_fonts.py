@@ -10,6 +10,7 @@ from __future__ import annotations
 import argparse
 import gzip
 import io
+import logging
 import time
 from collections.abc import Iterable
 from pathlib import Path
@@ -86,6 +87,7 @@ def main() -> None:
     arguments = parser.parse_args()
     splits: tuple[Split, ...] = ("train", "unseen") if arguments.split == "all" else (arguments.split,)
     arguments.folder.mkdir(parents=True, exist_ok=True)
+    logging.getLogger("fontTools").setLevel(logging.CRITICAL)  # it names each table that it drops
     start, total = time.perf_counter(), 0
     for family in wanted_families(splits):
         for style, face in faces_of(family):

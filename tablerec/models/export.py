@@ -13,7 +13,7 @@ from tablerec.errors import InputError
 from tablerec.fields import list_of, parse_json, whole
 from tablerec.models.arrays import arrays_to_network, load_arrays, load_notes, mean_arrays
 from tablerec.models.cellnet import CellNet, CellNetWithDecoder
-from tablerec.models.folder import DESCRIPTION, INPUT, NAME, ONNX, OUTPUTS, STATIC, read_description, sha256
+from tablerec.models.folder import DESCRIPTION, INPUT, LINES, NAME, ONNX, OUTPUTS, STATIC, read_description, sha256
 from tablerec.models.formats.onnx_graph import layer_to_onnx
 from tablerec.models.formats.paddlex_graph import CellNetForPaddleX
 from tablerec.outputs.files import atomic_file
@@ -88,7 +88,8 @@ def export_cellnet(net: CellNet, folder: Path, threshold: float = 0.1) -> None:
         MissingDependencyError: The package onnx is not installed.
     """
     description = {**_DESCRIPTION, "network": net.arguments}
-    _export(net, lambda: CellNetWithDecoder(net, threshold), {INPUT: (-1, 3, -1, -1)}, OUTPUTS, folder, description)
+    outputs = OUTPUTS if net.lines is None else (*OUTPUTS, LINES)
+    _export(net, lambda: CellNetWithDecoder(net, threshold), {INPUT: (-1, 3, -1, -1)}, outputs, folder, description)
 
 
 def export_for_paddlex(net: CellNet, folder: Path, name: str, threshold: float = 0.1) -> None:

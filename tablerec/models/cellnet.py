@@ -56,6 +56,8 @@ LINES = (32, 2)
 """Channels and Mixers of the branch for lines, unless others are asked for."""
 MULTIPLE = 32
 """Height and width of the input are multiples of this."""
+Size = int | tuple[int, int]
+"""Height and width, or both at once."""
 
 
 class Maps(NamedTuple):
@@ -69,13 +71,15 @@ class Maps(NamedTuple):
 
 
 class ConvNorm(nn.Sequential):
-    """Convolution and batch normalization, and a ReLU unless ``relu`` is false."""
+    """Convolution and batch normalization, and a ReLU unless ``relu`` is false; kernels of even size pad nothing."""
 
     def __init__(
-        self, n_in: int, n_out: int, kernel: int, stride: int = 1, groups: int = 1, *, relu: bool = True
+        self, n_in: int, n_out: int, kernel: Size, stride: Size = 1, groups: int = 1, *, relu: bool = True
     ) -> None:
+        sides = (kernel, kernel) if isinstance(kernel, int) else kernel
+        padding = [side // 2 * (side % 2) for side in sides]
         super().__init__(
-            nn.Conv2D(n_in, n_out, kernel, stride, kernel // 2, groups=groups, bias_attr=False),
+            nn.Conv2D(n_in, n_out, kernel, stride, padding, groups=groups, bias_attr=False),
             nn.BatchNorm2D(n_out),
             *([nn.ReLU()] if relu else []),
         )
@@ -84,10 +88,10 @@ class ConvNorm(nn.Sequential):
 class Mixer(nn.Layer):
     """A residual block: a depthwise convolution mixes positions, two 1 x 1 convolutions mix channels."""
 
-    def __init__(self, channels: int) -> None:
+    def __init__(self, channels: int, kernel: Size = 5) -> None:
         super().__init__()
         self.mix = nn.Sequential(
-            ConvNorm(channels, channels, 5, groups=channels, relu=False),
+            ConvNorm(channels, channels, kernel, groups=channels, relu=False),
             ConvNorm(channels, 2 * channels, 1),
             ConvNorm(2 * channels, channels, 1, relu=False),
         )

@@ -1,7 +1,7 @@
 """From a Paddle layer to an ONNX model, operator by operator.
 
 paddle2onnx 2.1 refuses the programs of Paddle 3.3 (the factors of an interpolation are doubles
-there); our networks need 36 operators, most of which have the same name in both. Batch
+there); our networks need 40 operators, most of which have the same name in both. Batch
 normalizations that follow a convolution become part of its weights.
 """
 
@@ -200,6 +200,23 @@ class _Graph:
         # Of all reductions, this one alone takes its axes as an input in OPSET.
         inputs = [self.name(op.operand_source(0)), self.name(op.operand_source(1))]
         self._add(result, "ReduceSum", inputs, keepdims=int(op.attrs()["keepdim"]))
+
+    def op_argmax(self, op: Any, result: Any) -> None:
+        axis = int(self._constant(op.operand_source(1))[0])
+        self._add(result, "ArgMax", [self.name(op.operand_source(0))], axis=axis, keepdims=int(op.attrs()["keepdims"]))
+
+    def op_cumsum(self, op: Any, result: Any) -> None:
+        axis = self.initializer(np.array(self._constant(op.operand_source(1))[0], np.int64))
+        self._add(result, "CumSum", [self.name(op.operand_source(0)), axis])
+
+    def op_matmul(self, op: Any, result: Any) -> None:
+        at = op.attrs()
+        if at["transpose_x"] or at["transpose_y"]:
+            raise SettingsError("the ONNX export knows plain products only: extend tablerec/models/formats/onnx_graph.py")
+        self._add(result, "MatMul", [self.name(value) for value in op.operands_source()])
+
+    def op_softmax(self, op: Any, result: Any) -> None:
+        self._add(result, "Softmax", [self.name(op.operand_source(0))], axis=op.attrs()["axis"])
 
     def op_reshape(self, op: Any, result: Any) -> None:
         source, shape = op.operand_source(0), self._constant(op.operand_source(1))

@@ -16,11 +16,12 @@ from tablerec.models.cellnet import CellNet, decode
 from tablerec.models.folder import WEIGHTS
 from tablerec.training.data.batches import Batch
 from tablerec.training.detectors.cellnet_loss import cellnet_loss, make_targets
-from tablerec.training.detectors.task import Cast, Detections, Task
+from tablerec.training.detectors.task import DetectionTask, Detections
 from tablerec.training.settings import TrainSettings
+from tablerec.training.task import Cast
 
 
-class CellNetTask(Task):
+class CellNetTask(DetectionTask):
     """See ``tablerec.models.cellnet`` and ``cellnet_loss``."""
 
     parts = (

@@ -66,7 +66,8 @@ class DataSettings:
     source: str = setting(
         REQUIRED,
         "Where samples come from: synth:RECIPE, synthetic tables; folder:PATH, labelled pictures; crops:PATH, the "
-        "same, cropped, scaled and compressed anew each time; MODULE:FUNCTION, Python code that is imported and run if "
+        "same, cropped, scaled and compressed anew each time; lines:PATH, such crops with labels of text lines; "
+        "MODULE:FUNCTION, Python code that is imported and run if "
         "--allow-import is given; or several with shares, as in "
         "`synth:mixed*3, crops:tables#train*1`.",
     )
@@ -266,7 +267,7 @@ class TrainSettings:
     optimizer: OptimizerSettings = setting(OptimizerSettings(), "Which parameters change, and how.")
     memory: MemorySettings = setting(MemorySettings(), "What saves memory.")
     validation: ValidationSettings = setting(ValidationSettings(), "How the averaged weights are judged on the way.")
-    model: Literal["cellnet", "rtdetr_l"] = setting("cellnet", "The network: CellNet, or PaddleX's RT-DETR-L.")
+    model: Literal["cellnet", "cellnet_lines", "rtdetr_l"] = setting("cellnet", "The network: CellNet, or PaddleX's RT-DETR-L.")
     network: Mapping[str, Any] = setting({}, "Arguments of the network; of RT-DETR those of PaddleX's configuration.")
     initial: Path | None = setting(
         None,
@@ -382,7 +383,7 @@ def name_imports(settings: TrainSettings) -> dict[str, str]:
     parts = [
         (name, part.partition("*")[0].strip()) for name, text in sources.items() if text for part in text.split(",")
     ]
-    return {name: part for name, part in parts if part.partition(":")[0] not in ("synth", "folder", "crops")}
+    return {name: part for name, part in parts if part.partition(":")[0] not in ("synth", "folder", "crops", "lines")}
 
 
 def read_settings(path: Path, changes: Mapping[str, Any] | None = None, *, allow_import: bool = False) -> TrainSettings:

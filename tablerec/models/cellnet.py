@@ -179,14 +179,16 @@ class LineBranch(nn.Layer):
     """Maps of lines of text, from the trunk of a CellNet.
 
     Args:
-        n_in: Channels of both parts of the trunk together.
+        n_in: Channels of the trunk's two parts.
         channels: Channels within.
         depth: Mixers.
     """
 
-    def __init__(self, n_in: int, channels: int, depth: int) -> None:
+    def __init__(self, n_in: tuple[int, int], channels: int, depth: int) -> None:
         super().__init__()
-        self.within = nn.Sequential(ConvNorm(n_in, channels, 1), *_mixers(channels, depth))
+        self.strokes = ConvNorm(n_in[0], channels, 1, relu=False)
+        self.context = ConvNorm(n_in[1], channels, 1, relu=False)
+        self.mixers = nn.Sequential(*_mixers(channels, depth))
         self.maps = nn.Conv2D(channels, N_LINE_MAPS, 1)
         with paddle.no_grad():
             bias = paddle.zeros([N_LINE_MAPS])
@@ -197,7 +199,7 @@ class LineBranch(nn.Layer):
 
     def features(self, x4: Tensor, y4: Tensor) -> Tensor:
         """All but the last layer, which wants full precision; see ``CellNet.trunk``."""
-        return self.within(paddle.concat([x4, y4], 1))
+        return self.mixers(F.relu(self.strokes(x4) + self.context(y4)))
 
     def forward(self, x4: Tensor, y4: Tensor) -> Tensor:
         """``(B, 8, H / 4, W / 4)``, see the second table above."""
@@ -251,7 +253,7 @@ class CellNet(nn.Layer):
             bias[0] = -4.0
             self.maps.bias.set_value(bias)
             self.maps.weight.set_value(0.1 * self.maps.weight)
-        self.lines = LineBranch(w4 + fine, *lines) if lines else None
+        self.lines = LineBranch((w4, fine), *lines) if lines else None
 
     def trunk(self, x: Tensor) -> tuple[Tensor, Tensor]:
         """What all maps are made of, each ``(B, C, H / 4, W / 4)``: strokes as they are, and what they belong to.

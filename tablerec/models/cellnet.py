@@ -29,7 +29,7 @@ channel  meaning
 
 The core is the line's box without a margin of ``CORE`` times its shorter side, so that close lines have cores
 apart (after PixelLink and DB: Deng et al., 2018; Liao et al., 2020). A side is known where it is near: above and
-below along the whole line, before and behind at its ends. ``tablerec.ocr.text_maps`` makes quads of the maps.
+below along the whole line, before and behind at its ends. ``tablerec.detect.text_maps`` makes quads of the maps.
 """
 
 from __future__ import annotations

@@ -13,7 +13,18 @@ from tablerec.errors import InputError
 from tablerec.fields import list_of, parse_json, whole
 from tablerec.models.arrays import arrays_to_network, load_arrays, load_notes, mean_arrays
 from tablerec.models.cellnet import CellNet, CellNetWithDecoder
-from tablerec.models.folder import DESCRIPTION, INPUT, LINES, NAME, ONNX, OUTPUTS, STATIC, read_description, sha256
+from tablerec.models.folder import (
+    DESCRIPTION,
+    INPUT,
+    LINENET,
+    LINES,
+    NAME,
+    ONNX,
+    OUTPUTS,
+    STATIC,
+    read_description,
+    sha256,
+)
 from tablerec.models.formats.onnx_graph import layer_to_onnx
 from tablerec.models.formats.paddlex_graph import CellNetForPaddleX
 from tablerec.outputs.files import atomic_file
@@ -74,6 +85,33 @@ def _make_network(weights: Path) -> CellNet:
         return CellNet(**sizes)  # type: ignore[arg-type]
     except (AttributeError, TypeError, ValueError) as error:
         raise InputError(f"{weights} describes no network ({error}): name weights of `tablerec train`") from error
+
+
+def describe_linenet(weights: Path) -> tuple[str, dict[str, Any]]:
+    """Read which characters weights of LineNet know, and the other arguments of the network.
+
+    Args:
+        weights: A safetensors file of a training, or a folder of ``export_linenet``.
+
+    Returns:
+        The characters in the order of their classes; arguments as of LineNet.
+
+    Raises:
+        InputError: They are missing, broken, or of another network.
+        ModelNotFoundError: The folder is damaged.
+    """
+    if weights.is_dir():
+        read = read_description(weights, LINENET)
+        notes: Mapping[str, Any] = {**read, "characters": (read.get("PostProcess") or {}).get("character_dict")}
+    else:
+        notes = load_notes(weights)
+    try:
+        found, characters = notes["network"], "".join(notes["characters"])
+        arguments = parse_json(found) if isinstance(found, str) else found
+        sizes = {name: list_of(whole(0, _GREATEST))(value) for name, value in arguments.items()}
+    except (AttributeError, TypeError, ValueError, KeyError) as error:
+        raise InputError(f"{weights} describes no {LINENET} ({error}): name weights of `tablerec train`") from error
+    return characters, sizes
 
 
 def export_cellnet(net: CellNet, folder: Path, threshold: float = 0.1) -> None:

@@ -11,11 +11,16 @@ Classes of a position, ``1 + n_letters + n_han`` of them: 0 the blank, then the 
 
 from __future__ import annotations
 
+from typing import Any
+
 import paddle
+from numpy.typing import NDArray
 from paddle import Tensor, nn
 from paddle.nn import functional as F  # noqa: N812
 
+from tablerec.models.arrays import Arrays
 from tablerec.models.cellnet import ConvNorm, Mixer
+from tablerec.models.characters import is_han
 
 HEIGHT = 32
 """Of a line, in pixels."""
@@ -30,7 +35,7 @@ class LineNet(nn.Layer):
 
     Args:
         n_letters: Characters that are no Chinese ones.
-        n_han: Chinese characters.
+        n_han: Chinese characters; with none of them there is no Han head.
         widths: Channels at heights of 16, 8, 4 and 1, and of each position at the end.
         depths: Mixers at heights of 8, 4 and 1.
 
@@ -43,7 +48,7 @@ class LineNet(nn.Layer):
         n_letters: int,
         n_han: int,
         widths: tuple[int, int, int, int, int] = (24, 48, 96, 192, 128),
-        depths: tuple[int, int, int] = (2, 2, 4),
+        depths: tuple[int, int, int] = (2, 3, 5),
     ) -> None:
         super().__init__()
         self.arguments = {"n_letters": n_letters, "n_han": n_han, "widths": list(widths), "depths": list(depths)}
@@ -53,8 +58,8 @@ class LineNet(nn.Layer):
         self.stage4 = nn.Sequential(ConvNorm(w8, w4, 3, (2, 1)), *_mixers(w4, depths[1], 5))
         self.stage1 = nn.Sequential(ConvNorm(w4, w1, (HEIGHT // 8, 1)), *_mixers(w1, depths[2], (1, 9)))
         self.last = ConvNorm(w1, last, 1)
-        self.letters = nn.Linear(last, n_letters + 2)
-        self.han = nn.Linear(last, n_han)
+        self.letters = nn.Linear(last, 1 + n_letters + (n_han > 0))
+        self.han = nn.Linear(last, n_han) if n_han else None
 
     def features(self, x: Tensor) -> Tensor:
         """All but the heads, which want full precision.
@@ -79,6 +84,8 @@ class LineNet(nn.Layer):
         """
         features = features.astype("float32")
         letters = F.log_softmax(self.letters(features))
+        if self.han is None:
+            return letters
         han = F.log_softmax(self.han(features)) + letters[:, :, self.n_letters + 1 :]
         return paddle.concat([letters[:, :, : self.n_letters + 1], han], -1)
 
@@ -119,6 +126,8 @@ class LineNetWithDecoder(nn.Layer):
         features = net.features(x)
         letters = F.softmax(net.letters(features))
         score, best = letters.max(-1), letters.argmax(-1)
+        if net.han is None:
+            return best, score
         is_han = best == net.n_letters + 1
         # The first row is of no position, so that there is always one.
         rows = paddle.concat([features[:1, 0], paddle.gather_nd(features, paddle.nonzero(is_han))])
@@ -127,6 +136,36 @@ class LineNetWithDecoder(nn.Layer):
         chars = best + paddle.gather_nd(han.argmax(-1), row) * is_han.astype("int64")
         scores = paddle.where(is_han, score * paddle.gather_nd(han.max(-1), row), score)
         return chars, scores
+
+
+def move_classes(arrays: Arrays, characters: str, others: Arrays, wanted: str) -> dict[str, NDArray[Any]]:
+    """Make weights for another list of characters: what both lists hold keeps its own.
+
+    Args:
+        arrays: Weights by name.
+        characters: Their list, letters before Han.
+        others: Weights of a network for the other list, whose own characters stay as they are there.
+        wanted: The other list.
+
+    Returns:
+        Weights by name; those of another shape than in ``others`` for another reason are left.
+    """
+    moved = dict(arrays)
+    for head, offset, chosen in (("letters", 1, lambda char: not is_han(char)), ("han", 0, is_han)):
+        old, new = (["", *filter(chosen, each)][1 - offset :] for each in (characters, wanted))
+        if head == "letters":  # behind them all, "a Chinese character"
+            old, new = [*old, "han"], [*new, "han"]
+        at = {char: place for place, char in enumerate(old)}
+        pairs = [(place, at[char]) for place, char in enumerate(new) if char in at]
+        for name in (f"{head}.weight", f"{head}.bias"):
+            moved.pop(name, None)
+            if name in others:
+                values = others[name].copy()
+                for to, source in pairs if name in arrays else ():
+                    if to < values.shape[-1] and source < arrays[name].shape[-1]:
+                        values[..., to] = arrays[name][..., source]
+                moved[name] = values
+    return moved
 
 
 def _count(marked: Tensor) -> Tensor:

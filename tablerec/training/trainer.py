@@ -87,7 +87,8 @@ class Trainer:
     def train_step(self, buffer: Buffer, progress: float) -> dict[str, Tensor]:
         """Take a step with ``accumulation_steps`` batches of each rank; returns means of the loss's parts.
 
-        They are on the device. A batch counts by its cells or characters, as in one large batch: losses are means over them.
+        They are on the device. A batch counts by its cells or characters, as in one large batch: losses are means over
+        them.
         """
         s, n_batches = self.settings, self.settings.optimizer.accumulation_steps
         self.net.train()

@@ -212,7 +212,9 @@ class _Graph:
     def op_matmul(self, op: Any, result: Any) -> None:
         at = op.attrs()
         if at["transpose_x"] or at["transpose_y"]:
-            raise SettingsError("the ONNX export knows plain products only: extend tablerec/models/formats/onnx_graph.py")
+            raise SettingsError(
+                "the ONNX export knows plain products only: extend tablerec/models/formats/onnx_graph.py"
+            )
         self._add(result, "MatMul", [self.name(value) for value in op.operands_source()])
 
     def op_softmax(self, op: Any, result: Any) -> None:

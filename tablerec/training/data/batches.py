@@ -60,9 +60,7 @@ class SampleBuffer:
         on_device: Keep them on the device; else they wait on the host, and each batch is copied.
     """
 
-    def __init__(
-        self, capacity: int, batch_size: int, augmentation: Augmentation, *, on_device: bool = True
-    ) -> None:
+    def __init__(self, capacity: int, batch_size: int, augmentation: Augmentation, *, on_device: bool = True) -> None:
         self.indices: deque[int] = deque(maxlen=capacity)
         self._batch_size, self._augmentation = batch_size, augmentation
         self._on_device = on_device

@@ -70,7 +70,9 @@ def _read(path: Path) -> tuple[Path, Quads, Quads] | None:
         lines, ignored = (_to_quads(label.get(name, [])) for name in ("lines", "ignore"))
         return path.parent / Path(str(label["image"])).name, lines, ignored
     except (ValueError, KeyError, TypeError) as error:
-        raise InputError(f"{path}: is no label of lines ({error}): give `image` and `lines`, corners of each") from error
+        raise InputError(
+            f"{path}: is no label of lines ({error}): give `image` and `lines`, corners of each"
+        ) from error
 
 
 def _to_quads(value: Any) -> Quads:

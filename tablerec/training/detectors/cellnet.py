@@ -16,7 +16,7 @@ from tablerec.models.cellnet import CellNet, decode
 from tablerec.models.folder import WEIGHTS
 from tablerec.training.data.batches import Batch
 from tablerec.training.detectors.cellnet_loss import cellnet_loss, make_targets
-from tablerec.training.detectors.task import DetectionTask, Detections
+from tablerec.training.detectors.task import Detections, DetectionTask
 from tablerec.training.settings import TrainSettings
 from tablerec.training.task import Cast
 

@@ -11,15 +11,15 @@ import numpy as np
 import paddle
 from paddle import Tensor, nn
 
+from tablerec.detect.text_maps import decode_lines
 from tablerec.errors import SettingsError
 from tablerec.models.arrays import arrays_to_network, load_arrays, network_to_arrays, save_arrays
 from tablerec.models.cellnet import LINES, CellNet
 from tablerec.models.folder import WEIGHTS
-from tablerec.ocr.text_maps import decode_lines
 from tablerec.training.data.batches import Batch
 from tablerec.training.data.samples import Canvas
 from tablerec.training.detectors.cellnet_lines_loss import lines_loss, make_line_targets
-from tablerec.training.detectors.task import DetectionTask, Detections
+from tablerec.training.detectors.task import Detections, DetectionTask
 from tablerec.training.settings import TrainSettings
 from tablerec.training.task import Cast
 

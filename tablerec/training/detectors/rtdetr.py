@@ -21,7 +21,7 @@ from tablerec.training.detectors.denoising import Noise, noise_cells
 from tablerec.training.detectors.matcher import Truth
 from tablerec.training.detectors.rtdetr_loss import rtdetr_loss
 from tablerec.training.detectors.rtdetr_network import RTDETRInTraining
-from tablerec.training.detectors.task import DetectionTask, Detections
+from tablerec.training.detectors.task import Detections, DetectionTask
 from tablerec.training.settings import TrainSettings
 from tablerec.training.task import Cast
 

@@ -16,9 +16,9 @@ from paddle import Tensor, nn
 from postprocess.arrays import Floats
 from tablerec.training.data.batches import SampleBuffer
 from tablerec.training.data.samples import Canvas, Sample
+from tablerec.training.detectors.validation import draw_cells, score_cells
 from tablerec.training.settings import TrainSettings
 from tablerec.training.task import Task
-from tablerec.training.detectors.validation import draw_cells, score_cells
 
 
 class Detections(NamedTuple):

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 TEXT_HEIGHT = (10.0, 24.0)
 """Between these heights of text, in pixels, a picture goes through the network as it is."""
+LIKE_SCALE = 1.06
+"""A first pass whose scale differs by this factor at most is as good: words and lines are not quite of one height."""
 USUAL_TEXT = 16.0
 """Height of text, in pixels, around which the network sees well."""
 OTHER_SCALE = 1.5
@@ -101,7 +103,7 @@ class CellNetDetector:
         return [_drop_blank_margins(at_scale, words, image) for at_scale in found]
 
     def _detect_level(self, image: Image, scale: float) -> list[Detection]:
-        found = self.passes.run(image, scale)
+        found = self.passes.run(image, scale, LIKE_SCALE)
         closer = closer_scale(found.quads, found.scale)
         if closer > found.scale:
             found = self.passes.run(image, closer)

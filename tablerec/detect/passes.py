@@ -41,8 +41,6 @@ PAPER = 127
 """Grey around a picture, as in training."""
 MOST_PIXELS, LONGEST = 24_000_000, 40_000
 """Pixels, and those of a side: a picture goes through the network no larger, however small its text."""
-SAME_SCALE = 1.06
-"""A pass whose scale differs by less, as a factor, is as good."""
 _KEPT = 3
 """Passes that are kept: at the first scale, the one for its text, and a third for comparison."""
 
@@ -89,18 +87,18 @@ class CellNetPasses:
         self._lock = threading.Lock()
         self._kept: deque[tuple[tuple[int, ...], Pass]] = deque(maxlen=_KEPT)
 
-    def run(self, image: Image, scale: float) -> Pass:
-        """Let the network see a picture.
+    def run(self, image: Image, scale: float, like: float = 1.0) -> Pass:
+        """Let the network see a picture, or return one of the last passes over the same picture.
 
         Args:
             image: ``(H, W, 3)`` uint8 BGR, not empty.
-            scale: How much it is enlarged before; limited by ``largest_scale``. One of the last passes is returned
-                where it was over the same picture at nearly this scale.
+            scale: How much it is enlarged before; limited by ``largest_scale``.
+            like: A pass will do whose scale differs by this factor at most.
         """
         scale = min(scale, largest_scale(image.shape[:2]))
         key = *image.shape, zlib.crc32(np.ascontiguousarray(image))
         for kept_key, kept in tuple(self._kept):
-            if kept_key == key and max(kept.scale / scale, scale / kept.scale) < SAME_SCALE:
+            if kept_key == key and max(kept.scale / scale, scale / kept.scale) <= like:
                 return kept
         with self._lock:
             if self._network is None:

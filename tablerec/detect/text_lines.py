@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from postprocess.geometry.boxes import word_height
-from tablerec.detect.cellnet import choose_scale
+from tablerec.detect.cellnet import LIKE_SCALE, choose_scale
 from tablerec.detect.passes import CellNetPasses, largest_scale
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ class TextLineFinder:
             lines = found.lines
             wanted = choose_scale((height, width), word_height(lines)) if len(lines) else UNSEEN * found.scale
             wanted = min(wanted, largest_scale((height, width)))
-            again = self.passes.run(image, wanted)
+            again = self.passes.run(image, wanted, LIKE_SCALE)
             if again is found or not (len(again.lines) or len(lines)):
                 break
             found = again

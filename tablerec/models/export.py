@@ -75,15 +75,26 @@ def load_cellnet(weights: Path, *others: Path) -> CellNet:
     return net
 
 
-def _make_network(weights: Path) -> CellNet:
-    """Make the network that a file or folder describes, if it is one of a size that can be."""
+def read_arguments(weights: Path) -> dict[str, list[int]]:
+    """Read which network a file or folder describes, see ``CellNet.arguments``; empty where it is the usual one.
+
+    Raises:
+        InputError: It is none of a size that can be.
+    """
     notes = {} if weights.is_dir() else load_notes(weights)
     try:
         found = read_description(weights).get("network", {}) if weights.is_dir() else notes.get("network", "{}")
         arguments = parse_json(found) if isinstance(found, str) else found
-        sizes = {name: list_of(whole(0, _GREATEST))(value) for name, value in arguments.items()}
-        return CellNet(**sizes)  # type: ignore[arg-type]
+        return {name: list_of(whole(0, _GREATEST))(value) for name, value in arguments.items()}
     except (AttributeError, TypeError, ValueError) as error:
+        raise InputError(f"{weights} describes no network ({error}): name weights of `tablerec train`") from error
+
+
+def _make_network(weights: Path) -> CellNet:
+    """Make the network that a file or folder describes."""
+    try:
+        return CellNet(**read_arguments(weights))  # type: ignore[arg-type]
+    except (TypeError, ValueError) as error:
         raise InputError(f"{weights} describes no network ({error}): name weights of `tablerec train`") from error
 
 
@@ -146,7 +157,8 @@ def export_for_paddlex(net: CellNet, folder: Path, name: str, threshold: float =
         MissingDependencyError: The package onnx is not installed.
     """
     inputs = {"im_shape": (-1, 2), "image": (-1, 3, SIDE, SIDE), "scale_factor": (-1, 2)}
-    description = {**_DESCRIPTION_FOR_PADDLEX, "Global": {"model_name": name}, "network": net.arguments}
+    arguments = {key: value for key, value in net.arguments.items() if key != LINES}  # the graph has no such output
+    description = {**_DESCRIPTION_FOR_PADDLEX, "Global": {"model_name": name}, "network": arguments}
     _export(net, lambda: CellNetForPaddleX(net, SIDE, threshold), inputs, ("boxes", "counts"), folder, description)
 
 

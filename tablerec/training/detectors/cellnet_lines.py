@@ -12,12 +12,12 @@ import paddle
 from paddle import Tensor, nn
 
 from tablerec.detect.text_maps import decode_lines
-from tablerec.errors import SettingsError
+from tablerec.errors import InputError, SettingsError
 from tablerec.models.arrays import arrays_to_network, load_arrays, network_to_arrays, save_arrays
 from tablerec.models.cellnet import LINES, CellNet
-from tablerec.models.folder import WEIGHTS
 from tablerec.training.data.batches import Batch
 from tablerec.training.data.samples import Canvas
+from tablerec.training.detectors.cellnet import find_weights, lines_of
 from tablerec.training.detectors.cellnet_lines_loss import lines_loss, make_line_targets
 from tablerec.training.detectors.task import Detections, DetectionTask
 from tablerec.training.settings import TrainSettings
@@ -61,7 +61,7 @@ class CellNetLinesTask(DetectionTask):
     needs_owners = True
 
     def __init__(self, settings: TrainSettings) -> None:
-        self.arguments = {"lines": list(LINES), **settings.network}
+        self.arguments = {"lines": list(LINES), **lines_of(settings.initial), **settings.network}
 
     def preparation(self, settings: TrainSettings, *, validation: bool = False) -> Canvas:
         """Samples are pictures with lines of text."""
@@ -82,13 +82,11 @@ class CellNetLinesTask(DetectionTask):
 
     def load(self, net: Any, path: Path) -> None:
         """Take a safetensors file, a folder of ``tablerec export``, or ``cellnet``, the weights in the package."""
-        path = WEIGHTS if path == Path("cellnet") else path
-        branch = {name: array for name, array in network_to_arrays(net.net).items() if name.startswith("lines.")}
-        found = load_arrays(path)
-        arrays_to_network({**branch, **found}, net.net, str(path))
-        unset = [name for name in network_to_arrays(net.net) if name not in branch and name not in found]
+        own, found = network_to_arrays(net.net), load_arrays(find_weights(path))
+        unset = sorted(name for name in own if name not in found and not name.startswith("lines."))
         if unset:
-            raise SettingsError(f"{path} lacks {unset[0]}: name a CellNet as initial")
+            raise InputError(f"{path} lacks {unset[0]}: name a whole CellNet as initial")
+        arrays_to_network({**own, **found}, net.net, str(path))
 
     def save(self, net: Any, output: Path) -> Path:
         """Write ``cellnet.safetensors``: the whole network."""

@@ -16,8 +16,9 @@ from postprocess.text.lines import text_tilt
 from postprocess.word import Word, Words
 from tablerec.detect import Detection
 from tablerec.detect.margins import held_cells
-from tablerec.detect.passes import PAPER, THRESHOLD, Network, share_passes
+from tablerec.detect.passes import PAPER, THRESHOLD, share_passes
 from tablerec.detect.tiles import inner_cells
+from tablerec.models.opening import Network
 
 if TYPE_CHECKING:
     from postprocess.arrays import Image

@@ -8,10 +8,9 @@ from __future__ import annotations
 import threading
 import zlib
 from collections import deque
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 from weakref import WeakValueDictionary
 
 import numpy as np
@@ -20,16 +19,12 @@ from numpy.typing import NDArray
 from postprocess.arrays import Floats
 from tablerec.detect.text_maps import decode_lines
 from tablerec.detect.tiles import Tile, detect_in_tiles, join_lines, plan_tiles
-from tablerec.devices import parse_device
-from tablerec.errors import MissingDependencyError, ModelNotFoundError, SettingsError
-from tablerec.models.folder import INPUT, LINES, ONNX, OUTPUTS, STATIC, check_files, read_description
+from tablerec.errors import SettingsError
+from tablerec.models.folder import LINES, NAME, OUTPUTS, read_description
+from tablerec.models.opening import Network, choose_network
 
 if TYPE_CHECKING:
     from postprocess.arrays import Image
-
-Network = Callable[[NDArray[np.float32]], Sequence[NDArray[Any]]]
-"""``(1, 3, H, W)`` float32 RGB to quads, scores, number of the picture, table map, see ``models.cellnet.decode``; and,
-where it has them, the maps of lines."""
 
 THRESHOLD = 0.4
 """Least score of a cell. A missed cell is filled in by the grid, a false one may cost a row: it pays to be strict."""
@@ -69,7 +64,7 @@ class CellNetPasses:
 
     Args:
         model: Folder with ``inference.onnx``, or ``inference.json`` and ``inference.pdiparams`` for Paddle; or a
-            network that others have opened.
+            network that others have opened: see ``models.cellnet.CellNetWithDecoder`` for what it returns.
         device: ``cpu`` runs the ONNX model; other devices, and the CPU where there is no ONNX model, run Paddle's.
         threshold: Least score of a cell, 0 to 1.
 
@@ -82,7 +77,11 @@ class CellNetPasses:
         if not 0 <= threshold <= 1:
             raise SettingsError(f"threshold is {threshold}: give a value from 0 to 1")
         self.threshold = threshold
-        self._open = _choose_network(model, device) if isinstance(model, Path) else lambda: model
+        if isinstance(model, Path):
+            outputs = (*OUTPUTS, LINES) if finds_lines(model) else OUTPUTS
+            self._open = choose_network(model, device, NAME, outputs)
+        else:
+            self._open = lambda: model
         self._network: Network | None = None
         self._lock = threading.Lock()
         self._kept: deque[tuple[tuple[int, ...], Pass]] = deque(maxlen=_KEPT)
@@ -192,65 +191,3 @@ def _interpolation(scale: float) -> int:
     import cv2
 
     return cv2.INTER_AREA if scale < 1 else cv2.INTER_CUBIC
-
-
-def _choose_network(folder: Path, device: str) -> Callable[[], Network]:
-    """How the network of a folder is opened on a device."""
-    on_cpu = parse_device(device).kind == "cpu"
-    if on_cpu and ((folder / ONNX).is_file() or ONNX in read_description(folder).get("sha256", {})):
-        check_files(folder, ONNX)
-        return lambda: _open_onnx(folder / ONNX)
-    if not (folder / STATIC[0]).is_file():
-        wanted = ONNX if on_cpu else " and ".join(STATIC)
-        raise ModelNotFoundError(f"{folder} holds no {wanted}: name the folder of an exported CellNet")
-    check_files(folder, *STATIC)
-    return lambda: _open_paddle(folder, device)
-
-
-def _open_onnx(path: Path) -> Network:
-    import onnxruntime
-
-    options = onnxruntime.SessionOptions()
-    options.log_severity_level = 3
-    try:
-        session = onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
-    except Exception as error:  # ONNX Runtime's errors share no other base
-        raise _not_opened(path, error) from error
-    if tuple(output.name for output in session.get_outputs()) not in (OUTPUTS, (*OUTPUTS, LINES)):
-        raise ModelNotFoundError(f"{path} holds no CellNet: name the folder of an exported CellNet")
-    return lambda images: session.run(None, {INPUT: images})
-
-
-def _open_paddle(folder: Path, device: str) -> Network:
-    try:
-        from paddle import inference
-    except ImportError as error:
-        raise MissingDependencyError(
-            f'{folder} on {device} needs Paddle ({error}): run pip install "tablerec[paddle]"'
-        ) from error
-    config = inference.Config(*(str(folder / name) for name in STATIC))
-    parsed = parse_device(device)
-    number = parsed.ids[0] if parsed.ids else 0
-    if parsed.kind == "gpu":
-        config.enable_use_gpu(256, number)
-    elif parsed.kind != "cpu":
-        config.enable_custom_device(parsed.kind, number)
-    config.disable_glog_info()
-    try:
-        predictor = inference.create_predictor(config)
-    except Exception as error:  # Paddle's errors share no other base
-        raise _not_opened(folder / STATIC[0], error) from error
-    lock = threading.Lock()
-
-    def run(images: NDArray[np.float32]) -> list[NDArray[Any]]:
-        with lock:
-            predictor.get_input_handle(predictor.get_input_names()[0]).copy_from_cpu(images)
-            predictor.run()
-            return [predictor.get_output_handle(name).copy_to_cpu() for name in predictor.get_output_names()]
-
-    return run
-
-
-def _not_opened(path: Path, error: Exception) -> ModelNotFoundError:
-    cause = str(error).strip().splitlines()[-1:] or [type(error).__name__]
-    return ModelNotFoundError(f"{path} cannot be opened ({cause[0]}): name the folder of an exported CellNet")

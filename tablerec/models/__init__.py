@@ -4,7 +4,7 @@
 - ``arrays``: weights by name, in a network, a file or an exported model; ``adapter``: the few that a training changed
 - ``export``: Paddle's static model and ONNX; ``inference``: networks made shorter for it; ``static``: how far and how
   fast the forms of a network are
-- ``folder``, ``catalogue``: exported models, and those that tablerec knows
+- ``folder``, ``catalogue``: exported models, and those that tablerec knows; ``opening``: how they are opened to run
 - ``formats``: files of other frameworks; ``migration``: a network of PyTorch in Paddle
 - ``command``: ``tablerec export`` and ``tablerec models``
 

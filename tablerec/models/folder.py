@@ -25,6 +25,8 @@ WEIGHTS = Path(__file__).parent / "weights"
 LINENET = "LineNet"
 LINENET_WEIGHTS = WEIGHTS / "linenet"
 """The same of the network that reads lines."""
+LINENET_OUTPUTS = ("chars", "scores")
+"""See ``tablerec.models.linenet.LineNetWithDecoder``."""
 
 
 def read_model_name(folder: Path) -> str | None:

@@ -113,7 +113,7 @@ def draw_line(seed: int, index: int, settings: Settings | None = None, kind: str
     if kind != MIXED and kind not in KINDS:
         raise SettingsError(f"kind of line {kind!r} is unknown; choose {MIXED}, {', '.join(KINDS)}")
     settings = settings or Settings()
-    digest = hashlib.blake2b(f"{seed}/{index}/{kind}".encode(), digest_size=16).digest()
+    digest = hashlib.blake2b(f"{seed}/{index}/{kind}/{settings.split}".encode(), digest_size=16).digest()
     rng = Random(int.from_bytes(digest[:8], "big"))
     noise = np.random.Generator(np.random.SFC64(int.from_bytes(digest[8:], "big")))
     name = kind if kind != MIXED else _pick(settings.shares, rng)
@@ -248,6 +248,8 @@ def load_line_source(name: str = MIXED, seed: int = 0) -> Callable[[int], LineSa
     split: Split = "unseen" if first == "unseen" else "train"
     kind = (second or MIXED) if split == "unseen" else first
     if kind != MIXED and kind not in KINDS:
-        raise SettingsError(f"lines {name!r} are unknown; write {MIXED}, unseen, KIND or unseen/KIND: {', '.join(KINDS)}")
+        raise SettingsError(
+            f"lines {name!r} are unknown; write {MIXED}, unseen, KIND or unseen/KIND: {', '.join(KINDS)}"
+        )
     settings = Settings(split) if split == "train" else Settings(split, upside_down=0, on_side=0)
     return lambda index: draw_line(seed, index, settings, kind)

@@ -75,9 +75,9 @@ def signed(rng: Random) -> str:
         return f"+{number}"
     if form < 0.9:
         return f"±{number}"
-    return rng.choice(("({})", "- {}", "{}-", "△{}", "▲{}", "▼ {}", "▲ {}", "<{}", ">{}", "~{}", "≤{}", "≥ {}", "≈{}")).format(
-        number
-    )
+    return rng.choice(
+        ("({})", "- {}", "{}-", "△{}", "▲{}", "▼ {}", "▲ {}", "<{}", ">{}", "~{}", "≤{}", "≥ {}", "≈{}")
+    ).format(number)
 
 
 def money(rng: Random) -> str:
@@ -95,9 +95,13 @@ def money(rng: Random) -> str:
 
 def percentage(rng: Random) -> str:
     """Return a share."""
-    number = rng.choice((whole(rng, 2), f"{whole(rng, 2)}.{digits(rng, rng.randint(1, 2))}", f"{whole(rng, 2)},{digits(rng, 1)}"))
+    number = rng.choice(
+        (whole(rng, 2), f"{whole(rng, 2)}.{digits(rng, rng.randint(1, 2))}", f"{whole(rng, 2)},{digits(rng, 1)}")
+    )
     sign = rng.choice(("%", "%", "%", "%", " %", " %", "‰", "%*", "% p.a.", "%-p"))
-    return rng.choice(("{}{}", "{}{}", "{}{}", "{}{}", "-{}{}", "−{}{}", "+{}{}", "({}{})", "<{}{}", "{}{}¹")).format(number, sign)
+    return rng.choice(("{}{}", "{}{}", "{}{}", "{}{}", "-{}{}", "−{}{}", "+{}{}", "({}{})", "<{}{}", "{}{}¹")).format(
+        number, sign
+    )
 
 
 def date(rng: Random) -> str:
@@ -161,6 +165,7 @@ def statistic(rng: Random) -> str:
     >>> statistic(Random(0)) != ""
     True
     """
+
     def short() -> str:
         return f"{whole(rng, 2)}.{digits(rng, rng.randint(1, 3))}" if rng.random() < 0.8 else whole(rng, 3)
 
@@ -186,13 +191,35 @@ def chinese_number(rng: Random) -> str:
     """Return a number with a Chinese unit, or written in Chinese."""
     number = grouped(rng)
     if rng.random() < 0.3:
-        return rng.choice(("{}元", "￥{}", "¥{}", "{}万元", "{}亿", "人民币{}元", "{}%", "约{}", "{}个", "{}次", "{}倍", "{}人", "{}天")).format(
-            number
-        ).replace("￥", "¥")
+        return (
+            rng.choice(
+                (
+                    "{}元",
+                    "￥{}",
+                    "¥{}",
+                    "{}万元",
+                    "{}亿",
+                    "人民币{}元",
+                    "{}%",
+                    "约{}",
+                    "{}个",
+                    "{}次",
+                    "{}倍",
+                    "{}人",
+                    "{}天",
+                )
+            )
+            .format(number)
+            .replace("￥", "¥")
+        )
     if rng.random() < 0.3:
         return "".join(rng.choices("零壹贰叁肆伍陆柒捌玖拾佰仟万亿元角分整", k=rng.randint(3, 12)))
     if rng.random() < 0.5:
-        return rng.choice("第（(") + "".join(rng.choices("一二三四五六七八九十", k=rng.randint(1, 2))) + rng.choice("、章节条）)季")
+        return (
+            rng.choice("第（(")
+            + "".join(rng.choices("一二三四五六七八九十", k=rng.randint(1, 2)))
+            + rng.choice("、章节条）)季")
+        )
     return rng.choice("一二三四五六七八九十") + rng.choice("、.．").replace("．", ".")
 
 

@@ -20,7 +20,18 @@ _COLORS: dict[Split, tuple[tuple[int, int, int], ...]] = {
     "train": ((205, 30, 40), (190, 20, 30), (225, 60, 60), (40, 60, 170), (30, 40, 120), (120, 40, 140), (170, 30, 80)),
     "unseen": ((215, 45, 20), (60, 90, 200), (0, 110, 90), (145, 20, 110)),
 }
-_PURPOSES = ("合同专用章", "财务专用章", "发票专用章", "公章", "业务专用章", "审核专用章", "检验专用章", "人事专用章", "收讫", "已审核")
+_PURPOSES = (
+    "合同专用章",
+    "财务专用章",
+    "发票专用章",
+    "公章",
+    "业务专用章",
+    "审核专用章",
+    "检验专用章",
+    "人事专用章",
+    "收讫",
+    "已审核",
+)
 _WORDS = (
     "APPROVED", "PAID", "RECEIVED", "COPY", "ORIGINAL", "CONFIDENTIAL", "DRAFT", "CHECKED", "VOID", "CANCELLED", "BEZAHLT",
     "PAGADO", "PAYÉ", "收讫", "已付款", "作废", "已审核", "现金付讫", "原件", "副本",
@@ -133,7 +144,9 @@ def _ring(rng: Random, split: Split, side: int, rings: int, squeeze: float) -> t
     line = max(2, round(side * rng.uniform(0.012, 0.03)))
     for ring in range(rings):
         shrunk = radius - ring * line * rng.uniform(1.8, 2.4)
-        cv2.ellipse(canvas, (middle, middle), (round(shrunk), round(shrunk * squeeze)), 0, 0, 360, 255, max(1, line - ring))
+        cv2.ellipse(
+            canvas, (middle, middle), (round(shrunk), round(shrunk * squeeze)), 0, 0, 360, 255, max(1, line - ring)
+        )
     is_latin = rng.random() < 0.3
     name = _latin_company(rng) if is_latin else _company(rng)
     face = _face(rng, name, split)
@@ -152,7 +165,12 @@ def _ring(rng: Random, split: Split, side: int, rings: int, squeeze: float) -> t
         text += f"\n{below}"
     if rng.random() < 0.4:
         number = "".join(rng.choices("0123456789", k=13))
-        _stamp(canvas, _glyph(_face(rng, number, split), number, round(side * 0.055)), middle, middle + side * 0.33 * squeeze)
+        _stamp(
+            canvas,
+            _glyph(_face(rng, number, split), number, round(side * 0.055)),
+            middle,
+            middle + side * 0.33 * squeeze,
+        )
         text += f"\n{number}"
     return canvas, text
 
@@ -216,7 +234,9 @@ def _dated(rng: Random, split: Split, side: int) -> tuple[NDArray[np.uint8], str
     lines = [rng.choice(_WORDS)]
     year, month, day = rng.randint(2000, 2030), rng.randint(1, 12), rng.randint(1, 28)
     if rng.random() < 0.75:
-        lines.append(rng.choice((f"{year}-{month:02}-{day:02}", f"{day:02}.{month:02}.{year}", f"{year}年{month}月{day}日")))
+        lines.append(
+            rng.choice((f"{year}-{month:02}-{day:02}", f"{day:02}.{month:02}.{year}", f"{year}年{month}月{day}日"))
+        )
     if rng.random() < 0.3:
         lines.insert(0, _company(rng) if rng.random() < 0.5 else _latin_company(rng))
     return _write_lines(canvas, lines, rng, split, 2 * height / side)

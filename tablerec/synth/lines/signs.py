@@ -38,7 +38,11 @@ def checkbox_text(rng: Random) -> str:
     box = rng.choice("☐☐☐☐☑☑☑☒☒☒■○●")
     if rng.random() < 0.3:
         return rng.choice("☐☑☒✓✗☐☑☒✓✗✓✗■□○●◎".replace("□", "☐"))
-    label = rng.choice(_ANSWERS) if rng.random() < 0.6 else rng.choice((latin_text, latin_text, chinese_text, cyrillic_text))(rng)[:24]
+    label = (
+        rng.choice(_ANSWERS)
+        if rng.random() < 0.6
+        else rng.choice((latin_text, latin_text, chinese_text, cyrillic_text))(rng)[:24]
+    )
     other = rng.choice("☐☑☒") if box in "☐☑☒" else rng.choice("○●") if box in "○●" else "☐"
     second = rng.choice(_ANSWERS)
     return rng.choice(
@@ -94,7 +98,7 @@ def dash_text(rng: Random) -> str:
             f"{number} – {number}", f"{number} - {number}", f"{first} – {second}", f"{first} — {second}", f"{first} - {second}",
             f"{first}-{second}", f"{first}–{second}", f"{first}—{second}", f"– {first}", f"- {first}", f"— {first}", f"-{digits(rng, 1)}",
             f"−{digits(rng, 1)}", f"{rng.choice('xyab')} − {rng.choice('xy1')}", f"{rng.choice('xyab')}−{digits(rng, 1)}", f"$–{number}", f"−${number}",
-            f"{first.upper()}-{digits(rng, 2)}", f"({number}–{number})", f"({year}-{year % 100 + 1})", "--", "- -", f"{chinese_text(rng)[:5]}—{chinese_text(rng)[:5]}",
+            f"{first.upper()}-{digits(rng, 2)}", f"({number}–{number})", f"({year}-{year % 100 + 1})", "--", "- -", f"{chinese_text(rng)[:5]}——{chinese_text(rng)[:5]}",
             f"{chinese_text(rng)[:5]}-{digits(rng, 2)}", f"10−{digits(rng, 1)}", f"−{digits(rng, 1)} °C", f"{digits(rng, 2)}–{digits(rng, 2)} %",
             f"A–{rng.choice('BCDZ')}", f"A-{digits(rng, 1)}", f"−0.{digits(rng, 2)}", f"-0.{digits(rng, 2)}", f"–0,{digits(rng, 2)}",
         )
@@ -113,26 +117,28 @@ def sign_text(rng: Random) -> str:
     if rng.random() < 0.12:
         return rng.choice("←↑→↓↔⇒•○●■◇◆△▲▽▼☆★◎※†‡§¶*#&@%‰°∞√∑∆Ω±×÷=+<>?!/|\\~^_".replace("∆", "Δ"))
     if rng.random() < 0.15:
-        return "".join(rng.choices([char for char in LETTERS if not char.isalnum() and char != " "][:110], k=rng.randint(1, 4)))
+        return "".join(
+            rng.choices([char for char in LETTERS if not char.isalnum() and char != " "][:110], k=rng.randint(1, 4))
+        )
     return rng.choice(
         (
-            f"↑ {number}", f"↓ {number}", f"{number}↑", f"{number} ↓", f"→ {latin_text(rng)[:20]}", f"A → B", f"{digits(rng, 1)}→{digits(rng, 1)}",
-            f"≥ {number}", f"≤{number}", f"≠ {number}", f"≈ {number}", f"± {number}", f"√{digits(rng, 2)}", f"∑ {number}", f"∑x", "∞", "−∞", f"{number} × {number}",
+            f"↑ {number}", f"↓ {number}", f"{number}↑", f"{number} ↓", f"→ {latin_text(rng)[:20]}", "A → B", f"{digits(rng, 1)}→{digits(rng, 1)}",
+            f"≥ {number}", f"≤{number}", f"≠ {number}", f"≈ {number}", f"± {number}", f"√{digits(rng, 2)}", f"∑ {number}", "∑x", "∞", "−∞", f"{number} × {number}",
             f"{number} ÷ {digits(rng, 1)}", f"{digits(rng, 1)} + {digits(rng, 1)} = {digits(rng, 1)}", "∫f(x)dx", "x ∈ A", "α = 0.05", "Δ%", f"Δ {number}",
-            "μ ± σ", "β", "λ", "π", "Ω", "θ", f"μ = {number}", f"★★★☆☆", "★★★★★", "☆☆☆", "●●○", f"■ {latin_text(rng)[:20]}", f"◆ {latin_text(rng)[:20]}",
-            f"• {latin_text(rng)[:25]}", f"· {latin_text(rng)[:20]}", f"※ {chinese_text(rng)[:20]}", f"▲{number}", f"▼{number}", f"△{number}", f"► ".replace("►", "▲") + number,
+            "μ ± σ", "β", "λ", "π", "Ω", "θ", f"μ = {number}", "★★★☆☆", "★★★★★", "☆☆☆", "●●○", f"■ {latin_text(rng)[:20]}", f"◆ {latin_text(rng)[:20]}",
+            f"• {latin_text(rng)[:25]}", f"· {latin_text(rng)[:20]}", f"※ {chinese_text(rng)[:20]}", f"▲{number}", f"▼{number}", f"△{number}", "► ".replace("►", "▲") + number,
             f"{rng.choice('①②③④⑤⑥⑦⑧⑨⑩⑪⑫⑬⑭⑮⑯⑰⑱⑲⑳')}", f"{rng.choice('①②③④⑤⑥⑦⑧⑨⑩')} {latin_text(rng)[:20]}", f"{rng.choice('①②③④⑤⑥⑦⑧⑨⑩')}{chinese_text(rng)[:12]}",
             f"§ {digits(rng, 2)}", f"¶ {digits(rng, 1)}", f"№ {digits(rng, 2)}", f"†{latin_text(rng)[:20]}", f"‡ {latin_text(rng)[:15]}", f"{digits(rng, 2)}‰", f"{digits(rng, 2)}°",
             f"{digits(rng, 2)}° {digits(rng, 2)}′ {digits(rng, 2)}″", f"{digits(rng, 1)}′", f"{digits(rng, 2)}″", "«»", "“”", "…", "...", "..", "()", "[ ]", "{ }", "***", "**", "*", "///", "|",
             f"{{{digits(rng, 1)}, {digits(rng, 1)}}}", f"<{latin_text(rng)[:12]}>", f"[{digits(rng, 2)}]", f"~{number}", f"^{digits(rng, 1)}", f"{latin_text(rng)[:10]}\\{latin_text(rng)[:10]}",
             f"http://www.{rng.choice(words('english') or ('table',)).lower()}.com", f"{rng.choice(words('english') or ('info',)).lower()}@{rng.choice(words('english') or ('mail',)).lower()}.org",
-            f"№{digits(rng, 3)}", "≡", "∂x/∂t", "a ∝ b", "≤ 0", "⇒", "⇔", f"{digits(rng, 1)}∼{digits(rng, 2)}", f"₽{number}", f"{number} ₽", f"{number} ₫", f"₪{number}", f"℃".replace("℃", "°C"),
+            f"№{digits(rng, 3)}", "≡", "∂x/∂t", "a ∝ b", "≤ 0", "⇒", "⇔", f"{digits(rng, 1)}∼{digits(rng, 2)}", f"₽{number}", f"{number} ₽", f"{number} ₫", f"₪{number}", "℃".replace("℃", "°C"),
         )
     )  # fmt: skip
 
 
 def leader_text(rng: Random) -> str:
-    """Return a label, dots and mostly a number; the label of the line has three dots, see ``normalize_label``."""
+    """Return a label, dots and mostly a number; the label of the line has one sign for them, see ``normalize_label``."""
     dots = rng.choice(_LEADERS) * rng.randint(5, 24)
     label = rng.choice((latin_text, latin_text, chinese_text))(rng)[:20]
     number = whole(rng, 4) if rng.random() < 0.8 else ""

@@ -155,7 +155,21 @@ def _beside(rng: Random, text: str) -> str:
     if rng.random() < 0.7:
         return text
     return rng.choice(
-        ("{0}:", "{0}.", "{0}, {1}", "{0} ({1})", "({0})", "«{0}»", "{0} – {1}", "{0} {1}", "{1}. {0}", "{0} %", "{0}*", "№ {1} {0}", "{0}¹")
+        (
+            "{0}:",
+            "{0}.",
+            "{0}, {1}",
+            "{0} ({1})",
+            "({0})",
+            "«{0}»",
+            "{0} – {1}",
+            "{0} {1}",
+            "{1}. {0}",
+            "{0} %",
+            "{0}*",
+            "№ {1} {0}",
+            "{0}¹",
+        )
     ).format(text, whole(rng, 4))
 
 
@@ -165,10 +179,13 @@ def kana_text(rng: Random) -> str:
     if form < 0.5:
         text = "".join(rng.choice(_KANA_WORDS) for _ in range(rng.randint(1, 3)))
     else:
-        text = "".join(rng.choices(_KATAKANA + "ーーー" if form < 0.75 else _HIRAGANA, k=rng.randint(2, 9))).lstrip("ー") + "ン"
-    return rng.choice(("{}", "{}", "{}", "{}({})", "{}（{}）", "{}：{}", "「{}」", "{}・{}", "{}、", "{}。", "{} {}")).format(
-        text, rng.choice(_KANA_WORDS)
-    )
+        text = (
+            "".join(rng.choices(_KATAKANA + "ーーー" if form < 0.75 else _HIRAGANA, k=rng.randint(2, 9))).lstrip("ー")
+            + "ン"
+        )
+    return rng.choice(
+        ("{}", "{}", "{}", "{}({})", "{}（{}）", "{}：{}", "「{}」", "{}・{}", "{}、", "{}。", "{} {}")
+    ).format(text, rng.choice(_KANA_WORDS))
 
 
 def chinese_text(rng: Random) -> str:
@@ -195,7 +212,7 @@ def chinese_text(rng: Random) -> str:
     return rng.choice(
         (
             "{0}：", "{0}:", "（{0}）", "({0})", "{0}（{1}）", "{0}({1})", "{0}、{1}", "{0}，{1}", "{0}；{1}", "《{0}》", "“{0}”",
-            "【{0}】", "「{0}」", "{0}/{1}", "{0}-{1}", "{0}—{1}", "{0} {1}", "{2}、{0}", "{2}.{0}", "（{2}）{0}", "({2}){0}",
+            "【{0}】", "「{0}」", "{0}/{1}", "{0}-{1}", "{0}——{1}", "{0} {1}", "{2}、{0}", "{2}.{0}", "（{2}）{0}", "({2}){0}",
             "{2}{0}", "{0}{2}", "{0}{2}%", "{0}{3}", "{3}{0}", "{0} {4}", "{4}{0}", "{0}({4})", "{0}（{5}）", "{0}({5})",
             "其中：{0}", "减：{0}", "{0}。", "{0}？", "{0}！", "{0}·{1}", "{0}*", "※{0}", "★{0}", "①{0}", "{0}：{3}", "{0}:{2}", "{0}〔{2}〕{2}号",
             "<{0}>", "{0}¥{3}", "√{0}", "{0}→{1}", "第{2}{0}", "{0}…", "二〇{2}年{0}",
@@ -220,9 +237,7 @@ def arabic_words(rng: Random) -> list[Word]:
 def _leftward(rng: Random, language: str, letters: str) -> list[Word]:
     known = words(language)
     count = min(5, 1 + int(rng.expovariate(0.8)))
-    read = [
-        rng.choice(known) if known and rng.random() < 0.88 else _random_word(rng, letters, 7) for _ in range(count)
-    ]
+    read = [rng.choice(known) if known and rng.random() < 0.88 else _random_word(rng, letters, 7) for _ in range(count)]
     place = rng.random()
     if place < 0.12:
         read[-1] += rng.choice(":.،؟؛" if language == "arabic" else ":.,?")
@@ -241,9 +256,28 @@ def _mirrored(word: str) -> str:
 
 def _number_among(rng: Random, *, arabic: bool) -> str:
     if not arabic or rng.random() < 0.45:
-        return rng.choice((whole(rng, 5), f"({whole(rng, 4)})", f"{digits(rng, 2)}%", f"{whole(rng, 3)}.{digits(rng, 1)}", f"{int(whole(rng)):,}"))
+        return rng.choice(
+            (
+                whole(rng, 5),
+                f"({whole(rng, 4)})",
+                f"{digits(rng, 2)}%",
+                f"{whole(rng, 3)}.{digits(rng, 1)}",
+                f"{int(whole(rng)):,}",
+            )
+        )
     number = "".join(rng.choices("٠١٢٣٤٥٦٧٨٩", k=rng.randint(1, 6)))
-    return rng.choice((number, number, number, f"({number})", f"٪{number}", f"{number[:3]}٫{number[:2]}", f"{number[:2]}/{number[:1]}", f"٢{number[:3]}"))
+    return rng.choice(
+        (
+            number,
+            number,
+            number,
+            f"({number})",
+            f"٪{number}",
+            f"{number[:3]}٫{number[:2]}",
+            f"{number[:2]}/{number[:1]}",
+            f"٢{number[:3]}",
+        )
+    )
 
 
 def arabic_number(rng: Random) -> list[Word]:

@@ -15,8 +15,9 @@ from tablerec.config import Settings
 from tablerec.detect import factory
 from tablerec.detect.cellnet import CellNetDetector, cells_to_tables, choose_scale, closer_scale, level_image
 from tablerec.detect.factory import make_detector
-from tablerec.detect.passes import Network, to_input
+from tablerec.detect.passes import to_input
 from tablerec.errors import ModelNotFoundError, SettingsError
+from tablerec.models.opening import Network
 
 
 class FakeNetwork:

@@ -15,7 +15,7 @@ import paddle
 
 from tablerec.errors import InputError, ModelNotFoundError, OutputError
 from tablerec.fields import list_of, parse_json, whole
-from tablerec.models.arrays import arrays_to_network, load_arrays, load_notes, mean_arrays
+from tablerec.models.arrays import arrays_to_network, load_arrays, load_notes, mean_arrays, network_to_arrays
 from tablerec.models.cellnet import CellNet, CellNetWithDecoder
 from tablerec.models.characters import count_letters
 from tablerec.models.folder import (
@@ -244,10 +244,18 @@ def export_for_paddlex(net: CellNet, folder: Path, name: str, threshold: float =
         MissingDependencyError: The package onnx is not installed.
     """
     inputs = {"im_shape": (-1, 2), "image": (-1, 3, SIDE, SIDE), "scale_factor": (-1, 2)}
-    arguments = {key: value for key, value in net.arguments.items() if key != LINES}  # the graph has no such output
-    description = {**_DESCRIPTION_FOR_PADDLEX, "Global": {"model_name": name}, "network": arguments}
+    net = _without_lines(net)
+    description = {**_DESCRIPTION_FOR_PADDLEX, "Global": {"model_name": name}, "network": net.arguments}
     form = _Form(lambda net: CellNetForPaddleX(net, SIDE, threshold), inputs, ("boxes", "counts"), description)
     _export(net, form, folder, static=True)
+
+
+def _without_lines(net: CellNet) -> CellNet:
+    """The network without its branch for lines of text."""
+    plain = CellNet(**{name: value for name, value in net.arguments.items() if name != LINES})  # type: ignore[arg-type]
+    arrays = network_to_arrays(net)
+    arrays_to_network({name: arrays[name] for name in plain.state_dict()}, plain)
+    return plain
 
 
 def _export(net: Any, form: _Form, folder: Path, *, static: bool) -> None:

@@ -99,14 +99,14 @@ def save_arrays(path: Path, arrays: Arrays, notes: Mapping[str, str] | None = No
 
 
 def load_arrays(path: Path) -> dict[str, NDArray[Any]]:
-    """Read a safetensors file, or a folder of ``tablerec export``: its ONNX model, or Paddle's where there is none.
+    """Read a safetensors file, or a folder of ``tablerec export``: Paddle's static model, or ONNX where there is none.
 
     Raises:
         InputError: The file is missing or broken, or the model was exported by other means.
         ModelNotFoundError: The folder is damaged.
     """
     if path.is_dir():
-        return _load_onnx(path) if (path / ONNX).is_file() else _load_static(path)
+        return _load_static(path) if (path / STATIC[1]).is_file() or not (path / ONNX).is_file() else _load_onnx(path)
     from safetensors import SafetensorError
     from safetensors.numpy import load_file
 

@@ -36,7 +36,8 @@ def choose_network(
 
     Args:
         folder: Holds ``inference.onnx``, or ``inference.json`` and ``inference.pdiparams`` for Paddle.
-        device: ``cpu`` runs the ONNX model; other devices, and the CPU where there is no ONNX model, run Paddle's.
+        device: ``cpu`` runs the ONNX model; other devices, and the CPU where there is no ONNX model, run Paddle's,
+            which is made of the ONNX model where the folder has none.
         name: Of the network, as ``inference.yml`` has it.
         outputs: Names of its outputs.
         threads: Of ONNX Runtime; None leaves them to it.
@@ -48,10 +49,10 @@ def choose_network(
     if on_cpu and ((folder / ONNX).is_file() or ONNX in read_description(folder, name).get("sha256", {})):
         check_files(folder, ONNX, expected=name)
         return lambda: _open_onnx(folder / ONNX, name, outputs, threads)
-    if not (folder / STATIC[0]).is_file():
-        wanted = ONNX if on_cpu else " and ".join(STATIC)
-        raise ModelNotFoundError(f"{folder} holds no {wanted}: name the folder of an exported {name}")
-    check_files(folder, *STATIC, expected=name)
+    if (folder / STATIC[0]).is_file():
+        check_files(folder, *STATIC, expected=name)
+    elif not (folder / ONNX).is_file():
+        raise ModelNotFoundError(f"{folder} holds no {ONNX}: name the folder of an exported {name}")
     return lambda: _open_paddle(folder, device, name)
 
 
@@ -78,6 +79,9 @@ def _open_paddle(folder: Path, device: str, name: str) -> Network:
         raise MissingDependencyError(
             f'{folder} on {device} needs Paddle ({error}): run pip install "tablerec[paddle]"'
         ) from error
+    from tablerec.models.export import static_folder
+
+    folder = static_folder(folder)
     config = inference.Config(*(str(folder / file) for file in STATIC))
     parsed = parse_device(device)
     number = parsed.ids[0] if parsed.ids else 0

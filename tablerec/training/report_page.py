@@ -19,7 +19,7 @@ _MAX_ROWS = 12
 _OPTIONS = {
     "cellnet": "--detector cellnet --detector-dir {folder}",
     "rtdetr_l": "--detector RT-DETR-L_wired_table_cell_det --detector-dir {folder}",
-    "linenet": "--ocr tablerec --reader-dir {folder}",
+    "linenet": "--ocr tablerec --ocr-dir {folder}",
 }
 """How the command line takes what a network of this kind was exported to."""
 _ENDED = {"finished": "Finished", "stopped": "Stopped before its end", "failed": "Failed"}

@@ -330,7 +330,9 @@ def _open_form(folder: Path, name: str | None) -> tuple[_Form, Any]:
     if name == NAME:
         net = load_cellnet(folder)
         return _form_of_cellnet(net, float(read_description(folder).get("threshold", 0.1))), net
-    raise ModelNotFoundError(f"{folder} holds no {' and '.join(STATIC)}: export the network again with `tablerec export`")
+    raise ModelNotFoundError(
+        f"{folder} holds no {' and '.join(STATIC)}: export the network again with `tablerec export`"
+    )
 
 
 def _cache() -> Path:

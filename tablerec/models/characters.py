@@ -82,8 +82,8 @@ def normalize_label(text: str) -> str:
     """Write a text as the label of a line: one blank between words, and one character for one look.
 
     Composed (NFC); what NFKC makes of full-width letters and digits, ligatures, Roman numerals and Arabic shapes;
-    raised, lowered and circled signs and wide punctuation stay. Points of Hebrew and marks of Arabic are left out. Three dots
-    or more are one sign, however many lead to a number.
+    raised, lowered and circled signs and wide punctuation stay. Points of Hebrew and marks of Arabic are left out.
+    Three dots or more are one sign, however many lead to a number.
 
     Returns:
         The label, which may hold characters that are not in the list: see ``unknown_characters``.

@@ -191,7 +191,7 @@ def _cut(canvas: _Canvas, zoom: float, rng: Random) -> tuple[Floats, Floats]:
             continue
         cut = cv2.warpPerspective(layer, matrix, size, flags=cv2.INTER_LINEAR)
         small = cut if out == size else cv2.resize(cut, out, interpolation=cv2.INTER_AREA)
-        layers.append(small.astype(np.float32) / 255)
+        layers.append(np.asarray(small / np.float32(255), np.float32))
     return layers[0], layers[1]
 
 

@@ -184,18 +184,9 @@ def screened(image: Image, rng: Random, noise: np.random.Generator) -> Image:
     return np.clip(image + dots, 0, 255).astype(np.uint8)
 
 
-EFFECTS: dict[Split, tuple[tuple[float, Effect], ...]] = {
-    "train": ((0.28, clean), (0.25, soft), (0.13, low), (0.15, scan), (0.05, fax), (0.1, photo), (0.04, copied)),
-    "unseen": (
-        (0.2, clean),
-        (0.2, soft),
-        (0.1, low),
-        (0.15, scan),
-        (0.05, fax),
-        (0.1, photo),
-        (0.1, moved),
-        (0.1, screened),
-    ),
+EFFECTS: dict[Split, dict[Effect, float]] = {
+    "train": {clean: 0.28, soft: 0.25, low: 0.13, scan: 0.15, fax: 0.05, photo: 0.1, copied: 0.04},
+    "unseen": {clean: 0.2, soft: 0.2, low: 0.1, scan: 0.15, fax: 0.05, photo: 0.1, moved: 0.1, screened: 0.1},
 }
 """Shares of the effects on the picture."""
 
@@ -205,10 +196,6 @@ _TINY = 15
 
 def apply_effect(image: Image, split: Split, rng: Random, noise: np.random.Generator) -> Image:
     """Let a picture, ``(h, w, 3)`` uint8 RGB, be seen through one of the effects of the split."""
-    place = rng.random()
-    for share, effect in EFFECTS[split]:
-        place -= share
-        if place < 0:
-            is_tiny = image.shape[0] < _TINY and effect in (low, photo, fax, copied)
-            return soft(image, rng, noise) if is_tiny else effect(image, rng, noise)
-    return image
+    effect = rng.choices(list(EFFECTS[split]), list(EFFECTS[split].values()))[0]
+    is_tiny = image.shape[0] < _TINY and effect in (low, photo, fax, copied)
+    return soft(image, rng, noise) if is_tiny else effect(image, rng, noise)

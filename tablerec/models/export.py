@@ -15,7 +15,7 @@ import paddle
 
 from tablerec.errors import InputError, ModelNotFoundError, OutputError
 from tablerec.fields import list_of, parse_json, whole
-from tablerec.models.arrays import arrays_to_network, load_arrays, load_notes, mean_arrays
+from tablerec.models.arrays import arrays_to_network, load_arrays, load_notes, mean_arrays, network_to_arrays
 from tablerec.models.cellnet import CellNet, CellNetWithDecoder
 from tablerec.models.characters import count_letters
 from tablerec.models.folder import (
@@ -23,6 +23,7 @@ from tablerec.models.folder import (
     INPUT,
     LINENET,
     LINENET_OUTPUTS,
+    LINES,
     NAME,
     ONNX,
     OUTPUTS,
@@ -85,15 +86,26 @@ def load_cellnet(weights: Path, *others: Path) -> CellNet:
     return net
 
 
-def _make_network(weights: Path) -> CellNet:
-    """Make the network that a file or folder describes, if it is one of a size that can be."""
+def read_arguments(weights: Path) -> dict[str, list[int]]:
+    """Read which network a file or folder describes, see ``CellNet.arguments``; empty where it is the usual one.
+
+    Raises:
+        InputError: It is none of a size that can be.
+    """
     notes = {} if weights.is_dir() else load_notes(weights)
     try:
         found = read_description(weights).get("network", {}) if weights.is_dir() else notes.get("network", "{}")
         arguments = parse_json(found) if isinstance(found, str) else found
-        sizes = {name: list_of(whole(0, _GREATEST))(value) for name, value in arguments.items()}
-        return CellNet(**sizes)  # type: ignore[arg-type]
+        return {name: list_of(whole(0, _GREATEST))(value) for name, value in arguments.items()}
     except (AttributeError, TypeError, ValueError) as error:
+        raise InputError(f"{weights} describes no network ({error}): name weights of `tablerec train`") from error
+
+
+def _make_network(weights: Path) -> CellNet:
+    """Make the network that a file or folder describes."""
+    try:
+        return CellNet(**read_arguments(weights))  # type: ignore[arg-type]
+    except (TypeError, ValueError) as error:
         raise InputError(f"{weights} describes no network ({error}): name weights of `tablerec train`") from error
 
 
@@ -187,7 +199,8 @@ class _Form:
 
 def _form_of_cellnet(net: CellNet, threshold: float) -> _Form:
     description = {**_DESCRIPTION, "network": net.arguments, "threshold": threshold}
-    return _Form(lambda net: CellNetWithDecoder(net, threshold), {INPUT: (-1, 3, -1, -1)}, OUTPUTS, description)
+    outputs = OUTPUTS if net.lines is None else (*OUTPUTS, LINES)
+    return _Form(lambda net: CellNetWithDecoder(net, threshold), {INPUT: (-1, 3, -1, -1)}, outputs, description)
 
 
 def _form_of_linenet(net: LineNet, characters: str) -> _Form:
@@ -243,9 +256,18 @@ def export_for_paddlex(net: CellNet, folder: Path, name: str, threshold: float =
         MissingDependencyError: The package onnx is not installed.
     """
     inputs = {"im_shape": (-1, 2), "image": (-1, 3, SIDE, SIDE), "scale_factor": (-1, 2)}
+    net = _without_lines(net)
     description = {**_DESCRIPTION_FOR_PADDLEX, "Global": {"model_name": name}, "network": net.arguments}
     form = _Form(lambda net: CellNetForPaddleX(net, SIDE, threshold), inputs, ("boxes", "counts"), description)
     _export(net, form, folder, static=True)
+
+
+def _without_lines(net: CellNet) -> CellNet:
+    """The network without its branch for lines of text."""
+    plain = CellNet(**{name: value for name, value in net.arguments.items() if name != LINES})  # type: ignore[arg-type]
+    arrays = network_to_arrays(net)
+    arrays_to_network({name: arrays[name] for name in plain.state_dict()}, plain)
+    return plain
 
 
 def _export(net: Any, form: _Form, folder: Path, *, static: bool) -> None:

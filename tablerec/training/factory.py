@@ -16,6 +16,10 @@ def make_task(settings: TrainSettings) -> Task:
         from tablerec.training.readers.linenet import LineNetTask
 
         return LineNetTask(settings)
+    if settings.model == "cellnet_lines":
+        from tablerec.training.detectors.cellnet_lines import CellNetLinesTask
+
+        return CellNetLinesTask(settings)
     from tablerec.training.detectors.cellnet import CellNetTask
 
     return CellNetTask(settings)

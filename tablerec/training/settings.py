@@ -71,7 +71,8 @@ class DataSettings:
         "Where samples come from: synth:RECIPE, synthetic tables; folder:PATH, labelled pictures; crops:PATH, the "
         "same, cropped, scaled and compressed anew each time; MODULE:FUNCTION, Python code that is imported and run if "
         "--allow-import is given; or several with shares, as in "
-        "`synth:mixed*3, crops:tables#train*1`. Of LineNet: synth:lines, synthetic lines; lines:PATH, recognition "
+        "`synth:mixed*3, crops:tables#train*1`. Of cellnet_lines: lines:PATH, crops of pictures with labels of text "
+        "lines. Of LineNet: synth:lines, synthetic lines; lines:PATH, recognition "
         "lists as PaddleOCR has them; crops:PATH, cells with one line of labelled tables.",
     )
     batch_size: int = setting(32, "Canvases, or lines of 128 px, that are computed at once.", low=1)
@@ -278,9 +279,10 @@ class TrainSettings:
     optimizer: OptimizerSettings = setting(OptimizerSettings(), "Which parameters change, and how.")
     memory: MemorySettings = setting(MemorySettings(), "What saves memory.")
     validation: ValidationSettings = setting(ValidationSettings(), "How the averaged weights are judged on the way.")
-    model: Literal["cellnet", "rtdetr_l", "linenet"] = setting(
+    model: Literal["cellnet", "cellnet_lines", "rtdetr_l", "linenet"] = setting(
         "cellnet",
-        "The network: CellNet or PaddleX's RT-DETR-L, which detect cells; LineNet, which reads lines of text.",
+        "The network: CellNet or PaddleX's RT-DETR-L, which detect cells; cellnet_lines, the branch of CellNet that "
+        "finds lines of text, the rest of it as it is; LineNet, which reads lines of text.",
     )
     network: Mapping[str, Any] = setting(
         {},

@@ -11,11 +11,13 @@ from numpy.typing import NDArray
 from tablerec.training.data.copy_paste import swap_cells
 from tablerec.training.data.crops import crop_to_cells
 from tablerec.training.data.feed import Layout
-from tablerec.training.data.owners import SAMPLE_STRIDE, quads_to_owners
+from tablerec.training.data.owners import SAMPLE_STRIDE, lines_to_owners, quads_to_owners
 from tablerec.training.data.sources import Source, load_source
 
 PAPER = 127
 """Grey of the canvas where the picture does not reach."""
+TURNED = 0.1
+"""Share of the pictures of lines that are turned by 90, 180 or 270 degrees."""
 
 
 Picture = tuple[NDArray[np.uint8], NDArray[np.float32]]
@@ -48,6 +50,7 @@ class Canvas(NamedTuple):
         stretch: Each picture fills it alone, whatever its shape.
         copy_paste: Share of the cells whose contents change places, see ``copy_paste.swap_cells``.
         with_owners: Whether its samples have an owner map.
+        of_lines: Whether lines of text take the place of the cells; some pictures are then turned.
     """
 
     size: int
@@ -56,6 +59,7 @@ class Canvas(NamedTuple):
     stretch: bool = False
     copy_paste: float = 0.0
     with_owners: bool = False
+    of_lines: bool = False
 
     def load(self, source: str) -> Source:
         """Open a source of pictures, see ``sources.load_source``."""
@@ -118,17 +122,38 @@ def place_pictures(pictures: Iterable[Any], index: int, canvas: Canvas) -> Sampl
         paper[top + gap : top + gap + image.shape[0], left : left + image.shape[1]] = image
         placed[start : start + len(quads)] = quads + np.array([left, top + gap], np.float32)
         top, start = top + image.shape[0], start + len(quads)
-    owners = quads_to_owners(placed[:n_cells], (size, size), SAMPLE_STRIDE) if canvas.with_owners else None
+    make_owners = lines_to_owners if canvas.of_lines else quads_to_owners
+    owners = make_owners(placed[:n_cells], (size, size), SAMPLE_STRIDE) if canvas.with_owners else None
     return Sample(paper, placed, np.array(n_cells, np.int64), owners)
 
 
 def _prepare(picture: Any, canvas: Canvas, rng: np.random.Generator) -> Picture:
     """A picture with no more cells than the canvas holds, perhaps with other contents."""
-    given = picture.cells.quads if hasattr(picture, "cells") else picture.quads
-    image, quads = picture.image, np.asarray(given, np.float32).reshape(-1, 4, 2)
+    if canvas.of_lines:
+        image, quads = _turn(picture.image, picture.lines, _choose_turns(rng))
+    else:
+        given = picture.cells.quads if hasattr(picture, "cells") else picture.quads
+        image, quads = picture.image, np.asarray(given, np.float32).reshape(-1, 4, 2)
     if len(quads) > canvas.max_cells:
         image, quads = crop_to_cells(image, quads, canvas.max_cells, rng)
     return (swap_cells(image, quads, rng, canvas.copy_paste) if canvas.copy_paste else image), quads
+
+
+def _choose_turns(rng: np.random.Generator) -> int:
+    return int(rng.integers(1, 4)) if rng.random() < TURNED else 0
+
+
+def _turn(image: NDArray[np.uint8], quads: NDArray[np.floating], turns: int) -> Picture:
+    """A picture turned by quarters against the clock; each quad then begins at its corner at the upper left."""
+    height, width = image.shape[:2]
+    for _ in range(turns):
+        quads = np.stack([quads[..., 1], width - quads[..., 0]], axis=-1)
+        height, width = width, height
+    sides = np.roll(quads, -1, axis=1) - quads
+    rightward = sides[..., 0] / np.linalg.norm(sides, axis=2).clip(1e-6)
+    order = (np.argmax(rightward, axis=1)[:, None] + np.arange(4)) % 4
+    quads = np.take_along_axis(quads, order[:, :, None], axis=1)
+    return np.ascontiguousarray(np.rot90(image, turns)), np.asarray(quads, np.float32)
 
 
 def _fit(image: NDArray[np.uint8], quads: NDArray[np.float32], size: int, rng: np.random.Generator) -> Picture:

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from tablerec.errors import InputError, SettingsError
 from tablerec.labels import Problem, find_unusable, load_image, read_labels
 from tablerec.training.data.crops import crop_anew
+from tablerec.training.data.line_pictures import LineFolder
 
 Source = Callable[[int], Any]
 """From an index to anything with an ``image``, ``(H, W, 3)`` uint8 RGB, and ``quads`` or ``cells.quads``, \
@@ -45,6 +46,7 @@ def load_source(text: str) -> Source:
         text: One of ``synth:RECIPE`` or ``synth:RECIPE@SEED``, synthetic tables of ``tablerec.synth``;
             ``folder:PATH``, labelled pictures in any format of ``tablerec.labels.read_labels``;
             ``crops:PATH``, the same, cropped, scaled and compressed anew each time (``crops.crop_anew``);
+            ``lines:PATH``, such crops with lines of text in place of cells (``line_pictures.LineFolder``);
             ``MODULE:FUNCTION``. Several of them, separated by commas, each with its share:
             ``synth:mixed*3, crops:tables*1``. ``folder:PATH#train`` takes the labels of a split, where they have one.
             A picture with a bad label is skipped and named in a warning: the network would learn to miss its cells.
@@ -99,6 +101,8 @@ def _load_one(text: str) -> Source:
     kind, _, name = text.partition(":")
     if kind in ("folder", "crops"):
         return _Folder(name, anew=kind == "crops")
+    if kind == "lines":
+        return LineFolder(Path(name))
     if kind == "synth":
         return _load_recipe(name)
     return load_function(text, "synth:RECIPE, folder:PATH, crops:PATH")

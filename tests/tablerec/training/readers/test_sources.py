@@ -103,8 +103,7 @@ def test_a_picture_that_is_none_is_named(lists: Path) -> None:
     (lists / "train/0.png").write_bytes(b"no picture")
     source = load_lines(f"lines:{lists}#train", CHARACTERS)
     with pytest.raises(InputError, match=r"rec_gt_train\.txt, line 1"):
-        for index in range(4):
-            source(index)
+        [source(index) for index in range(4)]
 
 
 def test_unknown_characters_are_counted_and_named(lists: Path) -> None:

@@ -58,7 +58,6 @@ def test_worker_processes_give_the_same_run(tmp_path: Path, monkeypatch: pytest.
 @pytest.mark.parametrize(
     "changes",
     [
-        {"precision": "bfloat16"},
         {"recompute": "all"},
         {"recompute": "auto", "limit_gb": 4.0},
         {"optimizer_name": "adamw8bit"},
@@ -97,8 +96,8 @@ def test_new_characters_extend_the_list(lists: Path, tmp_path: Path) -> None:
     assert characters[:11] == "0123456789ก" and set(characters[11:]) == set("ข表格") and characters[-2:] != "ขก"
     assert net.arguments["n_han"] == 2
     before, after = load_arrays(first), load_arrays(weights)
-    np.testing.assert_array_equal(after["letters.weight"][:, :11], before["letters.weight"][:, :11])
-    np.testing.assert_array_equal(after["last.0.weight"], before["last.0.weight"])
+    for name, columns in (("letters.weight", slice(0, 11)), ("last.0.weight", slice(None))):
+        np.testing.assert_allclose(after[name][:, columns], before[name][:, columns], rtol=1e-5, atol=1e-7)
     with pytest.warns(UserWarning, match="does not read"):
         kept = train(line_settings(tmp_path / "third", steps=1, **{"network": {"characters": "keep"}, **source}))
     assert load_linenet(kept)[1] == "0123456789"

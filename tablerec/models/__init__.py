@@ -1,6 +1,6 @@
 """Networks in paddle.nn and their files; each module imports Paddle and is imported late itself.
 
-- ``cellnet``, ``rtdetr``: the two networks
+- ``cellnet``, ``rtdetr``: the two networks; ``characters``: what a reader of lines knows
 - ``arrays``: weights by name, in a network, a file or an exported model; ``adapter``: the few that a training changed
 - ``export``: Paddle's static model and ONNX; ``inference``: networks made shorter for it; ``static``: how far and how
   fast the forms of a network are

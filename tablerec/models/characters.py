@@ -105,3 +105,30 @@ def unknown_characters(text: str, known: Iterable[str] = _KNOWN) -> str:
     """
     known = known if isinstance(known, frozenset) else frozenset(known)
     return "".join(char for char in dict.fromkeys(text) if char not in known)
+
+
+def is_han(char: str) -> bool:
+    """Whether a character is a Chinese one, in any of Unicode's blocks of them.
+
+    >>> is_han("表"), is_han("〇"), is_han("あ")
+    (True, False, False)
+    """
+    return "\u3400" <= char <= "\u9fff" or "\uf900" <= char <= "\ufaff" or "\U00020000" <= char <= "\U0003ffff"
+
+
+def sort_characters(characters: str) -> str:
+    """Put Chinese characters behind all others, which otherwise stay in their order.
+
+    >>> sort_characters("表a格b")
+    'ab表格'
+    """
+    return "".join(sorted(characters, key=is_han))
+
+
+def count_letters(characters: str) -> int:
+    """Count the characters that are no Chinese ones.
+
+    >>> count_letters("ab表格")
+    2
+    """
+    return sum(not is_han(char) for char in characters)

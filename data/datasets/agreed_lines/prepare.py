@@ -2,7 +2,7 @@
 
     python data/datasets/agreed_lines/prepare.py PICTURES... -o out/agreed_lines
 
-Each picture is read twice, as it is and at another size. A line that both find in the same place is a label for CellNet's
+Each picture is read twice, as it is and at another size. A line that both find in one place is a label for CellNet's
 line maps; a place where they differ is neither text nor ground, and is left out of the loss. Where both read the
 same, surely, the crop is a label for LineNet. See README.md beside this file.
 """

@@ -24,5 +24,5 @@ def test_readers_are_made_without_loading_models(name: str) -> None:
 
 @pytest.mark.parametrize("name", ["tesseract", "", "RapidOCR", "rapidocr:x", "none:x"])
 def test_unknown_reader_lists_the_names(name: str) -> None:
-    with pytest.raises(SettingsError, match="choose rapidocr, paddlex, paddlex:FAMILY or none"):
+    with pytest.raises(SettingsError, match="choose auto, tablerec, rapidocr, paddlex, paddlex:FAMILY or none"):
         make_ocr_engine(Settings(ocr=name))

@@ -136,6 +136,18 @@ def describe_linenet(weights: Path) -> tuple[str, dict[str, Any]]:
     return characters, sizes
 
 
+def is_linenet(weights: Path) -> bool:
+    """Whether weights are of a LineNet.
+
+    Args:
+        weights: A safetensors file of a training, or a folder of an exported model.
+
+    Raises:
+        InputError: The file is missing or broken.
+    """
+    return read_model_name(weights) == LINENET if weights.is_dir() else "characters" in load_notes(weights)
+
+
 def load_linenet(weights: Path, *others: Path) -> tuple[LineNet, str]:
     """Make a network that reads lines with its weights, in evaluation.
 
@@ -330,7 +342,9 @@ def _open_form(folder: Path, name: str | None) -> tuple[_Form, Any]:
     if name == NAME:
         net = load_cellnet(folder)
         return _form_of_cellnet(net, float(read_description(folder).get("threshold", 0.1))), net
-    raise ModelNotFoundError(f"{folder} holds no {' and '.join(STATIC)}: export the network again with `tablerec export`")
+    raise ModelNotFoundError(
+        f"{folder} holds no {' and '.join(STATIC)}: export the network again with `tablerec export`"
+    )
 
 
 def _cache() -> Path:

@@ -18,6 +18,7 @@ _MAX_ROWS = 12
 """Of a table that stands in for a curve."""
 _OPTIONS = {
     "cellnet": "--detector cellnet --detector-dir {folder}",
+    "cellnet_lines": "--detector cellnet --detector-dir {folder}",
     "rtdetr_l": "--detector RT-DETR-L_wired_table_cell_det --detector-dir {folder}",
     "linenet": "--ocr tablerec --ocr-dir {folder}",
 }

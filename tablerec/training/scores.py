@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from tablerec.training.settings import TrainSettings
 
@@ -50,6 +50,12 @@ DETECTION = ScoreNames(
     more="More labels, or synthetic tables among them,",
     note="Exact: all cells detected, and no others.",
 )
+LINES = replace(
+    DETECTION,
+    advice="Check that the labels outline whole lines of text",
+    more="More labels, or synthetic pictures among them,",
+    note="Exact: all lines of text detected, and no others.",
+)
 READING = ScoreNames(
     best="cer",
     headings={"cer": "character error rate", "exact": "exact lines"},
@@ -62,4 +68,4 @@ READING = ScoreNames(
 
 def scores_of(settings: TrainSettings) -> ScoreNames:
     """Return what the validation of a training measures."""
-    return READING if settings.model == "linenet" else DETECTION
+    return {"linenet": READING, "cellnet_lines": LINES}.get(settings.model, DETECTION)

@@ -13,6 +13,8 @@ from tablerec.training.data.batches import arange
 
 NEAR = 1.5
 """A side of a line is trained within this many shorter sides of it."""
+LEAST_HEIGHT = 6.0
+"""Lines lower than this, in pixels, are neither expected nor wrong."""
 WEIGHTS = {"core": 1.0, "dice": 0.5, "sides": 1.0}
 """Shares of the parts in the loss."""
 _HARD = 3.0
@@ -24,7 +26,8 @@ class LineTargets(NamedTuple):
 
     Args:
         core: ``(B, 4, h, w)`` 1 where the core of a line is, at the four quarters of the position.
-        edge: ``(B, 4, h, w)`` 1, or less right at the edge of a core, where a pixel more or less is no matter.
+        edge: ``(B, 4, h, w)`` weight of the core: less than 1 right at its edge, where a pixel more or less is no
+            matter, 0 around lines that are too low.
         sides: ``(B, 4, h, w)`` pixels to the left, upper, right and lower side of the line.
         scale: ``(B, 1, h, w)`` pixels by which an error is divided: a share of the line's shorter side.
         share: ``(B, 4, h, w)`` weight of the sides.
@@ -60,6 +63,7 @@ def make_line_targets(owners: Tensor, quads: Tensor) -> LineTargets:
 
     sides = distances(0.0, 0.0)
     shorter = paddle.minimum(sides[:, 0] + sides[:, 2], sides[:, 1] + sides[:, 3]).unsqueeze(1)
+    is_seen = 1 - known * (shorter < LEAST_HEIGHT).astype("float32")
     shorter = paddle.clip(shorter, min=4.0)
     quarter = STRIDE / 4
     depth = paddle.concat(
@@ -73,12 +77,12 @@ def make_line_targets(owners: Tensor, quads: Tensor) -> LineTargets:
     near = (sides < NEAR * shorter).astype("float32")
     deep = paddle.clip(sides.min(1, keepdim=True) / (CORE * shorter), 0.0, 1.0)
     return LineTargets(
-        core=(depth > 0).astype("float32") * known,
-        edge=0.25 + 0.75 * paddle.clip(depth.abs(), max=1.0),
+        core=(depth > 0).astype("float32") * known * is_seen,
+        edge=(0.25 + 0.75 * paddle.clip(depth.abs(), max=1.0)) * is_seen,
         sides=sides,
         scale=0.2 * shorter + 1.0,
         # A large line has more positions: each counts less, though together they count for more than a small one.
-        share=near * deep * inside * (12.0 / paddle.clip(shorter, min=12.0)),
+        share=near * deep * inside * is_seen * (12.0 / paddle.clip(shorter, min=12.0)),
     )
 
 
@@ -97,8 +101,9 @@ def lines_loss(maps: Tensor, targets: LineTargets) -> dict[str, Tensor]:
     logits, sides = maps[:, :4], maps[:, 4:] * LINE_UNIT
     error = (sides - targets.sides).abs()
     probability = F.sigmoid(logits)
-    both = (probability * targets.core).sum([1, 2, 3])
-    either = (probability * probability).sum([1, 2, 3]) + targets.core.sum([1, 2, 3])
+    seen = probability * (targets.edge > 0).astype("float32")
+    both = (seen * targets.core).sum([1, 2, 3])
+    either = (seen * seen).sum([1, 2, 3]) + targets.core.sum([1, 2, 3])
     parts = {
         "core": _balanced(logits, probability, targets),
         "dice": (1 - (2 * both + 1) / (either + 1)).mean(),

@@ -78,7 +78,8 @@ def test_quads_turn_with_the_picture(turns: int) -> None:
 
 
 def test_some_pictures_are_turned() -> None:
-    wide = SimpleNamespace(image=np.zeros((20, 60, 3), np.uint8), lines=np.array([[[5, 5], [50, 5], [50, 15], [5, 15]]]))
+    line = np.array([[[5, 5], [50, 5], [50, 15], [5, 15]]])
+    wide = SimpleNamespace(image=np.zeros((20, 60, 3), np.uint8), lines=line)
     canvas = Canvas(64, 4, with_owners=True, of_lines=True)
     sides = [np.ptp(place_pictures([wide], index, canvas).quads[0], axis=0) for index in range(60)]
     assert 1 <= sum(height > width for width, height in sides) <= 15

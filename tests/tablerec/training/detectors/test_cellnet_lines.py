@@ -91,6 +91,15 @@ def test_wrong_maps_cost_more() -> None:
     assert all(total(changed) > total(maps) + 0.1 for changed in (shifted, missed, invented))
 
 
+def test_lines_that_are_too_low_do_not_count() -> None:
+    low = boxes_to_quads([[10, 90, 100, 90 + ll.LEAST_HEIGHT - 1]])
+    targets = truth(np.concatenate([LINES["plain"], low]))
+    maps = perfect(targets)
+    assert float(ll.lines_loss(paddle.to_tensor(maps), targets)["total"]) < 0.02
+    maps[:, :4, 22:24, 4:24] = 9
+    assert float(ll.lines_loss(paddle.to_tensor(maps), targets)["total"]) < 0.1
+
+
 @pytest.fixture
 def initial(tmp_path: Path) -> Path:
     paddle.seed(3)

@@ -13,7 +13,7 @@ import numpy as np
 from postprocess.word import Word
 from tablerec.errors import ModelNotFoundError
 from tablerec.fields import parse_yaml, read_text
-from tablerec.models.folder import DESCRIPTION, ONNX, WEIGHTS
+from tablerec.models.folder import DESCRIPTION, LINENET, LINENET_OUTPUTS, LINENET_WEIGHTS, ONNX, STATIC
 from tablerec.models.opening import Network, choose_network, usable_threads
 from tablerec.ocr.ctc import Reading, decode, to_line
 from tablerec.ocr.line import Line
@@ -24,12 +24,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from postprocess.arrays import Image
-
-NAME = "LineNet"
-OUTPUTS = ("chars", "scores")
-"""See ``tablerec.models.linenet``."""
-FOLDER = WEIGHTS / "linenet"
-"""Its weights in the package."""
 
 HEIGHT = 32
 """Of the network's input, in pixels."""
@@ -61,14 +55,14 @@ class LineNetEngine(CropReader):
     def __init__(
         self,
         find: Callable[[Image], NDArray[np.float32]],
-        model: Path = FOLDER,
+        model: Path = LINENET_WEIGHTS,
         device: str = "cpu",
         threads: int | None = None,
     ) -> None:
         self.model = model
         self.find = find
         self._fills_batches = device != "cpu"
-        self._open = choose_network(model, device, NAME, OUTPUTS, threads or usable_threads())
+        self._open = choose_network(model, device, LINENET, LINENET_OUTPUTS, threads or usable_threads())
         self._network: Network | None = None
         self._lock = threading.Lock()
 
@@ -116,9 +110,9 @@ class LineNetEngine(CropReader):
         return np.asarray(chars, np.int64), np.asarray(scores, np.float64)
 
 
-def has_linenet(folder: Path = FOLDER) -> bool:
+def has_linenet(folder: Path = LINENET_WEIGHTS) -> bool:
     """Whether a folder holds an exported LineNet."""
-    return (folder / DESCRIPTION).is_file() and any((folder / name).is_file() for name in (ONNX, "inference.json"))
+    return (folder / DESCRIPTION).is_file() and any((folder / name).is_file() for name in (ONNX, STATIC[0]))
 
 
 def scale_crop(crop: Image) -> Image:
@@ -194,8 +188,10 @@ def read_characters(path: Path) -> tuple[str, ...]:
             if line.strip() == "character_dict:":
                 return tuple(_items(lines))
     except (ValueError, OSError) as error:
-        raise ModelNotFoundError(f"{path} cannot be read ({error}): name the folder of an exported {NAME}") from error
-    raise ModelNotFoundError(f"{path} has no character_dict: name the folder of an exported {NAME}")
+        raise ModelNotFoundError(
+            f"{path} cannot be read ({error}): name the folder of an exported {LINENET}"
+        ) from error
+    raise ModelNotFoundError(f"{path} has no character_dict: name the folder of an exported {LINENET}")
 
 
 def _items(lines: Iterable[str]) -> Iterator[str]:

@@ -1,7 +1,7 @@
 """The fonts and words that lines are drawn with, in a folder for a machine that has none.
 
-Run as ``python -m tests.benchmarks.training.pack_fonts OUT_DIR``; needs fontTools. Each font is cut to the characters of
-the reader, without hints, under the name that fontconfig gives its family, so that the same families stay unseen.
+Run as ``python -m tests.benchmarks.training.pack_fonts OUT_DIR``; needs fontTools. Each font is cut to the characters
+of the reader, without hints, under the name that fontconfig gives its family, so that the same families stay unseen.
 There, set TABLEREC_FONTS to the folder.
 """
 
@@ -10,6 +10,7 @@ from __future__ import annotations
 import argparse
 import gzip
 import io
+import logging
 import time
 from collections.abc import Iterable
 from pathlib import Path
@@ -26,7 +27,13 @@ MOST = 45 * 2**20
 
 _KANJI = "".join({char for word in KANA_WORDS for char in word if char in HAN})
 # They share the outlines of Chinese characters with another member of their family.
-_DOUBLES = ("Mono CJK", "CJK JP", "Hei Mono", "WenKai Mono", "HanaMin")
+_DOUBLES = ("Mono CJK", "CJK JP", "Hei Mono", "WenKai Mono", "HanaMin", "UKai")
+# Of layout: what joins Arabic letters, sets accents and brings letters closer.
+_FEATURES = [
+    *("ccmp", "locl", "isol", "init", "medi", "fina", "rlig", "rclt", "calt"),
+    *("liga", "mset", "curs", "mark", "mkmk", "kern"),
+]
+_TABLES = ["FFTM", "BDF ", "morx", "kerx", "feat", "prop", "vhea", "vmtx", "VORG", "meta", "PfEd", "TeX ", "Zapf"]
 _SCRIPTS = ("latin", "chinese", "kana", "cyrillic", "greek", "hebrew", "arabic")
 
 
@@ -38,14 +45,13 @@ def wanted_families(splits: Iterable[Split]) -> list[Family]:
 
 
 def faces_of(family: Family) -> list[tuple[str, Face]]:
-    """Return the fonts of a family by style: upright and slanted, regular and bold, as far as there are."""
-    styles = {}
-    for bold, italic in ((False, False), (True, False), (False, True), (True, True)):
-        face = family.face(bold, italic)
-        name = " ".join(word for word in ("Bold" * face.bold, "Italic" * face.italic) if word) or "Regular"
-        styles[name] = face
-    if "chinese" in family.scripts:  # they are large
-        styles = {name: face for name, face in styles.items() if "Italic" not in name}
+    """Return the fonts of a family by style: regular, bold and slanted, as far as there are."""
+    styles = {"Regular": family.face(bold=False, italic=False)}
+    others = {"Bold": family.face(bold=True, italic=False), "Italic": family.face(bold=False, italic=True)}
+    for style, face in others.items():
+        # Chinese ones are large: one bold one is enough.
+        if face != styles["Regular"] and ("chinese" not in family.scripts or family.name == "Noto Sans CJK SC"):
+            styles[style] = face
     return list(styles.items())
 
 
@@ -55,31 +61,9 @@ def cut_font(family: Family, style: str, face: Face) -> bytes:
     from fontTools.ttLib import TTFont
 
     font = TTFont(face.path, fontNumber=face.index, lazy=True)
-    options = Options(
-        hinting=False,
-        layout_features=["*"],
-        notdef_outline=True,
-        glyph_names=False,
-        name_IDs=[1, 2, 4, 6],
-        legacy_kern=False,
-    )
-    options.drop_tables += [
-        "FFTM",
-        "BDF ",
-        "morx",
-        "kerx",
-        "feat",
-        "prop",
-        "vhea",
-        "vmtx",
-        "VORG",
-        "meta",
-        "Silf",
-        "Glat",
-        "Gloc",
-        "Sill",
-        "Feat",
-    ]
+    options = Options(hinting=False, notdef_outline=True, glyph_names=False, legacy_kern=False)
+    options.layout_features = _FEATURES
+    options.drop_tables += _TABLES
     subsetter = Subsetter(options)
     subsetter.populate(text=CHARACTERS if "chinese" in family.scripts else LETTERS + _KANJI)
     subsetter.subset(font)
@@ -103,20 +87,24 @@ def main() -> None:
     arguments = parser.parse_args()
     splits: tuple[Split, ...] = ("train", "unseen") if arguments.split == "all" else (arguments.split,)
     arguments.folder.mkdir(parents=True, exist_ok=True)
+    logging.getLogger("fontTools").setLevel(logging.CRITICAL)  # it names each table that it drops
     start, total = time.perf_counter(), 0
     for family in wanted_families(splits):
         for style, face in faces_of(family):
+            path = arguments.folder / f"{family.name}-{style}.otf".replace(" ", "")
+            if path.exists():  # of a run that was stopped
+                total += path.stat().st_size
+                continue
             try:
                 data = cut_font(family, style, face)
-            except Exception as error:  # noqa: BLE001 - fontTools fails in many ways; one font less is no harm
+            except Exception as error:  # fontTools fails in many ways; one font less is no harm
                 print(f"left out: {family.name} {style}: {error}")
                 continue
             total += len(data)
             mark = "unseen " if is_unseen(family.name) else ""
-            name = f"{family.name}-{style}".replace(" ", "")
-            (arguments.folder / f"{name}.{'otf' if data[:4] == b'OTTO' else 'ttf'}").write_bytes(data)
+            path.write_bytes(data)
             if len(data) > 2**20:
-                print(f"{mark}{name}: {len(data) / 2**20:.1f} MiB")
+                print(f"{mark}{path.stem}: {len(data) / 2**20:.1f} MiB")
     for language in (*LANGUAGES, "chinese"):
         found = words(language)
         if found:

@@ -20,7 +20,7 @@ class Model:
     Args:
         name: As the command line takes it.
         purpose: What it detects or tells.
-        megabytes: Size of the weights, of PaddleX's for Paddle as its documentation gives it; None where it is not known.
+        megabytes: Size of the weights, of PaddleX's as its documentation gives it; None where it is not known.
         origin: Who brings it: this package, the wheel of rapidocr, or PaddleX, from its hosts or a folder.
         licence: SPDX identifier.
     """

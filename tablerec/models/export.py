@@ -165,7 +165,7 @@ def load_linenet(weights: Path, *others: Path) -> tuple[LineNet, str]:
     characters, arguments = describe_linenet(weights)
     n_letters = count_letters(characters)
     try:
-        net = LineNet(n_letters, len(characters) - n_letters, **arguments)  # type: ignore[arg-type]
+        net = LineNet(n_letters, len(characters) - n_letters, **arguments)
     except (TypeError, ValueError) as error:
         raise InputError(f"{weights} describes no {LINENET} ({error}): name weights of `tablerec train`") from error
     _load_mean(net, weights, *others)
@@ -272,8 +272,6 @@ def _without_lines(net: CellNet) -> CellNet:
 
 def _export(net: Any, form: _Form, folder: Path, *, static: bool) -> None:
     """Write a network in both formats: Paddle's with the rounded weights of the other, so that they answer alike."""
-    import yaml
-
     folder.mkdir(parents=True, exist_ok=True)
     with _named(net):
         model = to_half(layer_to_onnx(_evaluating(form.wrap(net)), form.inputs, form.outputs))
@@ -284,7 +282,13 @@ def _export(net: Any, form: _Form, folder: Path, *, static: bool) -> None:
         arrays = onnx_weights(folder / ONNX)
         arrays_to_network({name: arrays[name] for name in net.state_dict()}, rounded)
         _write_static(rounded, form, folder)
-    sums = {name: sha256(folder / name) for name in (ONNX, *(STATIC if static else ()))}
+    _describe(form, folder, ONNX, *(STATIC if static else ()))
+
+
+def _describe(form: _Form, folder: Path, *names: str) -> None:
+    import yaml
+
+    sums = {name: sha256(folder / name) for name in names}
     text = yaml.safe_dump({**form.description, "sha256": sums}, sort_keys=False, allow_unicode=True)
     with atomic_file(folder / DESCRIPTION) as file:
         file.write(text.encode())
@@ -322,7 +326,7 @@ def static_folder(folder: Path) -> Path:
     try:
         made.mkdir(parents=True)
         _write_static(net, form, made)
-        shutil.copyfile(folder / DESCRIPTION, made / DESCRIPTION)
+        _describe(form, made, *STATIC)
         os.replace(made, target)
     except OSError as error:
         if not (target / STATIC[1]).is_file():  # another process may have been faster

@@ -17,7 +17,7 @@ from tablerec.models.folder import DESCRIPTION, LINENET, LINENET_OUTPUTS, LINENE
 from tablerec.models.opening import Network, choose_network, usable_threads
 from tablerec.ocr.ctc import Reading, decode, to_line
 from tablerec.ocr.line import Line
-from tablerec.ocr.lines import CropReader, read_found
+from tablerec.ocr.lines import CropReader, distinct, read_found
 from tablerec.ocr.script import scripts_of
 
 if TYPE_CHECKING:
@@ -87,19 +87,15 @@ class LineNetEngine(CropReader):
 
     def read_lines(self, crops: Sequence[Image]) -> list[Reading]:
         """Read each crop as it is seen; crops that are equal once they are scaled are read once."""
-        found: dict[int, Reading] = {}
-        same: dict[tuple[int, bytes], list[int]] = {}
         scaled = [scale_crop(crop) for crop in crops]
-        for index, line in enumerate(scaled):
-            same.setdefault((line.shape[1], line.tobytes()), []).append(index)
-        firsts = [indices[0] for indices in same.values()]
+        firsts, owners = distinct(scaled)
+        found: dict[int, Reading] = {}
         for chosen, width in plan_batches([scaled[index].shape[1] for index in firsts]):
             lines = [scaled[firsts[place]] for place in chosen]
             chars, scores = self._run(fill_batch(lines, width, self._fills_batches))
             lengths = [line.shape[1] / STRIDE for line in lines]
-            for place, reading in zip(chosen, decode(chars, scores, self.characters, lengths), strict=False):
-                found[firsts[place]] = reading
-        return [found[indices[0]] for indices in _by_index(same.values(), len(crops))]
+            found |= zip(chosen, decode(chars, scores, self.characters, lengths), strict=True)
+        return [found[owner] for owner in owners]
 
     def _run(self, images: NDArray[np.float32]) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
         with self._lock:
@@ -206,12 +202,3 @@ def _items(lines: Iterable[str]) -> Iterator[str]:
             yield str(parse_yaml(item))
         else:
             yield item
-
-
-def _by_index(groups: Iterable[list[int]], count: int) -> list[list[int]]:
-    """For each index the group that holds it."""
-    found: list[list[int]] = [[]] * count
-    for group in groups:
-        for index in group:
-            found[index] = group
-    return found

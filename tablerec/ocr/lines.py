@@ -180,6 +180,22 @@ def _usual_turns(crop: Image) -> int:
     return 3 if _is_tall(crop) else 0
 
 
+def distinct(crops: Sequence[Image]) -> tuple[list[int], list[int]]:
+    """Find the crops that are equal, so that they are read once.
+
+    Returns:
+        Numbers of the crops that differ from all before them, and for each crop its place among these.
+
+    >>> one, other = np.zeros((2, 3, 3), np.uint8), np.ones((2, 3, 3), np.uint8)
+    >>> distinct([one, other, one.copy()])
+    ([0, 1], [0, 1, 0])
+    """
+    places: dict[tuple[tuple[int, ...], bytes], int] = {}
+    owners = [places.setdefault((crop.shape, crop.tobytes()), len(places)) for crop in crops]
+    firsts = np.unique(owners, return_index=True)[1].tolist() if owners else []
+    return firsts, owners
+
+
 def quad_to_crop(image: Image, quad: Quads) -> Image:
     """Cut a quad out of a picture, straightened.
 

@@ -111,7 +111,6 @@ def onnx_weights(path: Path) -> dict[str, NDArray[np.float32]]:
     """
     try:
         import onnx
-        from google.protobuf.message import DecodeError
     except ImportError as error:
         raise MissingDependencyError(
             f'weights are read from {path} with onnx ({error}): run pip install "tablerec[paddle]"'
@@ -119,7 +118,9 @@ def onnx_weights(path: Path) -> dict[str, NDArray[np.float32]]:
     try:
         model = onnx.load(path, load_external_data=False)
         arrays = {each.name: onnx.numpy_helper.to_array(each) for each in model.graph.initializer}
-    except (DecodeError, TypeError, AttributeError) as error:
+    except OSError:
+        raise
+    except Exception as error:  # protobuf's errors share no other base
         raise ValueError(f"it is no ONNX model: {error}") from error
     weights = {
         name.removesuffix(_AS_HALF): array.astype(np.float32)

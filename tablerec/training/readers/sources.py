@@ -52,8 +52,8 @@ def load_lines(text: str, characters: str) -> LineSource:
     Args:
         text: One of ``synth:lines``, ``synth:lines/KIND`` or either with ``@SEED``, synthetic lines of
             ``tablerec.synth.lines``; ``lines:PATH``, recognition lists as PaddleOCR has them; ``crops:PATH``, cells
-            with one line of labelled tables, such as those that `tablerec review` saves; ``MODULE:FUNCTION``. Several of
-            them, separated by commas, each with its share: ``synth:lines*3, lines:my*1``. ``PATH#train`` takes the
+            with one line of labelled tables, such as those that `tablerec review` saves; ``MODULE:FUNCTION``. Several
+            of them, separated by commas, each with its share: ``synth:lines*3, lines:my*1``. ``PATH#train`` takes the
             labels of a split.
         characters: What the network reads. A label with another is skipped, counted and named in a warning.
 

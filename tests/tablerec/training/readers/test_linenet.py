@@ -10,7 +10,7 @@ import pytest
 from tablerec.errors import InputError, SettingsError, TrainingError
 from tablerec.training import train
 from tablerec.training.settings import TrainSettings
-from tests.helpers.training import DIGITS, line_settings, lines, losses
+from tests.helpers.training import DIGITS, line_settings, lines, losses, write_line
 
 paddle = pytest.importorskip("paddle")
 
@@ -18,7 +18,6 @@ from tablerec.models.arrays import load_arrays  # noqa: E402
 from tablerec.models.export import load_linenet  # noqa: E402
 from tablerec.training.checkpoint import checkpoints, load_checkpoint  # noqa: E402
 from tablerec.training.readers.linenet import LineNetTask, decode  # noqa: E402
-from tests.tablerec.training.readers.test_sources import write_picture  # noqa: E402
 
 
 def test_it_learns_digits(tmp_path: Path) -> None:
@@ -78,7 +77,7 @@ def test_what_saves_memory_works(changes: dict, tmp_path: Path) -> None:
 def lists(tmp_path: Path) -> Path:
     folder = tmp_path / "lists"
     for number in range(8):
-        write_picture(folder / f"{number}.png", str(number))
+        write_line(folder / f"{number}.png", str(number))
     texts = ["12", "ก3", "ข", "表", "4ก", "5", "ก", "格"]
     folder.joinpath("rec_gt.txt").write_text("".join(f"{k}.png\t{text}\n" for k, text in enumerate(texts)), "utf-8")
     return folder

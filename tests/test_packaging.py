@@ -90,7 +90,7 @@ def test_wheel_holds_the_files_of_synth(wheel: zipfile.ZipFile) -> None:
 
 def test_wheel_and_sdist_hold_the_weights(wheel: zipfile.ZipFile, sdist: tarfile.TarFile) -> None:
     """Each file at most 8 MB, and all of them with the samples at most 30 MB."""
-    weights = [path for path in (ROOT / "tablerec" / "models" / "weights").iterdir() if path.is_file()]
+    weights = [path for path in (ROOT / "tablerec" / "models" / "weights").rglob("*") if path.is_file()]
     names = {path.relative_to(ROOT).as_posix() for path in weights}
     assert "tablerec/models/weights/README.md" in names
     assert names <= set(wheel.namelist())

@@ -161,3 +161,19 @@ def test_settings_of_the_recipes_can_be_read(tmp_path: Path) -> None:
         chosen = read_settings(Path(__file__).resolve().parents[4] / f"data/training/{name}.yaml")
         assert isinstance(chosen, TrainSettings) and chosen.model == "linenet" and chosen.data.image_size == 512
     assert DIGITS
+
+
+def test_steps_are_measured_and_their_costs_fitted(tmp_path: Path) -> None:
+    from tablerec.training.tuning.costs import Point, fit_costs
+    from tablerec.training.tuning.measure import measure_here
+    from tablerec.training.tuning.search import list_image_sizes, plan_sizes
+
+    chosen = line_settings(tmp_path)
+    assert list_image_sizes(chosen) == [256]
+    points = []
+    for count, size in plan_sizes(chosen)[1]:
+        changes = {"batch_size": count, "image_size": size, "buffer_size": 20, "min_buffer": 16}
+        found = measure_here(line_settings(tmp_path, **changes), steps=1)
+        assert not found.problem and found.n_cells == 0
+        points.append(Point(count, size, found.n_cells, found.peak_bytes, found.seconds))
+    assert fit_costs(points).peak_bytes(64, 256, 0) > points[0].peak_bytes

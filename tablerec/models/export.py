@@ -302,7 +302,7 @@ def _write_static(net: Any, form: _Form, folder: Path) -> None:
 
 
 def static_folder(folder: Path) -> Path:
-    """Return a folder with Paddle's static model of an exported network, made of its ONNX model where it has none.
+    """Return a folder with both forms of an exported network: Paddle's is made of the ONNX model where it is missing.
 
     What is made is kept in the user's cache, by the SHA-256 of the ONNX model.
 
@@ -326,7 +326,8 @@ def static_folder(folder: Path) -> Path:
     try:
         made.mkdir(parents=True)
         _write_static(net, form, made)
-        _describe(form, made, *STATIC)
+        shutil.copyfile(folder / ONNX, made / ONNX)
+        _describe(form, made, ONNX, *STATIC)
         os.replace(made, target)
     except OSError as error:
         if not (target / STATIC[1]).is_file():  # another process may have been faster

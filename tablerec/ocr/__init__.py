@@ -118,12 +118,13 @@ def make_ocr_engine(settings: Settings) -> OcrEngine:
 
 
 def _make_cascade(settings: Settings) -> OcrEngine:
+    from tablerec.models.folder import LINENET_WEIGHTS
     from tablerec.ocr.cascade import CascadeEngine
-    from tablerec.ocr.linenet import FOLDER, has_linenet
+    from tablerec.ocr.linenet import has_linenet
     from tablerec.ocr.rapidocr import RapidOcrEngine
 
     if settings.ocr_dir is None and not has_linenet():
-        _logger.warning("%s holds no LineNet: rapidocr reads alone; install tablerec again", FOLDER)
+        _logger.warning("%s holds no LineNet: rapidocr reads alone; install tablerec again", LINENET_WEIGHTS)
         return RapidOcrEngine()
     return CascadeEngine(_make_linenet(settings))
 
@@ -131,8 +132,9 @@ def _make_cascade(settings: Settings) -> OcrEngine:
 def _make_linenet(settings: Settings) -> LineNetEngine:
     from functools import partial
 
-    from tablerec.ocr.linenet import FOLDER, LineNetEngine
+    from tablerec.models.folder import LINENET_WEIGHTS
+    from tablerec.ocr.linenet import LineNetEngine
     from tablerec.ocr.lines import find_lines
     from tablerec.ocr.rapidocr import RapidOcrEngine
 
-    return LineNetEngine(partial(find_lines, RapidOcrEngine()), settings.ocr_dir or FOLDER, settings.device)
+    return LineNetEngine(partial(find_lines, RapidOcrEngine()), settings.ocr_dir or LINENET_WEIGHTS, settings.device)

@@ -23,7 +23,7 @@ from tablerec.ocr.ctc import LEAST_PROBABILITY, chance_of
 from tablerec.ocr.ink import LEAST_CONTRAST
 from tablerec.ocr.line import Line
 from tablerec.ocr.linenet import LineNetEngine
-from tablerec.ocr.lines import CropReader, find_lines, read_found
+from tablerec.ocr.lines import CropReader, distinct, find_lines, read_found
 from tablerec.ocr.rapidocr import RapidOcrEngine
 
 if TYPE_CHECKING:
@@ -108,9 +108,10 @@ class CascadeEngine(CropReader):
             return checked
         known = second.characters - WEAK
         beaten = [index for index in doubtful if _chance_at_best(lines[index], known) > chance_of(lines[index])]
-        again = second.recognize([crops[index] for index in beaten]) if beaten else []
-        for index, line in zip(beaten, again, strict=True):
-            checked[index] = choose_line(lines[index], line, crops[index].shape[0], known)
+        firsts, owners = distinct([crops[index] for index in beaten])
+        again = second.recognize([crops[beaten[first]] for first in firsts]) if beaten else []
+        for index, owner in zip(beaten, owners, strict=True):
+            checked[index] = choose_line(lines[index], again[owner], crops[index].shape[0], known)
         return checked
 
     def _load_second(self) -> RapidOcrEngine | None:

@@ -13,23 +13,17 @@ import numpy as np
 from postprocess.word import Word
 from tablerec.errors import ModelNotFoundError
 from tablerec.fields import parse_yaml, read_text
-from tablerec.models.folder import DESCRIPTION, ONNX, WEIGHTS
+from tablerec.models.folder import DESCRIPTION, LINENET, LINENET_OUTPUTS, LINENET_WEIGHTS, ONNX, STATIC
 from tablerec.models.opening import Network, choose_network, usable_threads
 from tablerec.ocr.ctc import Reading, decode, to_line
 from tablerec.ocr.line import Line
-from tablerec.ocr.lines import CropReader, read_found
+from tablerec.ocr.lines import CropReader, distinct, read_found
 from tablerec.ocr.script import scripts_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from postprocess.arrays import Image
-
-NAME = "LineNet"
-OUTPUTS = ("chars", "scores")
-"""See ``tablerec.models.linenet``."""
-FOLDER = WEIGHTS / "linenet"
-"""Its weights in the package."""
 
 HEIGHT = 32
 """Of the network's input, in pixels."""
@@ -61,14 +55,14 @@ class LineNetEngine(CropReader):
     def __init__(
         self,
         find: Callable[[Image], NDArray[np.float32]],
-        model: Path = FOLDER,
+        model: Path = LINENET_WEIGHTS,
         device: str = "cpu",
         threads: int | None = None,
     ) -> None:
         self.model = model
         self.find = find
         self._fills_batches = device != "cpu"
-        self._open = choose_network(model, device, NAME, OUTPUTS, threads or usable_threads())
+        self._open = choose_network(model, device, LINENET, LINENET_OUTPUTS, threads or usable_threads())
         self._network: Network | None = None
         self._lock = threading.Lock()
 
@@ -93,19 +87,15 @@ class LineNetEngine(CropReader):
 
     def read_lines(self, crops: Sequence[Image]) -> list[Reading]:
         """Read each crop as it is seen; crops that are equal once they are scaled are read once."""
-        found: dict[int, Reading] = {}
-        same: dict[tuple[int, bytes], list[int]] = {}
         scaled = [scale_crop(crop) for crop in crops]
-        for index, line in enumerate(scaled):
-            same.setdefault((line.shape[1], line.tobytes()), []).append(index)
-        firsts = [indices[0] for indices in same.values()]
+        firsts, owners = distinct(scaled)
+        found: dict[int, Reading] = {}
         for chosen, width in plan_batches([scaled[index].shape[1] for index in firsts]):
             lines = [scaled[firsts[place]] for place in chosen]
             chars, scores = self._run(fill_batch(lines, width, self._fills_batches))
             lengths = [line.shape[1] / STRIDE for line in lines]
-            for place, reading in zip(chosen, decode(chars, scores, self.characters, lengths), strict=False):
-                found[firsts[place]] = reading
-        return [found[indices[0]] for indices in _by_index(same.values(), len(crops))]
+            found |= zip(chosen, decode(chars, scores, self.characters, lengths), strict=True)
+        return [found[owner] for owner in owners]
 
     def _run(self, images: NDArray[np.float32]) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
         with self._lock:
@@ -116,9 +106,9 @@ class LineNetEngine(CropReader):
         return np.asarray(chars, np.int64), np.asarray(scores, np.float64)
 
 
-def has_linenet(folder: Path = FOLDER) -> bool:
+def has_linenet(folder: Path = LINENET_WEIGHTS) -> bool:
     """Whether a folder holds an exported LineNet."""
-    return (folder / DESCRIPTION).is_file() and any((folder / name).is_file() for name in (ONNX, "inference.json"))
+    return (folder / DESCRIPTION).is_file() and any((folder / name).is_file() for name in (ONNX, STATIC[0]))
 
 
 def scale_crop(crop: Image) -> Image:
@@ -194,8 +184,10 @@ def read_characters(path: Path) -> tuple[str, ...]:
             if line.strip() == "character_dict:":
                 return tuple(_items(lines))
     except (ValueError, OSError) as error:
-        raise ModelNotFoundError(f"{path} cannot be read ({error}): name the folder of an exported {NAME}") from error
-    raise ModelNotFoundError(f"{path} has no character_dict: name the folder of an exported {NAME}")
+        raise ModelNotFoundError(
+            f"{path} cannot be read ({error}): name the folder of an exported {LINENET}"
+        ) from error
+    raise ModelNotFoundError(f"{path} has no character_dict: name the folder of an exported {LINENET}")
 
 
 def _items(lines: Iterable[str]) -> Iterator[str]:
@@ -210,12 +202,3 @@ def _items(lines: Iterable[str]) -> Iterator[str]:
             yield str(parse_yaml(item))
         else:
             yield item
-
-
-def _by_index(groups: Iterable[list[int]], count: int) -> list[list[int]]:
-    """For each index the group that holds it."""
-    found: list[list[int]] = [[]] * count
-    for group in groups:
-        for index in group:
-            found[index] = group
-    return found

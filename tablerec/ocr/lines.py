@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from functools import cached_property
+from statistics import median
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -179,6 +180,22 @@ def _usual_turns(crop: Image) -> int:
     return 3 if _is_tall(crop) else 0
 
 
+def distinct(crops: Sequence[Image]) -> tuple[list[int], list[int]]:
+    """Find the crops that are equal, so that they are read once.
+
+    Returns:
+        Numbers of the crops that differ from all before them, and for each crop its place among these.
+
+    >>> one, other = np.zeros((2, 3, 3), np.uint8), np.ones((2, 3, 3), np.uint8)
+    >>> distinct([one, other, one.copy()])
+    ([0, 1], [0, 1, 0])
+    """
+    places: dict[tuple[tuple[int, ...], bytes], int] = {}
+    owners = [places.setdefault((crop.shape, crop.tobytes()), len(places)) for crop in crops]
+    firsts = np.unique(owners, return_index=True)[1].tolist() if owners else []
+    return firsts, owners
+
+
 def quad_to_crop(image: Image, quad: Quads) -> Image:
     """Cut a quad out of a picture, straightened.
 
@@ -225,21 +242,23 @@ def centers_to_spans(text: str, centers: Sequence[float]) -> CharSpans | None:
     visible = [index for index, char in enumerate(text) if not char.isspace()]
     if not visible or len(visible) != len(centers):
         return None
-    places = np.maximum.accumulate(np.clip(np.asarray(centers, float), 0.0, 1.0))
-    steps = np.diff(places)
-    close = steps[np.diff(visible) == 1]
-    half = float(np.median(close if len(close) else steps)) / 2 if len(steps) else 0.5
+    places = np.maximum.accumulate(np.asarray(centers, float).clip(0.0, 1.0))
+    steps = places[1:] - places[:-1]
+    close = [step for step, a, b in zip(steps.tolist(), visible, visible[1:], strict=False) if b - a == 1]
+    half = median(close or steps.tolist()) / 2 if len(steps) else 0.5
     middles = (places[1:] + places[:-1]) / 2
-    starts = np.maximum(places - half, np.r_[0.0, middles])
-    ends = np.minimum(places + half, np.r_[middles, 1.0])
+    starts, ends = places - half, places + half
+    starts[1:], ends[:-1] = np.maximum(starts[1:], middles), np.minimum(ends[:-1], middles)
+    starts, ends = starts.clip(0.0, None).tolist(), ends.clip(None, 1.0).tolist()
     spans: list[tuple[float, float]] = []
+    after = 0
     for index in range(len(text)):
-        after = int(np.searchsorted(visible, index))
         if after < len(visible) and visible[after] == index:
-            spans.append((float(starts[after]), float(ends[after])))
+            spans.append((starts[after], ends[after]))
+            after += 1
             continue
-        gap_start = float(ends[after - 1]) if after else 0.0
-        gap_end = float(starts[after]) if after < len(visible) else 1.0
+        gap_start = ends[after - 1] if after else 0.0
+        gap_end = starts[after] if after < len(visible) else 1.0
         first = visible[after - 1] + 1 if after else 0
         count = (visible[after] if after < len(visible) else len(text)) - first
         step = (gap_end - gap_start) / count

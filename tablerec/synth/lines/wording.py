@@ -54,13 +54,14 @@ _HIRAGANA = "".join(char for char in LETTERS if "ぁ" <= char <= "ん")
 _KATAKANA = "".join(char for char in LETTERS if "ァ" <= char <= "ヶ")
 # Alone, these could as well be Latin.
 _LOOK_LATIN = frozenset("АВЕЅІЇЈКМНОРСТУХаеёѕіїјорсухЁΑΒΕΖΗΙΚΜΝΟΡΤΥΧΪΫοόνυρκι")
-_KANA_WORDS = (
+KANA_WORDS = (
     "データ", "テスト", "コード", "メートル", "サービス", "システム", "グループ", "センター", "ページ", "リスト",
     "サイズ", "カラー", "ドル", "ユーロ", "パーセント", "キログラム", "エネルギー", "レベル", "タイプ", "モデル",
     "です", "ます", "および", "または", "その他", "平均", "年度", "大阪",
     "のため", "について", "による", "ある", "なし", "あり", "すべて", "株式会社", "スケジュール",
     "ソフトウェア", "ケース", "コスト",
 )  # fmt: skip
+"""Frequent words of Japanese tables."""
 
 
 @lru_cache(maxsize=4)
@@ -185,11 +186,11 @@ def kana_text(rng: Random) -> str:
     """Return Japanese words, most of them in kana."""
     form = rng.random()
     if form < 0.5:
-        text = "".join(rng.choice(_KANA_WORDS) for _ in range(rng.randint(1, 3)))
+        text = "".join(rng.choice(KANA_WORDS) for _ in range(rng.randint(1, 3)))
     else:
         letters = _KATAKANA + "ーーー" if form < 0.75 else _HIRAGANA
         text = "".join(rng.choices(letters, k=rng.randint(2, 9))).lstrip("ー") + "ン"
-    return rng.choice(_KANA_FORMS).format(text, rng.choice(_KANA_WORDS))
+    return rng.choice(_KANA_FORMS).format(text, rng.choice(KANA_WORDS))
 
 
 _AROUND_CHINESE = (

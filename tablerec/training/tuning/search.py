@@ -178,6 +178,8 @@ def plan_sizes(settings: TrainSettings) -> list[list[tuple[int, int]]]:
     [[(2, 640), (2, 480), (4, 480)], [(1, 640), (1, 480), (2, 480)]]
     """
     size = settings.data.image_size
+    if settings.model == "linenet":  # lines of one batch are of one width, whatever the longest may be
+        return [[(count, size), (2 * count, size), (4 * count, size)] for count in (16, 4)]
     smaller = max(32, size * 3 // 4 // 32 * 32)
     many = [(2, size), (2, smaller), (4, smaller)]
     few = [(1, size), (1, smaller), (2, smaller)]

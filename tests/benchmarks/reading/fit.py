@@ -17,8 +17,9 @@ from pathlib import Path
 import numpy as np
 
 from postprocess.arrays import Flags, Floats
+from tablerec.models.folder import LINENET_WEIGHTS
 from tablerec.ocr import cascade, ctc
-from tablerec.ocr.linenet import FOLDER, LineNetEngine
+from tablerec.ocr.linenet import LineNetEngine
 from tablerec.ocr.rapidocr import RapidOcrEngine
 from tests.benchmarks.fitting import (
     FOLDS,
@@ -103,7 +104,7 @@ def main() -> None:
     parser.add_argument("--drawn", type=int, default=4000, help="drawn lines")
     parser.add_argument("--crops", type=Path, nargs="*", default=[], help="lists of real crops")
     parser.add_argument("--most-crops", type=int, default=2000, help="of each list")
-    parser.add_argument("--model", type=Path, default=FOLDER, help="folder of a LineNet")
+    parser.add_argument("--model", type=Path, default=LINENET_WEIGHTS, help="folder of a LineNet")
     options = parser.parse_args()
     lines = list(drawn_lines(options.drawn))
     lines += [line for path in options.crops for line in listed_lines(path, options.most_crops)]

@@ -129,16 +129,16 @@ def test_what_is_written(folder: Path) -> None:
     assert {path.name for path in folder.iterdir()} == {ONNX, *STATIC, "inference.yml"}
     assert read_model_name(folder) == "LineNet" and is_linenet(folder)
     check_files(folder, ONNX, *STATIC, expected="LineNet")
-    kinds = {
-        each.data_type for each in onnx.load(folder / ONNX).graph.initializer if len(each.dims) > 1
-    }
+    kinds = {each.data_type for each in onnx.load(folder / ONNX).graph.initializer if len(each.dims) > 1}
     assert kinds == {onnx.TensorProto.FLOAT16}
 
 
 def test_weights_are_rounded_to_16_bits_and_no_further(net: LineNet, folder: Path) -> None:
     for name, array in network_to_arrays(net).items():
         exact = array.ndim < 2
-        np.testing.assert_allclose(load_arrays(folder)[name], array, rtol=0 if exact else 1e-3, atol=0 if exact else 1e-7)
+        np.testing.assert_allclose(
+            load_arrays(folder)[name], array, rtol=0 if exact else 1e-3, atol=0 if exact else 1e-7
+        )
 
 
 def test_paddle_is_made_of_onnx_where_it_is_asked_for(

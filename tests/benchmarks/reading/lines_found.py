@@ -77,7 +77,7 @@ def find_ink(image: Image) -> NDArray[np.bool_]:
 
     grey = cv2.cvtColor(image, cv2.COLOR_BGR2GRAY)
     ground = cv2.medianBlur(grey, min(51, 2 * (min(grey.shape) // 2) - 1)) if min(grey.shape) > 4 else grey
-    return np.abs(grey.astype(np.int16) - ground) > INK
+    return np.asarray(np.abs(grey.astype(np.int16) - ground) > INK)
 
 
 def judge(quads: NDArray[np.float32], boxes: Floats, ink: NDArray[np.bool_]) -> tuple[NDArray[np.bool_], int, int, int]:

@@ -1,0 +1,411 @@
+"""Where the seals and stamps of a picture are, by colour and shape.
+
+Colours are looked at as shares of the paper's, so that neither a cast nor shade nor a filled row counts as ink. A group of
+coloured strokes of one hue is a seal where it is a ring with something in it, a frame with writing in it that is turned
+or that print runs through, or large letters over print. Coloured text, rules, fills and charts are none of these.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from postprocess.arrays import Floats
+
+if TYPE_CHECKING:
+    from postprocess.arrays import Image
+
+Mask = NDArray[np.bool_]
+
+COLOURED = 40
+"""Difference between the channels of 255, as shares of the paper's, from which a pixel is coloured."""
+LEAST_SIDE = 28
+"""Pixels; a smaller ring is a letter, a bullet or a circled digit."""
+HUES = 9
+"""Half the width of a range of hues, in OpenCV's units of two degrees."""
+NO_INK = (12, 36)
+"""Hues of brown and yellow: of paper, wood, forms and highlighters, not of seals."""
+
+_PIXELS = 1e6
+"""Pixels of the copy in which seals are looked for."""
+_LEAST_INK = 160
+"""Coloured pixels that a seal has at least."""
+_PAPER = 25
+"""Side of the window in which the brightest is the paper: wider than strokes, narrower than most fills."""
+_SOLID = 0.025
+"""Pieces of one colour that are this thick, as a share of the picture's side, are fills, not strokes."""
+_DARK = 150
+"""Brightest channel of print, at most."""
+_GREY = 110
+"""Saturation of print, at most."""
+_JOINTS = (3, 9, 21)
+"""Gaps in pixels over which strokes are one group, tried one after another."""
+_MOST_GROUPS = 40
+_ROUND = 72
+"""Sectors of a ring."""
+_TURNED = 3.0
+"""Degrees from the directions of the page."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Shape:
+    """Where a seal is.
+
+    Args:
+        corners: ``(4, 2)`` float64 TL, TR, BR, BL in pixels: around an upright oval, or of the frame.
+        is_round: Whether it is an oval.
+        hue: Of its ink, in OpenCV's units of two degrees.
+    """
+
+    corners: Floats
+    is_round: bool
+    hue: int
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Inks:
+    """A picture as shares of its paper: hue and coloured pixels, print, and what else is dark."""
+
+    hue: NDArray[np.uint8]
+    coloured: Mask
+    printed: Mask
+    grey: NDArray[np.uint8]
+
+
+def find_shapes(image: Image) -> list[Shape]:
+    """Find seals and stamps of coloured ink.
+
+    Args:
+        image: ``(height, width, 3)`` uint8, BGR; may be empty.
+
+    >>> find_shapes(np.full((90, 90, 3), 255, np.uint8))
+    []
+    """
+    import cv2
+
+    if not _has_colour(image):
+        return []
+    scale = min(1.0, (_PIXELS / (image.shape[0] * image.shape[1])) ** 0.5)
+    small = cv2.resize(image, None, fx=scale, fy=scale, interpolation=cv2.INTER_AREA) if scale < 1 else image
+    inks = _to_inks(np.asarray(small, np.uint8))
+    found: list[Shape] = []
+    for hue in _hues(inks):
+        ink = inks.coloured & _near(inks.hue, hue)
+        ink &= ~_solid(ink, inks.printed)
+        for joint in _JOINTS:
+            for group, (x, y) in _groups(ink, joint):
+                shape = _to_shape(group, (x, y), inks, hue, is_last=joint == _JOINTS[-1])
+                if shape is not None and _lies_on_paper(shape, ink, small):
+                    found.append(shape)
+                    ink &= ~region(shape, ink.shape, 1.05)
+    return [Shape(each.corners / scale, each.is_round, each.hue) for each in found]
+
+
+def _has_colour(image: Image) -> bool:
+    """Whether there may be coloured ink; says no at once for most pictures."""
+    import cv2
+
+    if min(image.shape[:2]) < LEAST_SIDE:
+        return False
+    step = max(1, round((image.shape[0] * image.shape[1] / 250_000) ** 0.5))
+    blue, green, red = cv2.split(np.ascontiguousarray(image[::step, ::step]))
+    chroma = cv2.subtract(cv2.max(cv2.max(blue, green), red), cv2.min(cv2.min(blue, green), red))
+    return bool(cv2.countNonZero(cv2.threshold(chroma, COLOURED, 255, cv2.THRESH_BINARY)[1]) * step**2 >= _LEAST_INK)
+
+
+def _to_inks(image: Image) -> _Inks:
+    import cv2
+
+    paper = cv2.dilate(image, np.ones((_PAPER, _PAPER), np.uint8))
+    paper = cv2.blur(paper, (_PAPER, _PAPER))
+    shares = cv2.divide(image, cv2.max(paper, 1.0), scale=255)
+    hue, saturation, value = cv2.split(cv2.cvtColor(shares, cv2.COLOR_BGR2HSV))
+    chroma = cv2.multiply(saturation, value, scale=1 / 255)
+    coloured = (chroma > COLOURED) & (saturation > _GREY - 30)
+    printed = (value < _DARK) & (saturation < _GREY)
+    return _Inks(hue, coloured, printed, cv2.cvtColor(image, cv2.COLOR_BGR2GRAY))
+
+
+def _hues(inks: _Inks) -> list[int]:
+    """The hues of most coloured pixels, the most frequent first."""
+    counts = np.bincount(inks.hue[inks.coloured], minlength=180)[:180].astype(float)
+    found = []
+    while len(found) < 4:
+        near = sum(np.roll(counts, shift) for shift in range(-3, 4))
+        hue = int(np.argmax(near))
+        if near[hue] < _LEAST_INK / 2:
+            break
+        if not NO_INK[0] <= hue <= NO_INK[1]:
+            found.append(hue)
+        counts[(np.arange(hue - HUES, hue + HUES + 1)) % 180] = 0
+    return found
+
+
+def _near(hues: NDArray[np.uint8], hue: int) -> Mask:
+    distance = np.abs(hues.astype(np.int16) - hue)
+    return np.asarray(np.minimum(distance, 180 - distance) <= HUES, bool)
+
+
+def _solid(ink: Mask, printed: Mask) -> Mask:
+    """Fills, with what is printed on them."""
+    side = max(11, round(_SOLID * (ink.shape[0] * ink.shape[1]) ** 0.5)) | 1
+    filled = _morph("close", ink | printed, 3)
+    return _morph("dilate", _morph("open", filled, side), 7)
+
+
+def _morph(how: str, mask: Mask, side: int) -> Mask:
+    import cv2
+
+    operation = {"close": cv2.MORPH_CLOSE, "open": cv2.MORPH_OPEN, "dilate": cv2.MORPH_DILATE}[how]
+    return np.asarray(cv2.morphologyEx(mask.view(np.uint8), operation, np.ones((side, side), np.uint8)), bool)
+
+
+def _groups(ink: Mask, joint: int) -> Iterator[tuple[Mask, tuple[int, int]]]:
+    """Strokes of a group and the corner of their box, the largest first."""
+    import cv2
+
+    joined = _morph("dilate", ink, joint).view(np.uint8)
+    _, labels, stats, _ = cv2.connectedComponentsWithStats(joined, connectivity=8)
+    large = (stats[1:, 2:4].min(axis=1) >= LEAST_SIDE) & (stats[1:, 4] >= _LEAST_INK)
+    order = np.flatnonzero(large)[np.argsort(-stats[1:, 4][large])] + 1
+    for label in order[:_MOST_GROUPS]:
+        x, y, width, height = stats[label, :4].tolist()
+        part = np.s_[y : y + height, x : x + width]
+        group = ink[part] & (labels[part] == label)
+        if np.count_nonzero(group) >= _LEAST_INK:
+            yield group, (x, y)
+
+
+def _to_shape(group: Mask, at: tuple[int, int], inks: _Inks, hue: int, is_last: bool) -> Shape | None:
+    points = np.argwhere(group)[:, ::-1] + np.array(at, np.float64) + 0.5
+    part = np.s_[at[1] : at[1] + group.shape[0], at[0] : at[0] + group.shape[1]]
+    printed = inks.printed[part]
+    prints = np.argwhere(printed)[:, ::-1] + np.array(at, np.float64) + 0.5
+    crossings = _crossings(group, printed)
+    corners = _ring(points, prints, crossings, 0.75 * max(inks.hue.shape))
+    if corners is not None:
+        return Shape(corners, True, hue)
+    corners = _frame(points, prints, crossings, inks)
+    if corners is None and is_last:
+        corners = _letters(group, at, printed, crossings, inks)
+    return None if corners is None else Shape(corners, False, hue)
+
+
+def _crossings(ink: Mask, printed: Mask) -> Mask:
+    """Pixels at which print runs through coloured strokes, whichever lies above."""
+    return (_morph("close", ink, 7) & printed) | (_morph("close", printed, 9) & ink & ~printed)
+
+
+def _count(mask: Mask) -> int:
+    import cv2
+
+    stats = cv2.connectedComponentsWithStats(_morph("dilate", mask, 3).view(np.uint8), connectivity=8)[2]
+    return int((stats[1:, 4] >= 12).sum())
+
+
+def _ring(points: Floats, prints: Floats, crossings: Mask, largest: float) -> Floats | None:
+    """Corners around an oval whose rim is drawn, with something in it."""
+    import cv2
+
+    hull = cv2.convexHull(points.astype(np.float32))[:, 0]
+    moments = cv2.moments(hull)
+    if moments["m00"] < LEAST_SIDE**2 / 2:
+        return None
+    centre = np.array([moments["m10"], moments["m01"]]) / moments["m00"]
+    rim = _farthest(points - centre) + centre
+    for _ in range(2):
+        if len(rim) < 12:
+            return None
+        (x, y), (width, height), degrees = cv2.fitEllipseDirect(rim.astype(np.float32))
+        if not LEAST_SIDE <= min(width, height) or not 0.45 * max(width, height) <= min(width, height) or max(width, height) > largest:
+            return None
+        axes = _axes((x, y), (width, height), degrees)
+        distance = np.linalg.norm(_inside(rim, axes), axis=1)
+        rim = rim[np.abs(distance - 1) < 0.1]
+    inner = _inside(points, axes)
+    distance, sector = np.linalg.norm(inner, axis=1), _sectors(inner)
+    band = max(0.07, 4 / min(width, height))
+    drawn = np.bincount(sector[np.abs(distance - 1) < band], minlength=_ROUND) > 0
+    dark = _inside(prints, axes)
+    over = np.bincount(_sectors(dark)[np.abs(np.linalg.norm(dark, axis=1) - 1) < band], minlength=_ROUND) > 0
+    area = np.pi * width * height / 4
+    within = np.count_nonzero(distance < 0.85) / area
+    if drawn.mean() < 0.6 or (drawn | over).mean() < 0.75 or np.mean(distance > 1.12) > 0.1 or within > 0.6:
+        return None
+    if _n_pieces(points[distance < 0.82]) < 3 and _count(crossings) < 2:
+        return None
+    return np.array([x, y]) + np.array([[-1, -1], [1, -1], [1, 1], [-1, 1]]) * _half_box((width, height), degrees)
+
+
+def _n_pieces(points: Floats) -> int:
+    """Pieces of ink that are large enough to be parts of letters."""
+    import cv2
+
+    if not len(points):
+        return 0
+    places = points.astype(int) - points.astype(int).min(axis=0)
+    mask = np.zeros(places.max(axis=0)[::-1] + 1, np.uint8)
+    mask[places[:, 1], places[:, 0]] = 1
+    return int((cv2.connectedComponentsWithStats(mask, connectivity=8)[2][1:, 4] >= 6).sum())
+
+
+def _farthest(offsets: Floats) -> Floats:
+    """Of each sector the point that is farthest from the centre."""
+    distance, sector = np.linalg.norm(offsets, axis=1), _sectors(offsets)
+    order = np.lexsort((distance, sector))
+    last = np.append(np.diff(sector[order]) > 0, True)
+    return offsets[order[last]]
+
+
+def _sectors(offsets: Floats) -> NDArray[np.int64]:
+    turns = np.arctan2(offsets[:, 1], offsets[:, 0]) / (2 * np.pi) + 0.5
+    return np.minimum(turns * _ROUND, _ROUND - 1).astype(np.int64)
+
+
+def _axes(centre: tuple[float, float], size_wh: tuple[float, float], degrees: float) -> tuple[Floats, Floats]:
+    """Centre, and ``(2, 2)`` what takes an offset to one in which the oval or rectangle reaches from -1 to 1."""
+    angle = np.deg2rad(degrees)
+    turn = np.array([[np.cos(angle), np.sin(angle)], [-np.sin(angle), np.cos(angle)]])
+    return np.array(centre), turn / (np.array(size_wh)[:, None] / 2)
+
+
+def _inside(points: Floats, axes: tuple[Floats, Floats]) -> Floats:
+    return np.asarray((points - axes[0]) @ axes[1].T, np.float64)
+
+
+def _half_box(size_wh: tuple[float, float], degrees: float) -> Floats:
+    angle = np.deg2rad(degrees)
+    a, b = size_wh[0] / 2, size_wh[1] / 2
+    return np.array([np.hypot(a * np.cos(angle), b * np.sin(angle)), np.hypot(a * np.sin(angle), b * np.cos(angle))])
+
+
+def _frame(points: Floats, prints: Floats, crossings: Mask, inks: _Inks) -> Floats | None:
+    """Corners of a frame that is drawn on all four sides, with writing in it."""
+    import cv2
+
+    rect = cv2.minAreaRect(points.astype(np.float32))
+    centre, size, degrees = rect
+    half = np.array(size) / 2
+    if half.min() < LEAST_SIDE / 2 or half.max() > 6 * half.min():
+        return None
+    axes = _axes(centre, size, degrees)
+    inner, dark = _inside(points, axes), _inside(prints, axes)
+    near = np.minimum(0.2, np.maximum(4.0, 0.08 * half.min()) / half)
+    for along in (0, 1):
+        for side in (-1, 1):
+            drawn, over = (
+                np.bincount(
+                    np.clip((each[:, along] + 1) * 20, 0, 39).astype(int)[
+                        np.abs(each[:, 1 - along] - side) < near[1 - along]
+                    ],
+                    minlength=40,
+                )
+                > 0
+                for each in (inner, dark)
+            )
+            if drawn.mean() < 0.6 or (drawn | over).mean() < 0.8:
+                return None
+    writing = (np.abs(inner) < 1 - near).all(axis=1)
+    share = np.count_nonzero(writing) / (4 * (half * (1 - near)).prod())
+    if not 0.02 < share < 0.6 or _n_lines(inner[writing], half, near) > 3:
+        return None
+    turned = abs((degrees - page_degrees(inks.grey) + 45) % 90 - 45) >= _TURNED
+    is_large = 4 * half.prod() > 0.35 * inks.hue.size
+    n_crossings = _count(crossings)
+    if not (turned or (n_crossings >= 3 and not is_large)):
+        return None
+    return _in_order(cv2.boxPoints(rect).astype(np.float64))
+
+
+def _n_lines(inner: Floats, half: Floats, near: Floats) -> int:
+    """Lines inside that run from side to side: a table has many."""
+    count = 0
+    for along in (0, 1):
+        step = 2 / half[1 - along]
+        across = np.floor((inner[:, 1 - along] + 1) / step).astype(int)
+        places = np.clip((inner[:, along] + 1) * 20, 0, 39).astype(int)
+        seen = np.zeros((across.max(initial=0) + 3, 40), bool)
+        seen[across + 1, places] = True
+        is_line = (seen[1:] | seen[:-1]).mean(axis=1) > 0.8 * (1 - near[along])
+        count += int(np.count_nonzero(np.diff(is_line.astype(int)) == 1))
+    return count
+
+
+def _letters(group: Mask, at: tuple[int, int], printed: Mask, crossings: Mask, inks: _Inks) -> Floats | None:
+    """Corners around large letters over print that are turned, or most of which print runs through."""
+    import cv2
+
+    joined = _morph("dilate", group, 3).view(np.uint8)
+    _, labels, stats, centres = cv2.connectedComponentsWithStats(joined, connectivity=8)
+    high = stats[1:, 2:4].max(axis=1)
+    tallest = float(np.sort(high)[-2:].min())
+    is_letter = (high > 0.5 * tallest) & (high >= 0.6 * LEAST_SIDE)
+    if np.count_nonzero(is_letter) < 2 or high.max() > 4 * np.median(high[is_letter]):
+        return None
+    points = (np.argwhere(group)[:, ::-1] + np.array(at, np.float64) + 0.5).astype(np.float32)
+    rect = cv2.minAreaRect(points)
+    size = sorted(rect[1])
+    share = len(points) / max(1.0, size[0] * size[1])
+    if size[0] < 0.7 * LEAST_SIDE or size[1] < 1.3 * size[0] or not 0.08 < share < 0.65:
+        return None
+    if np.count_nonzero(group & _morph("dilate", printed, 5)) > 0.6 * np.count_nonzero(group):
+        return None
+    met = [label for label in np.flatnonzero(is_letter) + 1 if _count(crossings & (labels == label)) >= 1]
+    turned = abs((rect[2] - page_degrees(inks.grey) + 45) % 90 - 45) >= _TURNED
+    if len(met) < 2 or _count(crossings) < 3 or not (turned or len(met) > 0.5 * np.count_nonzero(is_letter)):
+        return None
+    return _in_order(cv2.boxPoints(rect).astype(np.float64))
+
+
+def page_degrees(grey: NDArray[np.uint8]) -> float:
+    """The direction of most edges, in degrees from 0 to 90."""
+    import cv2
+
+    x, y = cv2.Sobel(grey, cv2.CV_32F, 1, 0), cv2.Sobel(grey, cv2.CV_32F, 0, 1)
+    strength = cv2.magnitude(x, y)
+    strong = strength > 200
+    degrees = np.rad2deg(np.arctan2(y[strong], x[strong])) % 90
+    counts = np.bincount(np.round(2 * degrees).astype(int) % 180, strength[strong], 180)
+    return float(np.argmax(sum(np.roll(counts, shift) for shift in (-1, 0, 1)))) / 2
+
+
+def _in_order(corners: Floats) -> Floats:
+    """TL, TR, BR, BL of a rectangle whose text runs along its longer sides, from left to right."""
+    sides = np.linalg.norm(np.roll(corners, -1, axis=0) - corners, axis=1)
+    first = int(sides[1] > 1.1 * sides[0])
+    ordered = np.roll(corners, -first, axis=0)
+    along = ordered[1] - ordered[0]
+    is_steep = abs(along[1]) > abs(along[0])
+    is_back = along[1] > 0 if is_steep else along[0] < 0
+    ordered = np.roll(ordered, -2, axis=0) if is_back else ordered
+    return np.asarray(ordered, np.float64)
+
+
+def _lies_on_paper(shape: Shape, ink: Mask, image: Image) -> bool:
+    """Whether the ground in a shape is that around it, and neither is the ink: else light print on a fill was seen."""
+    inside, around = region(shape, ink.shape), region(shape, ink.shape, 1.25)
+    within, beside, strokes = (
+        np.median(image[mask], axis=0) if mask.any() else np.zeros(3)
+        for mask in (inside & ~_morph("dilate", ink, 5), around & ~inside, inside & ink)
+    )
+    contrast = np.linalg.norm(strokes - beside)
+    return bool(np.linalg.norm(within - beside) < 0.5 * contrast and contrast > COLOURED)
+
+
+def region(shape: Shape, size_hw: tuple[int, ...], grown: float = 1.0) -> Mask:
+    """``(height, width)`` the pixels inside a shape, ``grown`` times as large."""
+    import cv2
+
+    mask = np.zeros(size_hw[:2], np.uint8)
+    centre = shape.corners.mean(axis=0)
+    corners = (shape.corners - centre) * grown + centre
+    if shape.is_round:
+        width, height = corners.max(axis=0) - corners.min(axis=0)
+        cv2.ellipse(mask, (tuple(centre.tolist()), (float(width), float(height)), 0.0), 1, -1)
+    else:
+        cv2.fillPoly(mask, [np.round(corners).astype(np.int32)], 1)
+    return mask.view(bool)

@@ -1,0 +1,162 @@
+"""Two inks on paper told apart: what a picture would be without a seal, and the seal alone.
+
+Each ink takes its share of the light, so densities add up (Beer and Lambert). A pixel's density in three channels is the sum
+of a non-negative amount of the seal's ink, whose colour is that of its own strokes, and one of print, which is grey.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from postprocess.arrays import Floats
+from tablerec.inputs.seals.find import Shape, region
+
+if TYPE_CHECKING:
+    from postprocess.arrays import Image
+
+Mask = NDArray[np.bool_]
+
+FAINT = 0.06
+"""Difference between the channels, as a share of the paper, from which a pixel near a stroke belongs to it."""
+_HALO = 2
+"""Pixels around strokes that have some of their colour."""
+_HUES = 22
+_SPREAD = 5
+"""Pixels over which JPEG spreads colours."""
+_LEAST = 1 / 255
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Parted:
+    """A part of a picture with a seal.
+
+    Args:
+        box_xyxy: The part in pixels of the picture.
+        print: ``(h, w, 3)`` uint8 the part without the seal.
+        seal: ``(h, w, 3)`` uint8 the seal alone, dark on white.
+        color: Of its ink, red, green and blue.
+    """
+
+    box_xyxy: tuple[int, int, int, int]
+    print: Image
+    seal: Image
+    color: tuple[int, int, int]
+
+
+def part(image: Image, shape: Shape) -> Parted | None:
+    """Tell a seal from print.
+
+    Args:
+        image: ``(height, width, 3)`` uint8, BGR.
+        shape: Where the seal is.
+
+    Returns:
+        The two of them, or None where there is no ink in the shape.
+    """
+    import cv2
+
+    height, width = image.shape[:2]
+    margin = 4 + 0.06 * np.ptp(shape.corners, axis=0)
+    x0, y0 = np.clip(np.floor(shape.corners.min(axis=0) - margin), 0, [width, height]).astype(int).tolist()
+    x1, y1 = np.clip(np.ceil(shape.corners.max(axis=0) + margin), 0, [width, height]).astype(int).tolist()
+    piece = image[y0:y1, x0:x1].astype(np.float32)
+    moved = Shape(shape.corners - [x0, y0], shape.is_round, shape.hue)
+    inside = region(moved, piece.shape, 1.06)
+    if not inside.any():
+        return None
+    paper = _paper(piece)
+    strokes = inside & _is_ink(piece / paper, shape.hue)
+    if not strokes.any():
+        return None
+    around = _dilate(strokes, 2 * _HALO + 1) & inside
+    paper = _paper(piece, _dilate(strokes, 2 * _HALO + 3) & inside)
+    shares = np.clip(piece / paper, _LEAST, 1.25)
+    density = -np.log(shares)
+    chroma = np.ptp(shares, axis=2)
+    pure = strokes & (chroma >= 0.7 * np.quantile(chroma[strokes], 0.9))
+    ink = np.median(density[pure], axis=0)
+    amount, printed = _unmix(density, ink)
+    covered = _without_ghost(1 - np.exp(-printed), around, strokes)
+    cleaned = np.where(around[..., None], paper * (1 - covered)[..., None], piece)
+    alone = np.where(around, np.exp(-2.5 * amount), 1.0)
+    hidden = around & (covered > 0.6)
+    grey = cv2.inpaint(np.round(255 * alone).astype(np.uint8), hidden.view(np.uint8), 3, cv2.INPAINT_TELEA)
+    blue, green, red = np.median(piece[pure], axis=0).round().astype(int).tolist()
+    return Parted(
+        (x0, y0, x1, y1),
+        np.round(cleaned).astype(np.uint8),
+        np.repeat(np.asarray(grey, np.uint8)[..., None], 3, axis=2),
+        (red, green, blue),
+    )
+
+
+def _is_ink(shares: NDArray[np.float32], hue: int) -> Mask:
+    import cv2
+
+    hues, saturation, value = cv2.split(cv2.cvtColor(np.clip(shares, 0, 1), cv2.COLOR_BGR2HSV))
+    distance = np.abs(hues / 2 - hue)
+    return np.asarray((np.minimum(distance, 180 - distance) <= _HUES) & (saturation * value > FAINT), bool)
+
+
+def _dilate(mask: Mask, side: int) -> Mask:
+    import cv2
+
+    return np.asarray(cv2.dilate(mask.view(np.uint8), np.ones((side, side), np.uint8)), bool)
+
+
+def _paper(piece: NDArray[np.float32], inked: Mask | None = None) -> NDArray[np.float32]:
+    """The ground under the ink: the mean of what is bright nearby, or far off where there is none nearby."""
+    import cv2
+
+    brightest = cv2.dilate(piece, np.ones((25, 25), np.uint8)) if inked is None else None
+    if brightest is not None:
+        return np.maximum(np.asarray(cv2.blur(brightest, (25, 25)), np.float32), 1)
+    assert inked is not None
+    dark = piece.max(axis=2) < 0.8 * np.quantile(piece.max(axis=2)[~inked], 0.75) if (~inked).any() else inked
+    free = (~(inked | _dilate(np.asarray(dark, bool), 3))).astype(np.float32)
+    paper = np.full_like(piece, 255)
+    for side in (6 * max(piece.shape) | 1, 101, 51, 21):
+        weight = cv2.blur(free, (side, side), borderType=cv2.BORDER_CONSTANT)
+        mean = cv2.blur(piece * free[..., None], (side, side), borderType=cv2.BORDER_CONSTANT)
+        enough = weight > 0.02
+        paper[enough] = mean[enough] / weight[enough][:, None]
+    return np.maximum(paper, 1)
+
+
+def _unmix(density: NDArray[np.float32], ink: Floats) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+    """Amounts of the seal's ink, at least 0, and of grey print that explain densities best.
+
+    Where there is no print its amount is below 0 as often as above: JPEG spreads colours over neighbours.
+    """
+    a, b, c = float(ink @ ink), float(ink.sum()), 3.0
+    of_ink, of_print = density @ ink.astype(np.float32), density.sum(axis=2)
+    determinant = max(a * c - b * b, 1e-6)
+    amount, printed = (c * of_ink - b * of_print) / determinant, (a * of_print - b * of_ink) / determinant
+    alone = amount < 0
+    return np.where(alone, 0, amount), np.where(alone, of_print / c, printed)
+
+
+def _without_ghost(covered: NDArray[np.float32], around: Mask, strokes: Mask) -> NDArray[np.float32]:
+    """Shares of pixels that print covers, without what strokes of the seal leave of themselves, as dark as they were.
+
+    The colour of a thin stroke is spread over its neighbours, so that it seems to hold print, and they less than none:
+    together they hold none, where real print has a share of its neighbourhood.
+    """
+    import cv2
+
+    darkest = _darkness(covered[~around])
+    nearby = cv2.blur(covered, (_SPREAD, _SPREAD))
+    usual = float(np.quantile(nearby[strokes], 0.5))
+    gate = np.clip((nearby - usual) / (0.15 * darkest) - 0.5, 0, 1)
+    ghost = min(max(0.06, float(np.quantile(covered[strokes], 0.6))), 0.4 * darkest)
+    return np.asarray(gate * np.maximum(covered - ghost, 0) * (darkest / (darkest - ghost)), np.float32).clip(0, 1)
+
+
+def _darkness(covered: NDArray[np.float32]) -> float:
+    """How much of a pixel dark print covers, by the print beside the seal."""
+    printed = covered[covered > 0.25]
+    return float(np.quantile(printed, 0.9)) if len(printed) >= 20 else 0.9

@@ -12,18 +12,26 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Literal
 
-Script = Literal["latin", "chinese", "traditional"]
+Script = Literal["latin", "chinese", "traditional", "kana", "cyrillic", "greek", "hebrew", "arabic"]
 Flavor = Literal["serif", "sans", "mono"]
 
 PROBES: dict[Script, str] = {
     "latin": "Aa09éüñŁž—±",
     "chinese": "表格数据合计单位",
     "traditional": "報溢資產變動應",
+    "kana": "あをガヴー",
+    "cyrillic": "ЖЯдёїўџћ",
+    "greek": "ΩΞλψάώς",
+    "hebrew": "אםץש",
+    "arabic": "ءشيضن",
 }
 """Characters that a font of the script must have."""
 
 BUILT_IN = "Pillow"
 """Name of the last resort for Latin script: the font inside Pillow."""
+
+FOLDER_SETTING = "TABLEREC_FONTS"
+"""Environment variable: a folder with more fonts, and with word lists for ``tablerec synth lines``."""
 
 _FOLDERS = (
     "/usr/share/fonts",
@@ -97,15 +105,16 @@ class Family:
 
 @lru_cache(maxsize=1)
 def find_families() -> tuple[Family, ...]:
-    """Return the families on this machine that can write Latin or Chinese, sorted by name.
+    """Return the families on this machine that can write one of the scripts, sorted by name.
 
-    fontconfig is asked where it is installed, else the usual folders are searched. Where
-    nothing is found, the font inside Pillow remains, which writes Latin.
+    fontconfig is asked where it is installed, else the usual folders are searched, and the one that
+    TABLEREC_FONTS names besides. Where nothing is found, the font inside Pillow remains, which writes Latin.
 
     >>> bool(find_families())
     True
     """
-    listed = _ask_fontconfig() or _search_folders()
+    named = os.environ.get(FOLDER_SETTING)
+    listed = (_ask_fontconfig() or _search_folders(_FOLDERS)) + (_search_folders((named,)) if named else [])
     families = []
     for name in sorted({name for name, _ in listed}):
         # A medium weight is the regular one of a family that has no other.
@@ -137,9 +146,8 @@ def can_write(script: Script) -> bool:
 
 @lru_cache(maxsize=256)
 def family_by_name(name: str) -> Family:
-    """Return a family; the first one of this machine where the name is unknown."""
-    families = find_families()
-    return next((family for family in families if family.name == name), families[0])
+    """Return a family; the first one for Latin where the name is unknown."""
+    return next((family for family in find_families() if family.name == name), None) or families_for("latin")[0]
 
 
 @lru_cache(maxsize=4)
@@ -173,11 +181,11 @@ def _ask_fontconfig() -> list[tuple[str, Face]]:
     return found
 
 
-def _search_folders() -> list[tuple[str, Face]]:
+def _search_folders(folders: Sequence[str]) -> list[tuple[str, Face]]:
     from PIL import ImageFont
 
     found = []
-    for folder in _FOLDERS:
+    for folder in folders:
         for parent, _, names in os.walk(os.path.expanduser(folder)):
             for name in sorted(names):
                 if not name.lower().endswith(_SUFFIXES):

@@ -1,0 +1,253 @@
+"""From an index to a line: what it says, how it is set, what its picture went through."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from random import Random
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tablerec.errors import SettingsError
+from tablerec.models.characters import TURNED, normalize_label
+from tablerec.synth.drawing.fonts import Script
+from tablerec.synth.lines import signs, wording
+from tablerec.synth.lines.layout import Ink, Setting, choose_others, lay_out
+from tablerec.synth.lines.numbers import number_text
+from tablerec.synth.lines.picture import Surroundings, take_picture
+from tablerec.synth.lines.typefaces import Split, can_shape, typefaces, weighted
+from tablerec.synth.lines.wording import Word, to_words
+
+Write = Callable[[Random], "str | list[Word]"]
+
+
+@dataclass(frozen=True, slots=True)
+class _Kind:
+    """What a kind of line says, in which script, how often, and how small its characters may be, px."""
+
+    share: float
+    write: Write
+    script: Script = "latin"
+    least: float = 9.5
+
+
+KINDS: Mapping[str, _Kind] = {
+    "number": _Kind(0.3, number_text),
+    "latin": _Kind(0.26, wording.latin_text),
+    "chinese": _Kind(0.19, wording.chinese_text, "chinese", 12),
+    "cyrillic": _Kind(0.035, wording.cyrillic_text, "cyrillic", 10),
+    "greek": _Kind(0.02, wording.greek_text, "greek", 10),
+    "hebrew": _Kind(0.02, wording.hebrew_words, "hebrew", 11),
+    "arabic": _Kind(0.045, wording.arabic_words, "arabic", 15),
+    "kana": _Kind(0.015, wording.kana_text, "kana", 11),
+    "checkbox": _Kind(0.025, signs.checkbox_text),
+    "raised": _Kind(0.03, signs.raised_text, least=11),
+    "dash": _Kind(0.02, signs.dash_text, least=10),
+    "sign": _Kind(0.025, signs.sign_text, least=10),
+    "single": _Kind(0.025, signs.single_text),
+    "random": _Kind(0.02, signs.random_text),
+    "row": _Kind(0.01, wording.name_and_number),
+}
+"""Kinds of lines by name."""
+
+MIXED = "mixed"
+"""All kinds, each with its share."""
+
+_LARGEST = 44
+_MOST_PIXELS = 72
+"""Of a font, when a line is drawn larger than it is seen."""
+_SAME_TURNED = frozenset("0168 9bdpqnuoxHNIlzsSZmwMWOX|")
+_LONGEST = 60
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """What lines are like.
+
+    Args:
+        split: ``train``, or ``unseen`` with fonts, seals and effects that training does not see.
+        upside_down: Share of lines that stand on their head.
+        on_side: Share of lines whose characters lie on their side.
+        shares: Of kinds of lines, by their names; by default as ``KINDS`` says.
+    """
+
+    split: Split = "train"
+    upside_down: float = 0.04
+    on_side: float = 0.015
+    shares: Mapping[str, float] = field(default_factory=lambda: {name: kind.share for name, kind in KINDS.items()})
+
+
+@dataclass(frozen=True, slots=True)
+class LineSample:
+    """A drawn line.
+
+    Args:
+        image: ``(h, w, 3)`` uint8 RGB, cut as a text detector cuts it.
+        text: Its characters from left to right, or ``TURNED``.
+        kind: One of ``KINDS``.
+    """
+
+    image: NDArray[np.uint8]
+    text: str
+    kind: str
+
+
+def draw_line(seed: int, index: int, settings: Settings | None = None, kind: str = MIXED) -> LineSample:
+    """Draw a line.
+
+    Args:
+        seed: Of a whole set.
+        index: Of the line in it. The same seed, index, settings, kind and fonts give the same line.
+        settings: What lines are like; by default ``Settings()``.
+        kind: A name of ``KINDS``, or ``mixed``.
+
+    Raises:
+        SettingsError: No such kind.
+
+    >>> sample = draw_line(0, 3)
+    >>> sample.image.dtype, sample.image.shape[2], sample.text != ""
+    (dtype('uint8'), 3, True)
+    """
+    if kind != MIXED and kind not in KINDS:
+        raise SettingsError(f"kind of line {kind!r} is unknown; choose {MIXED}, {', '.join(KINDS)}")
+    settings = settings or Settings()
+    digest = hashlib.blake2b(f"{seed}/{index}/{kind}".encode(), digest_size=16).digest()
+    rng = Random(int.from_bytes(digest[:8], "big"))
+    noise = np.random.Generator(np.random.SFC64(int.from_bytes(digest[8:], "big")))
+    name = kind if kind != MIXED else _pick(settings.shares, rng)
+    words, label = _compose(KINDS[name], rng)
+    setting, zoom = _set(KINDS[name], label, settings.split, rng)
+    ink, text = _ink(words, label, setting, settings, rng)
+    around = _neighbours(setting, rng)
+    image = take_picture(ink, zoom, around, settings.split, rng, noise)
+    return LineSample(image, text, name)
+
+
+def _pick(shares: Mapping[str, float], rng: Random) -> str:
+    place = rng.random() * sum(shares.values())
+    for name, share in shares.items():
+        place -= share
+        if place < 0:
+            break
+    return name
+
+
+def _compose(kind: _Kind, rng: Random) -> tuple[list[Word], str]:
+    """Return words, not more of them than a line holds, and the label."""
+    written = kind.write(rng)
+    if kind.script == "arabic" and not can_shape():
+        written = number_text(rng)
+    words = written if isinstance(written, list) else to_words(written)
+    while len(words) > 1 and sum(len(word.text) + 1 for word in words) > _LONGEST:
+        words = words[:-1]
+    if len(words) == 1 and len(words[0].text) > _LONGEST:
+        words = to_words(words[0].text[:_LONGEST])
+    return words, normalize_label(" ".join(word.text for word in words))
+
+
+def _set(kind: _Kind, label: str, split: Split, rng: Random) -> tuple[Setting, float]:
+    """Choose fonts, size and spaces, and how much larger than it is seen the line is drawn."""
+    script = kind.script
+    if script == "latin" and any(char >= "\u2e80" for char in label):
+        script = "chinese"
+    pool = typefaces(script, split)
+    if script == "chinese" and rng.random() < 0.25:
+        pool = typefaces("latin", split)  # Latin letters of one font, Chinese ones of another
+    face = pool[rng.randrange(len(pool))]
+    for _ in range(6):
+        if face.covers(label) or (script == "chinese" and rng.random() < 0.4):
+            break
+        face = pool[rng.randrange(len(pool))]
+    face = weighted(face, bold=rng.random() < 0.25, italic=rng.random() < 0.08)
+    least = kind.least + (2 if script == "chinese" and kind.least < 12 else 0)
+    em = least * (_LARGEST / least) ** (rng.random() ** 1.25)
+    zoom = rng.choice((1, 1, 2, 2, 3)) if em < 15 else rng.choice((1, 1, 1, 2, 2))
+    if em < 12 and zoom == 1 and rng.random() < 0.5:
+        zoom = 2
+    zoom = min(zoom, _MOST_PIXELS / em) if em * zoom > _MOST_PIXELS else zoom
+    others = choose_others(label, face, split, rng)
+    setting = Setting(face, others, round(em * zoom), raises=rng.random() < 0.65, shapes=rng.random() < 0.6)
+    return _spaced(setting, script, rng), max(1.0, zoom)
+
+
+def _spaced(setting: Setting, script: Script, rng: Random) -> Setting:
+    space = rng.choice((0.25, 0.27, 0.3, rng.uniform(0.2, 0.7)))
+    tracking = 0.0
+    form = rng.random()
+    if form < 0.05:
+        tracking = rng.uniform(0.05, 0.4) if script != "chinese" else rng.uniform(0.1, 0.9)
+    elif form < 0.12:
+        tracking = rng.uniform(-0.04, 0.06)
+    if script == "arabic":
+        tracking = 0
+    small, lift = rng.uniform(0.55, 0.72), rng.uniform(0.3, 0.46)
+    return replace(setting, space=space + max(0, tracking), tracking=tracking, small=small, lift=lift)
+
+
+def _ink(words: list[Word], label: str, setting: Setting, settings: Settings, rng: Random) -> tuple[Ink, str]:
+    """Return the ink of a line, turned at times, and its label."""
+    form = rng.random()
+    if form < settings.upside_down and _shows_turn(label):
+        ink = lay_out(words, setting, rng)
+        return _upside_down(ink), TURNED
+    on_side = settings.upside_down <= form < settings.upside_down + settings.on_side
+    is_short = 2 <= len(label.replace(" ", "")) <= 14 and not any(word.leftward for word in words)
+    if on_side and is_short and _shows_turn(label):
+        stacked = lay_out(words, replace(setting, stacked=True), rng)
+        mask = np.ascontiguousarray(np.rot90(stacked.mask, rng.choice((1, 3))))
+        return Ink(mask, round(0.86 * mask.shape[0]), stacked.em), TURNED
+    return lay_out(words, setting, rng), label
+
+
+def _shows_turn(label: str) -> bool:
+    """Whether a line looks like none when it is turned: three letters or digits, two of them unlike any turned one.
+
+    >>> _shows_turn("1608"), _shows_turn("Total"), _shows_turn("12")
+    (False, True, False)
+    """
+    letters = [char for char in label if char.isalnum()]
+    return len(letters) >= 3 and len({char for char in letters if char not in _SAME_TURNED}) >= 2
+
+
+def _upside_down(ink: Ink) -> Ink:
+    height = ink.mask.shape[0]
+    return Ink(np.ascontiguousarray(ink.mask[::-1, ::-1]), round(height - ink.baseline + 0.72 * ink.em), ink.em)
+
+
+def _neighbours(setting: Setting, rng: Random) -> Surroundings:
+    """Return lines above and below, rarely."""
+    form = rng.random()
+    if form > 0.16:
+        return Surroundings()
+    plain = replace(setting, stacked=False)
+    above = lay_out(to_words(_short(rng)), plain, rng) if form < 0.1 else None
+    below = lay_out(to_words(_short(rng)), plain, rng) if form > 0.06 else None
+    return Surroundings(above, below)
+
+
+def _short(rng: Random) -> str:
+    return rng.choice((number_text, wording.latin_text))(rng)[:24]
+
+
+def load_line_source(name: str = MIXED, seed: int = 0) -> Callable[[int], LineSample]:
+    """Return a function from an index to a line.
+
+    Args:
+        name: ``mixed``, ``unseen``, a kind of line such as ``cyrillic``, or ``unseen/cyrillic``.
+        seed: Of the whole set.
+
+    Raises:
+        SettingsError: No such kind.
+
+    >>> load_line_source("number", seed=5)(0).kind
+    'number'
+    """
+    first, _, second = name.partition("/")
+    split: Split = "unseen" if first == "unseen" else "train"
+    kind = (second or MIXED) if split == "unseen" else first
+    if kind != MIXED and kind not in KINDS:
+        raise SettingsError(f"lines {name!r} are unknown; write {MIXED}, unseen, KIND or unseen/KIND: {', '.join(KINDS)}")
+    settings = Settings(split) if split == "train" else Settings(split, upside_down=0, on_side=0)
+    return lambda index: draw_line(seed, index, settings, kind)

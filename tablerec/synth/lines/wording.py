@@ -1,0 +1,258 @@
+"""What stands in columns of words, in every script of the reader."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Callable, Sequence
+from functools import lru_cache
+from random import Random
+from typing import NamedTuple
+
+from tablerec.models.characters import HAN, LETTERS
+from tablerec.synth.content.texts import vocabulary
+from tablerec.synth.lines.lexicon import words
+from tablerec.synth.lines.numbers import digits, grouped, number_text, unit, whole
+
+LATIN = (
+    "english", "english", "english", "french", "german", "spanish", "italian", "portuguese", "dutch", "swedish",
+    "polish", "czech", "hungarian", "turkish", "vietnamese", "romanian",
+)  # fmt: skip
+CYRILLIC = ("russian", "russian", "ukrainian", "bulgarian")
+
+
+class Word(NamedTuple):
+    """What stands between two blanks.
+
+    Args:
+        text: Its characters from left to right, as the label says.
+        drawn: The same in the order in which they are read.
+        leftward: Whether it runs from right to left.
+    """
+
+    text: str
+    drawn: str
+    leftward: bool = False
+
+
+def to_words(text: str) -> list[Word]:
+    """Split a text that runs from left to right.
+
+    >>> [word.text for word in to_words("1 234")]
+    ['1', '234']
+    """
+    return [Word(part, part) for part in text.split()]
+
+
+def _letters(first: str, last: str) -> str:
+    return "".join(char for char in LETTERS if first <= char <= last and char.isalpha())
+
+
+_LATIN_LETTERS = "".join(char for char in LETTERS if char.isalpha() and "LATIN" in unicodedata.name(char))
+_CYRILLIC_LETTERS, _GREEK_LETTERS = _letters("Ѐ", "ґ"), _letters("Ά", "ώ")
+_HEBREW_LETTERS, _ARABIC_LETTERS = _letters("א", "ת"), _letters("ء", "ے")
+_HIRAGANA = "".join(char for char in LETTERS if "ぁ" <= char <= "ん")
+_KATAKANA = "".join(char for char in LETTERS if "ァ" <= char <= "ヶ")
+# Alone, these could as well be Latin.
+_LOOK_LATIN = frozenset("АВЕЅІЇЈКМНОРСТУХаеёѕіїјорсухЁΑΒΕΖΗΙΚΜΝΟΡΤΥΧΪΫοόνυρκι")
+_KANA_WORDS = (
+    "データ", "テスト", "コード", "メートル", "サービス", "システム", "グループ", "センター", "ページ", "リスト", "サイズ",
+    "カラー", "ドル", "ユーロ", "パーセント", "キログラム", "エネルギー", "レベル", "タイプ", "モデル", "です", "ます",
+    "および", "または", "その他", "合計", "売上高", "金額", "単位", "平均", "年度", "東京", "大阪", "のため", "について",
+    "による", "ある", "なし", "あり", "すべて", "お客様", "株式会社", "スケジュール", "ソフトウェア", "ケース", "コスト",
+)  # fmt: skip
+
+
+@lru_cache(maxsize=4)
+def _terms(language: str) -> tuple[str, ...]:
+    return tuple(term for topic in vocabulary(language).values() for term in topic)
+
+
+def _lay_out(rng: Random, text: str) -> str:
+    """Write in capitals, with capitals first, or as it is."""
+    form = rng.random()
+    if form < 0.12:
+        return text.upper()
+    if form < 0.2:
+        return text.title()
+    return text[:1].upper() + text[1:] if form < 0.6 else text
+
+
+def _random_word(rng: Random, letters: str, longest: int = 9) -> str:
+    return "".join(rng.choices(letters, k=rng.randint(2, longest)))
+
+
+def _some_words(rng: Random, languages: Sequence[str], letters: str, most: int) -> str:
+    """Return words of one of the languages, or of random letters where there are none."""
+    known = words(rng.choice(languages))
+    count = min(most, 1 + int(rng.expovariate(0.9)))
+    if not known:
+        return " ".join(_random_word(rng, letters) for _ in range(count))
+    return " ".join(rng.choice(known) for _ in range(count))
+
+
+def latin_text(rng: Random) -> str:
+    """Return a label, a name or a phrase in Latin letters.
+
+    >>> latin_text(Random(2)) != ""
+    True
+    """
+    form = rng.random()
+    if form < 0.3:
+        text = rng.choice(_terms("english"))
+    elif form < 0.4:
+        text = rng.choice(_terms("latin"))
+    elif form < 0.93:
+        text = _lay_out(rng, _some_words(rng, LATIN, "etaoinshrdlcum", 6))
+    elif form < 0.97:
+        text = _lay_out(rng, _random_word(rng, _LATIN_LETTERS.lower() if rng.random() < 0.6 else _LATIN_LETTERS))
+    else:
+        text = f"{rng.choice('ABCDEFGHJKLMNPRSTVW')}. {rng.choice(vocabulary('english')['last_names'])}"
+    return _around(rng, text)
+
+
+def _around(rng: Random, text: str) -> str:
+    """Add what stands around labels: numbering, notes, units, quotes, a second label."""
+    if rng.random() < 0.6:
+        return text
+    return rng.choice(
+        (
+            "{0}:", "{0}:", "{0}.", "{0},", "{0};", "{0}*", "{0}¹", "{0}²", "{0}³", "{0}ᵃ", "{0}†", "{0}‡", "{0} ({1})",
+            "({0})", "“{0}”", "„{0}“", "«{0}»", "‘{0}’", '"{0}"', "'{0}'", "{0} – {2}", "{0} - {2}", "{0} & {2}", "{0} / {2}",
+            "{0}/{2}", "{0}, {2}", "{3}. {0}", "{3}) {0}", "({3}) {0}", "• {0}", "– {0}", "- {0}", "* {0}", "{0} {4}",
+            "{0} {4}", "{0}: {4}", "{0} = {4}", "{0} (%)", "{0} ({4})", "{0} [{1}]", "{0}, {1}", "{0}?", "{0}!", "{0}…",
+            "{0} %", "{0} {3}", "{0} No. {3}", "{0}-{2}", "{0} + {2}", "{0} → {2}", "{0} — {2}", "{0} ({3})", "§ {3} {0}",
+            "{0}™", "{0}®", "© {0}", "{0} > {2}", "{0} x{3}", "#{0}", "{0}_{2}", "@{0}", "{0}({3})", "{0} | {2}",
+        )
+    ).format(text, unit(rng), rng.choice(_terms("english")).split()[0], whole(rng, 2), grouped(rng))  # fmt: skip
+
+
+def cyrillic_text(rng: Random) -> str:
+    """Return words in Cyrillic letters."""
+    return _foreign(rng, CYRILLIC, _CYRILLIC_LETTERS)
+
+
+def greek_text(rng: Random) -> str:
+    """Return words in Greek letters; capitals mostly lose their accent."""
+    text = _foreign(rng, ("greek",), _GREEK_LETTERS)
+    if text.isupper() and rng.random() < 0.7:
+        text = unicodedata.normalize("NFC", unicodedata.normalize("NFD", text).replace("\u0301", ""))
+    return text
+
+
+def _foreign(rng: Random, languages: Sequence[str], letters: str) -> str:
+    for _ in range(20):
+        if rng.random() < 0.08:
+            text = _lay_out(rng, _random_word(rng, letters.lower()))
+        else:
+            text = _lay_out(rng, _some_words(rng, languages, letters.lower(), 5))
+        # Final sigma stands at the end only.
+        if any(char.isalpha() and char not in _LOOK_LATIN for char in text):
+            break
+    return _beside(rng, text)
+
+
+def _beside(rng: Random, text: str) -> str:
+    if rng.random() < 0.7:
+        return text
+    return rng.choice(
+        ("{0}:", "{0}.", "{0}, {1}", "{0} ({1})", "({0})", "«{0}»", "{0} – {1}", "{0} {1}", "{1}. {0}", "{0} %", "{0}*", "№ {1} {0}", "{0}¹")
+    ).format(text, whole(rng, 4))
+
+
+def kana_text(rng: Random) -> str:
+    """Return Japanese words, most of them in kana."""
+    form = rng.random()
+    if form < 0.5:
+        text = "".join(rng.choice(_KANA_WORDS) for _ in range(rng.randint(1, 3)))
+    else:
+        text = "".join(rng.choices(_KATAKANA + "ーーー" if form < 0.75 else _HIRAGANA, k=rng.randint(2, 9))).lstrip("ー") + "ン"
+    return rng.choice(("{}", "{}", "{}", "{}({})", "{}（{}）", "{}：{}", "「{}」", "{}・{}", "{}、", "{}。", "{} {}")).format(
+        text, rng.choice(_KANA_WORDS)
+    )
+
+
+def chinese_text(rng: Random) -> str:
+    """Return Chinese words, or characters without meaning so that each is seen.
+
+    >>> len(chinese_text(Random(5))) > 0
+    True
+    """
+    form = rng.random()
+    if form < 0.3:
+        text = rng.choice(_terms("chinese"))
+    elif form < 0.52:
+        text = "".join(rng.choice(words("chinese")) for _ in range(rng.randint(1, 4)))
+    elif form < 0.68:
+        text = "".join(rng.choices(HAN[:3755], k=rng.randint(1, 8)))
+    else:
+        text = "".join(rng.choices(HAN, k=min(18, 1 + int(rng.expovariate(0.25)))))
+    if text == "一":  # alone it looks like a dash
+        text = "一二"
+    if rng.random() < 0.62:
+        return text[:40]
+    other = rng.choice(words("chinese"))
+    latin = rng.choice(words("english") or _terms("english"))
+    return rng.choice(
+        (
+            "{0}：", "{0}:", "（{0}）", "({0})", "{0}（{1}）", "{0}({1})", "{0}、{1}", "{0}，{1}", "{0}；{1}", "《{0}》", "“{0}”",
+            "【{0}】", "「{0}」", "{0}/{1}", "{0}-{1}", "{0}—{1}", "{0} {1}", "{2}、{0}", "{2}.{0}", "（{2}）{0}", "({2}){0}",
+            "{2}{0}", "{0}{2}", "{0}{2}%", "{0}{3}", "{3}{0}", "{0} {4}", "{4}{0}", "{0}({4})", "{0}（{5}）", "{0}({5})",
+            "其中：{0}", "减：{0}", "{0}。", "{0}？", "{0}！", "{0}·{1}", "{0}*", "※{0}", "★{0}", "①{0}", "{0}：{3}", "{0}:{2}", "{0}〔{2}〕{2}号",
+            "<{0}>", "{0}¥{3}", "√{0}", "{0}→{1}", "第{2}{0}", "{0}…", "二〇{2}年{0}",
+        )
+    ).format(text[:20], other, digits(rng, 1), grouped(rng), latin, rng.choice(("万元", "元", "%", "kg", "m²", "亿元", "个", "人", "℃")).replace("℃", "°C"))[:48]  # fmt: skip
+
+
+def hebrew_words(rng: Random) -> list[Word]:
+    """Return Hebrew words from left to right, as they are seen."""
+    return _leftward(rng, "hebrew", _HEBREW_LETTERS)
+
+
+def arabic_words(rng: Random) -> list[Word]:
+    """Return Arabic words from left to right, as they are seen; letters are not joined in the label.
+
+    >>> all(word.text == word.drawn[::-1] for word in arabic_words(Random(1)) if word.drawn.isalpha())
+    True
+    """
+    return _leftward(rng, "arabic", _ARABIC_LETTERS)
+
+
+def _leftward(rng: Random, language: str, letters: str) -> list[Word]:
+    known = words(language)
+    count = min(5, 1 + int(rng.expovariate(0.8)))
+    read = [
+        rng.choice(known) if known and rng.random() < 0.88 else _random_word(rng, letters, 7) for _ in range(count)
+    ]
+    place = rng.random()
+    if place < 0.12:
+        read[-1] += rng.choice(":.،؟؛" if language == "arabic" else ":.,?")
+    elif place < 0.16:
+        read[-1] = f"({read[-1]})"
+    laid = [Word(_mirrored(word), word, leftward=True) for word in reversed(read)]
+    if rng.random() < 0.3:
+        number = _number_among(rng, arabic=language == "arabic")
+        laid.insert(rng.choice((0, 0, len(laid))), Word(number, number))
+    return laid
+
+
+def _mirrored(word: str) -> str:
+    return word[::-1].translate(str.maketrans("()[]«»", ")(][»«"))
+
+
+def _number_among(rng: Random, *, arabic: bool) -> str:
+    if not arabic or rng.random() < 0.45:
+        return rng.choice((whole(rng, 5), f"({whole(rng, 4)})", f"{digits(rng, 2)}%", f"{whole(rng, 3)}.{digits(rng, 1)}", f"{int(whole(rng)):,}"))
+    number = "".join(rng.choices("٠١٢٣٤٥٦٧٨٩", k=rng.randint(1, 6)))
+    return rng.choice((number, number, number, f"({number})", f"٪{number}", f"{number[:3]}٫{number[:2]}", f"{number[:2]}/{number[:1]}", f"٢{number[:3]}"))
+
+
+def arabic_number(rng: Random) -> list[Word]:
+    """Return a number in Arabic digits alone."""
+    number = _number_among(rng, arabic=True)
+    return [Word(number, number)]
+
+
+def name_and_number(rng: Random) -> str:
+    """Return a label with the number of its row, as lines across narrow columns have it."""
+    write: Callable[[Random], str] = rng.choice((latin_text, latin_text, chinese_text))
+    return f"{write(rng)[:30]} {number_text(rng)}"

@@ -21,11 +21,11 @@ if TYPE_CHECKING:
 
 Mask = NDArray[np.bool_]
 
-COLOURED = 40
+COLOURED = 24
 """Difference between the channels of 255, as shares of the paper's, from which a pixel is coloured."""
 LEAST_SIDE = 28
 """Pixels; a smaller ring is a letter, a bullet or a circled digit."""
-HUES = 9
+HUES = 12
 """Half the width of a range of hues, in OpenCV's units of two degrees."""
 NO_INK = (12, 36)
 """Hues of brown and yellow: of paper, wood, forms and highlighters, not of seals."""
@@ -34,19 +34,21 @@ _PIXELS = 1e6
 """Pixels of the copy in which seals are looked for."""
 _LEAST_INK = 160
 """Coloured pixels that a seal has at least."""
-_PAPER = 25
+_PAPER = 19
 """Side of the window in which the brightest is the paper: wider than strokes, narrower than most fills."""
-_SOLID = 0.025
-"""Pieces of one colour that are this thick, as a share of the picture's side, are fills, not strokes."""
 _DARK = 150
 """Brightest channel of print, at most."""
-_GREY = 110
+_GREY = 70
 """Saturation of print, at most."""
+_LEAST_CONTRAST = 40
+"""Distance between ink and ground, of 255 in each channel."""
 _JOINTS = (3, 9, 21)
 """Gaps in pixels over which strokes are one group, tried one after another."""
 _MOST_GROUPS = 40
 _ROUND = 72
 """Sectors of a ring."""
+_LARGE = 0.25
+"""Share of the picture that a frame which is not turned takes at most."""
 _TURNED = 3.0
 """Degrees from the directions of the page."""
 
@@ -95,7 +97,6 @@ def find_shapes(image: Image) -> list[Shape]:
     found: list[Shape] = []
     for hue in _hues(inks):
         ink = inks.coloured & _near(inks.hue, hue)
-        ink &= ~_solid(ink, inks.printed)
         for joint in _JOINTS:
             for group, (x, y) in _groups(ink, joint):
                 shape = _to_shape(group, (x, y), inks, hue, is_last=joint == _JOINTS[-1])
@@ -120,13 +121,13 @@ def _has_colour(image: Image) -> bool:
 def _to_inks(image: Image) -> _Inks:
     import cv2
 
-    paper = cv2.dilate(image, np.ones((_PAPER, _PAPER), np.uint8))
-    paper = cv2.blur(paper, (_PAPER, _PAPER))
+    # Closing keeps fills that are wider than the window up to their edges.
+    paper = cv2.blur(cv2.morphologyEx(image, cv2.MORPH_CLOSE, np.ones((_PAPER, _PAPER), np.uint8)), (3, 3))
     shares = cv2.divide(image, cv2.max(paper, 1.0), scale=255)
     hue, saturation, value = cv2.split(cv2.cvtColor(shares, cv2.COLOR_BGR2HSV))
     chroma = cv2.multiply(saturation, value, scale=1 / 255)
-    coloured = (chroma > COLOURED) & (saturation > _GREY - 30)
     printed = (value < _DARK) & (saturation < _GREY)
+    coloured = (chroma > COLOURED) & ~printed
     return _Inks(hue, coloured, printed, cv2.cvtColor(image, cv2.COLOR_BGR2GRAY))
 
 
@@ -148,13 +149,6 @@ def _hues(inks: _Inks) -> list[int]:
 def _near(hues: NDArray[np.uint8], hue: int) -> Mask:
     distance = np.abs(hues.astype(np.int16) - hue)
     return np.asarray(np.minimum(distance, 180 - distance) <= HUES, bool)
-
-
-def _solid(ink: Mask, printed: Mask) -> Mask:
-    """Fills, with what is printed on them."""
-    side = max(11, round(_SOLID * (ink.shape[0] * ink.shape[1]) ** 0.5)) | 1
-    filled = _morph("close", ink | printed, 3)
-    return _morph("dilate", _morph("open", filled, side), 7)
 
 
 def _morph(how: str, mask: Mask, side: int) -> Mask:
@@ -184,7 +178,7 @@ def _to_shape(group: Mask, at: tuple[int, int], inks: _Inks, hue: int, is_last: 
     points = np.argwhere(group)[:, ::-1] + np.array(at, np.float64) + 0.5
     part = np.s_[at[1] : at[1] + group.shape[0], at[0] : at[0] + group.shape[1]]
     printed = inks.printed[part]
-    prints = np.argwhere(printed)[:, ::-1] + np.array(at, np.float64) + 0.5
+    prints = _points(inks.printed, at, group.shape)
     crossings = _crossings(group, printed)
     corners = _ring(points, prints, crossings, 0.75 * max(inks.hue.shape))
     if corners is not None:
@@ -193,6 +187,13 @@ def _to_shape(group: Mask, at: tuple[int, int], inks: _Inks, hue: int, is_last: 
     if corners is None and is_last:
         corners = _letters(group, at, printed, crossings, inks)
     return None if corners is None else Shape(corners, False, hue)
+
+
+def _points(mask: Mask, at: tuple[int, int], size_hw: tuple[int, ...], margin: int = 8) -> Floats:
+    """The middles of the pixels of a mask in a box and around it."""
+    low = np.maximum(np.array(at) - margin, 0)
+    part = mask[low[1] : at[1] + size_hw[0] + margin, low[0] : at[0] + size_hw[1] + margin]
+    return np.asarray(np.argwhere(part)[:, ::-1] + low + 0.5, np.float64)
 
 
 def _crossings(ink: Mask, printed: Mask) -> Mask:
@@ -228,6 +229,9 @@ def _ring(points: Floats, prints: Floats, crossings: Mask, largest: float) -> Fl
         rim = rim[np.abs(distance - 1) < 0.1]
     inner = _inside(points, axes)
     distance, sector = np.linalg.norm(inner, axis=1), _sectors(inner)
+    uneven = np.abs(np.linalg.norm(_inside(_farthest(points - (x, y)) + (x, y), axes), axis=1) - 1)
+    if np.median(uneven) > max(0.05, 1.5 / min(width, height)):
+        return None
     band = max(0.07, 4 / min(width, height))
     drawn = np.bincount(sector[np.abs(distance - 1) < band], minlength=_ROUND) > 0
     dark = _inside(prints, axes)
@@ -236,13 +240,13 @@ def _ring(points: Floats, prints: Floats, crossings: Mask, largest: float) -> Fl
     within = np.count_nonzero(distance < 0.85) / area
     if drawn.mean() < 0.6 or (drawn | over).mean() < 0.75 or np.mean(distance > 1.12) > 0.1 or within > 0.6:
         return None
-    if _n_pieces(points[distance < 0.82]) < 3 and _count(crossings) < 2:
+    if _n_letters(points[distance < 0.82], 0.06 * min(width, height)) < 3 and _count(crossings) < 2:
         return None
     return np.array([x, y]) + np.array([[-1, -1], [1, -1], [1, 1], [-1, 1]]) * _half_box((width, height), degrees)
 
 
-def _n_pieces(points: Floats) -> int:
-    """Pieces of ink that are large enough to be parts of letters."""
+def _n_letters(points: Floats, least: float) -> int:
+    """Pieces of ink that are as large as letters."""
     import cv2
 
     if not len(points):
@@ -250,7 +254,8 @@ def _n_pieces(points: Floats) -> int:
     places = points.astype(int) - points.astype(int).min(axis=0)
     mask = np.zeros(places.max(axis=0)[::-1] + 1, np.uint8)
     mask[places[:, 1], places[:, 0]] = 1
-    return int((cv2.connectedComponentsWithStats(mask, connectivity=8)[2][1:, 4] >= 6).sum())
+    stats = cv2.connectedComponentsWithStats(mask, connectivity=8)[2][1:]
+    return int((stats[:, 2:4].max(axis=1) >= max(3.0, least)).sum())
 
 
 def _farthest(offsets: Floats) -> Floats:
@@ -311,14 +316,31 @@ def _frame(points: Floats, prints: Floats, crossings: Mask, inks: _Inks) -> Floa
                 return None
     writing = (np.abs(inner) < 1 - near).all(axis=1)
     share = np.count_nonzero(writing) / (4 * (half * (1 - near)).prod())
-    if not 0.02 < share < 0.6 or _n_lines(inner[writing], half, near) > 3:
+    if not 0.02 < share < 0.6:
+        return None
+    if _n_lines(inner[(np.abs(inner) < 1 - 2 * near).all(axis=1)], half, near) > 3:
         return None
     turned = abs((degrees - page_degrees(inks.grey) + 45) % 90 - 45) >= _TURNED
-    is_large = 4 * half.prod() > 0.35 * inks.hue.size
-    n_crossings = _count(crossings)
-    if not (turned or (n_crossings >= 3 and not is_large)):
+    if not (turned or (_n_passing(dark, half) >= 2 and 4 * half.prod() < _LARGE * inks.hue.size)):
         return None
     return _in_order(cv2.boxPoints(rect).astype(np.float64))
+
+
+def _n_passing(dark: Floats, half: Floats) -> int:
+    """Places where print lies on both sides of a frame's line, close to it."""
+    count = 0
+    for along in (0, 1):
+        places = ((dark[:, along] + 1) * half[along] / 2).astype(int)
+        for side in (-1, 1):
+            beyond = (dark[:, 1 - along] * side - 1) * half[1 - along]
+            length = int(half[along]) + 1
+            seen = [
+                np.bincount(places[(low < beyond) & (beyond < high) & (0 <= places) & (places < length)], minlength=length) > 0
+                for low, high in ((1, 6), (-8, -3))
+            ]
+            both = (seen[0] & seen[1]).astype(int)
+            count += int(np.count_nonzero(np.diff(both, prepend=0) == 1))
+    return count
 
 
 def _n_lines(inner: Floats, half: Floats, near: Floats) -> int:
@@ -330,7 +352,7 @@ def _n_lines(inner: Floats, half: Floats, near: Floats) -> int:
         places = np.clip((inner[:, along] + 1) * 20, 0, 39).astype(int)
         seen = np.zeros((across.max(initial=0) + 3, 40), bool)
         seen[across + 1, places] = True
-        is_line = (seen[1:] | seen[:-1]).mean(axis=1) > 0.8 * (1 - near[along])
+        is_line = (seen[1:] | seen[:-1]).mean(axis=1) > 0.8 * (1 - 2 * near[along])
         count += int(np.count_nonzero(np.diff(is_line.astype(int)) == 1))
     return count
 
@@ -355,8 +377,11 @@ def _letters(group: Mask, at: tuple[int, int], printed: Mask, crossings: Mask, i
     if np.count_nonzero(group & _morph("dilate", printed, 5)) > 0.6 * np.count_nonzero(group):
         return None
     met = [label for label in np.flatnonzero(is_letter) + 1 if _count(crossings & (labels == label)) >= 1]
-    turned = abs((rect[2] - page_degrees(inks.grey) + 45) % 90 - 45) >= _TURNED
-    if len(met) < 2 or _count(crossings) < 3 or not (turned or len(met) > 0.5 * np.count_nonzero(is_letter)):
+    if len(met) < 2 or _count(crossings) < 3:
+        return None
+    strokes = np.where(group, 0, 255).astype(np.uint8)
+    turned = (page_degrees(strokes) - page_degrees(inks.grey) + 45) % 90 - 45
+    if abs(turned) < _TURNED:
         return None
     return _in_order(cv2.boxPoints(rect).astype(np.float64))
 
@@ -393,7 +418,7 @@ def _lies_on_paper(shape: Shape, ink: Mask, image: Image) -> bool:
         for mask in (inside & ~_morph("dilate", ink, 5), around & ~inside, inside & ink)
     )
     contrast = np.linalg.norm(strokes - beside)
-    return bool(np.linalg.norm(within - beside) < 0.5 * contrast and contrast > COLOURED)
+    return bool(np.linalg.norm(within - beside) < 0.5 * contrast and contrast > _LEAST_CONTRAST)
 
 
 def region(shape: Shape, size_hw: tuple[int, ...], grown: float = 1.0) -> Mask:

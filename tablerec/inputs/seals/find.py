@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from postprocess.arrays import Image
 
 Mask = NDArray[np.bool_]
+Rect = tuple[tuple[float, float], tuple[float, float], float]
+"""Centre, size and degrees, as OpenCV has them."""
 
 COLOURED = 24
 """Difference between the channels of 255, as shares of the paper's, from which a pixel is coloured."""
@@ -38,7 +40,7 @@ _PAPER = 19
 """Side of the window in which the brightest is the paper: wider than strokes, narrower than most fills."""
 _DARK = 150
 """Brightest channel of print, at most."""
-_GREY = 70
+_GREY = 60
 """Saturation of print, at most."""
 _LEAST_CONTRAST = 40
 """Distance between ink and ground, of 255 in each channel."""
@@ -100,7 +102,9 @@ def find_shapes(image: Image) -> list[Shape]:
         for joint in _JOINTS:
             for group, (x, y) in _groups(ink, joint):
                 shape = _to_shape(group, (x, y), inks, hue, is_last=joint == _JOINTS[-1])
-                if shape is not None and _lies_on_paper(shape, ink, small):
+                if shape is None or any(_share_place(shape, other) for other in found):
+                    continue
+                if _lies_on_paper(shape, ink, small):
                     found.append(shape)
                     ink &= ~region(shape, ink.shape, 1.05)
     return [Shape(each.corners / scale, each.is_round, each.hue) for each in found]
@@ -126,8 +130,9 @@ def _to_inks(image: Image) -> _Inks:
     shares = cv2.divide(image, cv2.max(paper, 1.0), scale=255)
     hue, saturation, value = cv2.split(cv2.cvtColor(shares, cv2.COLOR_BGR2HSV))
     chroma = cv2.multiply(saturation, value, scale=1 / 255)
-    printed = (value < _DARK) & (saturation < _GREY)
-    coloured = (chroma > COLOURED) & ~printed
+    is_dark = value < _DARK
+    coloured = (chroma > COLOURED) & ~(is_dark & (saturation < _GREY))
+    printed = is_dark & ~coloured
     return _Inks(hue, coloured, printed, cv2.cvtColor(image, cv2.COLOR_BGR2GRAY))
 
 
@@ -175,18 +180,34 @@ def _groups(ink: Mask, joint: int) -> Iterator[tuple[Mask, tuple[int, int]]]:
 
 
 def _to_shape(group: Mask, at: tuple[int, int], inks: _Inks, hue: int, is_last: bool) -> Shape | None:
-    points = np.argwhere(group)[:, ::-1] + np.array(at, np.float64) + 0.5
     part = np.s_[at[1] : at[1] + group.shape[0], at[0] : at[0] + group.shape[1]]
     printed = inks.printed[part]
     prints = _points(inks.printed, at, group.shape)
     crossings = _crossings(group, printed)
-    corners = _ring(points, prints, crossings, 0.75 * max(inks.hue.shape))
-    if corners is not None:
-        return Shape(corners, True, hue)
-    corners = _frame(points, prints, crossings, inks)
-    if corners is None and is_last:
-        corners = _letters(group, at, printed, crossings, inks)
+    # What else lies near, such as red numbers, is no part of a rim or frame.
+    for strokes in (group, _largest(group)):
+        points = np.argwhere(strokes)[:, ::-1] + np.array(at, np.float64) + 0.5
+        corners = _ring(points, prints, 0.75 * max(inks.hue.shape))
+        if corners is not None:
+            return Shape(corners, True, hue)
+        for rect in _rects(points):
+            corners = _frame(points, prints, rect, inks)
+            if corners is not None:
+                return Shape(corners, False, hue)
+    corners = _letters(group, at, printed, crossings, inks) if is_last else None
     return None if corners is None else Shape(corners, False, hue)
+
+
+def _largest(group: Mask) -> Mask:
+    """The largest connected piece, and what lies in its box."""
+    import cv2
+
+    _, labels, stats, _ = cv2.connectedComponentsWithStats(_morph("close", group, 5).view(np.uint8), connectivity=8)
+    largest = 1 + int(np.argmax(stats[1:, 2] * stats[1:, 3]))
+    hull = np.zeros(group.shape, np.uint8)
+    rim = np.argwhere(labels == largest)[:, ::-1].astype(np.int32)
+    cv2.fillConvexPoly(hull, cv2.convexHull(rim), 1)
+    return group & (hull > 0)
 
 
 def _points(mask: Mask, at: tuple[int, int], size_hw: tuple[int, ...], margin: int = 8) -> Floats:
@@ -208,7 +229,7 @@ def _count(mask: Mask) -> int:
     return int((stats[1:, 4] >= 12).sum())
 
 
-def _ring(points: Floats, prints: Floats, crossings: Mask, largest: float) -> Floats | None:
+def _ring(points: Floats, prints: Floats, largest: float) -> Floats | None:
     """Corners around an oval whose rim is drawn, with something in it."""
     import cv2
 
@@ -240,7 +261,9 @@ def _ring(points: Floats, prints: Floats, crossings: Mask, largest: float) -> Fl
     within = np.count_nonzero(distance < 0.85) / area
     if drawn.mean() < 0.6 or (drawn | over).mean() < 0.75 or np.mean(distance > 1.12) > 0.1 or within > 0.6:
         return None
-    if _n_letters(points[distance < 0.82], 0.06 * min(width, height)) < 3 and _count(crossings) < 2:
+    beyond = (np.linalg.norm(dark, axis=1) - 1) * min(width, height) / 2
+    is_written = min(width, height) > 2 * LEAST_SIDE and _n_letters(points[distance < 0.76], 0.06 * min(width, height)) >= 3
+    if not is_written and _runs(beyond, _sectors(dark), _ROUND) < 2:
         return None
     return np.array([x, y]) + np.array([[-1, -1], [1, -1], [1, 1], [-1, 1]]) * _half_box((width, height), degrees)
 
@@ -255,7 +278,7 @@ def _n_letters(points: Floats, least: float) -> int:
     mask = np.zeros(places.max(axis=0)[::-1] + 1, np.uint8)
     mask[places[:, 1], places[:, 0]] = 1
     stats = cv2.connectedComponentsWithStats(mask, connectivity=8)[2][1:]
-    return int((stats[:, 2:4].max(axis=1) >= max(3.0, least)).sum())
+    return int((stats[:, 2:4].max(axis=1) >= max(4.0, least)).sum())
 
 
 def _farthest(offsets: Floats) -> Floats:
@@ -288,17 +311,44 @@ def _half_box(size_wh: tuple[float, float], degrees: float) -> Floats:
     return np.array([np.hypot(a * np.cos(angle), b * np.sin(angle)), np.hypot(a * np.sin(angle), b * np.cos(angle))])
 
 
-def _frame(points: Floats, prints: Floats, crossings: Mask, inks: _Inks) -> Floats | None:
+def _rects(points: Floats) -> Iterator[Rect]:
+    """The smallest rectangle around points, and the one of the outermost long lines among them."""
+    import cv2
+
+    yield cv2.minAreaRect(points.astype(np.float32))
+    some = points[:: 1 + len(points) // 4000]
+    angles = np.deg2rad(np.arange(0, 90, 1.0))
+    across = some @ np.stack([np.cos(angles), np.sin(angles)])
+    down = some @ np.stack([-np.sin(angles), np.cos(angles)])
+    sharpness = [sum(float(np.square(_histogram(each)).sum()) for each in pair) for pair in zip(across.T, down.T, strict=True)]
+    best = int(np.argmax(sharpness))
+    sides = []
+    for each in (across[:, best], down[:, best]):
+        counts = _histogram(each)
+        lines = np.flatnonzero(counts > 0.5 * counts.max())
+        sides.append((2.0 * lines[0] + each.min(), 2.0 * lines[-1] + 2 + each.min()))
+    (x0, x1), (y0, y1) = sides
+    turn = np.array([[np.cos(angles[best]), np.sin(angles[best])], [-np.sin(angles[best]), np.cos(angles[best])]])
+    x, y = (np.array([x0 + x1, y0 + y1]) / 2 @ turn).tolist()
+    yield (x, y), (float(x1 - x0), float(y1 - y0)), float(np.rad2deg(angles[best]))
+
+
+def _histogram(places: Floats) -> NDArray[np.int64]:
+    return np.bincount(((places - places.min()) / 2).astype(np.int64))
+
+
+def _frame(points: Floats, prints: Floats, rect: Rect, inks: _Inks) -> Floats | None:
     """Corners of a frame that is drawn on all four sides, with writing in it."""
     import cv2
 
-    rect = cv2.minAreaRect(points.astype(np.float32))
     centre, size, degrees = rect
     half = np.array(size) / 2
     if half.min() < LEAST_SIDE / 2 or half.max() > 6 * half.min():
         return None
     axes = _axes(centre, size, degrees)
     inner, dark = _inside(points, axes), _inside(prints, axes)
+    if np.mean((np.abs(inner) > 1 + 3 / half).any(axis=1)) > 0.15:
+        return None
     near = np.minimum(0.2, np.maximum(4.0, 0.08 * half.min()) / half)
     for along in (0, 1):
         for side in (-1, 1):
@@ -316,7 +366,7 @@ def _frame(points: Floats, prints: Floats, crossings: Mask, inks: _Inks) -> Floa
                 return None
     writing = (np.abs(inner) < 1 - near).all(axis=1)
     share = np.count_nonzero(writing) / (4 * (half * (1 - near)).prod())
-    if not 0.02 < share < 0.6:
+    if not 0.01 < share < 0.6:
         return None
     if _n_lines(inner[(np.abs(inner) < 1 - 2 * near).all(axis=1)], half, near) > 3:
         return None
@@ -327,20 +377,30 @@ def _frame(points: Floats, prints: Floats, crossings: Mask, inks: _Inks) -> Floa
 
 
 def _n_passing(dark: Floats, half: Floats) -> int:
-    """Places where print lies on both sides of a frame's line, close to it."""
+    """Places where print runs through a frame."""
     count = 0
     for along in (0, 1):
         places = ((dark[:, along] + 1) * half[along] / 2).astype(int)
         for side in (-1, 1):
             beyond = (dark[:, 1 - along] * side - 1) * half[1 - along]
-            length = int(half[along]) + 1
-            seen = [
-                np.bincount(places[(low < beyond) & (beyond < high) & (0 <= places) & (places < length)], minlength=length) > 0
-                for low, high in ((1, 6), (-8, -3))
-            ]
-            both = (seen[0] & seen[1]).astype(int)
-            count += int(np.count_nonzero(np.diff(both, prepend=0) == 1))
+            count += _runs(beyond, places, int(half[along]) + 1)
     return count
+
+
+def _runs(beyond: Floats, places: NDArray[np.int64], n_places: int) -> int:
+    """Places along a line where print lies on both sides of it, close to it.
+
+    Args:
+        beyond: ``(N,)`` how far in pixels print lies outside the line.
+        places: ``(N,)`` where along the line.
+        n_places: How many places there are.
+    """
+    seen = [
+        np.bincount(places[(low < beyond) & (beyond < high) & (places >= 0) & (places < n_places)], minlength=n_places)
+        for low, high in ((1, 6), (-8, -3))
+    ]
+    both = ((seen[0] > 0) & (seen[1] > 0)).astype(int)
+    return int(np.count_nonzero(np.diff(both, prepend=0) == 1))
 
 
 def _n_lines(inner: Floats, half: Floats, near: Floats) -> int:
@@ -408,6 +468,13 @@ def _in_order(corners: Floats) -> Floats:
     is_back = along[1] > 0 if is_steep else along[0] < 0
     ordered = np.roll(ordered, -2, axis=0) if is_back else ordered
     return np.asarray(ordered, np.float64)
+
+
+def _share_place(shape: Shape, other: Shape) -> bool:
+    """Whether the middle of one lies in the other."""
+    low, high = other.corners.min(axis=0), other.corners.max(axis=0)
+    middle = shape.corners.mean(axis=0)
+    return bool((middle > low).all() and (middle < high).all())
 
 
 def _lies_on_paper(shape: Shape, ink: Mask, image: Image) -> bool:

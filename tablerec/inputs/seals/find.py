@@ -8,7 +8,7 @@ or that print runs through, or large letters over print. Coloured text, rules, f
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -63,11 +63,13 @@ class Shape:
         corners: ``(4, 2)`` float64 TL, TR, BR, BL in pixels: around an upright oval, or of the frame.
         is_round: Whether it is an oval.
         hue: Of its ink, in OpenCV's units of two degrees.
+        is_filled: Whether its letters are left free in a field of ink.
     """
 
     corners: Floats
     is_round: bool
     hue: int
+    is_filled: bool = False
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -96,7 +98,7 @@ def find_shapes(image: Image) -> list[Shape]:
     scale = min(1.0, (_PIXELS / (image.shape[0] * image.shape[1])) ** 0.5)
     small = cv2.resize(image, None, fx=scale, fy=scale, interpolation=cv2.INTER_AREA) if scale < 1 else image
     inks = _to_inks(np.asarray(small, np.uint8))
-    found: list[Shape] = []
+    found = _filled(np.asarray(small, np.uint8), inks)
     for hue in _hues(inks):
         ink = inks.coloured & _near(inks.hue, hue)
         for joint in _JOINTS:
@@ -107,7 +109,7 @@ def find_shapes(image: Image) -> list[Shape]:
                 if _lies_on_paper(shape, ink, small):
                     found.append(shape)
                     ink &= ~region(shape, ink.shape, 1.05)
-    return [Shape(each.corners / scale, each.is_round, each.hue) for each in found]
+    return [replace(each, corners=each.corners / scale) for each in found]
 
 
 def _has_colour(image: Image) -> bool:
@@ -161,6 +163,48 @@ def _morph(how: str, mask: Mask, side: int) -> Mask:
 
     operation = {"close": cv2.MORPH_CLOSE, "open": cv2.MORPH_OPEN, "dilate": cv2.MORPH_DILATE}[how]
     return np.asarray(cv2.morphologyEx(mask.view(np.uint8), operation, np.ones((side, side), np.uint8)), bool)
+
+
+def wide_paper(image: Image) -> Image:
+    """The ground without anything that is narrower than half of the picture, fills among them."""
+    import cv2
+
+    height, width = image.shape[:2]
+    small = cv2.resize(image, (max(1, width // 8), max(1, height // 8)), interpolation=cv2.INTER_AREA)
+    side = max(3, min(small.shape[:2]) // 2) | 1
+    closed = cv2.morphologyEx(small, cv2.MORPH_CLOSE, np.ones((side, side), np.uint8))
+    return np.asarray(cv2.resize(closed, (width, height), interpolation=cv2.INTER_LINEAR), np.uint8)
+
+
+def _filled(image: Image, inks: _Inks) -> list[Shape]:
+    """Fields of ink that are turned, with letters left free in them, and print that runs through their border."""
+    import cv2
+
+    hue, saturation, value = cv2.split(
+        cv2.cvtColor(cv2.divide(image, cv2.max(wide_paper(image), 1.0), scale=255), cv2.COLOR_BGR2HSV)
+    )
+    chroma = cv2.multiply(saturation, value, scale=1 / 255)
+    inked = chroma > _LEAST_CONTRAST
+    fields = _morph("open", _morph("close", inked, 11), LEAST_SIDE // 2)
+    _, labels, stats, _ = cv2.connectedComponentsWithStats(fields.view(np.uint8), connectivity=4)
+    found = []
+    for label in np.flatnonzero(stats[1:, 2:4].min(axis=1) >= LEAST_SIDE) + 1:
+        points = (np.argwhere(labels == label)[:, ::-1] + 0.5).astype(np.float32)
+        rect = cv2.minAreaRect(points)
+        size = sorted(rect[1])
+        if len(points) > 0.2 * labels.size or size[1] > 2 * size[0] or len(points) < 0.85 * size[0] * size[1]:
+            continue
+        within = labels == label
+        if not 0.05 < np.mean(~inked[within]) < 0.6:
+            continue
+        half = np.array(rect[1]) / 2
+        x, y, width, height = stats[label, :4].tolist()
+        dark = _inside(_points(inks.printed, (x, y), (height, width)), _axes(*rect))
+        turned = abs((rect[2] - page_degrees(inks.grey) + 45) % 90 - 45) >= _TURNED
+        if turned and _n_passing(dark, half) >= 1:
+            middle = int(np.median(hue[within & inked]))
+            found.append(Shape(_in_order(cv2.boxPoints(rect).astype(np.float64)), False, middle, is_filled=True))
+    return found
 
 
 def _groups(ink: Mask, joint: int) -> Iterator[tuple[Mask, tuple[int, int]]]:

@@ -6,14 +6,14 @@ of a non-negative amount of the seal's ink, whose colour is that of its own stro
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from postprocess.arrays import Floats
-from tablerec.inputs.seals.find import Shape, region
+from tablerec.inputs.seals.find import Shape, region, wide_paper
 
 if TYPE_CHECKING:
     from postprocess.arrays import Image
@@ -64,11 +64,11 @@ def part(image: Image, shape: Shape) -> Parted | None:
     x0, y0 = np.clip(np.floor(shape.corners.min(axis=0) - margin), 0, [width, height]).astype(int).tolist()
     x1, y1 = np.clip(np.ceil(shape.corners.max(axis=0) + margin), 0, [width, height]).astype(int).tolist()
     piece = image[y0:y1, x0:x1].astype(np.float32)
-    moved = Shape(shape.corners - [x0, y0], shape.is_round, shape.hue)
+    moved = replace(shape, corners=shape.corners - [x0, y0])
     inside = region(moved, piece.shape, 1.06)
     if not inside.any():
         return None
-    paper = _paper(piece)
+    paper = wide_paper(image)[y0:y1, x0:x1].astype(np.float32) + 1 if shape.is_filled else _paper(piece)
     strokes = inside & _is_ink(piece / paper, shape.hue)
     if not strokes.any():
         return None

@@ -127,9 +127,7 @@ def _has_colour(image: Image) -> bool:
 def _to_inks(image: Image) -> _Inks:
     import cv2
 
-    # Closing keeps fills that are wider than the window up to their edges.
-    paper = cv2.blur(cv2.morphologyEx(image, cv2.MORPH_CLOSE, np.ones((_PAPER, _PAPER), np.uint8)), (3, 3))
-    shares = cv2.divide(image, cv2.max(paper, 1.0), scale=255)
+    shares = cv2.divide(image, cv2.max(near_paper(image), 1.0), scale=255)
     hue, saturation, value = cv2.split(cv2.cvtColor(shares, cv2.COLOR_BGR2HSV))
     chroma = cv2.multiply(saturation, value, scale=1 / 255)
     is_dark = value < _DARK
@@ -163,6 +161,14 @@ def _morph(how: str, mask: Mask, side: int) -> Mask:
 
     operation = {"close": cv2.MORPH_CLOSE, "open": cv2.MORPH_OPEN, "dilate": cv2.MORPH_DILATE}[how]
     return np.asarray(cv2.morphologyEx(mask.view(np.uint8), operation, np.ones((side, side), np.uint8)), bool)
+
+
+def near_paper(image: Image) -> Image:
+    """The ground without strokes; fills that are wider than these are ground up to their edges."""
+    import cv2
+
+    closed = cv2.morphologyEx(image, cv2.MORPH_CLOSE, np.ones((_PAPER, _PAPER), np.uint8))
+    return np.asarray(cv2.blur(closed, (3, 3)), np.uint8)
 
 
 def wide_paper(image: Image) -> Image:

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from postprocess.arrays import Floats
-from tablerec.inputs.seals.find import Shape, region, wide_paper
+from tablerec.inputs.seals.find import Shape, near_paper, region, wide_paper
 
 if TYPE_CHECKING:
     from postprocess.arrays import Image
@@ -22,12 +22,17 @@ Mask = NDArray[np.bool_]
 
 FAINT = 0.06
 """Difference between the channels, as a share of the paper, from which a pixel near a stroke belongs to it."""
+_COLOURFUL = 0.2
+"""Difference between the channels, as a share of what the darkest lacks, of ink that is not print."""
 _HALO = 2
 """Pixels around strokes that have some of their colour."""
 _HUES = 22
-_SPREAD = 5
+_SPREAD = 3
 """Pixels over which JPEG spreads colours."""
-_LEAST = 1 / 255
+_LEAST = 0.03
+"""Share of the paper's light below which noise decides."""
+_MOST_INK = 1.2
+"""Amount of the seal's ink, in that of its full strokes."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -68,8 +73,8 @@ def part(image: Image, shape: Shape) -> Parted | None:
     inside = region(moved, piece.shape, 1.06)
     if not inside.any():
         return None
-    paper = wide_paper(image)[y0:y1, x0:x1].astype(np.float32) + 1 if shape.is_filled else _paper(piece)
-    strokes = inside & _is_ink(piece / paper, shape.hue)
+    paper = (wide_paper if shape.is_filled else near_paper)(image)[y0:y1, x0:x1].astype(np.float32)
+    strokes = inside & _is_ink(piece / np.maximum(paper, 1), shape.hue)
     if not strokes.any():
         return None
     around = _dilate(strokes, 2 * _HALO + 1) & inside
@@ -99,7 +104,9 @@ def _is_ink(shares: NDArray[np.float32], hue: int) -> Mask:
 
     hues, saturation, value = cv2.split(cv2.cvtColor(np.clip(shares, 0, 1), cv2.COLOR_BGR2HSV))
     distance = np.abs(hues / 2 - hue)
-    return np.asarray((np.minimum(distance, 180 - distance) <= _HUES) & (saturation * value > FAINT), bool)
+    chroma = saturation * value
+    is_coloured = (chroma > FAINT) & (chroma > _COLOURFUL * (1 - value + chroma))
+    return np.asarray((np.minimum(distance, 180 - distance) <= _HUES) & is_coloured, bool)
 
 
 def _dilate(mask: Mask, side: int) -> Mask:
@@ -108,15 +115,12 @@ def _dilate(mask: Mask, side: int) -> Mask:
     return np.asarray(cv2.dilate(mask.view(np.uint8), np.ones((side, side), np.uint8)), bool)
 
 
-def _paper(piece: NDArray[np.float32], inked: Mask | None = None) -> NDArray[np.float32]:
-    """The ground under the ink: the mean of what is bright nearby, or far off where there is none nearby."""
+def _paper(piece: NDArray[np.float32], inked: Mask) -> NDArray[np.float32]:
+    """The ground under ink: the mean of what is bright nearby, or far off where there is none nearby."""
     import cv2
 
-    brightest = cv2.dilate(piece, np.ones((25, 25), np.uint8)) if inked is None else None
-    if brightest is not None:
-        return np.maximum(np.asarray(cv2.blur(brightest, (25, 25)), np.float32), 1)
-    assert inked is not None
-    dark = piece.max(axis=2) < 0.8 * np.quantile(piece.max(axis=2)[~inked], 0.75) if (~inked).any() else inked
+    brightest = piece.max(axis=2)
+    dark = brightest < 0.8 * np.quantile(brightest[~inked], 0.75) if (~inked).any() else inked
     free = (~(inked | _dilate(np.asarray(dark, bool), 3))).astype(np.float32)
     paper = np.full_like(piece, 255)
     for side in (6 * max(piece.shape) | 1, 101, 51, 21):
@@ -128,16 +132,15 @@ def _paper(piece: NDArray[np.float32], inked: Mask | None = None) -> NDArray[np.
 
 
 def _unmix(density: NDArray[np.float32], ink: Floats) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-    """Amounts of the seal's ink, at least 0, and of grey print that explain densities best.
+    """Amounts of the seal's ink, within limits, and of grey print that explain densities best.
 
     Where there is no print its amount is below 0 as often as above: JPEG spreads colours over neighbours.
     """
     a, b, c = float(ink @ ink), float(ink.sum()), 3.0
     of_ink, of_print = density @ ink.astype(np.float32), density.sum(axis=2)
-    determinant = max(a * c - b * b, 1e-6)
-    amount, printed = (c * of_ink - b * of_print) / determinant, (a * of_print - b * of_ink) / determinant
-    alone = amount < 0
-    return np.where(alone, 0, amount), np.where(alone, of_print / c, printed)
+    amount = (c * of_ink - b * of_print) / max(a * c - b * b, 1e-6)
+    amount = np.clip(amount, 0, _MOST_INK)
+    return amount, (of_print - amount * np.float32(b)) / np.float32(c)
 
 
 def _without_ghost(covered: NDArray[np.float32], around: Mask, strokes: Mask) -> NDArray[np.float32]:
@@ -150,8 +153,8 @@ def _without_ghost(covered: NDArray[np.float32], around: Mask, strokes: Mask) ->
 
     darkest = _darkness(covered[~around])
     nearby = cv2.blur(covered, (_SPREAD, _SPREAD))
-    usual = float(np.quantile(nearby[strokes], 0.5))
-    gate = np.clip((nearby - usual) / (0.15 * darkest) - 0.5, 0, 1)
+    usual = min(float(np.quantile(nearby[strokes], 0.75)), 0.3 * darkest)
+    gate = np.clip((nearby - usual) / (0.12 * darkest), 0, 1)
     ghost = min(max(0.06, float(np.quantile(covered[strokes], 0.6))), 0.4 * darkest)
     return np.asarray(gate * np.maximum(covered - ghost, 0) * (darkest / (darkest - ghost)), np.float32).clip(0, 1)
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -46,7 +47,9 @@ _LEAST_CONTRAST = 40
 """Distance between ink and ground, of 255 in each channel."""
 _JOINTS = (3, 9, 21)
 """Gaps in pixels over which strokes are one group, tried one after another."""
-_MOST_GROUPS = 40
+_MOST_GROUPS = 15
+_MOST_POINTS = 6000
+"""Of a group that are looked at: more show no other shape."""
 _ROUND = 72
 """Sectors of a ring."""
 _LARGE = 0.25
@@ -60,7 +63,7 @@ class Shape:
     """Where a seal is.
 
     Args:
-        corners: ``(4, 2)`` float64 TL, TR, BR, BL in pixels: around an upright oval, or of the frame.
+        corners: ``(4, 2)`` float64 TL, TR, BR, BL in pixels: around an oval, along its axes, or of the frame.
         is_round: Whether it is an oval.
         hue: Of its ink, in OpenCV's units of two degrees.
         is_filled: Whether its letters are left free in a field of ink.
@@ -72,7 +75,7 @@ class Shape:
     is_filled: bool = False
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class _Inks:
     """A picture as shares of its paper: hue and coloured pixels, print, and what else is dark."""
 
@@ -80,6 +83,11 @@ class _Inks:
     coloured: Mask
     printed: Mask
     grey: NDArray[np.uint8]
+
+    @cached_property
+    def degrees(self) -> float:
+        """The direction of the page."""
+        return page_degrees(self.grey)
 
 
 def find_shapes(image: Image) -> list[Shape]:
@@ -101,8 +109,13 @@ def find_shapes(image: Image) -> list[Shape]:
     found = _filled(np.asarray(small, np.uint8), inks)
     for hue in _hues(inks):
         ink = inks.coloured & _near(inks.hue, hue)
+        seen: set[tuple[int, ...]] = set()
         for joint in _JOINTS:
             for group, (x, y) in _groups(ink, joint):
+                same = (x, y, *group.shape, np.count_nonzero(group))
+                if same in seen and joint != _JOINTS[-1]:
+                    continue
+                seen.add(same)
                 shape = _to_shape(group, (x, y), inks, hue, is_last=joint == _JOINTS[-1])
                 if shape is None or any(_share_place(shape, other) for other in found):
                     continue
@@ -206,7 +219,7 @@ def _filled(image: Image, inks: _Inks) -> list[Shape]:
         half = np.array(rect[1]) / 2
         x, y, width, height = stats[label, :4].tolist()
         dark = _inside(_points(inks.printed, (x, y), (height, width)), _axes(*rect))
-        turned = abs((rect[2] - page_degrees(inks.grey) + 45) % 90 - 45) >= _TURNED
+        turned = abs((rect[2] - inks.degrees + 45) % 90 - 45) >= _TURNED
         if turned and _n_passing(dark, half) >= 1:
             middle = int(np.median(hue[within & inked]))
             found.append(Shape(_in_order(cv2.boxPoints(rect).astype(np.float64)), False, middle, is_filled=True))
@@ -226,7 +239,8 @@ def _groups(ink: Mask, joint: int) -> Iterator[tuple[Mask, tuple[int, int]]]:
         part = np.s_[y : y + height, x : x + width]
         group = ink[part] & (labels[part] == label)
         if np.count_nonzero(group) >= _LEAST_INK:
-            yield group, (x, y)
+            rows, columns = np.flatnonzero(group.any(axis=1)), np.flatnonzero(group.any(axis=0))
+            yield group[rows[0] : rows[-1] + 1, columns[0] : columns[-1] + 1], (x + int(columns[0]), y + int(rows[0]))
 
 
 def _to_shape(group: Mask, at: tuple[int, int], inks: _Inks, hue: int, is_last: bool) -> Shape | None:
@@ -235,7 +249,10 @@ def _to_shape(group: Mask, at: tuple[int, int], inks: _Inks, hue: int, is_last: 
     prints = _points(inks.printed, at, group.shape)
     crossings = _crossings(group, printed)
     # What else lies near, such as red numbers, is no part of a rim or frame.
+    whole = np.count_nonzero(group)
     for strokes in (group, _largest(group)):
+        if strokes is not group and np.count_nonzero(strokes) == whole:
+            break
         points = np.argwhere(strokes)[:, ::-1] + np.array(at, np.float64) + 0.5
         corners = _ring(points, prints, 0.75 * max(inks.hue.shape))
         if corners is not None:
@@ -258,6 +275,10 @@ def _largest(group: Mask) -> Mask:
     rim = np.argwhere(labels == largest)[:, ::-1].astype(np.int32)
     cv2.fillConvexPoly(hull, cv2.convexHull(rim), 1)
     return group & (hull > 0)
+
+
+def _some(points: Floats) -> Floats:
+    return points[:: 1 + len(points) // _MOST_POINTS]
 
 
 def _points(mask: Mask, at: tuple[int, int], size_hw: tuple[int, ...], margin: int = 8) -> Floats:
@@ -283,12 +304,13 @@ def _ring(points: Floats, prints: Floats, largest: float) -> Floats | None:
     """Corners around an oval whose rim is drawn, with something in it."""
     import cv2
 
-    hull = cv2.convexHull(points.astype(np.float32))[:, 0]
+    some = _some(points)
+    hull = cv2.convexHull(some.astype(np.float32))[:, 0]
     moments = cv2.moments(hull)
     if moments["m00"] < LEAST_SIDE**2 / 2:
         return None
     centre = np.array([moments["m10"], moments["m01"]]) / moments["m00"]
-    rim = _farthest(points - centre) + centre
+    rim = _farthest(some - centre) + centre
     for _ in range(2):
         if len(rim) < 12:
             return None
@@ -300,7 +322,7 @@ def _ring(points: Floats, prints: Floats, largest: float) -> Floats | None:
         rim = rim[np.abs(distance - 1) < 0.1]
     inner = _inside(points, axes)
     distance, sector = np.linalg.norm(inner, axis=1), _sectors(inner)
-    uneven = np.abs(np.linalg.norm(_inside(_farthest(points - (x, y)) + (x, y), axes), axis=1) - 1)
+    uneven = np.abs(np.linalg.norm(_inside(_farthest(some - (x, y)) + (x, y), axes), axis=1) - 1)
     if np.median(uneven) > max(0.05, 1.5 / min(width, height)):
         return None
     band = max(0.07, 4 / min(width, height))
@@ -312,10 +334,14 @@ def _ring(points: Floats, prints: Floats, largest: float) -> Floats | None:
     if drawn.mean() < 0.6 or (drawn | over).mean() < 0.75 or np.mean(distance > 1.12) > 0.1 or within > 0.6:
         return None
     beyond = (np.linalg.norm(dark, axis=1) - 1) * min(width, height) / 2
-    is_written = min(width, height) > 2 * LEAST_SIDE and _n_letters(points[distance < 0.76], 0.06 * min(width, height)) >= 3
+    diameter = min(width, height)
+    within_rim = points[distance < 1 - max(0.15, 14 / diameter)]
+    is_written = diameter > 2 * LEAST_SIDE and _n_letters(within_rim, 0.06 * diameter) >= 3
     if not is_written and _runs(beyond, _sectors(dark), _ROUND) < 2:
         return None
-    return np.array([x, y]) + np.array([[-1, -1], [1, -1], [1, 1], [-1, 1]]) * _half_box((width, height), degrees)
+    if min(width, height) > 0.9 * max(width, height):
+        return np.array([x, y]) + np.array([[-1, -1], [1, -1], [1, 1], [-1, 1]]) * (width + height) / 4
+    return _in_order(cv2.boxPoints(((x, y), (width, height), degrees)).astype(np.float64))
 
 
 def _n_letters(points: Floats, least: float) -> int:
@@ -355,18 +381,12 @@ def _inside(points: Floats, axes: tuple[Floats, Floats]) -> Floats:
     return np.asarray((points - axes[0]) @ axes[1].T, np.float64)
 
 
-def _half_box(size_wh: tuple[float, float], degrees: float) -> Floats:
-    angle = np.deg2rad(degrees)
-    a, b = size_wh[0] / 2, size_wh[1] / 2
-    return np.array([np.hypot(a * np.cos(angle), b * np.sin(angle)), np.hypot(a * np.sin(angle), b * np.cos(angle))])
-
-
 def _rects(points: Floats) -> Iterator[Rect]:
     """The smallest rectangle around points, and the one of the outermost long lines among them."""
     import cv2
 
-    yield cv2.minAreaRect(points.astype(np.float32))
-    some = points[:: 1 + len(points) // 4000]
+    some = _some(points)
+    yield cv2.minAreaRect(some.astype(np.float32))
     angles = np.deg2rad(np.arange(0, 90, 1.0))
     across = some @ np.stack([np.cos(angles), np.sin(angles)])
     down = some @ np.stack([-np.sin(angles), np.cos(angles)])
@@ -420,7 +440,7 @@ def _frame(points: Floats, prints: Floats, rect: Rect, inks: _Inks) -> Floats | 
         return None
     if _n_lines(inner[(np.abs(inner) < 1 - 2 * near).all(axis=1)], half, near) > 3:
         return None
-    turned = abs((degrees - page_degrees(inks.grey) + 45) % 90 - 45) >= _TURNED
+    turned = abs((degrees - inks.degrees + 45) % 90 - 45) >= _TURNED
     if not (turned or (_n_passing(dark, half) >= 2 and 4 * half.prod() < _LARGE * inks.hue.size)):
         return None
     return _in_order(cv2.boxPoints(rect).astype(np.float64))
@@ -490,7 +510,7 @@ def _letters(group: Mask, at: tuple[int, int], printed: Mask, crossings: Mask, i
     if len(met) < 2 or _count(crossings) < 3:
         return None
     strokes = np.where(group, 0, 255).astype(np.uint8)
-    turned = (page_degrees(strokes) - page_degrees(inks.grey) + 45) % 90 - 45
+    turned = (page_degrees(strokes) - inks.degrees + 45) % 90 - 45
     if abs(turned) < _TURNED:
         return None
     return _in_order(cv2.boxPoints(rect).astype(np.float64))
@@ -546,8 +566,9 @@ def region(shape: Shape, size_hw: tuple[int, ...], grown: float = 1.0) -> Mask:
     centre = shape.corners.mean(axis=0)
     corners = (shape.corners - centre) * grown + centre
     if shape.is_round:
-        width, height = corners.max(axis=0) - corners.min(axis=0)
-        cv2.ellipse(mask, (tuple(centre.tolist()), (float(width), float(height)), 0.0), 1, -1)
+        along, down = corners[1] - corners[0], corners[3] - corners[0]
+        size = float(np.linalg.norm(along)), float(np.linalg.norm(down))
+        cv2.ellipse(mask, (tuple(centre.tolist()), size, float(np.rad2deg(np.arctan2(along[1], along[0])))), 1, -1)
     else:
         cv2.fillPoly(mask, [np.round(corners).astype(np.int32)], 1)
     return mask.view(bool)

@@ -87,9 +87,11 @@ def part(image: Image, shape: Shape) -> Parted | None:
     amount, printed = _unmix(density, ink)
     covered = _without_ghost(1 - np.exp(-printed), around, strokes)
     cleaned = np.where(around[..., None], paper * (1 - covered)[..., None], piece)
-    alone = np.where(around, np.exp(-2.5 * amount), 1.0)
+    # JPEG keeps grey sharper than colours.
+    light = np.minimum(shares.mean(axis=2) / np.maximum(1 - covered, 0.3), 1)
+    alone = np.where(around, 1 - (1 - light) / (1 - float(np.median(light[pure]))), 1.0)
     hidden = around & (covered > 0.6)
-    grey = cv2.inpaint(np.round(255 * alone).astype(np.uint8), hidden.view(np.uint8), 3, cv2.INPAINT_TELEA)
+    grey = cv2.inpaint(np.round(255 * alone.clip(0, 1)).astype(np.uint8), hidden.view(np.uint8), 3, cv2.INPAINT_TELEA)
     blue, green, red = np.median(piece[pure], axis=0).round().astype(int).tolist()
     return Parted(
         (x0, y0, x1, y1),

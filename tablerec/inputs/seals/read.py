@@ -26,7 +26,11 @@ _LETTER = 40
 """Height in pixels that letters along the rim have in the strip, about."""
 _RIM = 0.6
 """Share of the round on which there is ink where a rim is drawn."""
+_MARGIN = 1.04
+"""How much larger than the seal its picture is."""
 _DARK = 140
+_LEAST_LETTER = 0.35
+"""Height of a letter, as a share of the band that holds the text."""
 
 
 def read_seal(shape: Shape, parted: Parted, ocr: OcrEngine) -> Seal:
@@ -45,11 +49,16 @@ def read_seal(shape: Shape, parted: Parted, ocr: OcrEngine) -> Seal:
 
 
 def _read_straight(shape: Shape, parted: Parted, ocr: OcrEngine) -> list[Word]:
+    return _in_lines(_believed(ocr.read(_straightened(shape, parted))))
+
+
+def _straightened(shape: Shape, parted: Parted) -> Image:
+    """The seal alone, upright."""
     from tablerec.ocr.lines import quad_to_crop
 
     middle = shape.corners.mean(axis=0)
-    quad = (shape.corners - middle) * 1.04 + middle - parted.box_xyxy[:2]
-    return _in_lines(_believed(ocr.read(quad_to_crop(parted.seal, quad.astype(np.float32)))))
+    quad = (shape.corners - middle) * _MARGIN + middle - parted.box_xyxy[:2]
+    return quad_to_crop(parted.seal, quad.astype(np.float32))
 
 
 def _believed(words: Sequence[Word]) -> list[Word]:
@@ -68,16 +77,17 @@ def _in_lines(words: list[Word]) -> list[Word]:
 def _read_round(shape: Shape, parted: Parted, ocr: OcrEngine) -> list[Word]:
     import cv2
 
-    centre = shape.corners.mean(axis=0) - parted.box_xyxy[:2]
-    radii = np.ptp(shape.corners, axis=0) / 2
-    ys, xs = np.indices(parted.seal.shape[:2])
+    seal = _straightened(shape, parted)
+    size_wh = np.array(seal.shape[1::-1], np.float64)
+    centre, radii = size_wh / 2, size_wh / 2 / _MARGIN
+    ys, xs = np.indices(seal.shape[:2])
     distance = np.hypot((xs + 0.5 - centre[0]) / radii[0], (ys + 0.5 - centre[1]) / radii[1])
-    alone = parted.seal.copy()
+    alone = seal.copy()
     alone[distance > 0.9] = 255
     straight = [word for word in _believed(ocr.read(alone)) if _is_straight(word, centre, radii)]
     for word in straight:
         cv2.fillPoly(alone, [np.round(word.quad).astype(np.int32)], (255, 255, 255))
-    alone[distance > 0.9] = parted.seal[distance > 0.9]
+    alone[distance > 0.9] = seal[distance > 0.9]
     return [*_read_strip(_unroll(alone, centre, radii), ocr), *_in_lines(straight)]
 
 
@@ -86,7 +96,7 @@ def _is_straight(word: Word, centre: Floats, radii: Floats) -> bool:
     corners = np.array(word.quad)
     along = corners[1] - corners[0]
     middle = np.linalg.norm((corners.mean(axis=0) - centre) / radii)
-    return len(word.text.strip()) >= 2 and bool(middle < 0.72 and abs(along[1]) < 0.6 * abs(along[0]))
+    return len(word.text.strip()) >= 2 and bool(middle < 0.62 and abs(along[1]) < 0.6 * abs(along[0]))
 
 
 def _unroll(image: Image, centre: Floats, radii: Floats) -> NDArray[np.uint8]:
@@ -121,7 +131,7 @@ def _read_strip(strip: NDArray[np.uint8], ocr: OcrEngine) -> list[Word]:
     height = len(band)
     ink = strip[band.start : band.stop] < _DARK
     lines = []
-    for arc in _arcs(ink.any(axis=0), height):
+    for arc in _arcs(_lettered(ink), height):
         columns = np.concatenate([np.arange(start - 2, stop + 2) for start, stop in arc]) % strip.shape[1]
         piece = strip[band.start : band.stop][:, columns]
         readings = [_read_line(piece, ocr), _read_line(piece[::-1, ::-1], ocr)]
@@ -140,6 +150,16 @@ def _text_band(ink: NDArray[np.bool_]) -> range | None:
         if stop - start >= 0.13 * len(ink) and share[start:stop].max() > 0.05:
             return range(int(start), int(stop))
     return None
+
+
+def _lettered(ink: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """Columns of pieces that are as high as letters; what print has left of itself is not."""
+    import cv2
+
+    _, labels, stats, _ = cv2.connectedComponentsWithStats(ink.view(np.uint8), connectivity=8)
+    high = stats[:, cv2.CC_STAT_HEIGHT] >= _LEAST_LETTER * len(ink)
+    high[0] = False
+    return np.asarray(high[labels].any(axis=0), bool)
 
 
 def _arcs(inked: NDArray[np.bool_], height: int) -> list[list[tuple[int, int]]]:

@@ -24,6 +24,10 @@ FAINT = 0.06
 """Difference between the channels, as a share of the paper, from which a pixel near a stroke belongs to it."""
 _COLOURFUL = 0.2
 """Difference between the channels, as a share of what the darkest lacks, of ink that is not print."""
+_LEAST_INK = 0.05
+"""Amount of ink of a stroke, in that of full strokes ..."""
+_NEAR = 41
+"""... within this window of others."""
 _HALO = 2
 """Pixels around strokes that have some of their colour."""
 _HUES = 22
@@ -85,6 +89,8 @@ def part(image: Image, shape: Shape) -> Parted | None:
     pure = strokes & (chroma >= 0.7 * np.quantile(chroma[strokes], 0.9))
     ink = np.median(density[pure], axis=0)
     amount, printed = _unmix(density, ink)
+    # Pale strokes, whose hue is lost, show by their amount of ink.
+    around |= inside & _dilate(strokes, _NEAR) & (amount > _LEAST_INK)
     covered = _without_ghost(1 - np.exp(-printed), around, strokes)
     cleaned = np.where(around[..., None], paper * (1 - covered)[..., None], piece)
     # JPEG keeps grey sharper than colours.
@@ -155,9 +161,12 @@ def _without_ghost(covered: NDArray[np.float32], around: Mask, strokes: Mask) ->
 
     darkest = _darkness(covered[~around])
     nearby = cv2.blur(covered, (_SPREAD, _SPREAD))
-    usual = min(float(np.quantile(nearby[strokes], 0.75)), 0.3 * darkest)
+    bare = strokes & (nearby < 0.4 * darkest)
+    if not bare.any():
+        return np.clip(covered, 0, 1)
+    usual = min(float(np.quantile(nearby[bare], 0.7)), 0.15 * darkest)
     gate = np.clip((nearby - usual) / (0.12 * darkest), 0, 1)
-    ghost = min(max(0.06, float(np.quantile(covered[strokes], 0.6))), 0.4 * darkest)
+    ghost = min(max(0.06, float(np.quantile(covered[bare], 0.6))), 0.25 * darkest)
     return np.asarray(gate * np.maximum(covered - ghost, 0) * (darkest / (darkest - ghost)), np.float32).clip(0, 1)
 
 

@@ -5,7 +5,8 @@ print, and saved as programs, scanners and cameras do; the seals are those that 
 (``seals=keep``) and with the seals apart (``separate``). As many without seals, with coloured heads, fills, rules, negative
 numbers and logos, and all pictures of FOLDER, show what is taken for a seal that is none.
 
-Per setting: numbers under a seal, share of them right in their cells, seconds a picture. Then: seals found, share of their
+Per setting: numbers under a seal, share of them right in their cells, seconds a picture; ``no seal`` is of the same
+pictures before the seal. Then: seals found, share of their
 characters read, pictures without a seal in which one was found, and how often their numbers are read as without separation.
 """
 
@@ -52,11 +53,13 @@ def likeness(said: str, read: str) -> float:
 
 def measure_seals(recognizers: dict[str, Recognizer], count: int, verbose: bool) -> None:
     """Print what is read under seals, and of them."""
-    right: dict[str, list[bool]] = {name: [] for name in recognizers}
+    right: dict[str, list[bool]] = {name: [] for name in (*recognizers, "no seal")}
     seconds = dict.fromkeys(recognizers, 0.0)
     found, texts = [], []
     for index in range(count):
         drawn = draw(SEED, index, with_seal=True)
+        bare = recognizers["keep"].recognize(drawn.bare).pages[0]
+        right["no seal"] += right_numbers(bare, drawn)
         for name, recognizer in recognizers.items():
             started = time.perf_counter()
             [page] = recognizer.recognize(drawn.image).pages
@@ -77,7 +80,8 @@ def measure_seals(recognizers: dict[str, Recognizer], count: int, verbose: bool)
                     ]
                     print(index, "found" if here else "MISSED", wrong, [seal.text for seal in here], repr(drawn.seal))
     for name, each in right.items():
-        print(f"{name:9} {len(each):5} numbers {np.mean(each):7.1%} right {seconds[name] / count:6.2f} s")
+        took = f"{seconds[name] / count:6.2f} s" if name in seconds else ""
+        print(f"{name:9} {len(each):5} numbers {np.mean(each):7.1%} right {took}")
     print(f"seals     {np.mean(found):7.1%} found {np.mean(texts):7.1%} of their characters read")
 
 

@@ -52,6 +52,8 @@ _MOST_POINTS = 6000
 """Of a group that are looked at: more show no other shape."""
 _ROUND = 72
 """Sectors of a ring."""
+_PRINTED = 0.005
+"""Share of a field of ink that is print, where it lies over some."""
 _LARGE = 0.25
 """Share of the picture that a frame which is not turned takes at most."""
 _TURNED = 3.0
@@ -196,7 +198,7 @@ def wide_paper(image: Image) -> Image:
 
 
 def _filled(image: Image, inks: _Inks) -> list[Shape]:
-    """Fields of ink that are turned, with letters left free in them, and print that runs through their border."""
+    """Fields of ink that are turned, with letters left free in them, over print."""
     import cv2
 
     hue, saturation, value = cv2.split(
@@ -220,7 +222,7 @@ def _filled(image: Image, inks: _Inks) -> list[Shape]:
         x, y, width, height = stats[label, :4].tolist()
         dark = _inside(_points(inks.printed, (x, y), (height, width)), _axes(*rect))
         turned = abs((rect[2] - inks.degrees + 45) % 90 - 45) >= _TURNED
-        if turned and _n_passing(dark, half) >= 1:
+        if turned and (_n_passing(dark, half) >= 1 or np.mean(inks.printed[within]) > _PRINTED):
             middle = int(np.median(hue[within & inked]))
             found.append(Shape(_in_order(cv2.boxPoints(rect).astype(np.float64)), False, middle, is_filled=True))
     return found

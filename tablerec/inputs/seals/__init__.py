@@ -10,8 +10,6 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from tablerec.inputs.seals.find import Shape, find_shapes
 from tablerec.inputs.seals.inks import Parted, part
 
@@ -31,6 +29,7 @@ def without_seals(image: Image) -> tuple[Image, list[Found]]:
     Returns:
         The print alone, and the seals; the picture itself where there are none.
 
+    >>> import numpy as np
     >>> blank = np.full((60, 60, 3), 255, np.uint8)
     >>> cleaned, seals = without_seals(blank)
     >>> cleaned is blank, seals

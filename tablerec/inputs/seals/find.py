@@ -1,13 +1,14 @@
 """Where the seals and stamps of a picture are, by colour and shape.
 
-Colours are looked at as shares of the paper's, so that neither a cast nor shade nor a filled row counts as ink. A group of
-coloured strokes of one hue is a seal where it is a ring with something in it, a frame with writing in it that is turned
-or that print runs through, or large letters over print. Coloured text, rules, fills and charts are none of these.
+Colours are looked at as shares of the paper's, so that neither a cast nor shade nor a filled row counts as ink. A
+group of coloured strokes of one hue is a seal where it is a ring with something in it, a frame with writing in it that
+is turned or that print runs through, or large turned letters over print. Coloured text, rules, fills and charts are
+none of these.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from postprocess.arrays import Image
 
 Mask = NDArray[np.bool_]
-Rect = tuple[tuple[float, float], tuple[float, float], float]
+Rect = tuple[Sequence[float], Sequence[float], float]
 """Centre, size and degrees, as OpenCV has them."""
 
 COLOURED = 24
@@ -50,6 +51,8 @@ _JOINTS = (3, 9, 21)
 _MOST_GROUPS = 15
 _MOST_POINTS = 6000
 """Of a group that are looked at: more show no other shape."""
+_SLIMMEST = 0.45
+"""Width of an oval, as a share of its length."""
 _ROUND = 72
 """Sectors of a ring."""
 _PRINTED = 0.005
@@ -106,9 +109,11 @@ def find_shapes(image: Image) -> list[Shape]:
     if not _has_colour(image):
         return []
     scale = min(1.0, (_PIXELS / (image.shape[0] * image.shape[1])) ** 0.5)
-    small = cv2.resize(image, None, fx=scale, fy=scale, interpolation=cv2.INTER_AREA) if scale < 1 else image
-    inks = _to_inks(np.asarray(small, np.uint8))
-    found = _filled(np.asarray(small, np.uint8), inks)
+    small = image
+    if scale < 1:
+        small = np.asarray(cv2.resize(image, None, fx=scale, fy=scale, interpolation=cv2.INTER_AREA), np.uint8)
+    inks = _to_inks(small)
+    found = _filled(small, inks)
     for hue in _hues(inks):
         ink = inks.coloured & _near(inks.hue, hue)
         seen: set[tuple[int, ...]] = set()
@@ -142,21 +147,28 @@ def _has_colour(image: Image) -> bool:
 def _to_inks(image: Image) -> _Inks:
     import cv2
 
-    shares = cv2.divide(image, cv2.max(near_paper(image), 1.0), scale=255)
-    hue, saturation, value = cv2.split(cv2.cvtColor(shares, cv2.COLOR_BGR2HSV))
-    chroma = cv2.multiply(saturation, value, scale=1 / 255)
+    hue, chroma, saturation, value = _to_colors(image, near_paper(image))
     is_dark = value < _DARK
     coloured = (chroma > COLOURED) & ~(is_dark & (saturation < _GREY))
-    printed = is_dark & ~coloured
-    return _Inks(hue, coloured, printed, cv2.cvtColor(image, cv2.COLOR_BGR2GRAY))
+    return _Inks(hue, coloured, is_dark & ~coloured, np.asarray(cv2.cvtColor(image, cv2.COLOR_BGR2GRAY), np.uint8))
+
+
+def _to_colors(image: Image, paper: Image) -> tuple[NDArray[np.uint8], ...]:
+    """Hue, difference between the channels, saturation and brightest channel of a picture as shares of its paper."""
+    import cv2
+
+    shares = cv2.divide(image, np.maximum(paper, 1), scale=255)
+    hue, saturation, value = cv2.split(cv2.cvtColor(shares, cv2.COLOR_BGR2HSV))
+    chroma = cv2.multiply(saturation, value, scale=1 / 255)
+    return tuple(np.asarray(each, np.uint8) for each in (hue, chroma, saturation, value))
 
 
 def _hues(inks: _Inks) -> list[int]:
     """The hues of most coloured pixels, the most frequent first."""
     counts = np.bincount(inks.hue[inks.coloured], minlength=180)[:180].astype(float)
-    found = []
+    found: list[int] = []
     while len(found) < 4:
-        near = sum(np.roll(counts, shift) for shift in range(-3, 4))
+        near = np.sum([np.roll(counts, shift) for shift in range(-3, 4)], axis=0)
         hue = int(np.argmax(near))
         if near[hue] < _LEAST_INK / 2:
             break
@@ -201,10 +213,7 @@ def _filled(image: Image, inks: _Inks) -> list[Shape]:
     """Fields of ink that are turned, with letters left free in them, over print."""
     import cv2
 
-    hue, saturation, value = cv2.split(
-        cv2.cvtColor(cv2.divide(image, cv2.max(wide_paper(image), 1.0), scale=255), cv2.COLOR_BGR2HSV)
-    )
-    chroma = cv2.multiply(saturation, value, scale=1 / 255)
+    hue, chroma, *_ = _to_colors(image, wide_paper(image))
     inked = chroma > _LEAST_CONTRAST
     fields = _morph("open", _morph("close", inked, 11), LEAST_SIDE // 2)
     _, labels, stats, _ = cv2.connectedComponentsWithStats(fields.view(np.uint8), connectivity=4)
@@ -220,7 +229,7 @@ def _filled(image: Image, inks: _Inks) -> list[Shape]:
             continue
         half = np.array(rect[1]) / 2
         x, y, width, height = stats[label, :4].tolist()
-        dark = _inside(_points(inks.printed, (x, y), (height, width)), _axes(*rect))
+        dark = _inside(_points(inks.printed, (x, y), (height, width)), _axes(rect[0], rect[1], rect[2]))
         turned = abs((rect[2] - inks.degrees + 45) % 90 - 45) >= _TURNED
         if turned and (_n_passing(dark, half) >= 1 or np.mean(inks.printed[within]) > _PRINTED):
             middle = int(np.median(hue[within & inked]))
@@ -255,7 +264,7 @@ def _to_shape(group: Mask, at: tuple[int, int], inks: _Inks, hue: int, is_last: 
     for strokes in (group, _largest(group)):
         if strokes is not group and np.count_nonzero(strokes) == whole:
             break
-        points = np.argwhere(strokes)[:, ::-1] + np.array(at, np.float64) + 0.5
+        points = np.asarray(np.argwhere(strokes)[:, ::-1] + at + 0.5, np.float64)
         corners = _ring(points, prints, 0.75 * max(inks.hue.shape))
         if corners is not None:
             return Shape(corners, True, hue)
@@ -317,14 +326,16 @@ def _ring(points: Floats, prints: Floats, largest: float) -> Floats | None:
         if len(rim) < 12:
             return None
         (x, y), (width, height), degrees = cv2.fitEllipseDirect(rim.astype(np.float32))
-        if not LEAST_SIDE <= min(width, height) or not 0.45 * max(width, height) <= min(width, height) or max(width, height) > largest:
+        shorter, longer = sorted((width, height))
+        if shorter < LEAST_SIDE or shorter < _SLIMMEST * longer or longer > largest:
             return None
         axes = _axes((x, y), (width, height), degrees)
         distance = np.linalg.norm(_inside(rim, axes), axis=1)
         rim = rim[np.abs(distance - 1) < 0.1]
+    middle = np.array([x, y])
     inner = _inside(points, axes)
     distance, sector = np.linalg.norm(inner, axis=1), _sectors(inner)
-    uneven = np.abs(np.linalg.norm(_inside(_farthest(some - (x, y)) + (x, y), axes), axis=1) - 1)
+    uneven = np.abs(np.linalg.norm(_inside(_farthest(some - middle) + middle, axes), axis=1) - 1)
     if np.median(uneven) > max(0.05, 1.5 / min(width, height)):
         return None
     band = max(0.07, 4 / min(width, height))
@@ -372,7 +383,7 @@ def _sectors(offsets: Floats) -> NDArray[np.int64]:
     return np.minimum(turns * _ROUND, _ROUND - 1).astype(np.int64)
 
 
-def _axes(centre: tuple[float, float], size_wh: tuple[float, float], degrees: float) -> tuple[Floats, Floats]:
+def _axes(centre: Sequence[float], size_wh: Sequence[float], degrees: float) -> tuple[Floats, Floats]:
     """Centre, and ``(2, 2)`` what takes an offset to one in which the oval or rectangle reaches from -1 to 1."""
     angle = np.deg2rad(degrees)
     turn = np.array([[np.cos(angle), np.sin(angle)], [-np.sin(angle), np.cos(angle)]])
@@ -392,7 +403,9 @@ def _rects(points: Floats) -> Iterator[Rect]:
     angles = np.deg2rad(np.arange(0, 90, 1.0))
     across = some @ np.stack([np.cos(angles), np.sin(angles)])
     down = some @ np.stack([-np.sin(angles), np.cos(angles)])
-    sharpness = [sum(float(np.square(_histogram(each)).sum()) for each in pair) for pair in zip(across.T, down.T, strict=True)]
+    sharpness = [
+        sum(float(np.square(_histogram(each)).sum()) for each in pair) for pair in zip(across.T, down.T, strict=True)
+    ]
     best = int(np.argmax(sharpness))
     sides = []
     for each in (across[:, best], down[:, best]):
@@ -494,7 +507,7 @@ def _letters(group: Mask, at: tuple[int, int], printed: Mask, crossings: Mask, i
     import cv2
 
     joined = _morph("dilate", group, 3).view(np.uint8)
-    _, labels, stats, centres = cv2.connectedComponentsWithStats(joined, connectivity=8)
+    _, labels, stats, _ = cv2.connectedComponentsWithStats(joined, connectivity=8)
     high = stats[1:, 2:4].max(axis=1)
     tallest = float(np.sort(high)[-2:].min())
     is_letter = (high > 0.5 * tallest) & (high >= 0.6 * LEAST_SIDE)

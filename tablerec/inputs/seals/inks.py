@@ -1,7 +1,7 @@
 """Two inks on paper told apart: what a picture would be without a seal, and the seal alone.
 
-Each ink takes its share of the light, so densities add up (Beer and Lambert). A pixel's density in three channels is the sum
-of a non-negative amount of the seal's ink, whose colour is that of its own strokes, and one of print, which is grey.
+Each ink takes its share of the light, so densities add up (Beer and Lambert). A pixel's density in three channels is
+the sum of an amount of the seal's ink, whose colour is that of its own strokes, and one of print, which is grey.
 """
 
 from __future__ import annotations
@@ -28,6 +28,8 @@ _LEAST_INK = 0.05
 """Amount of ink of a stroke, in that of full strokes ..."""
 _NEAR = 41
 """... within this window of others."""
+_GHOSTLY = 0.15
+"""Amount of ink from which it leaves ghosts."""
 _HALO = 2
 """Pixels around strokes that have some of their colour."""
 _HUES = 22
@@ -91,7 +93,7 @@ def part(image: Image, shape: Shape) -> Parted | None:
     amount, printed = _unmix(density, ink)
     # Pale strokes, whose hue is lost, show by their amount of ink.
     around |= inside & _dilate(strokes, _NEAR) & (amount > _LEAST_INK)
-    covered = _without_ghost(1 - np.exp(-printed), around, strokes)
+    covered = _without_ghost(1 - np.exp(-printed), amount, around, strokes)
     cleaned = np.where(around[..., None], paper * (1 - covered)[..., None], piece)
     # JPEG keeps grey sharper than colours.
     light = np.minimum(shares.mean(axis=2) / np.maximum(1 - covered, 0.3), 1)
@@ -107,10 +109,10 @@ def part(image: Image, shape: Shape) -> Parted | None:
     )
 
 
-def _is_ink(shares: NDArray[np.float32], hue: int) -> Mask:
+def _is_ink(shares: NDArray[np.floating], hue: int) -> Mask:
     import cv2
 
-    hues, saturation, value = cv2.split(cv2.cvtColor(np.clip(shares, 0, 1), cv2.COLOR_BGR2HSV))
+    hues, saturation, value = cv2.split(cv2.cvtColor(np.clip(shares, 0, 1).astype(np.float32), cv2.COLOR_BGR2HSV))
     distance = np.abs(hues / 2 - hue)
     chroma = saturation * value
     is_coloured = (chroma > FAINT) & (chroma > _COLOURFUL * (1 - value + chroma))
@@ -151,7 +153,9 @@ def _unmix(density: NDArray[np.float32], ink: Floats) -> tuple[NDArray[np.float3
     return amount, (of_print - amount * np.float32(b)) / np.float32(c)
 
 
-def _without_ghost(covered: NDArray[np.float32], around: Mask, strokes: Mask) -> NDArray[np.float32]:
+def _without_ghost(
+    covered: NDArray[np.float32], amount: NDArray[np.float32], around: Mask, strokes: Mask
+) -> NDArray[np.float32]:
     """Shares of pixels that print covers, without what strokes of the seal leave of themselves, as dark as they were.
 
     The colour of a thin stroke is spread over its neighbours, so that it seems to hold print, and they less than none:
@@ -167,7 +171,11 @@ def _without_ghost(covered: NDArray[np.float32], around: Mask, strokes: Mask) ->
     usual = min(float(np.quantile(nearby[bare], 0.7)), 0.15 * darkest)
     gate = np.clip((nearby - usual) / (0.12 * darkest), 0, 1)
     ghost = min(max(0.06, float(np.quantile(covered[bare], 0.6))), 0.25 * darkest)
-    return np.asarray(gate * np.maximum(covered - ghost, 0) * (darkest / (darkest - ghost)), np.float32).clip(0, 1)
+    likely = np.asarray(gate * np.maximum(covered - ghost, 0) * (darkest / (darkest - ghost)), np.float32)
+    # Where there is no ink near, there is no ghost.
+    spread = cv2.dilate(cv2.blur(amount.astype(np.float32), (3, 3)), np.ones((3, 3), np.uint8))
+    inked = np.clip((spread - _LEAST_INK) / _GHOSTLY, 0, 1)
+    return np.clip(inked * likely + (1 - inked) * covered, 0, 1)
 
 
 def _darkness(covered: NDArray[np.float32]) -> float:

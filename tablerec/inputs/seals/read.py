@@ -45,7 +45,9 @@ def read_seal(shape: Shape, parted: Parted, ocr: OcrEngine) -> Seal:
     texts = [line.text.strip() for line in lines]
     length = sum(map(len, texts))
     score = sum(line.score * len(text) for line, text in zip(lines, texts, strict=True)) / max(1, length)
-    return Seal(" ".join(texts), float(score), array_to_quad(shape.corners), "#{:02x}{:02x}{:02x}".format(*parted.color))
+    return Seal(
+        " ".join(texts), float(score), array_to_quad(shape.corners), "#{:02x}{:02x}{:02x}".format(*parted.color)
+    )
 
 
 def _read_straight(shape: Shape, parted: Parted, ocr: OcrEngine) -> list[Word]:

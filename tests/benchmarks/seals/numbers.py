@@ -1,13 +1,13 @@
 """Numbers under seals: ``python -m tests.benchmarks.seals.numbers [--count 100] [--ocr NAME] [--pictures FOLDER]``.
 
-A developer script, not a test. So many tables of numbers are drawn with a seal over some of them, as ink, under or over the
-print, and saved as programs, scanners and cameras do; the seals are those that no training sees. Each is read as it is
-(``seals=keep``) and with the seals apart (``separate``). As many without seals, with coloured heads, fills, rules, negative
-numbers and logos, and all pictures of FOLDER, show what is taken for a seal that is none.
+A developer script, not a test. So many tables of numbers are drawn with a seal over some of them, as ink, under or
+over the print, and saved as programs, scanners and cameras do; the seals are those that no training sees. Each is read
+as it is (``seals=keep``) and with the seals apart (``separate``). As many without seals, with coloured heads, fills,
+rules, negative numbers and logos, and all pictures of FOLDER, show what is taken for a seal that is none.
 
 Per setting: numbers under a seal, share of them right in their cells, seconds a picture; ``no seal`` is of the same
-pictures before the seal. Then: seals found, share of their
-characters read, pictures without a seal in which one was found, and how often their numbers are read as without separation.
+pictures before the seal. Then: seals found, share of their characters read, pictures without a seal in which one was
+found, and how many of their numbers are read as they are without separation.
 """
 
 from __future__ import annotations
@@ -97,7 +97,9 @@ def measure_others(recognizers: dict[str, Recognizer], count: int, folder: Path 
         texts = [[text_at(page, box) for _, box in drawn.numbers] for page in pages]
         n_numbers += len(texts[0])
         same += sum(a == b for a, b in zip(*texts, strict=True))
-    print(f"without   {with_seal} of {count} drawn pictures with a seal; {same} of {n_numbers} numbers in these the same")
+    print(
+        f"without   {with_seal} of {count} drawn pictures with a seal; {same} of {n_numbers} numbers in these the same"
+    )
     if folder is not None:
         paths = pictures_in(folder)
         names = [path.name for path in paths if (image := cv2.imread(str(path))) is not None and find_shapes(image)]

@@ -46,7 +46,8 @@ def test_other_pixels_stay() -> None:
 
 
 def test_the_ground_is_that_around_the_seal() -> None:
-    look = Look(size=20, gap=16, leading=9, margin=50, fills={1: (221, 235, 247), 2: (221, 235, 247), 3: (221, 235, 247)})
+    fills = dict.fromkeys((1, 2, 3), (221, 235, 247))
+    look = Look(size=20, gap=16, leading=9, margin=50, fills=fills)
     clean = draw_numbers(look).image
     cleaned, [_] = without_seals(press(clean, ring(110), (150, 90), RED))
     ground = np.abs(cleaned.astype(int) - clean)[92:190, 160:250]

@@ -82,7 +82,7 @@ wrong usage; 3 if --strict found doubtful tables; 130 after Ctrl-C.
 _GROUPS = {
     "How pictures are read": "detector ocr layout turn seals text_layer pages password join_pages recursive",
     "What is written": "output formats as_json overlay trace_dir strict min_confidence mark_doubtful quiet timing",
-    "Models": "models_dir detector_dir layout_model unwarp device engine",
+    "Models": "models_dir detector_dir ocr_dir layout_model unwarp device engine",
 }
 """Options by heading of ``--help``; others come last."""
 
@@ -206,7 +206,13 @@ def _print_version(ctx: click.Context, param: click.Parameter, value: bool) -> N
     "--ocr",
     "ocr",
     metavar="NAME",
-    help="Text ocr: rapidocr, none, paddlex, or paddlex:FAMILY as in paddlex:PP-OCRv5_mobile.  [default: rapidocr]",
+    help="What reads the text: auto, tablerec, rapidocr, none, paddlex, or paddlex:FAMILY as in "
+    "paddlex:PP-OCRv5_mobile.  [default: auto]",
+)
+@click.option(
+    "--ocr-dir",
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    help="Folder with other weights for tablerec's reader of lines.",
 )
 @click.option(
     "--models-dir",

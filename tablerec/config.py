@@ -22,7 +22,9 @@ class Settings:
             classifier of tables choose one of the two.
         detector_dir: Folder of a CellNet to use in place of the package's weights, or of a PaddleX model to
             use in place of the official ones.
-        ocr: ``rapidocr``, ``none``, ``paddlex``, or ``paddlex:FAMILY`` such as ``paddlex:PP-OCRv5_mobile``.
+        ocr: ``auto``, ``tablerec``, ``rapidocr``, ``none``, ``paddlex``, or ``paddlex:FAMILY`` such as
+            ``paddlex:PP-OCRv5_mobile``. ``tablerec`` reads with LineNet, the network of the package; ``auto`` has
+            ``rapidocr`` read again what LineNet is not sure of.
         device: Where the models run, in PaddleX's syntax: ``cpu``, ``gpu:0``, ``npu:1``; several, as in
             ``gpu:0,1``, share the inputs of the command line.
         layout: ``page`` looks for any number of tables in the picture;
@@ -53,6 +55,7 @@ class Settings:
             each is then read as ``table``.
         unwarp: Flatten photographed pages with PaddleX's ``UVDoc`` first. Corners are in pixels of the picture as
             given where the model tells its map (engine ``paddle_dynamic``), else of the flattened picture.
+        ocr_dir: Folder of a LineNet to use in place of the package's weights, with ``auto`` and ``tablerec``.
 
     Raises:
         SettingsError: A value outside its range.
@@ -60,7 +63,7 @@ class Settings:
 
     detector: str = "auto"
     detector_dir: Path | None = None
-    ocr: str = "rapidocr"
+    ocr: str = "auto"
     device: str = "cpu"
     layout: Literal["page", "table"] = "page"
     turn: Literal["auto", "PP-LCNet_x1_0_doc_ori", 0, 90, 180, 270] = "auto"
@@ -79,6 +82,7 @@ class Settings:
     models_dir: Path | None = None
     layout_model: str | None = None
     unwarp: bool = False
+    ocr_dir: Path | None = None
 
     def __post_init__(self) -> None:
         if self.layout not in ("page", "table"):

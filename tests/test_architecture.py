@@ -39,7 +39,7 @@ POSTPROCESS_BY_FILE = {"geometry/rulings.py": {"cv2"}, "export/excel.py": {"open
 # Typing only: pandas is named in signatures.
 POSTPROCESS_TYPING = {"pandas"}
 HEAVY = {"cv2", "onnxruntime", "openpyxl", "paddle", "paddlex", "pandas", "PIL", "pillow_heif", "pypdfium2", "rapidocr"}
-LARGE_FILES = {"tablerec/models/weights/inference.onnx", "tablerec/models/weights/inference.pdiparams"}
+LARGE_FILES = {"tablerec/models/weights/inference.onnx", "tablerec/models/weights/linenet/inference.onnx"}
 
 
 def python_files(package: str) -> list[Path]:

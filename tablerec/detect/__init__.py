@@ -5,7 +5,8 @@ rest of the pipeline depends on which one ran.
 
 - ``factory``: the detector that the settings name
 - ``geometric``: rulings, words and white gaps, without weights; ``margins``: empty cells at the edge
-- ``cellnet``: our network in ONNX Runtime or Paddle; ``tiles``: large pictures in parts
+- ``cellnet``: our network as a detector of cells; ``text_lines``: as a finder of lines, ``text_maps``: by its maps
+- ``passes``: the network in ONNX Runtime or Paddle; ``tiles``: large pictures in parts
 - ``combined``: both side by side, and the better grid of each table
 - ``paddlex``: PaddleX's detectors of cells
 - ``regions``: tables where a layout model has found them, each processed alone

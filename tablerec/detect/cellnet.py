@@ -1,12 +1,11 @@
-"""CellNet as a detector: ONNX Runtime on the CPU, Paddle where another device is asked for."""
+"""CellNet as a detector of cells."""
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,27 +16,17 @@ from postprocess.text.lines import text_tilt
 from postprocess.word import Word, Words
 from tablerec.detect import Detection
 from tablerec.detect.margins import held_cells
-from tablerec.detect.tiles import Tile, detect_in_tiles, inner_cells, plan_tiles
-from tablerec.devices import parse_device
-from tablerec.errors import MissingDependencyError, ModelNotFoundError, SettingsError
-from tablerec.models.folder import INPUT, ONNX, OUTPUTS, STATIC, check_files, read_description
+from tablerec.detect.passes import PAPER, THRESHOLD, share_passes
+from tablerec.detect.tiles import inner_cells
+from tablerec.models.opening import Network
 
 if TYPE_CHECKING:
     from postprocess.arrays import Image
 
-Network = Callable[[NDArray[np.float32]], Sequence[NDArray[Any]]]
-"""``(1, 3, H, W)`` float32 RGB to quads, scores, number of the picture, table map: see ``models.cellnet.decode``."""
-
-THRESHOLD = 0.4
-"""Least score of a cell. A missed cell is filled in by the grid, a false one may cost a row: it pays to be strict."""
-MULTIPLE = 32
-"""Height and width of the network's input are multiples of this."""
-STRIDE = 4
-"""Pixels between two positions of the table map."""
-PAPER = 127
-"""Grey around a picture, as in training."""
 TEXT_HEIGHT = (10.0, 24.0)
 """Between these heights of text, in pixels, a picture goes through the network as it is."""
+LIKE_SCALE = 1.06
+"""A first pass whose scale differs by this factor at most is as good: words and lines are not quite of one height."""
 USUAL_TEXT = 16.0
 """Height of text, in pixels, around which the network sees well."""
 OTHER_SCALE = 1.5
@@ -48,8 +37,6 @@ _LEAST_LINES = 5
 """Long words that it takes to see a tilt."""
 LEAST_TILT = 1.0
 """Degrees from which a picture is turned level before the pass; most training pictures keep within."""
-MOST_PIXELS, LONGEST = 24_000_000, 40_000
-"""Pixels, and those of a side: a picture goes through the network no larger, however small its text."""
 SIDE = 960
 """The picture's longer side, where nothing is known about its text: the canvas of the training."""
 
@@ -58,9 +45,8 @@ class CellNetDetector:
     """Finds the cells of all tables in a picture with CellNet.
 
     Args:
-        model: Folder with ``inference.onnx``, or ``inference.json`` and ``inference.pdiparams`` for Paddle; or a
-            network that others have opened.
-        device: ``cpu`` runs the ONNX model; other devices, and the CPU where there is no ONNX model, run Paddle's.
+        model: See ``CellNetPasses``.
+        device: See ``CellNetPasses``.
         layout: ``page`` or ``table``, see ``Settings``.
         threshold: Least score of a cell, 0 to 1.
 
@@ -78,13 +64,8 @@ class CellNetDetector:
         layout: Literal["page", "table"] = "page",
         threshold: float = THRESHOLD,
     ) -> None:
-        if not 0 <= threshold <= 1:
-            raise SettingsError(f"threshold is {threshold}: give a value from 0 to 1")
         self.layout = layout
-        self.threshold = threshold
-        self._open = _choose_network(model, device) if isinstance(model, Path) else lambda: model
-        self._network: Network | None = None
-        self._lock = threading.Lock()
+        self.passes = share_passes(model, device, threshold)
 
     def detect(self, image: Image, words: Sequence[Word]) -> list[Detection]:
         """See ``CellDetector``."""
@@ -123,44 +104,11 @@ class CellNetDetector:
         return [_drop_blank_margins(at_scale, words, image) for at_scale in found]
 
     def _detect_level(self, image: Image, scale: float) -> list[Detection]:
-        with self._lock:
-            if self._network is None:
-                self._network = self._open()
-            network = self._network
-        largest = largest_scale(image.shape[:2])
-        scale = min(scale, largest)
-        quads, scores, tables = self._predict(network, image, scale)
-        closer = min(closer_scale(quads, scale), largest)
-        if closer > scale:
-            quads, scores, tables = self._predict(network, image, closer)
-        return self._to_detections(quads, scores, tables, image.shape[:2])
-
-    def _predict(self, network: Network, image: Image, scale: float) -> tuple[Floats, Floats, NDArray[np.float32]]:
-        """Cells in pixels of the picture, their scores, and the table map over the whole picture."""
-        import cv2
-
-        size_wh = tuple(max(1, round(scale * side)) for side in image.shape[1::-1])
-        scaled = (
-            image
-            if scale == 1
-            else np.asarray(cv2.resize(image, size_wh, interpolation=_interpolation(scale)), np.uint8)
-        )
-        factor = np.array(image.shape[1::-1]) / np.array(scaled.shape[1::-1])
-
-        def detect(tile: Tile, shrink: float) -> tuple[Floats, Floats, NDArray[np.float32]]:
-            x0, y0, x1, y1 = tile.box_xyxy
-            part = scaled[y0:y1, x0:x1]
-            if shrink < 1:
-                size = [max(1, round(shrink * side)) for side in part.shape[1::-1]]
-                part = np.asarray(cv2.resize(part, size, interpolation=cv2.INTER_AREA), np.uint8)
-            quads, scores, _, tables = network(to_input(part))
-            sure = scores >= self.threshold
-            steps = np.array([x1 - x0, y1 - y0]) / np.array(part.shape[1::-1])
-            height, width = (-(-side // STRIDE) for side in part.shape[:2])
-            return quads[sure] * steps + (x0, y0), scores[sure].astype(np.float64), tables[0, :height, :width]
-
-        quads, scores, tables = detect_in_tiles(detect, plan_tiles(scaled.shape[:2]))
-        return quads * factor, scores, tables
+        found = self.passes.run(image, scale, LIKE_SCALE)
+        closer = closer_scale(found.quads, found.scale)
+        if closer > found.scale:
+            found = self.passes.run(image, closer)
+        return self._to_detections(found.quads, found.scores, found.tables, image.shape[:2])
 
     def _to_detections(
         self, quads: Floats, scores: Floats, tables: NDArray[np.float32], size_hw: tuple[int, int]
@@ -196,16 +144,6 @@ def choose_scale(size_hw: tuple[int, ...], text_height: float | None) -> float:
     else:
         scale = min(1.0, SIDE / max(size_hw))
     return float(np.clip(scale, 0.1, 4.0))
-
-
-def largest_scale(size_hw: tuple[int, ...]) -> float:
-    """The scale up to which a pass takes some seconds at most.
-
-    >>> largest_scale((3000, 2000)), round(largest_scale((10_000, 10_000)), 2)
-    (2.0, 0.49)
-    """
-    height, width = (max(side, 1) for side in size_hw)
-    return float(min((MOST_PIXELS / (height * width)) ** 0.5, LONGEST / max(height, width)))
 
 
 def other_scale(scale: float, text_height: float | None) -> float:
@@ -257,18 +195,6 @@ def closer_scale(quads: Floats, scale: float) -> float:
     return float(np.clip(scale * ROW_HEIGHT / max(low, ROW_HEIGHT / 3), scale, 4.0)) if low < ROW_HEIGHT else scale
 
 
-def to_input(image_bgr: Image) -> NDArray[np.float32]:
-    """``(H, W, 3)`` uint8 BGR to the network's ``(1, 3, H', W')``, filled up at the right and at the bottom.
-
-    >>> to_input(np.zeros((30, 70, 3), np.uint8)).shape
-    (1, 3, 32, 96)
-    """
-    height, width = image_bgr.shape[:2]
-    filled = np.full((1, 3, -(-height // MULTIPLE) * MULTIPLE, -(-width // MULTIPLE) * MULTIPLE), PAPER, np.float32)
-    filled[0, :, :height, :width] = image_bgr[:, :, ::-1].transpose(2, 0, 1)
-    return filled
-
-
 def cells_to_tables(quads: Floats, tables: NDArray[np.float32], size_hw: tuple[int, int]) -> NDArray[np.int64]:
     """Number the connected regions of the table map, and say in which of them each cell lies.
 
@@ -303,71 +229,3 @@ def _drop_blank_margins(found: Sequence[Detection], words: Sequence[Word], image
 
 def _text_height(words: Sequence[Word]) -> float | None:
     return word_height(np.array([word.quad for word in words])) if words else None
-
-
-def _interpolation(scale: float) -> int:
-    import cv2
-
-    return cv2.INTER_AREA if scale < 1 else cv2.INTER_CUBIC
-
-
-def _choose_network(folder: Path, device: str) -> Callable[[], Network]:
-    """How the network of a folder is opened on a device."""
-    on_cpu = parse_device(device).kind == "cpu"
-    if on_cpu and ((folder / ONNX).is_file() or ONNX in read_description(folder).get("sha256", {})):
-        check_files(folder, ONNX)
-        return lambda: _open_onnx(folder / ONNX)
-    if not (folder / STATIC[0]).is_file():
-        wanted = ONNX if on_cpu else " and ".join(STATIC)
-        raise ModelNotFoundError(f"{folder} holds no {wanted}: name the folder of an exported CellNet")
-    check_files(folder, *STATIC)
-    return lambda: _open_paddle(folder, device)
-
-
-def _open_onnx(path: Path) -> Network:
-    import onnxruntime
-
-    options = onnxruntime.SessionOptions()
-    options.log_severity_level = 3
-    try:
-        session = onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
-    except Exception as error:  # ONNX Runtime's errors share no other base
-        raise _not_opened(path, error) from error
-    if tuple(output.name for output in session.get_outputs()) != OUTPUTS:
-        raise ModelNotFoundError(f"{path} holds no CellNet: name the folder of an exported CellNet")
-    return lambda images: session.run(None, {INPUT: images})
-
-
-def _open_paddle(folder: Path, device: str) -> Network:
-    try:
-        from paddle import inference
-    except ImportError as error:
-        raise MissingDependencyError(
-            f'{folder} on {device} needs Paddle ({error}): run pip install "tablerec[paddle]"'
-        ) from error
-    config = inference.Config(*(str(folder / name) for name in STATIC))
-    parsed = parse_device(device)
-    number = parsed.ids[0] if parsed.ids else 0
-    if parsed.kind == "gpu":
-        config.enable_use_gpu(256, number)
-    elif parsed.kind != "cpu":
-        config.enable_custom_device(parsed.kind, number)
-    config.disable_glog_info()
-    try:
-        predictor = inference.create_predictor(config)
-    except Exception as error:  # Paddle's errors share no other base
-        raise _not_opened(folder / STATIC[0], error) from error
-    lock = threading.Lock()
-
-    def run(images: NDArray[np.float32]) -> list[NDArray[Any]]:
-        with lock:
-            predictor.get_input_handle(predictor.get_input_names()[0]).copy_from_cpu(images)
-            predictor.run()
-            return [predictor.get_output_handle(name).copy_to_cpu() for name in predictor.get_output_names()]
-
-    return run
-
-
-def _not_opened(path: Path, error: Exception) -> ModelNotFoundError:
-    cause = str(error).strip().splitlines()[-1:] or [type(error).__name__]
-    return ModelNotFoundError(f"{path} cannot be opened ({cause[0]}): name the folder of an exported CellNet")

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from tablerec.config import Settings
 from tablerec.detect import CellDetector
 from tablerec.models.folder import NAME, WEIGHTS, read_model_name
+
+if TYPE_CHECKING:
+    from tablerec.detect.text_lines import TextLineFinder
 
 
 def make_detector(settings: Settings) -> CellDetector:
@@ -40,6 +44,18 @@ def make_detector(settings: Settings) -> CellDetector:
 
         return CellNetDetector(settings.detector_dir or WEIGHTS, settings.device, settings.layout)
     return _make_paddlex(settings)
+
+
+def make_line_finder(settings: Settings) -> TextLineFinder | None:
+    """Create what finds lines of text with the network that the detector uses, if it has one that looks for them."""
+    folder = _find_cellnet(settings.detector_dir) if settings.detector in ("auto", "cellnet") else WEIGHTS
+    from tablerec.detect.passes import finds_lines, share_passes
+    from tablerec.detect.text_lines import TextLineFinder
+
+    for each in (folder, WEIGHTS):
+        if each is not None and has_cellnet(each) and finds_lines(each):
+            return TextLineFinder(share_passes(each, settings.device))
+    return None
 
 
 def _make_paddlex(settings: Settings) -> CellDetector:

@@ -1,8 +1,8 @@
-"""Large pictures in tiles: each cell is taken from the one tile whose core holds its middle."""
+"""Large pictures in tiles: each cell, and each line of text, is taken from the one tile whose core holds its middle."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
@@ -102,6 +102,37 @@ def detect_in_tiles(
     quads, scores = np.concatenate([part[0] for part in parts]), np.concatenate([part[1] for part in parts])
     kept = merge_doubles(quads, scores)
     return quads[kept], scores[kept], tables
+
+
+def join_lines(lines: Mapping[Tile, Floats]) -> Floats:
+    """Join the lines of text that tiles have seen.
+
+    A line that goes on beyond a tile is cut at the tile's core, so that each tile has its part.
+
+    Args:
+        lines: ``(N, 4, 2)`` of each tile, in pixels of the picture.
+
+    Returns:
+        ``(M, 4, 2)`` lines of the whole picture.
+
+    >>> left, right = plan_tiles((10, 200), largest=120, margin=20)
+    >>> lines = {left: np.array([[[4, 2], [119, 2], [119, 8], [4, 8]]]),
+    ...     right: np.array([[[81, 2], [150, 2], [150, 8], [81, 8]], [[90, 0], [95, 0], [95, 2], [90, 2]]])}
+    >>> join_lines(lines)[..., 0].tolist()
+    [[4.0, 100.0, 100.0, 4.0], [100.0, 150.0, 150.0, 100.0]]
+    """
+    tiles, parts = list(lines), []
+    size_wh = tuple(max((tile.box_xyxy[2 + axis] for tile in tiles), default=0) for axis in (0, 1))
+    for tile in tiles:
+        quads = np.asarray(lines[tile], np.float64)
+        if len(tiles) > 1 and len(quads):
+            whole = _is_whole(quads, tile, (size_wh[0], size_wh[1]), MARGIN / 64)
+            low, high = np.array(tile.core_xyxy, np.float64).reshape(2, 2)
+            cut = quads[~whole].clip(low, high)
+            shown = (cut.max(axis=1) - cut.min(axis=1)).min(axis=1) > 1
+            quads = np.concatenate([quads[whole & _in_core(quads, tile, 0.0)], cut[shown]])
+        parts.append(quads)
+    return np.concatenate(parts) if parts else np.empty((0, 4, 2))
 
 
 def inner_cells(quads: Floats, size_hw: tuple[int, ...]) -> NDArray[np.bool_]:

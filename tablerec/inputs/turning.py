@@ -107,7 +107,9 @@ def _reads_better_upside_down(image: Image, lines: Sequence[Word], ocr: OcrEngin
         return False
     sample = sorted(lines, key=lambda word: -len(word.text))[:_SAMPLE]
     turned = ocr.read_quads(image, np.roll(grown(quads_to_array([word.quad for word in sample])), 2, axis=1))
-    before, after = (sum(word.score for word in read) / len(sample) for read in (sample, turned))
+    # An OCR engine that sees upside down text itself turns it back.
+    upside_down = [word for word in turned if word.quad[1][0] < word.quad[0][0]]
+    before, after = (sum(word.score for word in read) / len(sample) for read in (sample, upside_down))
     return after > before + _BETTER
 
 

@@ -103,7 +103,7 @@ def convert(ctx: click.Context, path: Path, format: Any, output: Path, split: fl
 @click.option(
     "--min-confidence", type=click.FloatRange(0, 1), default=0.8, show_default=True, help="Least score of a table."
 )
-@click.option("--ocr", "ocr", default="rapidocr", show_default=True, help="Text ocr, as for recognition.")
+@click.option("--ocr", "ocr", default="auto", show_default=True, help="What reads the text, as for recognition.")
 @click.option("--detector", default="auto", show_default=True, help="Cell detector, as for recognition.")
 @click.option("--recursive", is_flag=True, help="Also read the folders inside a folder.")
 @click.pass_context

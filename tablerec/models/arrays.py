@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from tablerec.errors import InputError
 from tablerec.inputs.images import display_name
-from tablerec.models.folder import STATIC, check_files
+from tablerec.models.folder import ONNX, STATIC, check_files
 from tablerec.outputs.files import atomic_file
 
 if TYPE_CHECKING:
@@ -99,14 +99,14 @@ def save_arrays(path: Path, arrays: Arrays, notes: Mapping[str, str] | None = No
 
 
 def load_arrays(path: Path) -> dict[str, NDArray[Any]]:
-    """Read a safetensors file, or Paddle's static model in a folder that ``export_cellnet`` wrote.
+    """Read a safetensors file, or a folder of ``tablerec export``: Paddle's static model, or ONNX where there is none.
 
     Raises:
         InputError: The file is missing or broken, or the model was exported by other means.
         ModelNotFoundError: The folder is damaged.
     """
     if path.is_dir():
-        return _load_static(path)
+        return _load_static(path) if (path / STATIC[1]).is_file() or not (path / ONNX).is_file() else _load_onnx(path)
     from safetensors import SafetensorError
     from safetensors.numpy import load_file
 
@@ -124,10 +124,20 @@ def _refuse_pipe(path: Path) -> None:
         raise InputError(f"{path} is no file: name a safetensors file")
 
 
+def _load_onnx(folder: Path) -> dict[str, NDArray[Any]]:
+    from tablerec.models.formats.onnx_graph import onnx_weights
+
+    check_files(folder, ONNX, expected=None)
+    try:
+        return dict(onnx_weights(folder / ONNX))
+    except (ValueError, OSError) as error:
+        raise InputError(f"{folder / ONNX} holds no weights to train on ({error}): export it again") from error
+
+
 def _load_static(folder: Path) -> dict[str, NDArray[Any]]:
     import paddle
 
-    check_files(folder, *STATIC)
+    check_files(folder, *STATIC, expected=None)
     try:
         tensors = paddle.jit.load(str(folder / "inference")).state_dict().values()
     except (RuntimeError, ValueError, OSError) as error:

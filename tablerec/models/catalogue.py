@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Literal
 
 from tablerec.errors import ModelNotFoundError, TablerecError
-from tablerec.models.folder import DESCRIPTION, NAME, ONNX, STATIC, WEIGHTS, check_files, read_description
+from tablerec.models.folder import DESCRIPTION, LINENET, NAME, ONNX, WEIGHTS, check_files, read_description
 from tablerec.paddlex_support import Runtime, find_model, official_model_dir
 
 Origin = Literal["tablerec", "rapidocr", "paddlex"]
@@ -20,7 +20,7 @@ class Model:
     Args:
         name: As the command line takes it.
         purpose: What it detects or tells.
-        megabytes: Size of the weights for Paddle, as PaddleX's documentation gives it; None where it is not known.
+        megabytes: Size of the weights, of PaddleX's as its documentation gives it; None where it is not known.
         origin: Who brings it: this package, the wheel of rapidocr, or PaddleX, from its hosts or a folder.
         licence: SPDX identifier.
     """
@@ -33,7 +33,8 @@ class Model:
 
 
 CATALOGUE = (
-    Model(NAME, "cells", 6.5, "tablerec"),
+    Model(NAME, "cells", 3.4, "tablerec"),
+    Model(LINENET, "text", 4.2, "tablerec"),
     Model("PP-OCRv6_det_small", "where text is", 9.9, "rapidocr"),
     Model("PP-OCRv6_rec_small", "text", 21.2, "rapidocr"),
     Model("RT-DETR-L_wired_table_cell_det", "cells of ruled tables", 124),
@@ -69,9 +70,10 @@ def find_place(model: Model, runtime: Runtime) -> Path:
         MissingDependencyError: rapidocr is not installed.
     """
     if model.origin == "tablerec":
-        if not any(WEIGHTS.glob("inference.*")):
-            raise ModelNotFoundError(f"{WEIGHTS} holds no weights: install tablerec again")
-        return WEIGHTS
+        folder = WEIGHTS if model.name == NAME else WEIGHTS / model.name.lower()
+        if not any(folder.glob("inference.*")):
+            raise ModelNotFoundError(f"{folder} holds no weights: install tablerec again")
+        return folder
     if model.origin == "rapidocr":
         from tablerec.ocr.rapidocr import model_paths
 
@@ -95,7 +97,7 @@ def verify(model: Model, runtime: Runtime) -> str:
     """
     place = find_place(model, runtime)
     if model.origin == "tablerec":
-        check_files(place, DESCRIPTION, ONNX, *STATIC)
+        check_files(place, DESCRIPTION, ONNX, expected=model.name)
         _run_onnx(place / ONNX)
         return "the SHA-256 of each file is right, and it runs"
     if model.origin == "rapidocr":

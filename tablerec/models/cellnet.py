@@ -1,4 +1,4 @@
-"""CellNet: a small convolutional network that detects the cells of ruled, lineless and mixed tables.
+"""CellNet: a small convolutional network that detects the cells of ruled, lineless and mixed tables, and lines of text.
 
 One pass from picture to dense maps, a quarter of the picture's height and width. At each position:
 
@@ -17,6 +17,19 @@ far from its centre is known roughly only; the border that it belongs to is seen
 decoded corner moves to the border that its own neighbourhood points to, and cells that share a
 border end up on the same line. Rows and columns are no local matter: ``StripContext`` shows each
 position what its whole row and column of the picture hold.
+
+Lines of text come from further maps of the same pass, where the network has the branch for them:
+
+======== ============================================================================================
+channel  meaning
+======== ============================================================================================
+0 to 3   whether the core of a line is here, as logits: at the four quarters of the position, row by row
+4 to 7   from here to the left, upper, right and lower side of the line around it, in ``LINE_UNIT`` px
+======== ============================================================================================
+
+The core is the line's box without a margin of ``CORE`` times its shorter side, so that close lines have cores
+apart (after PixelLink and DB: Deng et al., 2018; Liao et al., 2020). A side is known where it is near: above and
+below along the whole line, before and behind at its ends. ``tablerec.detect.text_maps`` makes quads of the maps.
 """
 
 from __future__ import annotations
@@ -34,8 +47,17 @@ UNIT = 32.0
 REACH = 8.0
 """Borders are looked for within this many pixels."""
 N_MAPS = 14
+LINE_UNIT = 16.0
+"""Sides of lines are predicted in multiples of this many pixels."""
+CORE = 0.25
+"""Width of the margin around the core of a line, of its shorter side."""
+N_LINE_MAPS = 8
+LINES = (32, 2)
+"""Channels and Mixers of the branch for lines, unless others are asked for."""
 MULTIPLE = 32
 """Height and width of the input are multiples of this."""
+Size = int | tuple[int, int]
+"""Height and width, or both at once."""
 
 
 class Maps(NamedTuple):
@@ -49,13 +71,15 @@ class Maps(NamedTuple):
 
 
 class ConvNorm(nn.Sequential):
-    """Convolution and batch normalization, and a ReLU unless ``relu`` is false."""
+    """Convolution and batch normalization, and a ReLU unless ``relu`` is false; kernels of even size pad nothing."""
 
     def __init__(
-        self, n_in: int, n_out: int, kernel: int, stride: int = 1, groups: int = 1, *, relu: bool = True
+        self, n_in: int, n_out: int, kernel: Size, stride: Size = 1, groups: int = 1, *, relu: bool = True
     ) -> None:
+        sides = (kernel, kernel) if isinstance(kernel, int) else kernel
+        padding = [side // 2 * (side % 2) for side in sides]
         super().__init__(
-            nn.Conv2D(n_in, n_out, kernel, stride, kernel // 2, groups=groups, bias_attr=False),
+            nn.Conv2D(n_in, n_out, kernel, stride, padding, groups=groups, bias_attr=False),
             nn.BatchNorm2D(n_out),
             *([nn.ReLU()] if relu else []),
         )
@@ -64,10 +88,10 @@ class ConvNorm(nn.Sequential):
 class Mixer(nn.Layer):
     """A residual block: a depthwise convolution mixes positions, two 1 x 1 convolutions mix channels."""
 
-    def __init__(self, channels: int) -> None:
+    def __init__(self, channels: int, kernel: Size = 5) -> None:
         super().__init__()
         self.mix = nn.Sequential(
-            ConvNorm(channels, channels, 5, groups=channels, relu=False),
+            ConvNorm(channels, channels, kernel, groups=channels, relu=False),
             ConvNorm(channels, 2 * channels, 1),
             ConvNorm(2 * channels, channels, 1, relu=False),
         )
@@ -151,6 +175,37 @@ class Double(nn.Layer):
         return F.interpolate(x, scale_factor=2.0, mode="nearest")
 
 
+class LineBranch(nn.Layer):
+    """Maps of lines of text, from the trunk of a CellNet.
+
+    Args:
+        n_in: Channels of the trunk's two parts.
+        channels: Channels within.
+        depth: Mixers.
+    """
+
+    def __init__(self, n_in: tuple[int, int], channels: int, depth: int) -> None:
+        super().__init__()
+        self.strokes = ConvNorm(n_in[0], channels, 1, relu=False)
+        self.context = ConvNorm(n_in[1], channels, 1, relu=False)
+        self.mixers = nn.Sequential(*_mixers(channels, depth))
+        self.maps = nn.Conv2D(channels, N_LINE_MAPS, 1)
+        with paddle.no_grad():
+            bias = paddle.zeros([N_LINE_MAPS])
+            bias[:4] = -2.0  # most of a picture is no text
+            bias[4:] = 0.5
+            self.maps.bias.set_value(bias)
+            self.maps.weight.set_value(0.1 * self.maps.weight)
+
+    def features(self, x4: Tensor, y4: Tensor) -> Tensor:
+        """All but the last layer, which wants full precision; see ``CellNet.trunk``."""
+        return self.mixers(F.relu(self.strokes(x4) + self.context(y4)))
+
+    def forward(self, x4: Tensor, y4: Tensor) -> Tensor:
+        """``(B, 8, H / 4, W / 4)``, see the second table above."""
+        return self.maps(self.features(x4, y4))
+
+
 class CellNet(nn.Layer):
     """The network.
 
@@ -158,6 +213,7 @@ class CellNet(nn.Layer):
         widths: Channels after the first convolution and at strides 4, 8, 16 and 32.
         depths: Mixers at strides 4, 8, 16 and 32.
         pyramid: Channels of the way back up, at strides 16 and 8, and at stride 4.
+        lines: Channels and Mixers of the branch for lines of text; empty for a network without it.
 
     Attributes:
         arguments: The arguments, as JSON and YAML have them.
@@ -168,9 +224,12 @@ class CellNet(nn.Layer):
         widths: tuple[int, int, int, int, int] = (16, 32, 48, 96, 192),
         depths: tuple[int, int, int, int] = (1, 2, 3, 4),
         pyramid: tuple[int, int] = (64, 48),
+        lines: tuple[int, int] | tuple[()] = (),
     ) -> None:
         super().__init__()
         self.arguments = {"widths": list(widths), "depths": list(depths), "pyramid": list(pyramid)}
+        if lines:
+            self.arguments["lines"] = list(lines)
         first, w4, w8, w16, w32 = widths
         wide, fine = pyramid
         self.stage4 = nn.Sequential(ConvNorm(3, first, 3, 2), ConvNorm(first, w4, 3, 2), *_mixers(w4, depths[0]))
@@ -194,6 +253,21 @@ class CellNet(nn.Layer):
             bias[0] = -4.0
             self.maps.bias.set_value(bias)
             self.maps.weight.set_value(0.1 * self.maps.weight)
+        self.lines = LineBranch((w4, fine), *lines) if lines else None
+
+    def trunk(self, x: Tensor) -> tuple[Tensor, Tensor]:
+        """What all maps are made of, each ``(B, C, H / 4, W / 4)``: strokes as they are, and what they belong to.
+
+        Args:
+            x: As for ``forward``.
+        """
+        x4 = self.stage4(paddle.scale(x, 1 / 128, -1.0))
+        x8 = self.stage8(x4)
+        x16 = self.stage16(x8)
+        x32 = self.stage32(x16)
+        y16 = self.up16(self.side16(x16) + self.doubled(self.side32(x32)))
+        y8 = self.up8(self.side8(x8) + self.doubled(y16))
+        return x4, self.up4(F.relu(self.side4(x4) + self.doubled(self.narrow(y8))))
 
     def features(self, x: Tensor) -> Tensor:
         """All but the last layer, which wants full precision: half of it is pixels.
@@ -204,14 +278,7 @@ class CellNet(nn.Layer):
         Returns:
             ``(B, C, H / 4, W / 4)`` for ``maps``.
         """
-        x4 = self.stage4(paddle.scale(x, 1 / 128, -1.0))
-        x8 = self.stage8(x4)
-        x16 = self.stage16(x8)
-        x32 = self.stage32(x16)
-        y16 = self.up16(self.side16(x16) + self.doubled(self.side32(x32)))
-        y8 = self.up8(self.side8(x8) + self.doubled(y16))
-        y4 = self.up4(F.relu(self.side4(x4) + self.doubled(self.narrow(y8))))
-        return self.head(y4)
+        return self.head(self.trunk(x)[1])
 
     def forward(self, x: Tensor) -> Tensor:
         """Compute the maps.
@@ -223,6 +290,12 @@ class CellNet(nn.Layer):
             ``(B, 14, H / 4, W / 4)``, see the table above.
         """
         return self.maps(self.features(x))
+
+    def all_maps(self, x: Tensor) -> tuple[Tensor, Tensor]:
+        """Compute the maps of cells and, with a branch for them, those of lines: ``(B, 8, H / 4, W / 4)``."""
+        assert self.lines is not None
+        x4, y4 = self.trunk(x)
+        return self.maps(self.head(y4)), self.lines(x4, y4)
 
 
 class CellNetWithDecoder(nn.Layer):
@@ -238,9 +311,12 @@ class CellNetWithDecoder(nn.Layer):
         self.net = net
         self.threshold = threshold
 
-    def forward(self, x: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-        """``(B, 3, H, W)`` pictures as for CellNet to what ``decode`` returns."""
-        return decode(self.net(x), self.threshold)
+    def forward(self, x: Tensor) -> tuple[Tensor, ...]:
+        """``(B, 3, H, W)`` pictures as for CellNet to what ``decode`` returns, and the maps of lines if it has them."""
+        if self.net.lines is None:
+            return decode(self.net(x), self.threshold)
+        maps, lines = self.net.all_maps(x)
+        return *decode(maps, self.threshold), lines
 
 
 def split_maps(maps: Tensor) -> Maps:

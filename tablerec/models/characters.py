@@ -74,7 +74,7 @@ _SAME_LOOK = str.maketrans(
         "㎢": "km²",
     }
 )
-_LEADER = re.compile(r"\.{4,}|…{2,}|·{4,}|(?:\. ){3,}\.?(?!\w)")
+_LEADER = re.compile(r"\.{3,}|…+|·{3,}|(?:\. ){2,}\.+")
 _MARKS = re.compile("[\u0591-\u05bd\u05bf-\u05c7\u064b-\u065f\u0670]")
 
 
@@ -82,8 +82,8 @@ def normalize_label(text: str) -> str:
     """Write a text as the label of a line: one blank between words, and one character for one look.
 
     Composed (NFC); what NFKC makes of full-width letters and digits, ligatures, Roman numerals and Arabic shapes;
-    raised, lowered and circled signs and wide punctuation stay. Points of Hebrew and marks of Arabic are left out, and a
-    leader of dots is three of them, as nobody counts them.
+    raised, lowered and circled signs and wide punctuation stay. Points of Hebrew and marks of Arabic are left out.
+    Three dots or more are one sign, however many lead to a number.
 
     Returns:
         The label, which may hold characters that are not in the list: see ``unknown_characters``.
@@ -94,7 +94,7 @@ def normalize_label(text: str) -> str:
     composed = unicodedata.normalize("NFC", text).translate(_SAME_LOOK)
     kept = "".join(char if char in _KEPT else unicodedata.normalize("NFKC", char) for char in composed)
     plain = " ".join(unicodedata.normalize("NFC", _MARKS.sub("", kept).translate(_SAME_LOOK)).split())
-    return " ".join(_LEADER.sub("... ", f"{plain} ").split()) if _LEADER.search(plain) else plain
+    return _LEADER.sub("…", plain)
 
 
 def unknown_characters(text: str, known: Iterable[str] = _KNOWN) -> str:
@@ -105,3 +105,30 @@ def unknown_characters(text: str, known: Iterable[str] = _KNOWN) -> str:
     """
     known = known if isinstance(known, frozenset) else frozenset(known)
     return "".join(char for char in dict.fromkeys(text) if char not in known)
+
+
+def is_han(char: str) -> bool:
+    """Whether a character is a Chinese one, in any of Unicode's blocks of them.
+
+    >>> is_han("表"), is_han("〇"), is_han("あ")
+    (True, False, False)
+    """
+    return "\u3400" <= char <= "\u9fff" or "\uf900" <= char <= "\ufaff" or "\U00020000" <= char <= "\U0003ffff"
+
+
+def sort_characters(characters: str) -> str:
+    """Put Chinese characters behind all others, which otherwise stay in their order.
+
+    >>> sort_characters("表a格b")
+    'ab表格'
+    """
+    return "".join(sorted(characters, key=is_han))
+
+
+def count_letters(characters: str) -> int:
+    """Count the characters that are no Chinese ones.
+
+    >>> count_letters("ab表格")
+    2
+    """
+    return sum(not is_han(char) for char in characters)

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     "--report", is_flag=True, help="Also say where graphs break, how far the forms differ, how fast they are."
 )
 @click.option("--adapter", type=click.Path(path_type=Path), help="The adapter of a training that started from FILE.")
+@click.option("--onnx", "only_onnx", is_flag=True, help="Write ONNX alone; Paddle's model is made of it where need be.")
 def command(
     weights: tuple[Path, ...],
     output: Path,
@@ -40,12 +41,14 @@ def command(
     paddlex_name: str | None,
     report: bool,
     adapter: Path | None,
+    only_onnx: bool,
 ) -> None:
-    """Write the network of FILE, a safetensors file of `tablerec train`, as Paddle's static model and as ONNX.
+    """Write the network of FILE, a safetensors file of `tablerec train`, as ONNX and as Paddle's static model.
 
-    Several files, of trainings that went on from the same checkpoint, are averaged; without any it is the
-    package's network. Use it with `--detector cellnet --detector-dir FOLDER`. FILE may also be the folder of an
-    RT-DETR with model.safetensors, as PaddleX loads it: it is written as Paddle's static model.
+    Several files, of trainings that went on from the same checkpoint, are averaged; without any it is the package's
+    CellNet. Use it with `--detector cellnet --detector-dir FOLDER`, and a LineNet with `--ocr tablerec --ocr-dir
+    FOLDER`. FILE may also be the folder of an RT-DETR with model.safetensors, as PaddleX loads it: it is written as
+    Paddle's static model. Weights have 16 bits, in which no figure changes.
     """
     for package in ("paddle", "onnx", "safetensors", "yaml"):
         if importlib.util.find_spec(package) is None:
@@ -57,14 +60,21 @@ def command(
             raise SettingsError("--report is for CellNet: python -m tests.benchmarks.detector.static measures RT-DETR")
         if paddlex_name:
             raise SettingsError("--as is for CellNet: the inference.yml of an RT-DETR has its name")
+        if only_onnx:
+            raise SettingsError("--onnx is for CellNet and LineNet: an RT-DETR is written for Paddle alone")
         export_rtdetr(weights[0], output, adapter)
         click.echo(output)
         return
-    from tablerec.models.export import export_cellnet, export_for_paddlex, load_cellnet
+    from tablerec.models.export import export_cellnet, export_for_paddlex, is_linenet, load_cellnet
 
+    if weights and is_linenet(weights[0]):
+        if report or paddlex_name:
+            raise SettingsError("--report and --as are for CellNet: leave them out")
+        _export_linenet(weights, output, adapter, only_onnx)
+        return
     net = load_cellnet(*(weights or (WEIGHTS,)))
-    if report and paddlex_name:
-        raise SettingsError("--report compares CellNet's own forms: leave --as out")
+    if report and (paddlex_name or only_onnx):
+        raise SettingsError("--report compares CellNet's own forms: leave --as and --onnx out")
     if adapter:
         from tablerec.models.adapter import apply_adapter
 
@@ -72,12 +82,24 @@ def command(
     if paddlex_name:
         export_for_paddlex(net, output, paddlex_name, threshold)
     else:
-        export_cellnet(net, output, threshold)
+        export_cellnet(net, output, threshold, static=not only_onnx)
     click.echo(output)
     if report:
         from tablerec.models.static import report_forms
 
         click.echo(report_forms(net, output, threshold))
+
+
+def _export_linenet(weights: tuple[Path, ...], output: Path, adapter: Path | None, only_onnx: bool) -> None:
+    from tablerec.models.export import export_linenet, load_linenet
+
+    net, characters = load_linenet(*weights)
+    if adapter:
+        from tablerec.models.adapter import apply_adapter
+
+        apply_adapter(net, adapter)
+    export_linenet(net, characters, output, static=not only_onnx)
+    click.echo(output)
 
 
 @click.group("models", context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})

@@ -1,21 +1,41 @@
-"""CellNet for recognition: Paddle's static model in PaddleX's layout, and ONNX of the same network."""
+"""Networks for recognition: ONNX with weights of 16 bits, and Paddle's static model in PaddleX's layout made of it."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import os
+import secrets
+import shutil
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import paddle
 
-from tablerec.errors import InputError
+from tablerec.errors import InputError, ModelNotFoundError, OutputError
 from tablerec.fields import list_of, parse_json, whole
-from tablerec.models.arrays import arrays_to_network, load_arrays, load_notes, mean_arrays
+from tablerec.models.arrays import arrays_to_network, load_arrays, load_notes, mean_arrays, network_to_arrays
 from tablerec.models.cellnet import CellNet, CellNetWithDecoder
-from tablerec.models.folder import DESCRIPTION, INPUT, NAME, ONNX, OUTPUTS, STATIC, read_description, sha256
-from tablerec.models.formats.onnx_graph import layer_to_onnx
+from tablerec.models.characters import count_letters
+from tablerec.models.folder import (
+    DESCRIPTION,
+    INPUT,
+    LINENET,
+    LINENET_OUTPUTS,
+    LINES,
+    NAME,
+    ONNX,
+    OUTPUTS,
+    STATIC,
+    check_files,
+    read_description,
+    read_model_name,
+    sha256,
+)
+from tablerec.models.formats.onnx_graph import layer_to_onnx, onnx_weights, to_half
 from tablerec.models.formats.paddlex_graph import CellNetForPaddleX
+from tablerec.models.linenet import HEIGHT, LineNet, LineNetWithDecoder
 from tablerec.outputs.files import atomic_file
 
 _DESCRIPTION = {
@@ -24,6 +44,12 @@ _DESCRIPTION = {
     "arch": NAME,
     "Preprocess": [{"type": "Pad", "multiple": 32, "fill": 127}, {"type": "RGB"}, {"type": "Permute"}],
     "label_list": ["cell"],
+}
+_LINENET_DESCRIPTION = {
+    "Global": {"model_name": LINENET},
+    "mode": "paddle",
+    "arch": LINENET,
+    "Preprocess": [{"type": "Resize", "height": HEIGHT}, {"type": "Pad", "multiple": 32, "fill": 127}, {"type": "RGB"}],
 }
 _GREATEST = 1024
 """Channels, or mixers, that a network may have."""
@@ -56,39 +82,162 @@ def load_cellnet(weights: Path, *others: Path) -> CellNet:
         ModelNotFoundError: The folder is damaged.
     """
     net = _make_network(weights)
+    _load_mean(net, weights, *others)
+    return net
+
+
+def read_arguments(weights: Path) -> dict[str, list[int]]:
+    """Read which network a file or folder describes, see ``CellNet.arguments``; empty where it is the usual one.
+
+    Raises:
+        InputError: It is none of a size that can be.
+    """
+    notes = {} if weights.is_dir() else load_notes(weights)
+    try:
+        found = read_description(weights).get("network", {}) if weights.is_dir() else notes.get("network", "{}")
+        arguments = parse_json(found) if isinstance(found, str) else found
+        return {name: list_of(whole(0, _GREATEST))(value) for name, value in arguments.items()}
+    except (AttributeError, TypeError, ValueError) as error:
+        raise InputError(f"{weights} describes no network ({error}): name weights of `tablerec train`") from error
+
+
+def _make_network(weights: Path) -> CellNet:
+    """Make the network that a file or folder describes."""
+    try:
+        return CellNet(**read_arguments(weights))  # type: ignore[arg-type]
+    except (TypeError, ValueError) as error:
+        raise InputError(f"{weights} describes no network ({error}): name weights of `tablerec train`") from error
+
+
+def describe_linenet(weights: Path) -> tuple[str, dict[str, Any]]:
+    """Read which characters weights of LineNet know, and the other arguments of the network.
+
+    Args:
+        weights: A safetensors file of a training, or a folder of ``export_linenet``.
+
+    Returns:
+        The characters in the order of their classes; arguments as of LineNet.
+
+    Raises:
+        InputError: They are missing, broken, or of another network.
+        ModelNotFoundError: The folder is damaged.
+    """
+    if weights.is_dir():
+        read = read_description(weights, LINENET)
+        notes: Mapping[str, Any] = {**read, "characters": (read.get("PostProcess") or {}).get("character_dict")}
+    else:
+        notes = load_notes(weights)
+    try:
+        found, characters = notes["network"], "".join(notes["characters"])
+        arguments = parse_json(found) if isinstance(found, str) else found
+        sizes = {name: list_of(whole(0, _GREATEST))(value) for name, value in arguments.items()}
+    except (AttributeError, TypeError, ValueError, KeyError) as error:
+        raise InputError(f"{weights} describes no {LINENET} ({error}): name weights of `tablerec train`") from error
+    return characters, sizes
+
+
+def is_linenet(weights: Path) -> bool:
+    """Whether weights are of a LineNet.
+
+    Args:
+        weights: A safetensors file of a training, or a folder of an exported model.
+
+    Raises:
+        InputError: The file is missing or broken.
+    """
+    return read_model_name(weights) == LINENET if weights.is_dir() else "characters" in load_notes(weights)
+
+
+def load_linenet(weights: Path, *others: Path) -> tuple[LineNet, str]:
+    """Make a network that reads lines with its weights, in evaluation.
+
+    Args:
+        weights: A safetensors file of a training, or a folder of ``export_linenet``.
+        *others: As of ``load_cellnet``.
+
+    Returns:
+        The network, and its characters in the order of their classes.
+
+    Raises:
+        InputError: The weights are missing, broken, or of another network.
+        ModelNotFoundError: The folder is damaged.
+    """
+    characters, arguments = describe_linenet(weights)
+    n_letters = count_letters(characters)
+    try:
+        net = LineNet(n_letters, len(characters) - n_letters, **arguments)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"{weights} describes no {LINENET} ({error}): name weights of `tablerec train`") from error
+    _load_mean(net, weights, *others)
+    return net, characters
+
+
+def _load_mean(net: paddle.nn.Layer, weights: Path, *others: Path) -> None:
     arrays = load_arrays(weights)
     for count, other in enumerate(others, start=2):
         arrays = mean_arrays(arrays, load_arrays(other), 1 / count, str(other))
     arrays_to_network(arrays, net, str(weights))
     net.eval()
-    return net
 
 
-def _make_network(weights: Path) -> CellNet:
-    """Make the network that a file or folder describes, if it is one of a size that can be."""
-    notes = {} if weights.is_dir() else load_notes(weights)
-    try:
-        found = read_description(weights).get("network", {}) if weights.is_dir() else notes.get("network", "{}")
-        arguments = parse_json(found) if isinstance(found, str) else found
-        sizes = {name: list_of(whole(0, _GREATEST))(value) for name, value in arguments.items()}
-        return CellNet(**sizes)  # type: ignore[arg-type]
-    except (AttributeError, TypeError, ValueError) as error:
-        raise InputError(f"{weights} describes no network ({error}): name weights of `tablerec train`") from error
+@dataclass(frozen=True, slots=True)
+class _Form:
+    """A network as a whole graph.
+
+    Args:
+        wrap: The network with what comes before and behind it.
+        inputs: Shapes of its inputs by name; -1 where a size is not fixed.
+        outputs: Their names.
+        description: What ``inference.yml`` says.
+    """
+
+    wrap: Callable[[Any], paddle.nn.Layer]
+    inputs: Mapping[str, tuple[int, ...]]
+    outputs: tuple[str, ...]
+    description: Mapping[str, Any] = field(default_factory=dict)
 
 
-def export_cellnet(net: CellNet, folder: Path, threshold: float = 0.1) -> None:
-    """Write ``inference.json``, ``inference.pdiparams``, ``inference.yml`` and ``inference.onnx``.
+def _form_of_cellnet(net: CellNet, threshold: float) -> _Form:
+    description = {**_DESCRIPTION, "network": net.arguments, "threshold": threshold}
+    outputs = OUTPUTS if net.lines is None else (*OUTPUTS, LINES)
+    return _Form(lambda net: CellNetWithDecoder(net, threshold), {INPUT: (-1, 3, -1, -1)}, outputs, description)
+
+
+def _form_of_linenet(net: LineNet, characters: str) -> _Form:
+    network = {name: value for name, value in net.arguments.items() if isinstance(value, list)}
+    decoding = {"name": "CTCLabelDecode", "character_dict": list(characters)}
+    description = {**_LINENET_DESCRIPTION, "network": network, "PostProcess": decoding}
+    return _Form(LineNetWithDecoder, {INPUT: (-1, 3, HEIGHT, -1)}, LINENET_OUTPUTS, description)
+
+
+def export_cellnet(net: CellNet, folder: Path, threshold: float = 0.1, *, static: bool = True) -> None:
+    """Write ``inference.onnx``, ``inference.json``, ``inference.pdiparams`` and ``inference.yml``.
 
     Args:
         net: The network.
         folder: Where to; it is made if need be.
         threshold: Least score of a cell that the model returns.
+        static: Also write Paddle's static model; without it ``static_folder`` makes one when it is asked for.
 
     Raises:
         MissingDependencyError: The package onnx is not installed.
     """
-    description = {**_DESCRIPTION, "network": net.arguments}
-    _export(net, lambda: CellNetWithDecoder(net, threshold), {INPUT: (-1, 3, -1, -1)}, OUTPUTS, folder, description)
+    _export(net, _form_of_cellnet(net, threshold), folder, static=static)
+
+
+def export_linenet(net: LineNet, characters: str, folder: Path, *, static: bool = True) -> None:
+    """Write the same files of a network that reads lines; its characters are in ``inference.yml``.
+
+    Args:
+        net: The network.
+        characters: In the order of their classes.
+        folder: Where to; it is made if need be.
+        static: As of ``export_cellnet``.
+
+    Raises:
+        MissingDependencyError: The package onnx is not installed.
+    """
+    _export(net, _form_of_linenet(net, characters), folder, static=static)
 
 
 def export_for_paddlex(net: CellNet, folder: Path, name: str, threshold: float = 0.1) -> None:
@@ -107,33 +256,104 @@ def export_for_paddlex(net: CellNet, folder: Path, name: str, threshold: float =
         MissingDependencyError: The package onnx is not installed.
     """
     inputs = {"im_shape": (-1, 2), "image": (-1, 3, SIDE, SIDE), "scale_factor": (-1, 2)}
+    net = _without_lines(net)
     description = {**_DESCRIPTION_FOR_PADDLEX, "Global": {"model_name": name}, "network": net.arguments}
-    _export(net, lambda: CellNetForPaddleX(net, SIDE, threshold), inputs, ("boxes", "counts"), folder, description)
+    form = _Form(lambda net: CellNetForPaddleX(net, SIDE, threshold), inputs, ("boxes", "counts"), description)
+    _export(net, form, folder, static=True)
 
 
-def _export(
-    net: CellNet,
-    make_whole: Callable[[], paddle.nn.Layer],
-    inputs: Mapping[str, Sequence[int]],
-    outputs: Sequence[str],
-    folder: Path,
-    description: Mapping[str, Any],
-) -> None:
-    """Write a layer around a network in both formats; the layer is made twice, since one has one static form."""
-    import yaml
+def _without_lines(net: CellNet) -> CellNet:
+    """The network without its branch for lines of text."""
+    plain = CellNet(**{name: value for name, value in net.arguments.items() if name != LINES})  # type: ignore[arg-type]
+    arrays = network_to_arrays(net)
+    arrays_to_network({name: arrays[name] for name in plain.state_dict()}, plain)
+    return plain
 
+
+def _export(net: Any, form: _Form, folder: Path, *, static: bool) -> None:
+    """Write a network in both formats: Paddle's with the rounded weights of the other, so that they answer alike."""
     folder.mkdir(parents=True, exist_ok=True)
-    model = layer_to_onnx(_evaluating(make_whole()), inputs, outputs)
-    spec = [paddle.static.InputSpec(list(shape), "float32", name) for name, shape in inputs.items()]
-    with _for_static_model(net):
-        static = paddle.jit.to_static(_evaluating(make_whole()), input_spec=spec, full_graph=True)
-        paddle.jit.save(static, str(folder / "inference"))
+    with _named(net):
+        model = to_half(layer_to_onnx(_evaluating(form.wrap(net)), form.inputs, form.outputs))
     with atomic_file(folder / ONNX) as file:
         file.write(model.SerializeToString())
-    sums = {name: sha256(folder / name) for name in (ONNX, *STATIC)}
-    text = yaml.safe_dump({**description, "sha256": sums}, sort_keys=False)
+    if static:
+        rounded = type(net)(**net.arguments)
+        arrays = onnx_weights(folder / ONNX)
+        arrays_to_network({name: arrays[name] for name in net.state_dict()}, rounded)
+        _write_static(rounded, form, folder)
+    _describe(form, folder, ONNX, *(STATIC if static else ()))
+
+
+def _describe(form: _Form, folder: Path, *names: str) -> None:
+    import yaml
+
+    sums = {name: sha256(folder / name) for name in names}
+    text = yaml.safe_dump({**form.description, "sha256": sums}, sort_keys=False, allow_unicode=True)
     with atomic_file(folder / DESCRIPTION) as file:
         file.write(text.encode())
+
+
+def _write_static(net: Any, form: _Form, folder: Path) -> None:
+    spec = [paddle.static.InputSpec(list(shape), "float32", name) for name, shape in form.inputs.items()]
+    with _named(net, by_copies=True):
+        static = paddle.jit.to_static(_evaluating(form.wrap(net)), input_spec=spec, full_graph=True)
+        paddle.jit.save(static, str(folder / "inference"))
+
+
+def static_folder(folder: Path) -> Path:
+    """Return a folder with Paddle's static model of an exported network, made of its ONNX model where it has none.
+
+    What is made is kept in the user's cache, by the SHA-256 of the ONNX model.
+
+    Args:
+        folder: Of a CellNet or a LineNet.
+
+    Raises:
+        ModelNotFoundError: It holds neither, or is damaged.
+        MissingDependencyError: The package onnx is not installed.
+        OutputError: The cache cannot be written.
+    """
+    if (folder / STATIC[0]).is_file() or not (folder / ONNX).is_file():
+        return folder
+    name = read_model_name(folder)
+    check_files(folder, ONNX, expected=name)
+    target = _cache() / f"{sha256(folder / ONNX)[:32]}-{paddle.__version__}"
+    if all((target / each).is_file() for each in (*STATIC, DESCRIPTION)):
+        return target
+    form, net = _open_form(folder, name)
+    made = target.with_name(f"{target.name}.{secrets.token_hex(6)}")
+    try:
+        made.mkdir(parents=True)
+        _write_static(net, form, made)
+        _describe(form, made, *STATIC)
+        os.replace(made, target)
+    except OSError as error:
+        if not (target / STATIC[1]).is_file():  # another process may have been faster
+            raise OutputError(
+                f"{target} cannot be written ({error.strerror or error}): make room, set TABLEREC_CACHE to another "
+                f"folder, or export the network again with its static model"
+            ) from error
+    finally:
+        shutil.rmtree(made, ignore_errors=True)
+    return target
+
+
+def _open_form(folder: Path, name: str | None) -> tuple[_Form, Any]:
+    if name == LINENET:
+        reader, characters = load_linenet(folder)
+        return _form_of_linenet(reader, characters), reader
+    if name == NAME:
+        net = load_cellnet(folder)
+        return _form_of_cellnet(net, float(read_description(folder).get("threshold", 0.1))), net
+    raise ModelNotFoundError(
+        f"{folder} holds no {' and '.join(STATIC)}: export the network again with `tablerec export`"
+    )
+
+
+def _cache() -> Path:
+    root = os.environ.get("TABLEREC_CACHE") or os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    return Path(root) / "tablerec" / "static"
 
 
 def _evaluating(layer: paddle.nn.Layer) -> paddle.nn.Layer:
@@ -142,16 +362,24 @@ def _evaluating(layer: paddle.nn.Layer) -> paddle.nn.Layer:
 
 
 @contextmanager
-def _for_static_model(net: CellNet) -> Iterator[None]:
-    """Give tensors their names in the network, by which ``load_arrays`` finds them again, and double by copies."""
+def _named(net: Any, *, by_copies: bool = False) -> Iterator[None]:
+    """Give tensors their names in the network, by which ``load_arrays`` finds them again.
+
+    Args:
+        net: The network.
+        by_copies: How a CellNet doubles its maps, see ``models.cellnet.Double``.
+    """
     tensors = net.state_dict()
     before = {name: tensor.name for name, tensor in tensors.items()}
+    doubled = getattr(net, "doubled", None)
     try:
-        net.doubled.by_copies = True
+        if doubled is not None:
+            doubled.by_copies = by_copies
         for name, tensor in tensors.items():
             tensor.name = name
         yield
     finally:
-        net.doubled.by_copies = False
+        if doubled is not None:
+            doubled.by_copies = False
         for name, tensor in tensors.items():
             tensor.name = before[name]

@@ -18,8 +18,15 @@ NAME = "CellNet"
 INPUT = "image"
 OUTPUTS = ("quads", "scores", "picture", "table")
 """See ``tablerec.models.cellnet.decode``."""
+LINES = "lines"
+"""One more output of a network that also finds lines of text: ``(B, 8, h, w)`` float32, see ``models.cellnet``."""
 WEIGHTS = Path(__file__).parent / "weights"
 """Folder of the weights that come with the package; without them ``auto`` works from rulings and words alone."""
+LINENET = "LineNet"
+LINENET_WEIGHTS = WEIGHTS / "linenet"
+"""The same of the network that reads lines."""
+LINENET_OUTPUTS = ("chars", "scores")
+"""See ``tablerec.models.linenet.LineNetWithDecoder``."""
 
 
 def read_model_name(folder: Path) -> str | None:

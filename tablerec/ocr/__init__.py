@@ -4,7 +4,8 @@
 - ``ink``: the ink in a cell, for a second pass over cells in which no text was found
 - ``script``, ``unread``: in which script a line is, and what was found and not read
 - ``raised``: raised and lowered signs, by the pixels
-- ``rapidocr``, ``paddlex``: the OCR engines themselves
+- ``rapidocr``, ``paddlex``, ``linenet``: the OCR engines themselves; ``cascade``: two of them, one after the other
+- ``ctc``: from LineNet's classes to text
 
 An OCR engine is anything with a ``name``, a ``read`` and a ``read_quads`` method; ``make_ocr_engine`` creates the one
 that the settings name.
@@ -12,6 +13,7 @@ that the settings name.
 
 from __future__ import annotations
 
+import logging
 from typing import TYPE_CHECKING, Protocol
 
 from postprocess.word import Word
@@ -23,6 +25,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from postprocess.arrays import Image
+    from tablerec.ocr.linenet import LineNetEngine
+
+_logger = logging.getLogger(__name__)
 
 
 class OcrEngine(Protocol):
@@ -77,16 +82,25 @@ def make_ocr_engine(settings: Settings) -> OcrEngine:
     """Create the OCR engine that the settings name; its models are loaded at the first picture.
 
     Args:
-        settings: ``ocr`` is ``rapidocr``, ``none``, ``paddlex`` for the models of PaddleX, or
-            ``paddlex:FAMILY`` for those of a family such as ``PP-OCRv5_mobile``.
+        settings: ``ocr`` is ``auto``, ``tablerec``, ``rapidocr``, ``none``, ``paddlex`` for the models of
+            PaddleX, or ``paddlex:FAMILY`` for those of a family such as ``PP-OCRv5_mobile``.
 
     Raises:
-        SettingsError: There is no such ocr.
+        SettingsError: There is no such ocr, or it takes no ``ocr_dir``.
+        ModelNotFoundError: LineNet is asked for, and its files are missing or damaged.
 
     >>> make_ocr_engine(Settings(ocr="none")).name
     'none'
     """
     backend, _, family = settings.ocr.partition(":")
+    if settings.ocr_dir is not None and settings.ocr not in ("auto", "tablerec"):
+        raise SettingsError(
+            f"ocr_dir is {settings.ocr_dir}, but ocr {settings.ocr!r} takes none: choose auto or tablerec"
+        )
+    if settings.ocr == "auto":
+        return _make_cascade(settings)
+    if settings.ocr == "tablerec":
+        return _make_linenet(settings)
     if backend == "paddlex":
         from tablerec.ocr.paddlex import PaddleXOcrEngine
         from tablerec.paddlex_support import make_runtime
@@ -98,4 +112,29 @@ def make_ocr_engine(settings: Settings) -> OcrEngine:
         return RapidOcrEngine()
     if settings.ocr == "none":
         return NoOcr()
-    raise SettingsError(f"ocr {settings.ocr!r} is unknown: choose rapidocr, paddlex, paddlex:FAMILY or none")
+    raise SettingsError(
+        f"ocr {settings.ocr!r} is unknown: choose auto, tablerec, rapidocr, paddlex, paddlex:FAMILY or none"
+    )
+
+
+def _make_cascade(settings: Settings) -> OcrEngine:
+    from tablerec.models.folder import LINENET_WEIGHTS
+    from tablerec.ocr.cascade import CascadeEngine
+    from tablerec.ocr.linenet import has_linenet
+    from tablerec.ocr.rapidocr import RapidOcrEngine
+
+    if settings.ocr_dir is None and not has_linenet():
+        _logger.warning("%s holds no LineNet: rapidocr reads alone; install tablerec again", LINENET_WEIGHTS)
+        return RapidOcrEngine()
+    return CascadeEngine(_make_linenet(settings))
+
+
+def _make_linenet(settings: Settings) -> LineNetEngine:
+    from functools import partial
+
+    from tablerec.models.folder import LINENET_WEIGHTS
+    from tablerec.ocr.linenet import LineNetEngine
+    from tablerec.ocr.lines import find_lines
+    from tablerec.ocr.rapidocr import RapidOcrEngine
+
+    return LineNetEngine(partial(find_lines, RapidOcrEngine()), settings.ocr_dir or LINENET_WEIGHTS, settings.device)

@@ -16,9 +16,11 @@ class Line:
         score: 0 to 1.
         char_spans: See ``Word``; fractions of the crop's width.
         doubt: See ``Word``.
+        is_turned: The recogniser says that the line stands on its head, or its characters lie on their side.
     """
 
     text: str
     score: float
     char_spans: CharSpans | None = None
     doubt: str = ""
+    is_turned: bool = False

@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from functools import cached_property
+from statistics import median
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -38,6 +39,8 @@ GOOD_LINE = 40.0
 """... and from which nothing is gained: Chinese lines set close together are told apart."""
 TALL = 1.5
 """A box this many times as high as wide may be a line that runs upwards or downwards."""
+_UPSIDE_DOWN = 0.8
+"""Least score of a line upside down that is believed."""
 
 
 class CropReader(ABC):
@@ -62,6 +65,10 @@ class CropReader(ABC):
     def recognize(self, crops: Sequence[Image]) -> list[Line]:
         """Read each crop, which shows one line from left to right."""
 
+    def check(self, crops: Sequence[Image], lines: Sequence[Line]) -> list[Line]:
+        """Look once more at lines that are in doubt, upright ones, where the OCR engine has a way to."""
+        return list(lines)
+
     def read_quads(self, image: Image, quads: NDArray[np.floating]) -> list[Word]:
         """See ``OcrEngine``."""
         crops, places = [], []
@@ -83,8 +90,7 @@ class LineReader(CropReader):
 
     def read(self, image: Image) -> list[Word]:
         """See ``OcrEngine``."""
-        quads = find_lines(self, image)
-        return read_crops(self, [quad_to_crop(image, quad) for quad in quads], quads)
+        return read_found(self, image, find_lines(self, image))
 
 
 def find_lines(ocr: LineReader, image: Image) -> Quads:
@@ -113,11 +119,17 @@ def find_lines(ocr: LineReader, image: Image) -> Quads:
     return quads[_sides(quads).min(axis=1) >= 1]
 
 
+def read_found(ocr: CropReader, image: Image, quads: Quads) -> list[Word]:
+    """Read the lines that were found in a picture, see ``read_crops``."""
+    return read_crops(ocr, [quad_to_crop(image, quad) for quad in quads], quads)
+
+
 def read_crops(ocr: CropReader, crops: Sequence[Image], quads: Quads) -> list[Word]:
     """Read crops; a tall one in the three directions its text may run, of which the best counts.
 
     A tall box may hold a line that runs upwards or downwards, or a single narrow character: a ``1``
-    reads as a dash when it is turned, so a turned reading needs two characters.
+    reads as a dash when it is turned, so a turned reading needs two characters. A line of which the
+    OCR engine says that it is turned is read upside down.
 
     Args:
         ocr: Whose ``recognize`` reads.
@@ -127,20 +139,23 @@ def read_crops(ocr: CropReader, crops: Sequence[Image], quads: Quads) -> list[Wo
     Returns:
         A word for each crop in which text was seen, also where it could not be read.
     """
-    turned, owners = [], []
-    for index, crop in enumerate(crops):
-        # np.rot90 turns against the clock: once for text that runs downwards, three times for upwards.
-        for turns in (0, 1, 3) if crop.shape[0] >= TALL * crop.shape[1] else (0,):
-            turned.append(np.ascontiguousarray(np.rot90(crop, turns)))
-            owners.append((index, turns))
+    # np.rot90 turns against the clock: once for text that runs downwards, three times for upwards.
+    owners = [(i, turns) for i, crop in enumerate(crops) for turns in ((0, 1, 3) if _is_tall(crop) else (0,))]
+    lines = _read_turned(ocr, crops, owners)
+    upside_down = [
+        (i, 2) for (i, _), line in zip(owners, lines, strict=True) if line.is_turned and not _is_tall(crops[i])
+    ]
+    again = [line if line.score >= _UPSIDE_DOWN else Line("", 0.0) for line in _read_turned(ocr, crops, upside_down)]
     best: dict[int, tuple[Line, int]] = {}
-    for (index, turns), line in zip(owners, ocr.recognize(turned) if turned else (), strict=True):
+    for (index, turns), line in zip(owners + upside_down, lines + again, strict=True):
         n_chars = len(line.text.strip())
         if n_chars > (turns > 0) and (index not in best or line.score > best[index][0].score):
             best[index] = (line, turns)
-    read = [best.get(index, (Line("", 0.0), _usual_turns(crop))) for index, crop in enumerate(crops)]
+    empty = {index: line for (index, turns), line in zip(owners, lines, strict=True) if not turns}
+    read = [best.get(index, (empty[index], _usual_turns(crop))) for index, crop in enumerate(crops)]
     upright = [np.ascontiguousarray(np.rot90(crop, turns)) for crop, (_, turns) in zip(crops, read, strict=True)]
-    lines = [settle_raised(crop, line) for crop, (line, _) in zip(upright, read, strict=True)]
+    lines = ocr.check(upright, [line for line, _ in read]) if upright else []
+    lines = [settle_raised(crop, line) for crop, line in zip(upright, lines, strict=True)]
     if ocr.unread is not None and lines:
         lines = ocr.unread.mark(upright, lines)
     return [
@@ -150,9 +165,35 @@ def read_crops(ocr: CropReader, crops: Sequence[Image], quads: Quads) -> list[Wo
     ]
 
 
+def _read_turned(ocr: CropReader, crops: Sequence[Image], owners: Sequence[tuple[int, int]]) -> list[Line]:
+    """Read crops, each by its number and how often it is turned against the clock."""
+    turned = [np.ascontiguousarray(np.rot90(crops[index], turns)) for index, turns in owners]
+    return ocr.recognize(turned) if turned else []
+
+
+def _is_tall(crop: Image) -> bool:
+    return bool(crop.shape[0] >= TALL * crop.shape[1])
+
+
 def _usual_turns(crop: Image) -> int:
     """How often a crop in which nothing was read is turned against the clock: text in a tall one runs upwards."""
-    return 3 if crop.shape[0] >= TALL * crop.shape[1] else 0
+    return 3 if _is_tall(crop) else 0
+
+
+def distinct(crops: Sequence[Image]) -> tuple[list[int], list[int]]:
+    """Find the crops that are equal, so that they are read once.
+
+    Returns:
+        Numbers of the crops that differ from all before them, and for each crop its place among these.
+
+    >>> one, other = np.zeros((2, 3, 3), np.uint8), np.ones((2, 3, 3), np.uint8)
+    >>> distinct([one, other, one.copy()])
+    ([0, 1], [0, 1, 0])
+    """
+    places: dict[tuple[tuple[int, ...], bytes], int] = {}
+    owners = [places.setdefault((crop.shape, crop.tobytes()), len(places)) for crop in crops]
+    firsts = np.unique(owners, return_index=True)[1].tolist() if owners else []
+    return firsts, owners
 
 
 def quad_to_crop(image: Image, quad: Quads) -> Image:
@@ -201,21 +242,23 @@ def centers_to_spans(text: str, centers: Sequence[float]) -> CharSpans | None:
     visible = [index for index, char in enumerate(text) if not char.isspace()]
     if not visible or len(visible) != len(centers):
         return None
-    places = np.maximum.accumulate(np.clip(np.asarray(centers, float), 0.0, 1.0))
-    steps = np.diff(places)
-    close = steps[np.diff(visible) == 1]
-    half = float(np.median(close if len(close) else steps)) / 2 if len(steps) else 0.5
+    places = np.maximum.accumulate(np.asarray(centers, float).clip(0.0, 1.0))
+    steps = places[1:] - places[:-1]
+    close = [step for step, a, b in zip(steps.tolist(), visible, visible[1:], strict=False) if b - a == 1]
+    half = median(close or steps.tolist()) / 2 if len(steps) else 0.5
     middles = (places[1:] + places[:-1]) / 2
-    starts = np.maximum(places - half, np.r_[0.0, middles])
-    ends = np.minimum(places + half, np.r_[middles, 1.0])
+    starts, ends = places - half, places + half
+    starts[1:], ends[:-1] = np.maximum(starts[1:], middles), np.minimum(ends[:-1], middles)
+    starts, ends = starts.clip(0.0, None).tolist(), ends.clip(None, 1.0).tolist()
     spans: list[tuple[float, float]] = []
+    after = 0
     for index in range(len(text)):
-        after = int(np.searchsorted(visible, index))
         if after < len(visible) and visible[after] == index:
-            spans.append((float(starts[after]), float(ends[after])))
+            spans.append((starts[after], ends[after]))
+            after += 1
             continue
-        gap_start = float(ends[after - 1]) if after else 0.0
-        gap_end = float(starts[after]) if after < len(visible) else 1.0
+        gap_start = ends[after - 1] if after else 0.0
+        gap_end = starts[after] if after < len(visible) else 1.0
         first = visible[after - 1] + 1 if after else 0
         count = (visible[after] if after < len(visible) else len(text)) - first
         step = (gap_end - gap_start) / count

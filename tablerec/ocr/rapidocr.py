@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import importlib.util
-import os
 import threading
 from collections.abc import Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +13,7 @@ import numpy as np
 
 from postprocess.word import CharSpans
 from tablerec.errors import MissingDependencyError, ModelNotFoundError
+from tablerec.models.opening import usable_threads
 from tablerec.ocr.line import Line
 from tablerec.ocr.lines import STRIDE, LineReader, centers_to_spans
 from tablerec.ocr.script import scripts_of
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
     from postprocess.arrays import Image
 
 WEIGHTS = {"Det": "PP-OCRv6_det_small.onnx", "Rec": "PP-OCRv6_rec_small.onnx"}
-MOST_THREADS = 8
 
 _LEAST_WIDTH = 160
 """Crops are padded to this width at 48 pixels of height. RapidOCR's own 320 takes 1.7 times as long: most cells are
@@ -47,19 +47,27 @@ class RapidOcrEngine(LineReader):
     name = "rapidocr"
 
     def __init__(self, threads: int | None = None) -> None:
-        self.threads = threads or min(MOST_THREADS, _usable_cpus())
+        self.threads = threads or usable_threads()
         self._engine: Any = None
         self._lock = threading.Lock()
 
     @property
     def reads(self) -> frozenset[str]:
         """See ``CropReader``."""
-        recognizer = getattr(self._load(), "text_rec", None)
-        return scripts_of(getattr(getattr(recognizer, "postprocess_op", None), "character", ()))
+        return scripts_of(self.characters)
+
+    @cached_property
+    def characters(self) -> frozenset[str]:
+        """What it can read; empty where RapidOCR does not tell."""
+        recognizer = getattr(self.load(), "text_rec", None)
+        if recognizer is None:
+            self.recognize([np.full((16, 16, 3), _GREY[0], np.uint8)])
+            recognizer = getattr(self.load(), "text_rec", None)
+        return frozenset(getattr(getattr(recognizer, "postprocess_op", None), "character", ()))
 
     def detect(self, image: Image) -> NDArray[np.float32]:
         """See ``LineReader``."""
-        boxes = self._load()(image).boxes
+        boxes = self.load()(image).boxes
         return np.empty((0, 4, 2), np.float32) if boxes is None else np.asarray(boxes, np.float32)
 
     def recognize(self, crops: Sequence[Image]) -> list[Line]:
@@ -71,14 +79,19 @@ class RapidOcrEngine(LineReader):
             cv2.copyMakeBorder(crop, 0, 0, 0, tail, cv2.BORDER_CONSTANT, value=_GREY)
             for crop, tail in zip(crops, tails, strict=True)
         ]
-        found = self._load().recognize_txt(padded)
+        found = self.load().recognize_txt(padded)
         stretches = [1 + tail / crop.shape[1] for crop, tail in zip(crops, tails, strict=True)]
         return [
             Line(text, float(score), _spans(text, info, stretch))
             for text, score, info, stretch in zip(found.txts, found.scores, found.word_results, stretches, strict=True)
         ]
 
-    def _load(self) -> Any:
+    def load(self) -> Any:
+        """Load the models, once; the first picture does it too.
+
+        Raises:
+            MissingDependencyError, ModelNotFoundError: See ``model_paths``.
+        """
         with self._lock:
             if self._engine is None:
                 self._engine = _make_engine(self.threads)
@@ -138,8 +151,3 @@ def _spans(text: str, info: Any, stretch: float) -> CharSpans | None:
     if not info.line_txt_len:
         return None
     return centers_to_spans(text, [(column + 0.5) / info.line_txt_len * stretch for column in columns])
-
-
-def _usable_cpus() -> int:
-    # In a container os.cpu_count() tells the CPUs of the host, and onnxruntime's threads wait by spinning.
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

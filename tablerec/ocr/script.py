@@ -7,7 +7,7 @@ made by ``tests/benchmarks/scripts/fit.py`` from drawn lines.
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -133,7 +133,7 @@ class ScriptNet:
             return self._session
 
 
-def scripts_of(characters: Sequence[str]) -> frozenset[str]:
+def scripts_of(characters: Iterable[str]) -> frozenset[str]:
     """The scripts of which a recogniser knows the usual letters.
 
     >>> sorted(scripts_of("abcdefghijklmnopqrstuvwxyz" + SAMPLES["Greek"]))

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from postprocess.text.bidi import is_right_to_left
 from postprocess.word import UNREAD, CharSpans, Word
 from tablerec.ocr.ink import ink_boxes
 from tablerec.ocr.script import CHINESE, CLASSES, LATIN, NONE, NUMBER, ScriptNet
@@ -174,7 +175,8 @@ class UnreadFinder:
             return line
         text = ""
         spans: list[tuple[float, float]] = []
-        for piece, reason in zip(pieces, reasons, strict=True):
+        in_order = -1 if is_right_to_left(line.text) else 1
+        for piece, reason in list(zip(pieces, reasons, strict=True))[::in_order]:
             if piece.is_bare and not reason:
                 continue
             gap = (spans[-1][1], piece.start) if spans else (0.0, 0.0)
@@ -242,7 +244,7 @@ def _has_bare_ink(crop: Image, line: Line) -> bool:
     if line.char_spans is None:
         return False
     height, width = crop.shape[:2]
-    spans = np.array([span for span, char in zip(line.char_spans, line.text, strict=True) if not char.isspace()])
+    spans = np.array(sorted(span for span, char in zip(line.char_spans, line.text, strict=True) if not char.isspace()))
     ends = np.maximum.accumulate(np.append(0, spans[:, 1]))
     gaps = np.column_stack([ends, np.append(spans[:, 0], 1)]) * width
     gaps = gaps[gaps[:, 1] - gaps[:, 0] > BARE * height]

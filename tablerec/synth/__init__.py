@@ -15,6 +15,7 @@
     sample.py        Sample: picture, cells, words and tables as arrays
     labels.py        samples as files
     dataset.py       many samples in a folder
+    lines/           lines of text with their labels, for readers
     sheet.py         samples side by side in one picture
     command.py       `tablerec synth`
 

@@ -3,18 +3,29 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import click
 
 from tablerec.errors import TablerecError
 
 if TYPE_CHECKING:
-    from tablerec.synth.dataset import Dataset
     from tablerec.synth.recipe import Recipe
 
 _ON_SHEET = 24
+_LINES = "lines"
+
+
+class _Folder(Protocol):
+    @property
+    def folder(self) -> Path: ...
+
+    @property
+    def format(self) -> str: ...
+
+    def draw(self, count: int, jobs: int = 1) -> Iterator[int]: ...
 
 
 @click.command("synth")
@@ -54,6 +65,9 @@ def command(
 ) -> None:
     """Make synthetic tables with exact truth, as RECIPE says: a name of --list, or a YAML file.
 
+    RECIPE may also be lines, or for example lines/cyrillic or lines/unseen: lines of text with rec_gt.txt, the list
+    that PaddleOCR's recognisers are trained on.
+
     The same recipe, seed and fonts, and with --renderer browser the same version of it,
     give the same samples, on any number of processes. A run
     that was stopped goes on where it was when it is started again.
@@ -68,6 +82,10 @@ def command(
     from tablerec.synth.dataset import Dataset
     from tablerec.synth.recipe import load_recipe
 
+    kind, _, which = recipe.partition("/")
+    if kind == _LINES:
+        _draw_lines(which, count, output, seed, jobs, bool(sheet or renderer))
+        return
     try:
         loaded = load_recipe(recipe)
         if output is not None:
@@ -78,7 +96,18 @@ def command(
         raise click.ClickException(str(error)) from error
 
 
-def _draw_all(dataset: Dataset, count: int, jobs: int) -> None:
+def _draw_lines(which: str, count: int, output: Path | None, seed: int, jobs: int, other: bool) -> None:
+    if output is None or other:
+        raise click.UsageError("lines take a folder with -o, and neither --sheet nor --renderer")
+    from tablerec.synth.lines.dataset import LineDataset
+
+    try:
+        _draw_all(LineDataset(output, which or "mixed", seed), count, jobs)
+    except TablerecError as error:
+        raise click.ClickException(str(error)) from error
+
+
+def _draw_all(dataset: _Folder, count: int, jobs: int) -> None:
     drawn = 0
     try:
         with click.progressbar(length=count, label="Drawing", file=sys.stderr) as bar:
@@ -102,7 +131,8 @@ def _draw_sheet(recipe: Recipe, count: int, seed: int, renderer: Any, path: Path
 def _print_recipes() -> None:
     from tablerec.synth.recipe import load_recipe, recipe_names
 
-    names = recipe_names()
+    names = [*recipe_names(), _LINES]
     width = max(map(len, names))
     for name in names:
-        click.echo(f"{name:<{width}}  {load_recipe(name).about}")
+        about = "Lines of text, for readers." if name == _LINES else load_recipe(name).about
+        click.echo(f"{name:<{width}}  {about}")

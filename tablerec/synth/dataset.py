@@ -6,7 +6,7 @@ import hashlib
 import json
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
@@ -78,51 +78,21 @@ class Dataset:
             OutputError: The folder holds something else, or cannot be written.
             TablerecError: As ``draw``.
         """
-        self._claim()
+        claim_folder(self.folder, self._manifest())
         missing = []
         for index in range(count):
             if (self.labels / f"{name_of(index)}.json").exists():
                 yield index
             else:
                 missing.append(index)
-        if jobs == 1 or len(missing) < 2:
-            for index in missing:
-                self._write(index)
-                yield index
-        else:
-            yield from self._draw_apart(missing, jobs)
+        yield from map_apart(self._write, missing, jobs)
         if self.format == "coco":
             self._write_annotations(count)
-
-    def _draw_apart(self, missing: list[int], jobs: int) -> Iterator[int]:
-        # A forked process would inherit locks that OpenCV's threads hold.
-        pool = ProcessPoolExecutor(min(jobs, len(missing)), get_context("spawn"), _begin_worker)
-        try:
-            yield from pool.map(self._write, missing, chunksize=4)
-        finally:
-            pool.shutdown(cancel_futures=True)
 
     def _write(self, index: int) -> int:
         sample = draw(self.recipe, self.seed, index, self.renderer)
         write_sample(sample, name_of(index), self.images, self.labels)
         return index
-
-    def _claim(self) -> None:
-        """Write down what the folder is for, or check that it is for this."""
-        check_folder(self.folder)
-        path, content = self.folder / MANIFEST, self._manifest()
-        found = None
-        with suppress(FileNotFoundError):
-            found = path.read_text("utf-8")
-        if found is None:
-            if self.folder.is_dir() and any(self.folder.iterdir()):
-                raise OutputError(f"{self.folder}: holds other files; name an empty or a new folder with -o")
-            with atomic_file(path) as file:
-                file.write(content.encode())
-        elif found != content:
-            ours, theirs = content.split("\n"), found.split("\n")
-            change = next((f"{b!r}, not {a!r}" for a, b in zip(ours, theirs, strict=False) if a != b), "something else")
-            raise OutputError(f"{self.folder}: holds samples with {change}; name another folder with -o")
 
     def _manifest(self) -> str:
         digest = hashlib.sha256(repr(_stable(self.recipe)).encode()).hexdigest()[:16]
@@ -139,6 +109,41 @@ class Dataset:
         for name, content in sets.items():
             with atomic_file(self.folder / "annotations" / f"instance_{name}.json") as file:
                 file.write(json.dumps(content, separators=(",", ":")).encode())
+
+
+def claim_folder(folder: Path, content: str) -> None:
+    """Write down what a folder of samples is for, or check that it is for this.
+
+    Raises:
+        OutputError: The folder holds something else, or cannot be written.
+    """
+    check_folder(folder)
+    path = folder / MANIFEST
+    found = None
+    with suppress(FileNotFoundError):
+        found = path.read_text("utf-8")
+    if found is None:
+        if folder.is_dir() and any(folder.iterdir()):
+            raise OutputError(f"{folder}: holds other files; name an empty or a new folder with -o")
+        with atomic_file(path) as file:
+            file.write(content.encode())
+    elif found != content:
+        ours, theirs = content.split("\n"), found.split("\n")
+        change = next((f"{b!r}, not {a!r}" for a, b in zip(ours, theirs, strict=False) if a != b), "something else")
+        raise OutputError(f"{folder}: holds samples with {change}; name another folder with -o")
+
+
+def map_apart(work: Callable[[int], int], indices: Sequence[int], jobs: int) -> Iterator[int]:
+    """Do work, which can be pickled, for each index on several processes; yield what it returns, in order."""
+    if jobs == 1 or len(indices) < 2:
+        yield from map(work, indices)
+        return
+    # A forked process would inherit locks that OpenCV's threads hold.
+    pool = ProcessPoolExecutor(min(jobs, len(indices)), get_context("spawn"), _begin_worker)
+    try:
+        yield from pool.map(work, indices, chunksize=4)
+    finally:
+        pool.shutdown(cancel_futures=True)
 
 
 def _begin_worker() -> None:

@@ -29,8 +29,8 @@ def sample_to_label(sample: Sample, name: str, source: str = "synth") -> dict[st
     Each table is in ``tables``, with ``n_rows``, ``n_cols``, ``quad``, ``html`` and ``cells``; with
     exactly one table these also stand at the top, as ``tablerec eval`` wants them. A cell has
     ``row``, ``col``, ``rowspan``, ``colspan``, ``bbox`` (the hull of ``quad``), ``quad``, ``text``,
-    ``kind`` and, for headers, ``header``. A word has ``quad``, ``text``, and ``cell``, its index in
-    the order of all cells, or -1.
+    ``kind`` and, for headers, ``header``. A word has ``quad``, ``text``, ``cell``, its index in the order of
+    all cells, or -1, and ``type``, see ``Words``.
 
     Args:
         sample: A sample.
@@ -48,8 +48,10 @@ def sample_to_label(sample: Sample, name: str, source: str = "synth") -> dict[st
         **{key: tables[0][key] for key in ("n_rows", "n_cols", "cells", "html") if len(tables) == 1},
         "tables": tables,
         "words": [
-            {"quad": _quad(quad), "text": text, "cell": int(cell)}
-            for quad, text, cell in zip(words.quads, words.texts, words.cells, strict=True)
+            {"quad": _quad(quad), "text": text, "cell": int(cell), "type": _quad(kind)}
+            for quad, text, cell, kind in zip(
+                words.quads, words.texts, words.cells, words.quads if words.types is None else words.types, strict=True
+            )
         ],
         "meta": {
             **sample.about,
@@ -99,6 +101,7 @@ def label_to_sample(label: dict[str, Any], image: NDArray[np.uint8]) -> Sample:
             quads(words),
             tuple(word["text"] for word in words),
             np.array([word["cell"] for word in words], np.int32),
+            np.array([word.get("type", word["quad"]) for word in words], np.float32).reshape(-1, 4, 2),
         ),
         tables=Tables(
             quads(tables),

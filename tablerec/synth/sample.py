@@ -13,6 +13,7 @@ from postprocess.cell import Cell, HeaderKind
 from postprocess.geometry.boxes import array_to_quad
 from postprocess.table import Table
 from tablerec.errors import TableError
+from tablerec.synth.text_lines import words_to_lines
 
 CellKind = Literal["body", "column", "row", "section", "total"]
 """What a cell is: data, a column header, a row header (stub), the label of a section, or part of a row of totals."""
@@ -75,14 +76,19 @@ class Words:
             where the word begins, also in turned text.
         texts: One word of Latin script, or a run of Chinese characters.
         cells: ``(N,)`` index of the word's cell; -1 outside all tables.
+        types: ``(N, 4, 2)`` the same as high as any word in this font, with the check box before it; the tight quads
+            where that is not known.
     """
 
     quads: Quads
     texts: tuple[str, ...]
     cells: Indices
+    types: Quads | None = None
 
     def __post_init__(self) -> None:
         _check_quads("words.quads", self.quads)
+        if self.types is not None:
+            _check_length("words.types", self.types, len(self.quads))
         _check_length("words.texts", self.texts, len(self.quads))
         _check_length("words.cells", self.cells, len(self.quads))
 
@@ -147,9 +153,19 @@ class Sample:
             self,
             image=image,
             cells=replace(self.cells, quads=move(self.cells.quads)),
-            words=replace(self.words, quads=move(self.words.quads)),
+            words=replace(
+                self.words,
+                quads=move(self.words.quads),
+                types=None if self.words.types is None else move(self.words.types),
+            ),
             tables=replace(self.tables, quads=move(self.tables.quads)),
         )
+
+    @property
+    def lines(self) -> Quads:
+        """``(M, 4, 2)`` float32 the lines of text, see ``text_lines.words_to_lines``."""
+        words = self.words
+        return words_to_lines(words.quads if words.types is None else words.types, words.cells)
 
     def to_tables(self) -> list[Table]:
         """Return the tables as the rest of the project knows them.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import signal
 import time
 import warnings
@@ -18,16 +19,15 @@ from tablerec.errors import OutputError, SettingsError, TablerecError, TrainingE
 from tablerec.models.adapter import is_adapter
 from tablerec.models.arrays import STATISTICS, trainable
 from tablerec.training.checkpoint import checkpoints, load_newest, save_checkpoint
-from tablerec.training.data.batches import SampleBuffer
-from tablerec.training.data.samples import Sample, SampleFeed
+from tablerec.training.data.feed import SampleFeed
 from tablerec.training.logs import CURVE, TrainingLog, read_lines
 from tablerec.training.memory import peak_memory, remedies, reset_peak_memory
 from tablerec.training.ranks.collective import Ranks, join_ranks
 from tablerec.training.ranks.launch import LOGS, WEIGHTS, is_deserted
 from tablerec.training.report import Ended, Outcome, write_report
+from tablerec.training.scores import scores_of
 from tablerec.training.settings import DataSettings, TrainSettings
 from tablerec.training.trainer import Trainer
-from tablerec.training.validation import detect_cells, draw_cells, score_cells
 
 Report = Callable[[str], None]
 
@@ -48,14 +48,15 @@ class Run:
         reset_peak_memory(paddle.get_device())
         self.trainer = Trainer(settings, ranks)
         self.log = TrainingLog(settings.output, tensorboard=settings.tensorboard and not ranks.number)
-        self.buffer = SampleBuffer(settings.data.buffer_size, on_device=not settings.memory.offload_buffer)
+        self.buffer = self.trainer.task.buffer(settings, settings.data.buffer_size)
         self.n_taken = 0  # samples so far in all runs
-        self.validation: list[Sample] = []
+        self.validation: list[Any] = []
+        self.names = scores_of(settings)
         self.best = Best()
         self.saved = -1  # the step of the last checkpoint
         self.weights = settings.output
-        self.canvas = self.trainer.task.canvas(settings)
-        self.feed = SampleFeed(settings.data.source, self._resume(), self.canvas, settings.data.workers, ranks.count)
+        preparation = self.trainer.task.preparation(settings)
+        self.feed = SampleFeed(settings.data.source, self._resume(), preparation, settings.data.workers, ranks.count)
 
     def _resume(self) -> int:
         """Load the newest checkpoint; return the index of the first sample to prepare."""
@@ -72,7 +73,7 @@ class Run:
         if self.ranks.number == 0:
             self.log.take_over(path.parent, self.trainer.step)
             for line in read_lines(s.output / CURVE):
-                self.best = self.best.after(line["step"], line["f1_80"])
+                self.best = self.best.after(line["step"], self.names.rank(line))
         first, length, self.n_taken = find_place(state, self.ranks.number, self.ranks.count, s.data)
         self.report(f"going on from {path.name}, preparing {length} samples again")
         return first
@@ -156,12 +157,11 @@ class Run:
         s, workers = self.settings.validation, self.settings.data.workers
         if not s.samples:
             return
-        canvas = self.canvas._replace(max_images=1, copy_paste=0.0, with_owners=False)
-        feed = SampleFeed(s.source or self.settings.data.source, s.first_index, canvas, workers)
+        preparation = self.trainer.task.preparation(self.settings, validation=True)
+        feed = SampleFeed(s.source or self.settings.data.source, s.first_index, preparation, workers)
         try:
             while len(self.validation) < s.samples:
                 sample = feed.take(wait=True)
-                assert sample is not None
                 self.validation.append(sample)
         finally:
             feed.close()
@@ -208,16 +208,17 @@ class Run:
         if not self.validation:
             self.weights = self.trainer.save(net)
             return
-        detections = detect_cells(self.trainer.task, net, self.validation, s.score_threshold)
-        scores = asdict(score_cells(detections, self.validation))
+        task = self.trainer.task
+        answers = task.answer(net, self.validation, s.score_threshold)
+        scores = task.score(answers, self.validation)
         self.log.scores(step, {"seconds": round(self.trainer.seconds, 1), **scores})
-        self.best = self.best.after(step, scores["f1_80"])
+        self.best = self.best.after(step, self.names.rank(scores))
         if s.patience is None or self.best.step == step:
             self.weights = self.trainer.save(net)
         if s.pictures:
             path = self.settings.output / f"pictures/step-{step:08d}.jpg"
-            draw_cells(path, detections[: s.pictures], self.validation[: s.pictures])
-            self.log.picture(step, "cells", path)
+            task.draw(path, answers[: s.pictures], self.validation[: s.pictures])
+            self.log.picture(step, "validation", path)
         self.report(f"step {step} validation " + " ".join(f"{name} {value:.4f}" for name, value in scores.items()))
 
     def _save(self) -> None:
@@ -295,13 +296,13 @@ class Best:
 
     Args:
         step: When.
-        score: Its F1 at 0.8.
+        score: Its best score, as ``ScoreNames.rank`` has it.
         n_since: Validations since then.
         latest: When the last one was.
     """
 
     step: int = -1
-    score: float = -1.0
+    score: float = -math.inf
     n_since: int = 0
     latest: int = -1
 

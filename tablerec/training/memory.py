@@ -101,13 +101,14 @@ def _is_lack_of_memory(error: BaseException) -> bool:
 def _changes(settings: TrainSettings) -> str:
     """What would take less memory, the cheapest first."""
     data, memory, half = settings.data, settings.memory, settings.data.batch_size // 2
+    cells = settings.model != "linenet"
     wanted = [
         f"data.batch_size={half} optimizer.accumulation_steps={settings.samples_per_step // half}" if half else "",
         "memory.recompute=all" if memory.recompute != "all" else "",
-        "memory.offload_buffer=true" if not memory.offload_buffer and settings.device != "cpu" else "",
+        "memory.offload_buffer=true" if cells and not memory.offload_buffer and settings.device != "cpu" else "",
         "optimizer.trainable=lora" if "lora" not in settings.optimizer.trainable else "",
-        f"data.image_size={data.image_size * 3 // 4 // 32 * 32}" if data.image_size >= 128 else "",
-        f"data.max_cells={data.max_cells // 2}" if data.max_cells > 200 else "",
+        f"data.image_size={data.image_size * 3 // 4 // 32 * 32}" if data.image_size >= 128 and cells else "",
+        f"data.max_cells={data.max_cells // 2}" if data.max_cells > 200 and cells else "",
     ]
     return ", ".join(filter(None, wanted)) or "the device"
 

@@ -15,13 +15,13 @@ from typing import Any, Literal
 from tablerec.outputs.files import atomic_file
 from tablerec.training.logs import CURVE, LOG, read_lines
 from tablerec.training.memory import process_peak_bytes
+from tablerec.training.scores import ScoreNames, scores_of
 from tablerec.training.settings import TrainSettings
 
 SUMMARY = "summary.json"
 """In the output: what was trained, on what, and what came of it."""
 PAGE = "report.html"
 """In the output: the same as a page with curves and pictures."""
-SCORES = ("f1_60", "f1_80", "exact")
 
 _FEW_STEPS = 30
 """Below these the losses say nothing about where they go."""
@@ -73,7 +73,7 @@ def write_report(settings: TrainSettings, outcome: Outcome) -> Path:
     with atomic_file(output / SUMMARY) as file:
         file.write((json.dumps(summary, indent=1, default=str) + "\n").encode())
     with atomic_file(output / PAGE) as file:
-        file.write(page(summary, losses, curve, pictures_of(output, summary)).encode())
+        file.write(page(summary, scores_of(settings), losses, curve, pictures_of(output, summary)).encode())
     return output / PAGE
 
 
@@ -94,7 +94,8 @@ def summarize(
     """
     steps = int(losses[-1]["step"]) if losses else 0
     before = curve[0] if curve and curve[0]["step"] == 0 else None
-    after = _kept(curve, best=settings.validation.patience is not None)
+    names = scores_of(settings)
+    after = _kept(curve, names, best=settings.validation.patience is not None)
     images = steps * settings.samples_per_step * settings.ranks
     return {
         "ended": outcome.ended,
@@ -111,8 +112,8 @@ def summarize(
         "images_per_second": round(images / outcome.seconds, 2) if outcome.seconds else None,
         "peak_bytes": outcome.peak_bytes,
         "process_bytes": process_peak_bytes(),
-        "before": None if before is None else {name: before[name] for name in SCORES},
-        "after": None if after is None else {"step": after["step"], **{name: after[name] for name in SCORES}},
+        "before": None if before is None else {name: before[name] for name in names.headings},
+        "after": None if after is None else {"step": after["step"], **{name: after[name] for name in names.headings}},
         "weights": outcome.weights,
         "checkpoint": outcome.checkpoint,
         "warnings": list_warnings(settings, outcome, losses, curve),
@@ -124,11 +125,12 @@ def list_warnings(
     settings: TrainSettings, outcome: Outcome, losses: Sequence[Line], curve: Sequence[Line]
 ) -> list[str]:
     """Say what an engineer should look at before using the weights, each with what to do."""
+    names = scores_of(settings)
     checks = (
         _few_samples(settings, outcome),
         _no_validation(settings, curve),
-        _no_progress(curve),
-        _overfitting(losses, curve, kept_best=settings.validation.patience is not None),
+        _no_progress(curve, names),
+        _overfitting(losses, curve, names, kept_best=settings.validation.patience is not None),
         _loss_stays(losses),
     )
     return [warning for warning in checks if warning]
@@ -153,23 +155,26 @@ def _no_validation(settings: TrainSettings, curve: Sequence[Line]) -> str:
     return ""
 
 
-def _no_progress(curve: Sequence[Line]) -> str:
+def _no_progress(curve: Sequence[Line], names: ScoreNames) -> str:
     if len(curve) < 2 or curve[0]["step"] != 0:
         return ""
-    before, best = curve[0]["f1_80"], max(line["f1_80"] for line in curve[1:])
-    if best - before >= _NOTEWORTHY:
+    before, best = curve[0], max(curve[1:], key=names.rank)
+    gain = names.rank(best) - names.rank(before)
+    if gain >= _NOTEWORTHY:
         return ""
-    change = "It became worse" if before - best >= _NOTEWORTHY else "No progress"
+    change = "It became worse" if gain <= -_NOTEWORTHY else "No progress"
     return (
-        f"{change}: F1 at 0.8 was {before:.3f} before and {best:.3f} at best. Check that the labels outline whole "
-        "cells (tablerec labels check); then train longer, or with another optimizer.learning_rate."
+        f"{change}: {names.title} was {before[names.best]:.3f} before and {best[names.best]:.3f} at best. "
+        f"{names.advice}; then train longer, or with another optimizer.learning_rate."
     )
 
 
-def _overfitting(losses: Sequence[Line], curve: Sequence[Line], *, kept_best: bool) -> str:
-    """The validation falls while the loss falls: the network overfits."""
-    best = _kept(curve, best=True)
-    if best is None or best is curve[-1] or best["step"] == 0 or best["f1_80"] - curve[-1]["f1_80"] < _NOTEWORTHY:
+def _overfitting(losses: Sequence[Line], curve: Sequence[Line], names: ScoreNames, *, kept_best: bool) -> str:
+    """The validation gets worse while the loss falls: the network overfits."""
+    best = _kept(curve, names, best=True)
+    if best is None or best is curve[-1] or best["step"] == 0:
+        return ""
+    if names.rank(best) - names.rank(curve[-1]) < _NOTEWORTHY:
         return ""
     totals = [line["total"] for line in losses if line["step"] > best["step"]]
     early, late = _mean(totals[: len(totals) // 2]), _mean(totals[len(totals) // 2 :])
@@ -179,8 +184,8 @@ def _overfitting(losses: Sequence[Line], curve: Sequence[Line], *, kept_best: bo
         "Those of the best step were kept." if kept_best else "Set validation.patience, which keeps the best weights."
     )
     return (
-        f"Overfitting: after step {best['step']} F1 at 0.8 fell from {best['f1_80']:.3f} to {curve[-1]['f1_80']:.3f} "
-        f"while the loss went on falling. {kept} More labels, or synthetic tables among them, help."
+        f"Overfitting: after step {best['step']} {names.title} went from {best[names.best]:.3f} to "
+        f"{curve[-1][names.best]:.3f} while the loss went on falling. {kept} {names.more} help."
     )
 
 
@@ -192,11 +197,11 @@ def _loss_stays(losses: Sequence[Line]) -> str:
     return "The loss does not fall: raise optimizer.learning_rate where the scores do not rise either, or train longer."
 
 
-def _kept(curve: Sequence[Line], *, best: bool) -> Line | None:
+def _kept(curve: Sequence[Line], names: ScoreNames, *, best: bool) -> Line | None:
     """The validation of the weights that were kept: the first best one, or the last."""
     if not curve:
         return None
-    return max(curve, key=lambda line: (line["f1_80"], -line["step"])) if best else curve[-1]
+    return max(curve, key=lambda line: (names.rank(line), -line["step"])) if best else curve[-1]
 
 
 def _mean(values: Sequence[float]) -> float:

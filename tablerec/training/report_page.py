@@ -10,12 +10,19 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
+from tablerec.training.scores import ScoreNames
+
 Line = Mapping[str, Any]
 
-HEADINGS = {"f1_60": "F1 at IoU 0.6", "f1_80": "F1 at IoU 0.8", "exact": "exact pictures"}
 _MAX_ROWS = 12
 """Of a table that stands in for a curve."""
-_DETECTORS = {"cellnet": "cellnet", "rtdetr_l": "RT-DETR-L_wired_table_cell_det"}
+_OPTIONS = {
+    "cellnet": "--detector cellnet --detector-dir {folder}",
+    "cellnet_lines": "--detector cellnet --detector-dir {folder}",
+    "rtdetr_l": "--detector RT-DETR-L_wired_table_cell_det --detector-dir {folder}",
+    "linenet": "--ocr tablerec --ocr-dir {folder}",
+}
+"""How the command line takes what a network of this kind was exported to."""
 _ENDED = {"finished": "Finished", "stopped": "Stopped before its end", "failed": "Failed"}
 
 _STYLE = """
@@ -35,26 +42,31 @@ summary { cursor: pointer; color: #666 }
 
 
 def page(
-    summary: Mapping[str, Any], losses: Sequence[Line], curve: Sequence[Line], pictures: Sequence[tuple[int, Path]]
+    summary: Mapping[str, Any],
+    names: ScoreNames,
+    losses: Sequence[Line],
+    curve: Sequence[Line],
+    pictures: Sequence[tuple[int, Path]],
 ) -> str:
     """Return the page of a run.
 
     Args:
         summary: See ``report.summarize``.
+        names: Its scores.
         losses: Lines of ``log.jsonl``.
         curve: Lines of ``curve.jsonl``.
-        pictures: Step and JPEG file of the detections by the weights as given and as kept.
+        pictures: Step and JPEG file of the answers of the weights as given and as kept.
     """
     title = f"{summary['model']}: {_ENDED[summary['ended']].lower()}"
     parts = [
-        f"<h1>{escape(_headline(summary))}</h1>",
+        f"<h1>{escape(_headline(summary, names))}</h1>",
         f'<p class="lead">{escape(_lead(summary))}</p>',
         _problem(summary),
         _notes(summary["warnings"]),
-        _section("Scores", _scores(summary)),
+        _section("Scores", _scores(summary, names)),
         _section("Run", _rows(_facts(summary))),
-        _section("Curves", _curves(losses, curve)),
-        _section("Detections", "".join(_figure(step, path) for step, path in pictures)),
+        _section("Curves", _curves(losses, curve, names)),
+        _section("Pictures", "".join(_figure(step, path) for step, path in pictures)),
         _section("Next", _next(summary)),
         f"<details><summary>Settings</summary><pre>{escape(_settings(summary['settings']))}</pre></details>",
     ]
@@ -73,15 +85,15 @@ def _section(heading: str, content: str) -> str:
     return f"<h2>{heading}</h2>\n{content}" if content else ""
 
 
-def _headline(summary: Mapping[str, Any]) -> str:
+def _headline(summary: Mapping[str, Any], names: ScoreNames) -> str:
     before, after = summary["before"], summary["after"]
     if summary["ended"] == "failed":
         return f"{summary['model']}: failed at step {summary['steps']:,}"
     if not after:
         return f"{summary['model']}, not validated"
     if not before or after["step"] == 0:
-        return f"{summary['model']}: F1 at IoU 0.8 is {after['f1_80']:.3f}"
-    return f"{summary['model']}: F1 at IoU 0.8 from {before['f1_80']:.3f} to {after['f1_80']:.3f}"
+        return f"{summary['model']}: {names.title} is {after[names.best]:.3f}"
+    return f"{summary['model']}: {names.title} from {before[names.best]:.3f} to {after[names.best]:.3f}"
 
 
 def _lead(summary: Mapping[str, Any]) -> str:
@@ -107,23 +119,23 @@ def _notes(warnings: Sequence[str]) -> str:
     return f'<ul class="notes">{"".join(f"<li>{escape(each)}</li>" for each in warnings)}</ul>' if warnings else ""
 
 
-def _scores(summary: Mapping[str, Any]) -> str:
+def _scores(summary: Mapping[str, Any], names: ScoreNames) -> str:
     before, after = summary["before"], summary["after"]
     if not after:
         return ""
     rows = ["<tr><th></th><th>before</th><th>after</th><th>difference</th></tr>"]
-    for name, heading in HEADINGS.items():
-        old = before[name] if before else None
+    for name, heading in names.headings.items():
+        old, rising = before[name] if before else None, names.rising or name != names.best
         cells = f"<td>{'' if old is None else f'{old:.4f}'}</td><td>{after[name]:.4f}</td>"
-        rows.append(f"<tr><th>{heading}</th>{cells}{_difference(after[name], old)}</tr>")
-    note = f"After: the weights that were kept, of step {after['step']}. Exact: all cells detected, and no others."
+        rows.append(f"<tr><th>{heading}</th>{cells}{_difference(after[name], old, rising=rising)}</tr>")
+    note = f"After: the weights that were kept, of step {after['step']}. {names.note}"
     return f"<table>{''.join(rows)}</table><p class='lead'>{note}</p>"
 
 
-def _difference(new: float, old: float | None) -> str:
+def _difference(new: float, old: float | None, *, rising: bool) -> str:
     if old is None:
         return "<td></td>"
-    kind = "better" if new > old else "worse" if new < old else ""
+    kind = "" if new == old else "better" if (new > old) == rising else "worse"
     return f'<td class="{kind}">{new - old:+.4f}</td>'
 
 
@@ -159,8 +171,8 @@ def _next(summary: Mapping[str, Any]) -> str:
     weights, folder = (
         shlex.quote(str(path)) for path in (summary["weights"], Path(summary["settings"]["output"]) / "model")
     )
-    detector = f"--detector {_DETECTORS[summary['model']]} --detector-dir {folder}"
-    lines = (f"export {weights} -o {folder}", f"picture.png {detector}", f"eval LABELS {detector}")
+    options = _OPTIONS[summary["model"]].format(folder=folder)
+    lines = (f"export {weights} -o {folder}", f"picture.png {options}", f"eval LABELS {options}")
     return "<pre>" + "\n".join(escape(f"tablerec {line}") for line in lines) + "</pre>"
 
 
@@ -176,23 +188,23 @@ def _figure(step: int, path: Path) -> str:
     caption = "as it was given" if step == 0 else f"after step {step}"
     data = base64.b64encode(path.read_bytes()).decode()
     return (
-        f"<figure><figcaption>{caption}; red: true, green: detected</figcaption>"
-        f'<img alt="cells detected" src="data:image/jpeg;base64,{data}"></figure>'
+        f"<figure><figcaption>{caption}; red: true, green: the network's</figcaption>"
+        f'<img alt="validation" src="data:image/jpeg;base64,{data}"></figure>'
     )
 
 
-def _curves(losses: Sequence[Line], curve: Sequence[Line]) -> str:
+def _curves(losses: Sequence[Line], curve: Sequence[Line], names: ScoreNames) -> str:
     """Loss and scores over the steps, plotted where matplotlib is installed, else as tables."""
     if not losses and not curve:
         return ""
     try:
-        return f'<div class="curves">{_plot_curves(losses, curve)}</div>'
+        return f'<div class="curves">{_plot_curves(losses, curve, names)}</div>'
     except ImportError:
-        names = [name for name in (losses[-1] if losses else {}) if name != "learning_rate"]
-        return _lines_to_table(losses, names) + _lines_to_table(curve, ["step", *HEADINGS])
+        parts = [name for name in (losses[-1] if losses else {}) if name != "learning_rate"]
+        return _lines_to_table(losses, parts) + _lines_to_table(curve, ["step", *names.headings])
 
 
-def _plot_curves(losses: Sequence[Line], curve: Sequence[Line]) -> str:
+def _plot_curves(losses: Sequence[Line], curve: Sequence[Line], names: ScoreNames) -> str:
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(10, 3.2), layout="constrained")
@@ -201,9 +213,9 @@ def _plot_curves(losses: Sequence[Line], curve: Sequence[Line]) -> str:
     steps, totals = [line["step"] for line in losses], [line["total"] for line in losses]
     left.plot(steps, totals, color="#bbb", linewidth=0.8)
     left.plot(steps, _smooth(totals), color="#1f4e9c", label="loss")
-    for name, color in zip(HEADINGS, ("#888", "#17733a", "#c77700"), strict=True):
+    for (name, heading), color in zip(names.headings.items(), ("#888", "#17733a", "#c77700"), strict=False):
         points = [line["step"] for line in curve], [line[name] for line in curve]
-        right.plot(*points, marker="o", markersize=4, color=color, label=HEADINGS[name])
+        right.plot(*points, marker="o", markersize=4, color=color, label=heading)
     right.legend(frameon=False)
     if totals and 0 < 100 * min(totals) < max(totals):
         left.set_yscale("log")

@@ -27,12 +27,15 @@ def _check_pattern(name: str, pattern: str) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Augmentation:
-    """How samples change each time they are used; all on the device."""
+    """How samples change each time they are used; all on the device.
+
+    Lines of text are only moved to the right, stretched along, and tinted.
+    """
 
     identity_probability: float = setting(0.25, "Share of samples that keep their geometry.", low=0, high=1)
     scale: tuple[float, float] = setting((0.65, 1.4), "Least and greatest scale.", above=0)
     aspect_ratio: float = setting(1.15, "Greatest stretch of the width against the height, a factor.", low=1)
-    translation: float = setting(0.2, "Greatest move, in sides of the canvas.", low=0)
+    translation: float = setting(0.2, "Greatest move, in sides of the canvas; of a line in its heights.", low=0)
     rotation_std: float = setting(0.6, "Standard deviation of the rotation, degrees.", low=0)
     perspective_probability: float = setting(
         0.2,
@@ -68,10 +71,17 @@ class DataSettings:
         "Where samples come from: synth:RECIPE, synthetic tables; folder:PATH, labelled pictures; crops:PATH, the "
         "same, cropped, scaled and compressed anew each time; MODULE:FUNCTION, Python code that is imported and run if "
         "--allow-import is given; or several with shares, as in "
-        "`synth:mixed*3, crops:tables#train*1`.",
+        "`synth:mixed*3, crops:tables#train*1`. Of cellnet_lines: lines:PATH, crops of pictures with labels of text "
+        "lines. Of LineNet: synth:lines, synthetic lines; lines:PATH, recognition "
+        "lists as PaddleOCR has them; crops:PATH, cells with one line of labelled tables.",
     )
-    batch_size: int = setting(32, "Canvases that are computed at once.", low=1)
-    image_size: int = setting(960, "Height and width of a canvas in pixels, a multiple of 32.", low=32, high=8192)
+    batch_size: int = setting(32, "Canvases, or lines of 128 px, that are computed at once.", low=1)
+    image_size: int = setting(
+        960,
+        "Height and width of a canvas in pixels, a multiple of 32; of LineNet the width of the longest line, 512.",
+        low=32,
+        high=8192,
+    )
     max_images_per_canvas: int = setting(4, "Small pictures are put one below the other, at most so many.", low=1)
     max_cells: int = setting(
         1024, "Cells on a canvas, at most; of a picture with more, a part is shown.", low=1, high=32_767
@@ -215,7 +225,8 @@ class MemorySettings:
     )
     limit_gb: float | None = setting(None, "Memory of the device for a step, in GB, for `recompute: auto`.", above=0)
     offload_buffer: bool = setting(
-        False, "Keep the samples in the host's memory, not in the device's; costs a copy for each batch."
+        False,
+        "Keep the samples in the host's memory, not in the device's; costs a copy for each batch. Lines always are.",
     )
     shard_optimizer: bool = setting(
         False, "Divide AdamW's moments among the ranks, for one more exchange in each step. On the CPU and on GPUs."
@@ -238,7 +249,9 @@ class ValidationSettings:
     samples: int = setting(128, "How many. With fewer than 30 the scores are a matter of luck; 0: none.", low=0)
     every: int = setting(1000, "Steps between validations; the weights of the last one are kept.", low=1)
     patience: int | None = setting(
-        None, "End after so many validations without a better F1 at 0.8; the weights of the best one are kept.", low=1
+        None,
+        "End after so many validations without a better F1 at 0.8, or character error rate; the best weights are kept.",
+        low=1,
     )
     pictures: int = setting(8, "Samples that are shown with their detections.", low=0)
     score_threshold: float = setting(0.3, "Least score of a cell.", low=0, high=1)
@@ -266,11 +279,20 @@ class TrainSettings:
     optimizer: OptimizerSettings = setting(OptimizerSettings(), "Which parameters change, and how.")
     memory: MemorySettings = setting(MemorySettings(), "What saves memory.")
     validation: ValidationSettings = setting(ValidationSettings(), "How the averaged weights are judged on the way.")
-    model: Literal["cellnet", "rtdetr_l"] = setting("cellnet", "The network: CellNet, or PaddleX's RT-DETR-L.")
-    network: Mapping[str, Any] = setting({}, "Arguments of the network; of RT-DETR those of PaddleX's configuration.")
+    model: Literal["cellnet", "cellnet_lines", "rtdetr_l", "linenet"] = setting(
+        "cellnet",
+        "The network: CellNet or PaddleX's RT-DETR-L, which detect cells; cellnet_lines, the branch of CellNet that "
+        "finds lines of text, the rest of it as it is; LineNet, which reads lines of text.",
+    )
+    network: Mapping[str, Any] = setting(
+        {},
+        "Arguments of the network; of RT-DETR those of PaddleX's configuration. Of LineNet also `characters`: extend, "
+        "what the initial weights know and whatever else labels hold; keep; or all characters as one text.",
+    )
     initial: Path | None = setting(
         None,
-        "Weights to start from: a safetensors file, a folder of `tablerec export`, or `cellnet`, those in the package; "
+        "Weights to start from: a safetensors file, a folder of `tablerec export`, or `cellnet` or `linenet`, those in "
+        "the package; "
         "of RT-DETR the folder that PaddleX's engine paddle_dynamic loads.",
     )
     resume: Path | None = setting(None, "Folder of an earlier run to go on from where output holds no checkpoint.")
@@ -382,7 +404,7 @@ def name_imports(settings: TrainSettings) -> dict[str, str]:
     parts = [
         (name, part.partition("*")[0].strip()) for name, text in sources.items() if text for part in text.split(",")
     ]
-    return {name: part for name, part in parts if part.partition(":")[0] not in ("synth", "folder", "crops")}
+    return {name: part for name, part in parts if part.partition(":")[0] not in ("synth", "folder", "crops", "lines")}
 
 
 def read_settings(path: Path, changes: Mapping[str, Any] | None = None, *, allow_import: bool = False) -> TrainSettings:

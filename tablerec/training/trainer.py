@@ -14,8 +14,7 @@ from paddle import Tensor, nn
 
 from tablerec.errors import InputError
 from tablerec.models.arrays import arrays_to_network
-from tablerec.training.data.batches import Batch, SampleBuffer, change_batch, choose_change
-from tablerec.training.detectors.factory import make_task
+from tablerec.training.factory import make_task
 from tablerec.training.memory import choose_parts, measure_step, recompute_parts
 from tablerec.training.methods.ema import WeightEMA, recompute_statistics
 from tablerec.training.methods.frozen import keep_frozen
@@ -24,6 +23,7 @@ from tablerec.training.methods.precision import LossScale, cast_context, check_p
 from tablerec.training.methods.trainable import TrainableWeights
 from tablerec.training.ranks.collective import Ranks
 from tablerec.training.settings import TrainSettings
+from tablerec.training.task import Batch, Buffer
 
 ADAPTER = "adapter.safetensors"
 """File in the output with the weights that were trained, where that is not all."""
@@ -84,10 +84,11 @@ class Trainer:
         rise = min(1.0, (self.step + 1) / max(self.settings.schedule.warmup_steps, 1))
         return self.settings.optimizer.learning_rate * rise * (0.01 + 0.99 * 0.5 * (1 + math.cos(math.pi * progress)))
 
-    def train_step(self, buffer: SampleBuffer, progress: float) -> dict[str, Tensor]:
+    def train_step(self, buffer: Buffer, progress: float) -> dict[str, Tensor]:
         """Take a step with ``accumulation_steps`` batches of each rank; returns means of the loss's parts.
 
-        They are on the device. A batch counts by its cells, as in one large batch: losses are means over cells.
+        They are on the device. A batch counts by its cells or characters, as in one large batch: losses are means over
+        them.
         """
         s, n_batches = self.settings, self.settings.optimizer.accumulation_steps
         self.net.train()
@@ -98,7 +99,7 @@ class Trainer:
             batch = self._next_batch(buffer, [s.seed, self.step * n_batches + number, *self._key])
             parts = self.task.loss(self.net, batch, lambda: cast_context(s.memory.precision))
             alone = n_batches * self.ranks.count == 1
-            weight = 1.0 if alone else max(float(batch.n_cells.sum()), 1.0) / s.data.batch_size
+            weight = 1.0 if alone else max(batch.n_objects, 1) / s.data.batch_size
             (parts["total"] * (weight * self.scale.value)).backward()
             total, names = total + weight, list(parts)
             sums = sums + paddle.stack([value.detach() for value in parts.values()]) * weight
@@ -128,7 +129,7 @@ class Trainer:
         cost = measure_step(self.net, self.task.parts, step, s.device, state)
         self._recompute(choose_parts(cost, s.data.batch_size, 1e9 * (s.memory.limit_gb or 0.0)))
 
-    def show(self, buffer: SampleBuffer) -> nn.Layer:
+    def show(self, buffer: Buffer) -> nn.Layer:
         """Return a network with the averaged weights and statistics of their own, for evaluation."""
         if self.step == 0:  # as it was given
             arrays_to_network(self.weights.plain(self.weights.arrays()), self.shown)
@@ -141,12 +142,10 @@ class Trainer:
         recompute_statistics(self.shown, make_batch, self.settings.optimizer.bn_batches)
         return self.shown
 
-    def _next_batch(self, buffer: SampleBuffer, key: list[int]) -> Batch:
-        s = self.settings.data
+    def _next_batch(self, buffer: Buffer, key: list[int]) -> Batch:
         rng = np.random.default_rng(key)
         paddle.seed(int(rng.integers(2**31)))
-        batch = buffer.draw(rng, s.batch_size)
-        return change_batch(batch, choose_change(rng, s.batch_size, s.image_size, s.augmentation))
+        return buffer.draw(rng)
 
     def save(self, shown: nn.Layer) -> Path:
         """Write the network that ``show`` returned into the output, and beside it the weights that were trained.

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
 
 from tablerec.settings_fields import list_fields, merge, to_settings
 from tablerec.training.settings import TrainSettings
@@ -45,3 +48,32 @@ def lines(output: Path, name: str = "log.jsonl") -> list[dict[str, Any]]:
 def losses(output: Path) -> list[float]:
     """Return the loss of each step."""
     return [line["total"] for line in lines(output)]
+
+
+DIGITS = "tests.helpers.training:draw_digits"
+LINENET = {"characters": "0123456789", "widths": [8, 16, 32, 64, 32], "depths": [0, 0, 1]}
+
+
+class DrawnLine(NamedTuple):
+    """What a source of lines returns."""
+
+    image: NDArray[np.uint8]
+    text: str
+
+
+def draw_digits(index: int) -> DrawnLine:
+    """Draw a number of one to six digits."""
+    import cv2
+
+    rng = np.random.default_rng(index)
+    text = "".join(map(str, rng.integers(0, 10, rng.integers(1, 7))))
+    (width, height), _ = cv2.getTextSize(text, cv2.FONT_HERSHEY_SIMPLEX, 0.9, 2)
+    image = np.full((height + 12, width + 12, 3), 235, np.uint8)
+    cv2.putText(image, text, (6, height + 6), cv2.FONT_HERSHEY_SIMPLEX, 0.9, (20, 20, 20), 2, cv2.LINE_AA)
+    return DrawnLine(image, text)
+
+
+def line_settings(output: Path, **changes: Any) -> TrainSettings:
+    """Return settings of eight steps of a very small LineNet on digits, with changes as of ``make_settings``."""
+    values = {"source": DIGITS, "network": LINENET, "model": "linenet", "image_size": 256, "batch_size": 8}
+    return settings(output, **{**values, **changes})

@@ -12,7 +12,7 @@ from tablerec.errors import SettingsError
 
 def test_defaults_need_no_model_and_no_network() -> None:
     settings = Settings()
-    assert (settings.detector, settings.ocr, settings.device) == ("auto", "rapidocr", "cpu")
+    assert (settings.detector, settings.ocr, settings.device) == ("auto", "auto", "cpu")
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,7 @@
 """What each operator is tried on: calls in Paddle's own words, with shapes that include the empty and the 0-d.
 
 A case names the operators that it must reach, so that a test can ask whether all registered ones were tried.
-There is a module for each file of kernels: ``creation``, ``elementwise``, ``indexing``, ``movement``,
+There is a module for each file of kernels: ``creation``, ``ctc``, ``elementwise``, ``indexing``, ``movement``,
 ``normalization``, ``products``, ``reduction``, ``sorting``, ``spatial``, ``training``, ``views``. ``case`` says what a
 case is.
 """
@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from tablerec.devices.cases import (
     creation,
+    ctc,
     elementwise,
     indexing,
     movement,
@@ -34,6 +35,7 @@ _PARTS = (
     normalization,
     spatial,
     training,
+    ctc,
     views,
 )
 

@@ -93,6 +93,28 @@ def _depthwise() -> Iterator[Case]:
             20,
             4,
         )
+    # Low planes and rows, in whole strips of 8.
+    for size, shape in (
+        ((5, 5), (5, 3, 8, 32)),
+        ((5, 5), (2, 3, 16, 8)),
+        ((5, 5), (2, 3, 1, 16)),
+        ((3, 3), (3, 2, 4, 24)),
+        ((1, 9), (4, 3, 1, 32)),
+        ((1, 9), (2, 3, 20, 8)),
+    ):
+        low: Call = lambda p, x, w, m=(size[0] // 2, size[1] // 2): p.nn.functional.conv2d(  # noqa: E731
+            x, w, padding=m, groups=x.shape[1]
+        )
+        yield Case(
+            f"depthwise_conv2d {size} {shape}",
+            ("depthwise_conv2d", "depthwise_conv2d_grad"),
+            low,
+            (n(*shape), n(shape[1], 1, *size)),
+            _TYPES,
+            True,
+            20,
+            4,
+        )
     twice: Call = lambda p, x, w: p.nn.functional.conv2d(x, w, stride=2, padding=1, groups=4)  # noqa: E731
     reached = ("depthwise_conv2d", "depthwise_conv2d_grad")
     yield Case("depthwise_conv2d, two for each", reached, twice, (n(2, 4, 9, 8), n(8, 1, 3, 3)), _TYPES, True, 20, 4)

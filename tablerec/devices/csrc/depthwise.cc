@@ -4,10 +4,11 @@
 // strips of kStrip places along a row. The threads of a warp take the same strip of successive rows, and rows lie an
 // odd number of 16-byte words apart: reads of four floats then meet no bank conflict.
 #include "depthwise.h"
+#include "shared.h"
 
 namespace tablerec {
 
-constexpr int kTile = 32, kStrip = 8, kStrips = kTile * kTile / kStrip, kTeam = 128;
+constexpr int kTile = 32, kStrip = 8, kStrips = kTile * kTile / kStrip;
 constexpr int kPlacePitch = kTile + 4;
 
 // What a tile of kTile x kTile places reads of the plane, for a kernel of K x K and stride S.
@@ -20,32 +21,6 @@ template <int K, int S> struct Field {
 };
 
 struct alignas(16) Four { float at[4]; };
-
-HOST_DEVICE inline void meet() {
-#ifdef __CUDA_ARCH__
-  __syncthreads();
-#endif
-}
-
-#ifdef TABLEREC_CUDA
-template <int kFloats, class F> __global__ void __launch_bounds__(kTeam) run_tiles(int64_t count, F body) {
-  __shared__ alignas(16) float memory[kFloats];
-  for (int64_t i = blockIdx.x; i < count; i += gridDim.x) body(i, Team{int(threadIdx.x), kTeam}, memory);
-}
-#endif
-
-// Runs body(item, team, memory) for 0 <= item < count; the team shares kFloats of memory.
-template <int kFloats, class F> void launch_tiles(const Context& context, const char* name, int64_t count, F body) {
-  if (count <= 0) return;
-  KernelScope scope(name, context.stream());
-#ifdef TABLEREC_CUDA
-  run_tiles<kFloats><<<unsigned(std::min<int64_t>(count, 1 << 30)), kTeam, 0, stream_of(context)>>>(count, body);
-  check_launch(name);
-#else
-  alignas(16) float memory[kFloats];
-  for (int64_t item = 0; item < count; ++item) body(item, Team{0, 1}, memory);
-#endif
-}
 
 // Tiles over a plane of `height` x `width` places.
 struct Tiles {
@@ -145,30 +120,6 @@ void correlate(const Context& context, const char* name, const T* in, const T* w
   });
 }
 
-// Sums each of N values over the team, into out[0..N).
-template <int N> HOST_DEVICE void sum_over_team(Team team, const float (&values)[N], float* memory, float* out) {
-  int warp = 0, warps = 1;
-  meet();  // the memory may still be read
-#ifdef __CUDA_ARCH__
-  warp = team.rank / 32, warps = team.size / 32;
-#pragma unroll
-  for (int i = 0; i < N; ++i) {
-    float value = values[i];
-#pragma unroll
-    for (int step = 16; step; step /= 2) value += __shfl_xor_sync(~0u, value, step);
-    if (team.rank % 32 == 0) memory[warp * N + i] = value;
-  }
-#else
-  for (int i = 0; i < N; ++i) memory[i] = values[i];
-#endif
-  meet();
-  for (int i = team.rank; i < N; i += team.size) {
-    float sum = 0;
-    for (warp = 0; warp < warps; ++warp) sum += memory[warp * N + i];
-    out[i] = sum;
-  }
-}
-
 // A team sums K x K products over several tiles of a channel; a second kernel adds the teams' sums, always in the
 // same order.
 template <class T, int K, int S>
@@ -217,12 +168,7 @@ void filter_gradient(const Context& context, const char* name, const T* x, const
     sum_over_team(team, sums, memory, partial + (chunk * channels + channel) * (K * K));
     meet();
   });
-  int64_t weights = channels * K * K;
-  launch(context, "depthwise_chunks", weights, DEVICE(int64_t i) {
-    double sum = 0;
-    for (int64_t chunk = 0; chunk < chunks; ++chunk) sum += partial[chunk * weights + i];
-    dw[i] = T(sum);
-  });
+  add_chunks(context, partial, chunks, channels * K * K, dw);
 }
 
 static bool fits(const Convolution& c) {
@@ -247,6 +193,7 @@ template <class F> void with_constants(int64_t kernel, int stride, F f) {
 
 template <class T>
 bool depthwise_forward(const Context& context, const char* name, const T* x, const T* w, T* y, const Convolution& c) {
+  if (depthwise_rows(context, name, x, w, y, c, false)) return true;
   if (!fits(c)) return false;
   Correlation how{c.images * c.channels, c.channels, int(c.height), int(c.width), int(c.out_height), int(c.out_width),
                   c.top, c.left, 0, false};
@@ -258,6 +205,7 @@ bool depthwise_forward(const Context& context, const char* name, const T* x, con
 
 template <class T>
 bool depthwise_input_gradient(const Context& context, const char* name, const T* dy, const T* w, T* dx, const Convolution& c) {
+  if (depthwise_rows(context, name, dy, w, dx, c, true)) return true;
   if (!fits(c)) return false;
   int last = int(c.kernel_height) - 1;
   Correlation how{c.images * c.channels, c.channels, int(c.out_height), int(c.out_width), int(c.height), int(c.width),
@@ -270,6 +218,7 @@ bool depthwise_input_gradient(const Context& context, const char* name, const T*
 
 template <class T>
 bool depthwise_filter_gradient(const Context& context, const char* name, const T* x, const T* dy, T* dw, const Convolution& c) {
+  if (depthwise_rows_filter_gradient(context, name, x, dy, dw, c)) return true;
   if (!fits(c)) return false;
   with_constants(c.kernel_height, c.stride_y, [&](auto k, auto s) {
     filter_gradient<T, decltype(k)::value, decltype(s)::value>(context, name, x, dy, dw, c);

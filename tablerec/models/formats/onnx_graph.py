@@ -1,13 +1,15 @@
 """From a Paddle layer to an ONNX model, operator by operator.
 
 paddle2onnx 2.1 refuses the programs of Paddle 3.3 (the factors of an interpolation are doubles
-there); our networks need 36 operators, most of which have the same name in both. Batch
-normalizations that follow a convolution become part of its weights.
+there); our networks need 40 operators, most of which have the same name in both. Weights keep
+their names, so that they can be read back; ONNX Runtime makes batch normalizations part of the
+convolutions before them when it opens a model.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -17,6 +19,11 @@ from tablerec.errors import MissingDependencyError, SettingsError
 
 OPSET = 17
 """Version of ONNX's operators; ONNX Runtime 1.14 and later run it."""
+
+_CONSTANT = "constant"
+"""Beginning of the names of what is no weight."""
+_AS_HALF = ":float16"
+_HALF = (-65504.0, 65504.0)
 
 _SAME = {
     "add": "Add", "subtract": "Sub", "multiply": "Mul", "divide": "Div", "minimum": "Min", "maximum": "Max",
@@ -29,7 +36,7 @@ def layer_to_onnx(layer: Any, inputs: Mapping[str, Sequence[int]], output_names:
     """Convert a layer in evaluation.
 
     Args:
-        layer: A ``paddle.nn.Layer`` with float32 inputs.
+        layer: A ``paddle.nn.Layer`` with float32 inputs; weights are called as its tensors are.
         inputs: Shapes of its inputs by name, in their order; -1 where a size is not fixed.
         output_names: Names of the outputs.
 
@@ -68,6 +75,63 @@ def layer_to_onnx(layer: Any, inputs: Mapping[str, Sequence[int]], output_names:
     return model
 
 
+def to_half(model: Any) -> Any:
+    """Keep the weights of a model as float16; a runtime widens them again when it opens it.
+
+    Vectors stay as they are: they are few, and variances may be small.
+
+    Args:
+        model: An ``onnx.ModelProto``; it is changed.
+
+    Returns:
+        The same model.
+    """
+    import onnx
+
+    casts = []
+    for initializer in model.graph.initializer:
+        array = onnx.numpy_helper.to_array(initializer)
+        if array.dtype == np.float32 and array.ndim > 1:
+            name = initializer.name
+            half = np.clip(array, *_HALF).astype(np.float16)
+            initializer.CopyFrom(onnx.numpy_helper.from_array(half, f"{name}{_AS_HALF}"))
+            casts.append(onnx.helper.make_node("Cast", [f"{name}{_AS_HALF}"], [name], name=f"{name}_cast", to=1))
+    nodes = [*casts, *model.graph.node]
+    del model.graph.node[:]
+    model.graph.node.extend(nodes)
+    return model
+
+
+def onnx_weights(path: Path) -> dict[str, NDArray[np.float32]]:
+    """Read the weights of a model of ``layer_to_onnx``, by the names of its tensors.
+
+    Raises:
+        MissingDependencyError: The package onnx is not installed.
+        ValueError: It is no model, or one of another kind or an earlier version.
+    """
+    try:
+        import onnx
+    except ImportError as error:
+        raise MissingDependencyError(
+            f'weights are read from {path} with onnx ({error}): run pip install "tablerec[paddle]"'
+        ) from error
+    try:
+        model = onnx.load(path, load_external_data=False)
+        arrays = {each.name: onnx.numpy_helper.to_array(each) for each in model.graph.initializer}
+    except OSError:
+        raise
+    except Exception as error:  # protobuf's errors share no other base
+        raise ValueError(f"it is no ONNX model: {error}") from error
+    weights = {
+        name.removesuffix(_AS_HALF): array.astype(np.float32)
+        for name, array in arrays.items()
+        if not name.startswith(_CONSTANT)
+    }
+    if not weights:
+        raise ValueError("its weights have no names")
+    return weights
+
+
 def _named(shape: Sequence[int]) -> list[int | str]:
     return [f"N{axis}" if size < 0 else size for axis, size in enumerate(shape)]
 
@@ -80,6 +144,7 @@ class _Graph:
         self.nodes: list[Any] = []
         self.names: dict[int, str] = {}
         self.constants: dict[int, NDArray[Any]] = {}
+        self.parameters: dict[int, str] = {}
         self.lists: dict[int, list[Any]] = {}
         self._initializers: dict[str, NDArray[Any]] = {}
 
@@ -88,8 +153,8 @@ class _Graph:
         self.nodes.append(self.onnx.helper.make_node(kind, inputs, [output], name=f"{output}_{kind}", **attributes))
         return output
 
-    def initializer(self, array: NDArray[Any]) -> str:
-        name = f"constant{len(self._initializers)}"
+    def initializer(self, array: NDArray[Any], name: str = "") -> str:
+        name = name or f"{_CONSTANT}{len(self._initializers)}"
         self._initializers[name] = array
         return name
 
@@ -104,24 +169,14 @@ class _Graph:
     def name(self, value: Any) -> str:
         """Name of a value; a constant becomes an initializer when it is first used."""
         if value.id not in self.names:
-            self.names[value.id] = self.initializer(self.constants[value.id])
+            self.names[value.id] = self.initializer(self.constants[value.id], self.parameters.get(value.id, ""))
         return self.names[value.id]
 
     def convert(self, operations: Sequence[Any]) -> None:
-        sources = {id_: op for op in operations for id_ in [result.id for result in op.results()]}
-        folded = {
-            op.operand_source(0).id
-            for op in operations
-            if op.name() == "pd_op.batch_norm_" and _is_convolution(sources[op.operand_source(0).id])
-        }
         for op in operations:
             name = op.name().split(".")[1]
             result = op.results()[0]
-            if result.id in folded:
-                continue
-            if name == "batch_norm_" and op.operand_source(0).id in folded:
-                self._convolution_with_norm(sources[op.operand_source(0).id], op)
-            elif name in _SAME:
+            if name in _SAME:
                 self._add(result, _SAME[name], [self.name(value) for value in op.operands_source()])
             else:
                 self._special(name)(op, result)
@@ -140,22 +195,9 @@ class _Graph:
     def _constant(self, value: Any) -> list[Any]:
         return self.constants[value.id].ravel().tolist()
 
-    def _convolution(self, op: Any, result: Any, weight: str, bias: list[str]) -> None:
-        at = op.attrs()
-        pads = list(at["paddings"]) * 2 if len(at["paddings"]) == 2 else [at["paddings"][k] for k in (0, 2, 1, 3)]
-        inputs = [self.name(op.operand_source(0)), weight, *bias]
-        geometry = {"strides": list(at["strides"]), "dilations": list(at["dilations"]), "group": at["groups"]}
-        self._add(result, "Conv", inputs, pads=pads, **geometry)
-
-    def _convolution_with_norm(self, convolution: Any, norm: Any) -> None:
-        mean, variance, gain, bias = (self.constants[norm.operand_source(k).id].astype(np.float64) for k in range(1, 5))
-        factor = gain / np.sqrt(variance + norm.attrs()["epsilon"])
-        weight = self.constants[convolution.operand_source(1).id] * factor[:, None, None, None]
-        constants = [self.initializer(array.astype(np.float32)) for array in (weight, bias - mean * factor)]
-        self._convolution(convolution, norm.results()[0], constants[0], constants[1:])
-
     def op_parameter(self, op: Any, result: Any) -> None:
-        self.constants[result.id] = self.weights[op.attrs()["parameter_name"]]
+        self.parameters[result.id] = op.attrs()["parameter_name"]
+        self.constants[result.id] = self.weights[self.parameters[result.id]]
 
     def op_data(self, op: Any, result: Any) -> None:
         self.names[result.id] = op.attrs()["name"]
@@ -175,7 +217,11 @@ class _Graph:
         self._add(result, "Concat", parts, axis=int(self._constant(op.operand_source(1))[0]))
 
     def op_conv2d(self, op: Any, result: Any) -> None:
-        self._convolution(op, result, self.name(op.operand_source(1)), [])
+        at = op.attrs()
+        pads = list(at["paddings"]) * 2 if len(at["paddings"]) == 2 else [at["paddings"][k] for k in (0, 2, 1, 3)]
+        inputs = [self.name(op.operand_source(0)), self.name(op.operand_source(1))]
+        geometry = {"strides": list(at["strides"]), "dilations": list(at["dilations"]), "group": at["groups"]}
+        self._add(result, "Conv", inputs, pads=pads, **geometry)
 
     op_depthwise_conv2d = op_conv2d
 
@@ -201,9 +247,32 @@ class _Graph:
         inputs = [self.name(op.operand_source(0)), self.name(op.operand_source(1))]
         self._add(result, "ReduceSum", inputs, keepdims=int(op.attrs()["keepdim"]))
 
+    def op_batch_norm_(self, op: Any, result: Any) -> None:
+        x, mean, variance, gain, bias = (self.name(op.operand_source(k)) for k in range(5))
+        self._add(result, "BatchNormalization", [x, gain, bias, mean, variance], epsilon=op.attrs()["epsilon"])
+
+    def op_argmax(self, op: Any, result: Any) -> None:
+        axis = int(self._constant(op.operand_source(1))[0])
+        self._add(result, "ArgMax", [self.name(op.operand_source(0))], axis=axis, keepdims=int(op.attrs()["keepdims"]))
+
+    def op_cumsum(self, op: Any, result: Any) -> None:
+        axis = self.initializer(np.array(self._constant(op.operand_source(1))[0], np.int64))
+        self._add(result, "CumSum", [self.name(op.operand_source(0)), axis])
+
+    def op_matmul(self, op: Any, result: Any) -> None:
+        at = op.attrs()
+        if at["transpose_x"] or at["transpose_y"]:
+            raise SettingsError(
+                "the ONNX export knows plain products only: extend tablerec/models/formats/onnx_graph.py"
+            )
+        self._add(result, "MatMul", [self.name(value) for value in op.operands_source()])
+
+    def op_softmax(self, op: Any, result: Any) -> None:
+        self._add(result, "Softmax", [self.name(op.operand_source(0))], axis=op.attrs()["axis"])
+
     def op_reshape(self, op: Any, result: Any) -> None:
         source, shape = op.operand_source(0), self._constant(op.operand_source(1))
-        if source.id in self.constants:
+        if source.id in self.constants and source.id not in self.parameters:
             self.constants[result.id] = self.constants[source.id].reshape(shape)
         else:
             self._add(result, "Reshape", [self.name(source), self.name(op.operand_source(1))])
@@ -255,10 +324,6 @@ class _Graph:
         factors = self.initializer(np.array([1, 1, *op.attrs()["scale"]], np.float32))
         how = {"mode": "nearest", "coordinate_transformation_mode": "asymmetric", "nearest_mode": "floor"}
         self._add(result, "Resize", [self.name(op.operand_source(0)), "", factors], **how)
-
-
-def _is_convolution(op: Any) -> bool:
-    return op.name() in ("pd_op.conv2d", "pd_op.depthwise_conv2d")
 
 
 def _type_name(dtype: Any) -> str:

@@ -24,7 +24,8 @@ from tablerec.paddlex_support import LazyModel
 from tablerec.plugins.paddlex.options import DOCUMENT_KEYS, ENGINE_KEYS, MODEL_OPTIONS, NAME, check_config
 from tablerec.plugins.paddlex.reading import OcrPipelineEngine
 
-OUR_READER = "rapidocr"
+OUR_READERS = ("auto", "tablerec", "rapidocr")
+"""As ``--ocr`` has them; the first is taken where the file names none."""
 OUR_DETECTORS = ("auto", "cellnet", "rulings", "words")
 """Not case-sensitive, so that ``CellNet`` may be written as PaddleX writes names of models."""
 OUR_NETWORKS = ("auto", "cellnet")
@@ -126,10 +127,10 @@ class Parts(BasePipeline):
         if not self.uses("ocr_model"):
             return None, make_ocr_engine(replace(self.settings, ocr="none"))
         part = self.part("GeneralOCR", "SubPipelines")
-        if part.get("pipeline_name", OUR_READER) == OUR_READER:
+        if (name := part.get("pipeline_name", OUR_READERS[0])) in OUR_READERS:
             if given := sorted(part.keys() - {"pipeline_name"}):
-                raise SettingsError(f"GeneralOCR: {OUR_READER} takes no {', '.join(given)}; pipeline_name: OCR does")
-            return None, make_ocr_engine(replace(self.settings, ocr=OUR_READER))
+                raise SettingsError(f"GeneralOCR: {name} takes no {', '.join(given)}; pipeline_name: OCR does")
+            return None, make_ocr_engine(replace(self.settings, ocr=name))
         pipeline = self._pipeline("GeneralOCR")
         keep_all_lines(pipeline.text_det_model)
         return pipeline, OcrPipelineEngine(pipeline, {}, self.lock)

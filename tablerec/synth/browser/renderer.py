@@ -146,6 +146,8 @@ def _to_sample(page: Page, habits: Habits, measured: dict[str, Any], image: Imag
     turned = np.array([word[3] for word in words], bool)
     # Read from below: the first corner is at the bottom left.
     word_quads[turned] = np.roll(word_quads[turned], 1, axis=1)
+    word_types = quads(_types(words, measured["inks"]))
+    word_types[turned] = word_quads[turned]
     return Sample(
         image=image,
         cells=Cells(
@@ -158,7 +160,7 @@ def _to_sample(page: Page, habits: Habits, measured: dict[str, Any], image: Imag
             kinds=tuple(cell.kind for cell in specs),
             texts=tuple(texts.get(index, "") for index in range(len(specs))),
         ),
-        words=Words(word_quads, tuple(word[0] for word in words), column([word[1] for word in words])),
+        words=Words(word_quads, tuple(word[0] for word in words), column([word[1] for word in words]), word_types),
         tables=Tables(
             quads(outlines),
             column([len(table.rows) for table in page.tables]),
@@ -174,6 +176,17 @@ def _texts(words: Sequence[Sequence[Any]]) -> dict[int, str]:
     for text, cell, line, *_ in words:
         lines[cell][line].append(text)
     return {cell: "\n".join(" ".join(line) for line in found.values()) for cell, found in lines.items()}
+
+
+def _types(words: Sequence[Sequence[Any]], inks: Sequence[Sequence[float]]) -> list[list[float]]:
+    """Return the box of each word as high as its type, with the check box before it."""
+    types = [[x0, min(y0, high), x1, max(y1, low)] for _, _, _, _, x0, y0, x1, y1, high, low in words]
+    first_of = {int(word[1]): index for index, word in reversed(list(enumerate(words)))}
+    for cell, x0, y0, x1, y1 in inks:
+        box = types[first_of[int(cell)]] if int(cell) in first_of else None
+        if box is not None and x1 <= box[0] + 1 and x1 - x0 < 2 * (y1 - y0) and min(y1, box[3]) > max(y0, box[1]):
+            box[0] = x0
+    return types
 
 
 def _extents(words: Sequence[Sequence[Any]], inks: Sequence[Sequence[float]]) -> dict[int, Extent]:

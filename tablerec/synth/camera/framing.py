@@ -71,7 +71,10 @@ def crop(sample: Sample, box: tuple[float, float, float, float]) -> Sample:
         image=image,
         cells=replace(cells, quads=clip(cells.quads)),
         words=Words(
-            clip(words.quads[kept]), tuple(text for text, keep in zip(words.texts, kept, strict=True) if keep), owners
+            clip(words.quads[kept]),
+            tuple(text for text, keep in zip(words.texts, kept, strict=True) if keep),
+            owners,
+            None if words.types is None else clip(words.types[kept]),
         ),
         tables=Tables(
             clip(sample.tables.quads[kept_tables]),

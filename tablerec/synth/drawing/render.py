@@ -17,6 +17,8 @@ from tablerec.synth.sample import CellKind, Cells, Sample, Tables, Words
 
 Quad = list[list[float]]
 
+TYPE = (0.75, 0.2)
+"""How far type reaches above and below its base line, in sizes of the font."""
 _MAX_PIXELS = 8e6
 """Larger pages are drawn smaller: they would be made smaller afterwards anyway."""
 
@@ -31,16 +33,19 @@ class _Truth:
     kinds: list[CellKind] = field(default_factory=list)
     texts: list[str] = field(default_factory=list)
     word_quads: list[Quad] = field(default_factory=list)
+    word_types: list[Quad] = field(default_factory=list)
     words: list[str] = field(default_factory=list)
     word_cells: list[int] = field(default_factory=list)
     tables: list[tuple[Box, int, int]] = field(default_factory=list)
 
-    def add_word(self, text: str, box: Box, cell: int, *, turned: bool = False) -> None:
-        x0, y0, x1, y1 = box
-        if turned:
-            self.word_quads.append([[x0, y1], [x0, y0], [x1, y0], [x1, y1]])
-        else:
-            self.word_quads.append([[x0, y0], [x1, y0], [x1, y1], [x0, y1]])
+    def add_word(self, text: str, box: Box, cell: int, held: Box | None = None, *, turned: bool = False) -> None:
+        """Note a word, the box of its ink, and another box that is part of its type."""
+        for quads, others in ((self.word_quads, [box]), (self.word_types, [box, held or box])):
+            (x0, y0), (x1, y1) = np.min(others, axis=0)[:2].tolist(), np.max(others, axis=0)[2:].tolist()
+            if turned:
+                quads.append([[x0, y1], [x0, y0], [x1, y0], [x1, y1]])
+            else:
+                quads.append([[x0, y0], [x1, y0], [x1, y1], [x0, y1]])
         self.words.append(text)
         self.word_cells.append(cell)
 
@@ -64,6 +69,7 @@ class _Truth:
                 np.array(self.word_quads, np.float32).reshape(-1, 4, 2),
                 tuple(self.words),
                 np.array(self.word_cells, np.int32),
+                np.array(self.word_types, np.float32).reshape(-1, 4, 2),
             ),
             tables=Tables(boxes_to_quads(table_boxes).astype(np.float32), shapes[:, 0].copy(), shapes[:, 1].copy()),
             about=dict(page.about),
@@ -225,7 +231,8 @@ def _draw_cell(canvas: Canvas, truth: _Truth, cell: CellLayout, x: float, y: flo
         if number == 0 and spec.is_checkbox:
             _draw_checkbox(canvas, x + line.x - 1.3 * font.size, base, font.size, spec.style)
         trail = spec.trail if is_last else ""
-        _draw_words(canvas, truth, line.text + trail, x + line.x, base, font, spec.style, index, line.mark)
+        before = 1.3 * font.size if number == 0 and spec.is_checkbox else 0.0
+        _draw_words(canvas, truth, line.text + trail, x + line.x, base, font, spec.style, index, line.mark, before)
     if cell.leader is not None:
         _draw_leader(canvas, cell, x, y)
 
@@ -240,10 +247,13 @@ def _draw_words(
     style: TextStyle,
     cell: int,
     mark: str = "",
+    before: float = 0.0,
 ) -> None:
+    """Draw a line of words; a sign of a width stands before the first one."""
     space = font.advance(" ")
     tokens = text.split(" ")
     start = x
+    high, low = base - TYPE[0] * font.size, base + TYPE[1] * font.size
     for index, token in enumerate(tokens):
         if token:
             box = canvas.text(x, base, token, font, style.color)
@@ -253,12 +263,12 @@ def _draw_words(
                 raised = canvas.text(end, base - 0.36 * font.size, mark, small, style.color)
                 box = (min(box[0], raised[0]), min(box[1], raised[1]), max(box[2], raised[2]), max(box[3], raised[3]))
                 token += mark
-            truth.add_word(token, box, cell)
-            x = end
+            truth.add_word(token, box, cell, (x - before, high, end, low))
+            x, before = end, 0.0
         x += space
     if style.underline:
-        low = base + 0.12 * font.size
-        canvas.line(start, low, x - space, low, Rule(max(1, font.size / 16), style.color))
+        below = base + 0.12 * font.size
+        canvas.line(start, below, x - space, below, Rule(max(1, font.size / 16), style.color))
 
 
 def _draw_turned(canvas: Canvas, truth: _Truth, cell: CellLayout, x: float, y: float, index: int) -> None:
@@ -269,7 +279,8 @@ def _draw_turned(canvas: Canvas, truth: _Truth, cell: CellLayout, x: float, y: f
             for token in line.text.split(" "):
                 if token:
                     box = canvas.turned_text(x + line.x, pen, token, font, color)
-                    truth.add_word(token, box, index, turned=True)
+                    left, right = x + line.x - TYPE[0] * font.size, x + line.x + TYPE[1] * font.size
+                    truth.add_word(token, box, index, (left, box[1], right, box[3]), turned=True)
                 pen -= font.width(token + " ")
             continue
         boxes = []

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tablerec.errors import SettingsError
-from tablerec.models.characters import TURNED, normalize_label
+from tablerec.models.characters import TURNED, normalize_label, unknown_characters
 from tablerec.synth.drawing.fonts import Script
 from tablerec.synth.lines import signs, wording
 from tablerec.synth.lines.layout import Ink, Setting, choose_others, lay_out
@@ -60,6 +60,7 @@ _MOST_PIXELS = 72
 """Of a font, when a line is drawn larger than it is seen."""
 _SAME_TURNED = frozenset("0168 9bdpqnuoxHNIlzsSZmwMWOX|")
 _LONGEST = 60
+_ATTEMPTS = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,10 +114,11 @@ def draw_line(seed: int, index: int, settings: Settings | None = None, kind: str
     if kind != MIXED and kind not in KINDS:
         raise SettingsError(f"kind of line {kind!r} is unknown; choose {MIXED}, {', '.join(KINDS)}")
     settings = settings or Settings()
-    digest = hashlib.blake2b(f"{seed}/{index}/{kind}".encode(), digest_size=16).digest()
-    rng = Random(int.from_bytes(digest[:8], "big"))
+    digest = hashlib.blake2b(f"{seed}/{index}/{kind}/{settings.split}".encode(), digest_size=16).digest()
+    rng = Random(int.from_bytes(digest[:8], "big"))  # noqa: S311 - no secret
     noise = np.random.Generator(np.random.SFC64(int.from_bytes(digest[8:], "big")))
-    name = kind if kind != MIXED else _pick(settings.shares, rng)
+    shares = settings.shares
+    name = kind if kind != MIXED else rng.choices(list(shares), list(shares.values()))[0]
     words, label = _compose(KINDS[name], rng)
     setting, zoom = _set(KINDS[name], label, settings.split, rng)
     ink, text = _ink(words, label, setting, settings, rng)
@@ -125,26 +127,20 @@ def draw_line(seed: int, index: int, settings: Settings | None = None, kind: str
     return LineSample(image, text, name)
 
 
-def _pick(shares: Mapping[str, float], rng: Random) -> str:
-    place = rng.random() * sum(shares.values())
-    for name, share in shares.items():
-        place -= share
-        if place < 0:
-            break
-    return name
-
-
 def _compose(kind: _Kind, rng: Random) -> tuple[list[Word], str]:
     """Return words, not more of them than a line holds, and the label."""
-    written = kind.write(rng)
-    if kind.script == "arabic" and not can_shape():
-        written = number_text(rng)
-    words = written if isinstance(written, list) else to_words(written)
-    while len(words) > 1 and sum(len(word.text) + 1 for word in words) > _LONGEST:
-        words = words[:-1]
-    if len(words) == 1 and len(words[0].text) > _LONGEST:
-        words = to_words(words[0].text[:_LONGEST])
-    return words, normalize_label(" ".join(word.text for word in words))
+    write = number_text if kind.script == "arabic" and not can_shape() else kind.write
+    for _ in range(_ATTEMPTS):
+        written = write(rng)
+        words = written if isinstance(written, list) else to_words(written)
+        while len(words) > 1 and sum(len(word.text) + 1 for word in words) > _LONGEST:
+            words = words[:-1]
+        if len(words) == 1 and len(words[0].text) > _LONGEST:
+            words = to_words(words[0].text[:_LONGEST])
+        label = normalize_label(" ".join(word.text for word in words))
+        if label and not unknown_characters(label):
+            return words, label
+    return to_words("0"), "0"
 
 
 def _set(kind: _Kind, label: str, split: Split, rng: Random) -> tuple[Setting, float]:
@@ -248,6 +244,8 @@ def load_line_source(name: str = MIXED, seed: int = 0) -> Callable[[int], LineSa
     split: Split = "unseen" if first == "unseen" else "train"
     kind = (second or MIXED) if split == "unseen" else first
     if kind != MIXED and kind not in KINDS:
-        raise SettingsError(f"lines {name!r} are unknown; write {MIXED}, unseen, KIND or unseen/KIND: {', '.join(KINDS)}")
+        raise SettingsError(
+            f"lines {name!r} are unknown; write {MIXED}, unseen, KIND or unseen/KIND: {', '.join(KINDS)}"
+        )
     settings = Settings(split) if split == "train" else Settings(split, upside_down=0, on_side=0)
     return lambda index: draw_line(seed, index, settings, kind)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from random import Random
@@ -85,8 +85,8 @@ def lay_out(words: Sequence[Word], setting: Setting, rng: Random) -> Ink:
 
     >>> from tablerec.synth.lines.wording import to_words
     >>> ink = lay_out(to_words("Total 12"), Setting(typefaces("latin")[0], (), 20), Random(0))
-    >>> ink.mask.dtype, ink.mask.max() > 200, 8 < ink.baseline < 30
-    (dtype('uint8'), True, True)
+    >>> ink.mask.dtype, 8 < ink.baseline < 30
+    (dtype('uint8'), True)
     """
     parts: list[tuple[Mask, float, float]] = []
     pen = 0.0
@@ -131,15 +131,10 @@ def _pieces(word: Word, setting: Setting) -> list[_Piece]:
     for index, char in enumerate(word.drawn):
         piece = _piece(char, word.drawn[index - 1 : index], word.drawn[index + 1 : index + 2], setting)
         if pieces and pieces[-1][1:] == piece[1:] and piece.face:
-            pieces[-1] = pieces[-1]._replace(text=pieces[-1].text + char_of(piece))
+            pieces[-1] = pieces[-1]._replace(text=pieces[-1].text + piece.text)
         else:
             pieces.append(piece)
     return pieces
-
-
-def char_of(piece: _Piece) -> str:
-    """Return what a piece holds."""
-    return piece.text
 
 
 def _piece(char: str, before: str, after: str, setting: Setting) -> _Piece:
@@ -216,6 +211,7 @@ def _tick(canvas: Mask, low: int, high: int, thick: int, rng: Random) -> None:
     import cv2
 
     side = high - low
+
     def at(x: float, y: float) -> tuple[int, int]:
         return round(low + side * (x + rng.uniform(-0.06, 0.06))), round(low + side * (y + rng.uniform(-0.06, 0.06)))
 
@@ -233,9 +229,6 @@ def _cross(canvas: Mask, low: int, high: int, thick: int, rng: Random) -> None:
     width = round(thick * rng.uniform(1, 1.6))
     cv2.line(canvas, (first, first), (last, last + slip), 255, width)
     cv2.line(canvas, (last, first + slip), (first, last), 255, width)
-
-
-Layout = Callable[[Sequence[Word], Setting, Random], Ink]
 
 
 def choose_others(text: str, face: Typeface, split: Split, rng: Random) -> tuple[Typeface, ...]:

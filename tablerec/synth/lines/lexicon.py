@@ -5,11 +5,12 @@ from __future__ import annotations
 import gzip
 import os
 import re
+import unicodedata
 from functools import lru_cache
 from importlib.util import find_spec
 from pathlib import Path
 
-from tablerec.models.characters import normalize_label, unknown_characters
+from tablerec.models.characters import CHARACTERS
 from tablerec.synth.content.texts import vocabulary
 from tablerec.synth.drawing.fonts import FOLDER_SETTING
 
@@ -39,7 +40,8 @@ LANGUAGES = {
 
 _SHARED = Path("/usr/share")
 _MOST_WORDS = 25_000
-_WORD = re.compile(r"[^\W\d_]+(?:['’-][^\W\d_]+)*")
+_WORD = re.compile(r"(?=.{1,18}$)[^\W\d_]+(?:['’-][^\W\d_]+)*")
+_KNOWN = frozenset(CHARACTERS)
 _SET = re.compile(r"^SET\s+(\S+)", re.MULTILINE)
 
 
@@ -72,10 +74,9 @@ def _read(path: Path) -> tuple[str, ...]:
         lines = data.decode(named[1] if named else "utf-8", "ignore").split("\n")
     except (OSError, LookupError):
         return ()
-    step = max(1, len(lines) // (2 * _MOST_WORDS))
-    found = (normalize_label(line.partition("/")[0]) for line in lines[::step])
-    kept = [word for word in found if _WORD.fullmatch(word) and len(word) <= 18 and not unknown_characters(word)]
-    return tuple(dict.fromkeys(kept[:: max(1, len(kept) // _MOST_WORDS)]))
+    step = max(1, len(lines) // _MOST_WORDS)
+    found = (unicodedata.normalize("NFC", line.partition("/")[0].strip()) for line in lines[::step])
+    return tuple(dict.fromkeys(word for word in found if _WORD.fullmatch(word) and _KNOWN.issuperset(word)))
 
 
 def _chinese() -> tuple[str, ...]:
@@ -87,6 +88,6 @@ def _chinese() -> tuple[str, ...]:
     counted = []
     for line in Path(spec.origin).with_name("dict.txt").read_text("utf-8").split("\n"):
         word, _, rest = line.partition(" ")
-        if 2 <= len(word) <= 6 and not unknown_characters(word):
+        if 2 <= len(word) <= 6 and _KNOWN.issuperset(word):
             counted.append((int(rest.split(" ")[0]), word))
     return (*own, *(word for _, word in sorted(counted, reverse=True)[:60_000]))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from random import Random
 
 _MONTHS = (
@@ -35,6 +35,39 @@ def whole(rng: Random, most: int = 7) -> str:
     return str(rng.randrange(10 ** (count - 1) if count > 1 else 0, 10**count))
 
 
+class _Fields(dict[str, Callable[[Random], str]]):
+    """What stands for a name in a pattern, made anew each time."""
+
+    def __init__(self, rng: Random, more: Mapping[str, Callable[[Random], str]]) -> None:
+        super().__init__({**_FIELDS, **more})
+        self._rng = rng
+
+    def __getitem__(self, name: str) -> str:  # type: ignore[override]
+        return super().__getitem__(name)(self._rng)
+
+
+def fill(rng: Random, pattern: str, more: Mapping[str, Callable[[Random], str]] | None = None) -> str:
+    """Return a text like a pattern: ``{d}`` is a digit, ``{n}`` a number, and so on.
+
+    Args:
+        rng: Source of chance.
+        pattern: As of ``str.format``.
+        more: Functions for other names.
+
+    >>> fill(Random(0), "{d}-{d}{x}", {"x": lambda rng: "!"})
+    '8-7!'
+    """
+    return pattern.format_map(_Fields(rng, more or {}))
+
+
+def _short(rng: Random) -> str:
+    return whole(rng, 2) + ("." + digits(rng, rng.randint(1, 3)) if rng.random() < 0.8 else "")
+
+
+def _exponent(rng: Random) -> str:
+    return rng.choice("²³⁴⁵⁶⁷⁸⁹") if rng.random() < 0.4 else "⁻" + rng.choice("¹²³⁴⁵⁶⁷⁸⁹")
+
+
 def grouped(rng: Random) -> str:
     """Return a number in one of the conventions, without sign.
 
@@ -59,25 +92,22 @@ def grouped(rng: Random) -> str:
     return number
 
 
+_ODD_SIGNS = (
+    "({})", "- {}", "{}-", "△{}", "▲{}", "▼ {}", "▲ {}", "<{}", ">{}", "~{}", "≤{}", "≥ {}", "≈{}", "±{}", "+{}",
+    "({})",
+)  # fmt: skip
+
+
 def signed(rng: Random) -> str:
     """Return a number with a sign, or with how a column writes negative ones."""
-    number = grouped(rng)
-    form = rng.random()
+    number, form = grouped(rng), rng.random()
     if form < 0.25:
         return f"-{number}"
     if form < 0.42:
         return f"−{number}"
     if form < 0.5:
         return f"–{number}"
-    if form < 0.75:
-        return f"({number})"
-    if form < 0.85:
-        return f"+{number}"
-    if form < 0.9:
-        return f"±{number}"
-    return rng.choice(("({})", "- {}", "{}-", "△{}", "▲{}", "▼ {}", "▲ {}", "<{}", ">{}", "~{}", "≤{}", "≥ {}", "≈{}")).format(
-        number
-    )
+    return f"({number})" if form < 0.72 else rng.choice(_ODD_SIGNS).format(number)
 
 
 def money(rng: Random) -> str:
@@ -95,34 +125,40 @@ def money(rng: Random) -> str:
 
 def percentage(rng: Random) -> str:
     """Return a share."""
-    number = rng.choice((whole(rng, 2), f"{whole(rng, 2)}.{digits(rng, rng.randint(1, 2))}", f"{whole(rng, 2)},{digits(rng, 1)}"))
     sign = rng.choice(("%", "%", "%", "%", " %", " %", "‰", "%*", "% p.a.", "%-p"))
-    return rng.choice(("{}{}", "{}{}", "{}{}", "{}{}", "-{}{}", "−{}{}", "+{}{}", "({}{})", "<{}{}", "{}{}¹")).format(number, sign)
+    number = fill(rng, rng.choice(("{w}", "{w}.{d}", "{w}.{d}{d}", "{d}{d}.{d}", "{w},{d}", "{d}{d}")))
+    form = rng.choice(("{}{}", "{}{}", "{}{}", "{}{}", "-{}{}", "−{}{}", "+{}{}", "({}{})", "<{}{}", "{}{}¹"))
+    return form.format(number, sign)
+
+
+_DATES = (
+    "{y}", "{y}", "{y}", "{y}-{mm}-{DD}", "{DD}.{mm}.{y}", "{D}.{m}.{y}", "{m}/{D}/{y}", "{DD}/{mm}/{y}",
+    "{DD}/{mm}/{yy}", "{D} {month} {y}", "{month} {D}, {y}", "{mon} {y}", "{mon}-{yy}", "{D}-{mon}-{y}", "{month} {y}",
+    "{y}/{yy}", "{y}–{y}", "{y}-{y}", "{y}–{yy}", "Q{q} {y}", "{y}Q{q}", "FY{y}", "FY {yy}", "{h}:{min}",
+    "{h}:{min}:{min}", "{h}:{min} p.m.", "{h}:{min} AM", "{h}:{min}–{h}:{min}", "{h}h{min}", "{y}.{mm}.{DD}",
+    "{y}/{m}/{D}", "{D}. {month} {y}", "{y}年{m}月{D}日", "{y}年{m}月", "{y}年度", "{m}月", "{y}年", "{m}月{D}日",
+    "H{q} {y}", "’{yy}", "{y}*", "{y}E", "{y}¹", "w{m}", "{y}-{mm}-{DD} {h}:{min}", "{month}", "{mon}.", "{D}.{m}.",
+)  # fmt: skip
 
 
 def date(rng: Random) -> str:
     """Return a date, a period or a time.
 
-    >>> len(date(Random(0))) > 1
+    >>> date(Random(0)) != ""
     True
     """
-    year, month, day = rng.randint(1950, 2035), rng.randint(1, 12), rng.randint(1, 31)
-    name = rng.choice(_MONTHS)
-    hour, minute, second = rng.randint(0, 23), rng.randint(0, 59), rng.randint(0, 59)
-    return rng.choice(
-        (
-            f"{year}", f"{year}", f"{year}", f"{year}-{month:02}-{day:02}", f"{day:02}.{month:02}.{year}",
-            f"{day}.{month}.{year}", f"{month}/{day}/{year}", f"{day:02}/{month:02}/{year}", f"{day:02}/{month:02}/{year % 100:02}",
-            f"{day} {name} {year}", f"{name} {day}, {year}", f"{name[:3]} {year}", f"{name[:3]}-{year % 100:02}",
-            f"{day}-{name[:3]}-{year}", f"{name} {year}", f"{year}/{(year + 1) % 100:02}", f"{year}–{year + 1}",
-            f"{year}-{year + 1}", f"Q{1 + month % 4} {year}", f"{year}Q{1 + month % 4}", f"FY{year}", f"FY {year % 100}",
-            f"{hour:02}:{minute:02}", f"{hour}:{minute:02}", f"{hour:02}:{minute:02}:{second:02}", f"{hour % 12 + 1}:{minute:02} p.m.",
-            f"{hour % 12 + 1}:{minute:02} AM", f"{hour:02}:{minute:02}–{(hour + 2) % 24:02}:{minute:02}",
-            f"{hour}h{minute:02}", f"{year}.{month:02}.{day:02}", f"{year}/{month}/{day}", f"{day}. {name} {year}",
-            f"{year}年{month}月{day}日", f"{year}年{month}月", f"{year}年度", f"{month}月", f"{year}年", f"H{1 + month % 2} {year}",
-            f"’{year % 100:02}", f"{year}*", f"{year}E", f"{year}¹", f"w{month}", f"{year}-{month:02}-{day:02} {hour:02}:{minute:02}",
-        )
-    )  # fmt: skip
+    return fill(rng, rng.choice(_DATES))
+
+
+_CODES = (
+    "9999", "A-999", "AA9999", "999-99-99", "AAA", "A9", "99.99", "AA-9999-99", "9999999", "A99.9", "99/999",
+    "AAA 999", "9999 9999 99", "99", "9.9.9", "0x99", "AA99A", "+99 999 9999999", "AA99 9999 9999 9999 9999 99",
+    "999-9-99-999999-9", "#999", "No. 99", "№ 99", "Nr. 9", "9.9", "9.9.9.9", "A.9", "A_99", "a9-a9", "AA/99",
+    "ISO 9999", "EN 9999-9", "v9.9.9", "aaa_aaa", "99a", "99A", "9-9", "A9999999", "9999-AAA-9", "§ 99", "(99)",
+    "[99]", "9)", "(9)", "(a)", "a)", "9.", "99.", "A.", "(A)", "99.9.99", "999:9", "*99*", "99999-999", "AAA-AAA",
+    "999999999999", "9999999999999", "A9:A99", "99-99", "99–99", "p. 99", "AA 9.9", "99'9", "9'99\"", "99°99'",
+)  # fmt: skip
+_SIGNS = {"A": "ABCDEFGHIJKLMNOPQRSTUVWXYZ", "9": "0123456789", "a": "abcdefghijklmnopqrstuvwxyz"}
 
 
 def code(rng: Random) -> str:
@@ -131,18 +167,7 @@ def code(rng: Random) -> str:
     >>> code(Random(1)) != ""
     True
     """
-    pattern = rng.choice(
-        (
-            "9999", "A-999", "AA9999", "999-99-99", "AAA", "A9", "99.99", "AA-9999-99", "9999999", "A99.9", "99/999",
-            "AAA 999", "9999 9999 99", "99", "9.9.9", "0x99", "AA99A", "+99 999 9999999", "AA99 9999 9999 9999 9999 99",
-            "999-9-99-999999-9", "#999", "No. 99", "№ 99", "Nr. 9", "9.9", "9.9.9.9", "A.9", "A_99", "a9-a9", "AA/99",
-            "ISO 9999", "EN 9999-9", "v9.9.9", "aaa_aaa", "99a", "99A", "9-9", "A9999999", "9999-AAA-9", "§ 99", "(99)",
-            "[99]", "9)", "(9)", "(a)", "a)", "9.", "99.", "A.", "(A)", "99.9.99", "999:9", "*99*", "99999-999", "AAA-AAA",
-            "999999999999", "9999999999999", "A9:A99", "99-99", "99–99", "p. 99", "AA 9.9", "99'9", "9'99\"", "99°99'",
-        )
-    )  # fmt: skip
-    signs = {"A": "ABCDEFGHIJKLMNOPQRSTUVWXYZ", "9": "0123456789", "a": "abcdefghijklmnopqrstuvwxyz"}
-    return "".join(rng.choice(signs[sign]) if sign in signs else sign for sign in pattern)
+    return "".join(rng.choice(_SIGNS.get(sign, sign)) for sign in rng.choice(_CODES))
 
 
 def quantity(rng: Random) -> str:
@@ -155,58 +180,73 @@ def unit(rng: Random) -> str:
     return rng.choice(_UNITS)
 
 
+_STATISTICS = (
+    "{s} ± {s}", "{s}±{s}", "{s} ({s})", "{s} [{s}, {s}]", "{s} ({s}{to}{s})", "{s}{to}{s}", "{s} {to} {s}",
+    "{s} to {s}", "p < 0.{d}{d}{d}", "<0.{d}{d}", "p = 0.{d}{d}", "n = {w}", "(n={w})", "{s}*", "{s}**", "{s}***",
+    "{s}†", "{s} × 10{exp}", "{s}×10{exp}", "10{exp}", "{s}E-0{d}", "{s}e+{d}", "{w}/{w}", "{d}:{d}", "{w}×{w}",
+    "{w} x {w}", "{s}{up}", "{s} / {s}", "r² = 0.{d}{d}", "χ² = {s}", "({s})", "[{s}]", "{w}½", "{half}",
+    "{w} ({d}{d}%)", "Σ = {w}", "{s}; {s}", "{s}, {s}", "{s}|{s}", "{s}{up},{up}", "{s} ({s}, {s})", "≤{s}",
+    "({s}–{s})",
+)  # fmt: skip
+
+
 def statistic(rng: Random) -> str:
     """Return a number with its uncertainty, an interval, a test.
 
     >>> statistic(Random(0)) != ""
     True
     """
-    def short() -> str:
-        return f"{whole(rng, 2)}.{digits(rng, rng.randint(1, 3))}" if rng.random() < 0.8 else whole(rng, 3)
+    return fill(rng, rng.choice(_STATISTICS))
 
-    dash = rng.choice("–––-—~")
-    exponent = rng.choice("²³⁴⁵⁶⁷⁸⁹") if rng.random() < 0.4 else "⁻" + rng.choice("¹²³⁴⁵⁶⁷⁸⁹")
-    return rng.choice(
-        (
-            f"{short()} ± {short()}", f"{short()}±{short()}", f"{short()} ({short()})", f"{short()} [{short()}, {short()}]",
-            f"{short()} ({short()}{dash}{short()})", f"{short()}{dash}{short()}", f"{short()} {dash} {short()}",
-            f"{short()} to {short()}", f"p < 0.{digits(rng, 3)}", f"<0.{digits(rng, 2)}", f"p = 0.{digits(rng, 2)}",
-            f"n = {whole(rng, 4)}", f"(n={whole(rng, 3)})", f"{short()}*", f"{short()}**", f"{short()}***", f"{short()}†",
-            f"{short()} × 10{exponent}", f"{short()}×10{exponent}", f"10{exponent}", f"{short()}E-0{digits(rng, 1)}",
-            f"{short()}e+{digits(rng, 1)}", f"{whole(rng, 2)}/{whole(rng, 3)}", f"{digits(rng, 1)}:{digits(rng, 1)}",
-            f"{whole(rng, 2)}×{whole(rng, 2)}", f"{whole(rng, 3)} x {whole(rng, 3)}", f"{short()}{rng.choice('¹²³⁴⁵ᵃᵇᶜᵈ')}",
-            f"{short()} / {short()}", f"r² = 0.{digits(rng, 2)}", f"χ² = {short()}", f"({short()})", f"[{short()}]",
-            f"{whole(rng, 2)}½", f"{rng.choice('½¼¾⅓⅔⅛')}", f"{whole(rng, 3)} ({digits(rng, 2)}%)", f"Σ = {whole(rng, 4)}",
-            f"{short()}; {short()}", f"{short()}, {short()}", f"{short()}|{short()}", f"{short()}{rng.choice('¹²³')},{rng.choice('²³⁴')}",
-        )
-    )  # fmt: skip
+
+_CHINESE = ("{}元", "¥{}", "¥{}", "{}万元", "{}亿", "人民币{}元", "{}%", "约{}", "{}个", "{}次", "{}倍", "{}人", "{}天")
 
 
 def chinese_number(rng: Random) -> str:
     """Return a number with a Chinese unit, or written in Chinese."""
-    number = grouped(rng)
-    if rng.random() < 0.3:
-        return rng.choice(("{}元", "￥{}", "¥{}", "{}万元", "{}亿", "人民币{}元", "{}%", "约{}", "{}个", "{}次", "{}倍", "{}人", "{}天")).format(
-            number
-        ).replace("￥", "¥")
-    if rng.random() < 0.3:
+    form = rng.random()
+    if form < 0.3:
+        return rng.choice(_CHINESE).format(grouped(rng))
+    if form < 0.5:
         return "".join(rng.choices("零壹贰叁肆伍陆柒捌玖拾佰仟万亿元角分整", k=rng.randint(3, 12)))
-    if rng.random() < 0.5:
-        return rng.choice("第（(") + "".join(rng.choices("一二三四五六七八九十", k=rng.randint(1, 2))) + rng.choice("、章节条）)季")
-    return rng.choice("一二三四五六七八九十") + rng.choice("、.．").replace("．", ".")
+    count = "".join(rng.choices("一二三四五六七八九十", k=rng.randint(1, 2)))
+    return rng.choice(("第{}章", "第{}节", "第{}季", "（{}）", "({})", "{}、", "{}、", "{}.")).format(count)
 
 
-_FORMS: tuple[tuple[float, Callable[[Random], str]], ...] = (
-    (0.34, grouped),
-    (0.11, signed),
-    (0.08, money),
-    (0.09, percentage),
-    (0.1, date),
-    (0.09, code),
-    (0.05, quantity),
-    (0.12, statistic),
-    (0.02, chinese_number),
-)
+_FIELDS: dict[str, Callable[[Random], str]] = {
+    "d": lambda rng: digits(rng, 1),
+    "n": grouped,
+    "w": lambda rng: whole(rng, 3),
+    "s": _short,
+    "unit": unit,
+    "exp": _exponent,
+    "to": lambda rng: rng.choice("–––-—~"),
+    "up": lambda rng: rng.choice("¹²³⁴⁵⁶⁷⁸⁹ᵃᵇᶜᵈᵉᶠ"),
+    "half": lambda rng: rng.choice("½¼¾⅓⅔⅛"),
+    "y": lambda rng: str(rng.randint(1950, 2035)),
+    "yy": lambda rng: f"{rng.randint(0, 99):02}",
+    "m": lambda rng: str(rng.randint(1, 12)),
+    "mm": lambda rng: f"{rng.randint(1, 12):02}",
+    "D": lambda rng: str(rng.randint(1, 31)),
+    "DD": lambda rng: f"{rng.randint(1, 31):02}",
+    "h": lambda rng: str(rng.randint(0, 23)),
+    "min": lambda rng: f"{rng.randint(0, 59):02}",
+    "q": lambda rng: str(rng.randint(1, 4)),
+    "month": lambda rng: rng.choice(_MONTHS),
+    "mon": lambda rng: rng.choice(_MONTHS)[:3],
+}
+
+_FORMS: dict[Callable[[Random], str], float] = {
+    grouped: 0.34,
+    signed: 0.11,
+    money: 0.08,
+    percentage: 0.09,
+    date: 0.1,
+    code: 0.09,
+    quantity: 0.05,
+    statistic: 0.12,
+    chinese_number: 0.02,
+}
 
 
 def number_text(rng: Random) -> str:
@@ -218,9 +258,4 @@ def number_text(rng: Random) -> str:
     """
     if rng.random() < 0.07:
         return digits(rng, 1)
-    place = rng.random() * sum(share for share, _ in _FORMS)
-    for share, form in _FORMS:
-        place -= share
-        if place < 0:
-            break
-    return form(rng)
+    return rng.choices(list(_FORMS), list(_FORMS.values()))[0](rng)

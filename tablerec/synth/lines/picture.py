@@ -44,7 +44,9 @@ class _Canvas:
     rules: list[str] = field(default_factory=list)
 
 
-def take_picture(ink: Ink, zoom: float, around: Surroundings, split: Split, rng: Random, noise: np.random.Generator) -> Image:
+def take_picture(
+    ink: Ink, zoom: float, around: Surroundings, split: Split, rng: Random, noise: np.random.Generator
+) -> Image:
     """Return the crop of a line.
 
     Args:
@@ -81,7 +83,10 @@ def _place(ink: Ink, around: Surroundings, rng: Random) -> _Canvas:
         left, right = left - spare, right + spare
     pad = round(0.75 * em)
     up, aside = pad + max(0, round(-top)), pad + max(0, round(-left))
-    canvas = np.zeros((up + height + pad + max(0, round(bottom - height)), aside + width + pad + max(0, round(right - width))), np.uint8)
+    canvas = np.zeros(
+        (up + height + pad + max(0, round(bottom - height)), aside + width + pad + max(0, round(right - width))),
+        np.uint8,
+    )
     canvas[up : up + height, aside : aside + width] = ink.mask
     other = np.zeros_like(canvas)
     step = rng.uniform(1.12, 1.5) * em
@@ -104,7 +109,7 @@ def _wear(mask: Mask, em: float, rng: Random, noise: np.random.Generator) -> Mas
     form = rng.random()
     if form < 0.05 and em >= 30:
         return dot_matrix(mask, em, rng)
-    if form < 0.11 and em >= 20:
+    if form < 0.1 and em >= 28:
         return bolden(mask, em, rng)
     if form < 0.15:
         return thin(mask, em, rng)
@@ -162,7 +167,12 @@ def _cut(canvas: _Canvas, zoom: float, rng: Random) -> tuple[Floats, Floats]:
     least, most = (-0.05, 0.06) if rng.random() < 0.1 else (0.06, 0.3) if rng.random() < 0.9 else (0.2, 0.5)
     sides = [rng.uniform(least, most) * tall for _ in range(4)]
     corners = np.array(
-        [(left - sides[0], top - sides[1]), (right + sides[2], top - sides[1]), (right + sides[2], bottom + sides[3]), (left - sides[0], bottom + sides[3])],
+        [
+            (left - sides[0], top - sides[1]),
+            (right + sides[2], top - sides[1]),
+            (right + sides[2], bottom + sides[3]),
+            (left - sides[0], bottom + sides[3]),
+        ],
         np.float32,
     )
     wide, high = float(corners[1, 0] - corners[0, 0]), float(corners[3, 1] - corners[0, 1])
@@ -181,7 +191,7 @@ def _cut(canvas: _Canvas, zoom: float, rng: Random) -> tuple[Floats, Floats]:
             continue
         cut = cv2.warpPerspective(layer, matrix, size, flags=cv2.INTER_LINEAR)
         small = cut if out == size else cv2.resize(cut, out, interpolation=cv2.INTER_AREA)
-        layers.append(small.astype(np.float32) / 255)
+        layers.append(np.asarray(small / np.float32(255), np.float32))
     return layers[0], layers[1]
 
 
@@ -229,10 +239,19 @@ def _colours(rng: Random) -> tuple[Floats, Floats]:
         ink = np.array([rng.uniform(0, 110) for _ in range(3)], np.float32)
     elif form < 0.8:
         ground = np.full(3, rng.uniform(235, 255), np.float32)
-        ink = np.array(rng.choice(((200, 20, 30), (20, 50, 170), (0, 110, 60), (110, 30, 130), (150, 90, 0), (220, 60, 20), (0, 100, 180))), np.float32)
+        ink = np.array(
+            rng.choice(
+                ((200, 20, 30), (20, 50, 170), (0, 110, 60), (110, 30, 130), (150, 90, 0), (220, 60, 20), (0, 100, 180))
+            ),
+            np.float32,
+        )
     elif form < 0.9:
         ground = np.array([rng.uniform(0, 130) for _ in range(3)], np.float32)
-        ink = np.full(3, rng.uniform(215, 255), np.float32) if rng.random() < 0.8 else np.array([rng.uniform(180, 255) for _ in range(3)], np.float32)
+        ink = (
+            np.full(3, rng.uniform(215, 255), np.float32)
+            if rng.random() < 0.8
+            else np.array([rng.uniform(180, 255) for _ in range(3)], np.float32)
+        )
     elif form < 0.94:  # faint print
         level = rng.uniform(190, 255)
         ground = np.full(3, level, np.float32)
@@ -273,7 +292,9 @@ def _shade(image: Floats, ground: Floats, rng: Random, noise: np.random.Generato
 def _highlight(image: Floats, rng: Random) -> None:
     """Draw over with a text marker."""
     height, width = image.shape[:2]
-    color = np.array(rng.choice(((255, 250, 90), (150, 255, 120), (255, 170, 210), (130, 220, 255), (255, 200, 90))), np.float32)
+    color = np.array(
+        rng.choice(((255, 250, 90), (150, 255, 120), (255, 170, 210), (130, 220, 255), (255, 200, 90))), np.float32
+    )
     top, bottom = rng.randint(0, height // 4), height - rng.randint(0, height // 4)
     left, right = (0, width) if rng.random() < 0.6 else (rng.randint(0, width // 3), width - rng.randint(0, width // 3))
     image[top:bottom, left:right] *= 1 - (1 - color / 255) * np.float32(rng.uniform(0.5, 1))

@@ -15,15 +15,27 @@ from tablerec.synth.drawing.fonts import Script
 from tablerec.synth.lines.typefaces import Split, Typeface, open_font, typefaces
 
 Rgba = NDArray[np.uint8]
+Mask = NDArray[np.uint8]
 
 _COLORS: dict[Split, tuple[tuple[int, int, int], ...]] = {
     "train": ((205, 30, 40), (190, 20, 30), (225, 60, 60), (40, 60, 170), (30, 40, 120), (120, 40, 140), (170, 30, 80)),
     "unseen": ((215, 45, 20), (60, 90, 200), (0, 110, 90), (145, 20, 110)),
 }
-_PURPOSES = ("合同专用章", "财务专用章", "发票专用章", "公章", "业务专用章", "审核专用章", "检验专用章", "人事专用章", "收讫", "已审核")
+_PURPOSES = (
+    "合同专用章",
+    "财务专用章",
+    "发票专用章",
+    "公章",
+    "业务专用章",
+    "审核专用章",
+    "检验专用章",
+    "人事专用章",
+    "收讫",
+    "已审核",
+)
 _WORDS = (
-    "APPROVED", "PAID", "RECEIVED", "COPY", "ORIGINAL", "CONFIDENTIAL", "DRAFT", "CHECKED", "VOID", "CANCELLED", "BEZAHLT",
-    "PAGADO", "PAYÉ", "收讫", "已付款", "作废", "已审核", "现金付讫", "原件", "副本",
+    "APPROVED", "PAID", "RECEIVED", "COPY", "ORIGINAL", "CONFIDENTIAL", "DRAFT", "CHECKED", "VOID", "CANCELLED",
+    "BEZAHLT", "PAGADO", "PAYÉ", "收讫", "已付款", "作废", "已审核", "现金付讫", "原件", "副本",
 )  # fmt: skip
 
 
@@ -42,17 +54,8 @@ def draw_seal(rng: np.random.Generator, split: Split = "train", side: int = 160)
     >>> seal.shape, seal.dtype, text != ""
     ((160, 160, 4), dtype('uint8'), True)
     """
-    chance = Random(int(rng.integers(2**62)))
-    shapes: dict[Split, tuple[tuple[float, Callable[[Random, Split, int], tuple[NDArray[np.uint8], str]]], ...]] = {
-        "train": ((0.5, _round), (0.12, _oval), (0.2, _square), (0.18, _dated)),
-        "unseen": ((0.45, _double_ring), (0.2, _octagon), (0.15, _square), (0.2, _dated)),
-    }
-    kinds = shapes[split]
-    place = chance.random()
-    for share, draw in kinds:
-        place -= share
-        if place < 0:
-            break
+    chance = Random(int(rng.integers(2**62)))  # noqa: S311 - no secret
+    draw = chance.choices(list(_SHAPES[split]), list(_SHAPES[split].values()))[0]
     ink, text = draw(chance, split, 2 * side)
     ink = _worn(ink, chance, rng)
     small = _turned(ink, chance.gauss(0, 9) if chance.random() < 0.8 else chance.uniform(-180, 180), side)
@@ -81,13 +84,13 @@ def _face(rng: Random, text: str, split: Split) -> Typeface:
     return max(tried, key=lambda face: sum(face.covers(char) for char in text))
 
 
-def _glyph(face: Typeface, text: str, size: int) -> NDArray[np.uint8]:
+def _glyph(face: Typeface, text: str, size: int) -> Mask:
     core, _ = open_font(face.face, max(6, size), shaped=False).getmask2(text, "L", anchor="ls")
     width, height = core.size
     return np.frombuffer(bytes(core), np.uint8).reshape(height, width)
 
 
-def _stamp(canvas: NDArray[np.uint8], glyph: NDArray[np.uint8], x: float, y: float, angle: float = 0) -> None:
+def _stamp(canvas: Mask, glyph: Mask, x: float, y: float, angle: float = 0) -> None:
     """Put a glyph with its middle at a place, turned by degrees."""
     import cv2
 
@@ -100,9 +103,7 @@ def _stamp(canvas: NDArray[np.uint8], glyph: NDArray[np.uint8], x: float, y: flo
     np.maximum(canvas, turned, out=canvas)
 
 
-def _along_arc(
-    canvas: NDArray[np.uint8], face: Typeface, text: str, size: int, radii: tuple[float, float], span: float
-) -> None:
+def _along_arc(canvas: Mask, face: Typeface, text: str, size: int, radii: tuple[float, float], span: float) -> None:
     """Write around the top of an ellipse; ``span`` are the degrees that the text takes."""
     middle = canvas.shape[0] / 2
     for index, char in enumerate(text):
@@ -111,7 +112,7 @@ def _along_arc(
         _stamp(canvas, _glyph(face, char, size), x, y, -math.degrees(angle))
 
 
-def _star(canvas: NDArray[np.uint8], radius: float) -> None:
+def _star(canvas: Mask, radius: float) -> None:
     import cv2
 
     middle = canvas.shape[0] / 2
@@ -125,7 +126,7 @@ def _star(canvas: NDArray[np.uint8], radius: float) -> None:
     cv2.fillPoly(canvas, [np.array(points, np.int32)], 255)
 
 
-def _ring(rng: Random, split: Split, side: int, rings: int, squeeze: float) -> tuple[NDArray[np.uint8], str]:
+def _ring(rng: Random, split: Split, side: int, rings: int, squeeze: float) -> tuple[Mask, str]:
     import cv2
 
     canvas = np.zeros((side, side), np.uint8)
@@ -133,7 +134,9 @@ def _ring(rng: Random, split: Split, side: int, rings: int, squeeze: float) -> t
     line = max(2, round(side * rng.uniform(0.012, 0.03)))
     for ring in range(rings):
         shrunk = radius - ring * line * rng.uniform(1.8, 2.4)
-        cv2.ellipse(canvas, (middle, middle), (round(shrunk), round(shrunk * squeeze)), 0, 0, 360, 255, max(1, line - ring))
+        cv2.ellipse(
+            canvas, (middle, middle), (round(shrunk), round(shrunk * squeeze)), 0, 0, 360, 255, max(1, line - ring)
+        )
     is_latin = rng.random() < 0.3
     name = _latin_company(rng) if is_latin else _company(rng)
     face = _face(rng, name, split)
@@ -152,24 +155,29 @@ def _ring(rng: Random, split: Split, side: int, rings: int, squeeze: float) -> t
         text += f"\n{below}"
     if rng.random() < 0.4:
         number = "".join(rng.choices("0123456789", k=13))
-        _stamp(canvas, _glyph(_face(rng, number, split), number, round(side * 0.055)), middle, middle + side * 0.33 * squeeze)
+        _stamp(
+            canvas,
+            _glyph(_face(rng, number, split), number, round(side * 0.055)),
+            middle,
+            middle + side * 0.33 * squeeze,
+        )
         text += f"\n{number}"
     return canvas, text
 
 
-def _round(rng: Random, split: Split, side: int) -> tuple[NDArray[np.uint8], str]:
+def _round(rng: Random, split: Split, side: int) -> tuple[Mask, str]:
     return _ring(rng, split, side, 1 if rng.random() < 0.7 else 2, 1)
 
 
-def _oval(rng: Random, split: Split, side: int) -> tuple[NDArray[np.uint8], str]:
+def _oval(rng: Random, split: Split, side: int) -> tuple[Mask, str]:
     return _ring(rng, split, side, 1, rng.uniform(0.62, 0.78))
 
 
-def _double_ring(rng: Random, split: Split, side: int) -> tuple[NDArray[np.uint8], str]:
+def _double_ring(rng: Random, split: Split, side: int) -> tuple[Mask, str]:
     return _ring(rng, split, side, 3, rng.choice((1.0, 1.0, 0.85)))
 
 
-def _octagon(rng: Random, split: Split, side: int) -> tuple[NDArray[np.uint8], str]:
+def _octagon(rng: Random, split: Split, side: int) -> tuple[Mask, str]:
     import cv2
 
     canvas = np.zeros((side, side), np.uint8)
@@ -180,7 +188,7 @@ def _octagon(rng: Random, split: Split, side: int) -> tuple[NDArray[np.uint8], s
     return _write_lines(canvas, lines, rng, split, 0.62)
 
 
-def _square(rng: Random, split: Split, side: int) -> tuple[NDArray[np.uint8], str]:
+def _square(rng: Random, split: Split, side: int) -> tuple[Mask, str]:
     """A personal seal: two or four characters, white on red or red on white."""
     import cv2
 
@@ -196,14 +204,14 @@ def _square(rng: Random, split: Split, side: int) -> tuple[NDArray[np.uint8], st
     if rng.random() < 0.4:
         filled = np.zeros_like(canvas)
         filled[side // 2 - half : side // 2 + half, side // 2 - half : side // 2 + half] = 255
-        canvas = cv2.subtract(filled, canvas)
+        canvas = np.asarray(cv2.subtract(filled, canvas), np.uint8)
     else:
         corner = side // 2 - half
         cv2.rectangle(canvas, (corner, corner), (side // 2 + half, side // 2 + half), 255, max(2, side // 50))
     return canvas, name
 
 
-def _dated(rng: Random, split: Split, side: int) -> tuple[NDArray[np.uint8], str]:
+def _dated(rng: Random, split: Split, side: int) -> tuple[Mask, str]:
     """A frame with a word and a date."""
     import cv2
 
@@ -216,15 +224,15 @@ def _dated(rng: Random, split: Split, side: int) -> tuple[NDArray[np.uint8], str
     lines = [rng.choice(_WORDS)]
     year, month, day = rng.randint(2000, 2030), rng.randint(1, 12), rng.randint(1, 28)
     if rng.random() < 0.75:
-        lines.append(rng.choice((f"{year}-{month:02}-{day:02}", f"{day:02}.{month:02}.{year}", f"{year}年{month}月{day}日")))
+        lines.append(
+            rng.choice((f"{year}-{month:02}-{day:02}", f"{day:02}.{month:02}.{year}", f"{year}年{month}月{day}日"))
+        )
     if rng.random() < 0.3:
         lines.insert(0, _company(rng) if rng.random() < 0.5 else _latin_company(rng))
     return _write_lines(canvas, lines, rng, split, 2 * height / side)
 
 
-def _write_lines(
-    canvas: NDArray[np.uint8], lines: list[str], rng: Random, split: Split, share: float
-) -> tuple[NDArray[np.uint8], str]:
+def _write_lines(canvas: Mask, lines: list[str], rng: Random, split: Split, share: float) -> tuple[Mask, str]:
     side = canvas.shape[0]
     step = side * share / (len(lines) + 0.4)
     for index, line in enumerate(lines):
@@ -234,7 +242,7 @@ def _write_lines(
     return canvas, "\n".join(lines)
 
 
-def _worn(ink: NDArray[np.uint8], chance: Random, rng: np.random.Generator) -> NDArray[np.uint8]:
+def _worn(ink: Mask, chance: Random, rng: np.random.Generator) -> Mask:
     """Press unevenly: less ink in spots, and less to one side."""
     import cv2
 
@@ -246,13 +254,19 @@ def _worn(ink: NDArray[np.uint8], chance: Random, rng: np.random.Generator) -> N
     return np.clip(ink * field * chance.uniform(0.65, 1), 0, 255).astype(np.uint8)
 
 
-def _turned(ink: NDArray[np.uint8], angle: float, side: int) -> NDArray[np.uint8]:
+def _turned(ink: Mask, angle: float, side: int) -> Mask:
     import cv2
 
     middle = ink.shape[0] / 2
     matrix = cv2.getRotationMatrix2D((middle, middle), angle, 0.97)
     turned = cv2.warpAffine(ink, matrix, (ink.shape[1], ink.shape[0]))
     return np.asarray(cv2.resize(turned, (side, side), interpolation=cv2.INTER_AREA), np.uint8)
+
+
+_SHAPES: dict[Split, dict[Callable[[Random, Split, int], tuple[Mask, str]], float]] = {
+    "train": {_round: 0.5, _oval: 0.12, _square: 0.2, _dated: 0.18},
+    "unseen": {_double_ring: 0.45, _octagon: 0.2, _square: 0.15, _dated: 0.2},
+}
 
 
 @lru_cache(maxsize=256)

@@ -11,14 +11,16 @@ from tablerec.synth.drawing.fonts import Face, Family, Script, find_families
 Split = Literal["train", "unseen"]
 """Fonts and effects of training, or such as no training has seen."""
 
-_UNSEEN_OF = 7
-"""Of so many families one is unseen."""
+_UNSEEN_OF, _SALT = 7, 282
+"""Of so many families one is unseen; the salt is one that leaves fonts of all scripts on both sides."""
 
 # Too odd for a document, of small capitals, or with signs of another shape than Unicode says.
 _ODD = (
     "caliban", "caslon", "cupola", "gwmonospace", "domestic manners", "penguin", "monofur", "purisa", "rashi", "stam ",
-    "shado", "kacsttitlel", "kacstart", "almanzomah", "ostorah", "tarablus", "quran", "nastaliq", "devanagari",
-    " caps", "homa", "nazli", "titr", "japan", "unslanted", "dunhill", "dustismo", "cmu classical", "upright italic",
+    "shado", "kacsttitle", "kacstart", "kacstdig", "kacstpos", "kacstdec", "almanzomah", "ostorah", "tarablus", "quran",
+    "nastaliq", "devanagari", " caps", "homa", "nazli", "titr", "japan", "unslanted", "dunhill", "dustismo", "granada",
+    "cmu classical", "upright italic", "sindbad", "graph", "electron", "kayrawan", "mashq", "nagham", "ouhod", "petra",
+    "rehan", "sharjah", "dimnah", "arab", "hor", "alhor", "jet", "hani", "nice", "metal", "abogado",
 )  # fmt: skip
 # Of a collection that differs by region, one is enough; its other members write the same characters otherwise.
 _REGIONAL = ("CJK HK", "CJK KR", "CJK TC", "UKai HK", "UKai TW", "UMing HK", "UMing TW", "WenQuanYi Zen Hei Sharp")
@@ -88,7 +90,7 @@ def is_unseen(family: str) -> bool:
     >>> is_unseen("Noto Sans CJK SC") == is_unseen("Noto Sans Hebrew")
     True
     """
-    return zlib.crc32(" ".join(family.lower().split()[:2]).encode()) % _UNSEEN_OF == 0
+    return zlib.crc32(f"{_SALT} {' '.join(family.lower().split()[:2])}".encode()) % _UNSEEN_OF == 0
 
 
 @lru_cache(maxsize=32)
@@ -120,7 +122,10 @@ def typeface(family: Family, *, bold: bool, italic: bool) -> Typeface:
 def _families() -> tuple[Family, ...]:
     found = find_families()
     return tuple(
-        family
-        for family in found
-        if not any(word in family.name.lower() for word in _ODD) and not any(word in family.name for word in _REGIONAL)
+        family for family in found if not _is_odd(family.name) and not any(word in family.name for word in _REGIONAL)
     )
+
+
+def _is_odd(name: str) -> bool:
+    words = name.lower()
+    return words in _ODD or any(len(odd) >= 5 and odd in words for odd in _ODD)

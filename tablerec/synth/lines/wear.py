@@ -79,6 +79,11 @@ def break_up(mask: Mask, em: float, rng: Random, noise: np.random.Generator) -> 
 # --- picture ---------------------------------------------------------------------------------------------------------
 
 
+def _blurred(image: Image, sigma: float) -> Image:
+    """Blur, small text less."""
+    return blur(image, min(sigma, image.shape[0] / 40))
+
+
 def clean(image: Image, rng: Random, noise: np.random.Generator) -> Image:
     """Leave the picture as it is."""
     return image
@@ -87,7 +92,7 @@ def clean(image: Image, rng: Random, noise: np.random.Generator) -> Image:
 def soft(image: Image, rng: Random, noise: np.random.Generator) -> Image:
     """A screenshot or a rendered page that was saved with some loss."""
     if rng.random() < 0.4:
-        image = blur(image, rng.uniform(0.3, 0.7))
+        image = _blurred(image, rng.uniform(0.3, 0.7))
     if rng.random() < 0.25:
         image = sharpen(image, rng.uniform(0.3, 1.2))
     return jpeg(image, rng.randint(35, 95)) if rng.random() < 0.7 else image
@@ -98,7 +103,7 @@ def low(image: Image, rng: Random, noise: np.random.Generator) -> Image:
     import cv2
 
     height, width = image.shape[:2]
-    factor = rng.uniform(max(0.4, min(0.95, 11 / height)), 1)
+    factor = rng.uniform(max(0.4, min(0.95, 13 / height)), 1)
     size = max(1, round(width * factor)), max(1, round(height * factor))
     small = np.asarray(cv2.resize(image, size, interpolation=cv2.INTER_AREA), np.uint8)
     if rng.random() < 0.7:
@@ -113,7 +118,7 @@ def scan(image: Image, rng: Random, noise: np.random.Generator) -> Image:
     """A scanned page: paper, grain, dust."""
     if rng.random() < 0.5:
         image = paper(image, noise)
-    image = blur(image, rng.uniform(0.25, 0.75))
+    image = _blurred(image, rng.uniform(0.25, 0.75))
     image = add_noise(image, rng.uniform(0, 10), noise)
     if rng.random() < 0.5:
         image = speckle(image, noise)
@@ -128,7 +133,7 @@ def fax(image: Image, rng: Random, noise: np.random.Generator) -> Image:
     """Black and white only, by Otsu's threshold or one near it."""
     import cv2
 
-    image = blur(image, rng.uniform(0.3, 0.6))
+    image = _blurred(image, rng.uniform(0.3, 0.6))
     grey = cv2.cvtColor(add_noise(image, rng.uniform(0, 10), noise), cv2.COLOR_RGB2GRAY)
     level, _ = cv2.threshold(grey, 0, 255, cv2.THRESH_BINARY + cv2.THRESH_OTSU)
     binary = np.where(grey > level + rng.uniform(-12, 14), 255, 0).astype(np.uint8)
@@ -142,14 +147,14 @@ def photo(image: Image, rng: Random, noise: np.random.Generator) -> Image:
     if rng.random() < 0.2:
         image = moire(image, noise)
     if rng.random() < 0.6:
-        image = blur(image, rng.uniform(0.3, 0.9))
+        image = _blurred(image, rng.uniform(0.3, 0.9))
     image = add_noise(image, rng.uniform(0, 9), noise)
     return jpeg(image, rng.randint(35, 92))
 
 
 def copied(image: Image, rng: Random, noise: np.random.Generator) -> Image:
     """A copy of a copy: contrast that saturates, and grain that it makes hard."""
-    image = add_noise(blur(image, rng.uniform(0.3, 0.7)), rng.uniform(4, 16), noise)
+    image = add_noise(_blurred(image, rng.uniform(0.3, 0.7)), rng.uniform(4, 16), noise)
     low_end, high_end = rng.uniform(20, 80), rng.uniform(175, 235)
     stretched = (image.astype(np.float32) - low_end) * (255 / (high_end - low_end))
     return to_grey(np.clip(stretched, 0, 255).astype(np.uint8))
@@ -179,18 +184,18 @@ def screened(image: Image, rng: Random, noise: np.random.Generator) -> Image:
     return np.clip(image + dots, 0, 255).astype(np.uint8)
 
 
-EFFECTS: dict[Split, tuple[tuple[float, Effect], ...]] = {
-    "train": ((0.28, clean), (0.25, soft), (0.13, low), (0.15, scan), (0.05, fax), (0.1, photo), (0.04, copied)),
-    "unseen": ((0.2, clean), (0.2, soft), (0.1, low), (0.15, scan), (0.05, fax), (0.1, photo), (0.1, moved), (0.1, screened)),
+EFFECTS: dict[Split, dict[Effect, float]] = {
+    "train": {clean: 0.28, soft: 0.25, low: 0.13, scan: 0.15, fax: 0.05, photo: 0.1, copied: 0.04},
+    "unseen": {clean: 0.2, soft: 0.2, low: 0.1, scan: 0.15, fax: 0.05, photo: 0.1, moved: 0.1, screened: 0.1},
 }
 """Shares of the effects on the picture."""
+
+_TINY = 15
+"""Below this height, px, strong effects leave nothing to read."""
 
 
 def apply_effect(image: Image, split: Split, rng: Random, noise: np.random.Generator) -> Image:
     """Let a picture, ``(h, w, 3)`` uint8 RGB, be seen through one of the effects of the split."""
-    place = rng.random()
-    for share, effect in EFFECTS[split]:
-        place -= share
-        if place < 0:
-            return effect(image, rng, noise)
-    return image
+    effect = rng.choices(list(EFFECTS[split]), list(EFFECTS[split].values()))[0]
+    is_tiny = image.shape[0] < _TINY and effect in (low, photo, fax, copied)
+    return soft(image, rng, noise) if is_tiny else effect(image, rng, noise)

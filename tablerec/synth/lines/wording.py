@@ -11,7 +11,7 @@ from typing import NamedTuple
 from tablerec.models.characters import HAN, LETTERS
 from tablerec.synth.content.texts import vocabulary
 from tablerec.synth.lines.lexicon import words
-from tablerec.synth.lines.numbers import digits, grouped, number_text, unit, whole
+from tablerec.synth.lines.numbers import fill, number_text
 
 LATIN = (
     "english", "english", "english", "french", "german", "spanish", "italian", "portuguese", "dutch", "swedish",
@@ -54,12 +54,14 @@ _HIRAGANA = "".join(char for char in LETTERS if "ぁ" <= char <= "ん")
 _KATAKANA = "".join(char for char in LETTERS if "ァ" <= char <= "ヶ")
 # Alone, these could as well be Latin.
 _LOOK_LATIN = frozenset("АВЕЅІЇЈКМНОРСТУХаеёѕіїјорсухЁΑΒΕΖΗΙΚΜΝΟΡΤΥΧΪΫοόνυρκι")
-_KANA_WORDS = (
-    "データ", "テスト", "コード", "メートル", "サービス", "システム", "グループ", "センター", "ページ", "リスト", "サイズ",
-    "カラー", "ドル", "ユーロ", "パーセント", "キログラム", "エネルギー", "レベル", "タイプ", "モデル", "です", "ます",
-    "および", "または", "その他", "合計", "売上高", "金額", "単位", "平均", "年度", "東京", "大阪", "のため", "について",
-    "による", "ある", "なし", "あり", "すべて", "お客様", "株式会社", "スケジュール", "ソフトウェア", "ケース", "コスト",
+KANA_WORDS = (
+    "データ", "テスト", "コード", "メートル", "サービス", "システム", "グループ", "センター", "ページ", "リスト",
+    "サイズ", "カラー", "ドル", "ユーロ", "パーセント", "キログラム", "エネルギー", "レベル", "タイプ", "モデル",
+    "です", "ます", "および", "または", "その他", "平均", "年度", "大阪",
+    "のため", "について", "による", "ある", "なし", "あり", "すべて", "株式会社", "スケジュール",
+    "ソフトウェア", "ケース", "コスト",
 )  # fmt: skip
+"""Frequent words of Japanese tables."""
 
 
 @lru_cache(maxsize=4)
@@ -110,20 +112,22 @@ def latin_text(rng: Random) -> str:
     return _around(rng, text)
 
 
+_AROUND = (
+    "{t}:", "{t}:", "{t}.", "{t},", "{t};", "{t}*", "{t}¹", "{t}²", "{t}³", "{t}ᵃ", "{t}†", "{t}‡", "{t} ({unit})",
+    "({t})", "“{t}”", "„{t}“", "«{t}»", "‘{t}’", "‚{t}‘", '"{t}"', "'{t}'", "{t} – {o}", "{t} - {o}", "{t} & {o}",
+    "{t} / {o}", "{t}/{o}", "{t}, {o}", "{w}. {t}", "{w}) {t}", "({w}) {t}", "• {t}", "– {t}", "- {t}", "* {t}",
+    "{t} {n}", "{t} {n}", "{t}: {n}", "{t} = {n}", "{t} (%)", "{t} ({n})", "{t} [{unit}]", "{t}, {unit}", "{t}?",
+    "{t}!", "{t}…", "{t} %", "{t} {w}", "{t} No. {w}", "{t}-{o}", "{t} + {o}", "{t} → {o}", "{t} — {o}", "{t} ({w})",
+    "§ {w} {t}", "{t}™", "{t}®", "© {t}", "{t} > {o}", "{t} x{w}", "#{t}", "{t}_{o}", "@{t}", "{t}({w})", "{t} | {o}",
+)  # fmt: skip
+
+
 def _around(rng: Random, text: str) -> str:
     """Add what stands around labels: numbering, notes, units, quotes, a second label."""
     if rng.random() < 0.6:
         return text
-    return rng.choice(
-        (
-            "{0}:", "{0}:", "{0}.", "{0},", "{0};", "{0}*", "{0}¹", "{0}²", "{0}³", "{0}ᵃ", "{0}†", "{0}‡", "{0} ({1})",
-            "({0})", "“{0}”", "„{0}“", "«{0}»", "‘{0}’", '"{0}"', "'{0}'", "{0} – {2}", "{0} - {2}", "{0} & {2}", "{0} / {2}",
-            "{0}/{2}", "{0}, {2}", "{3}. {0}", "{3}) {0}", "({3}) {0}", "• {0}", "– {0}", "- {0}", "* {0}", "{0} {4}",
-            "{0} {4}", "{0}: {4}", "{0} = {4}", "{0} (%)", "{0} ({4})", "{0} [{1}]", "{0}, {1}", "{0}?", "{0}!", "{0}…",
-            "{0} %", "{0} {3}", "{0} No. {3}", "{0}-{2}", "{0} + {2}", "{0} → {2}", "{0} — {2}", "{0} ({3})", "§ {3} {0}",
-            "{0}™", "{0}®", "© {0}", "{0} > {2}", "{0} x{3}", "#{0}", "{0}_{2}", "@{0}", "{0}({3})", "{0} | {2}",
-        )
-    ).format(text, unit(rng), rng.choice(_terms("english")).split()[0], whole(rng, 2), grouped(rng))  # fmt: skip
+    other = rng.choice(_terms("english")).split()[0]
+    return fill(rng, rng.choice(_AROUND), {"t": lambda _: text, "o": lambda _: other})
 
 
 def cyrillic_text(rng: Random) -> str:
@@ -135,8 +139,8 @@ def greek_text(rng: Random) -> str:
     """Return words in Greek letters; capitals mostly lose their accent."""
     text = _foreign(rng, ("greek",), _GREEK_LETTERS)
     if text.isupper() and rng.random() < 0.7:
-        text = unicodedata.normalize("NFC", unicodedata.normalize("NFD", text).replace("\u0301", ""))
-    return text
+        text = unicodedata.normalize("NFD", text).replace("\u0301", "")
+    return unicodedata.normalize("NFC", text).replace("\u0301", "")
 
 
 def _foreign(rng: Random, languages: Sequence[str], letters: str) -> str:
@@ -151,24 +155,53 @@ def _foreign(rng: Random, languages: Sequence[str], letters: str) -> str:
     return _beside(rng, text)
 
 
+_BESIDE = (
+    "{t}:", "{t}.", "{t}, {w}", "{t} ({w})", "({t})", "«{t}»", "{t} – {w}", "{t} {w}", "{w}. {t}", "{t} %", "{t}*",
+    "№ {w} {t}", "{t}¹", "{t} {n}", "{t} - {w}", "{t}: {n}",
+)  # fmt: skip
+
+
 def _beside(rng: Random, text: str) -> str:
     if rng.random() < 0.7:
         return text
-    return rng.choice(
-        ("{0}:", "{0}.", "{0}, {1}", "{0} ({1})", "({0})", "«{0}»", "{0} – {1}", "{0} {1}", "{1}. {0}", "{0} %", "{0}*", "№ {1} {0}", "{0}¹")
-    ).format(text, whole(rng, 4))
+    return fill(rng, rng.choice(_BESIDE), {"t": lambda _: text})
+
+
+_KANA_FORMS = (
+    "{0}",
+    "{0}",
+    "{0}",
+    "{0}({1})",
+    "{0}（{1}）",
+    "{0}：{1}",
+    "「{0}」",
+    "{0}・{1}",
+    "{0}、",
+    "{0}。",
+    "{0} {1}",
+)
 
 
 def kana_text(rng: Random) -> str:
     """Return Japanese words, most of them in kana."""
     form = rng.random()
     if form < 0.5:
-        text = "".join(rng.choice(_KANA_WORDS) for _ in range(rng.randint(1, 3)))
+        text = "".join(rng.choice(KANA_WORDS) for _ in range(rng.randint(1, 3)))
     else:
-        text = "".join(rng.choices(_KATAKANA + "ーーー" if form < 0.75 else _HIRAGANA, k=rng.randint(2, 9))).lstrip("ー") + "ン"
-    return rng.choice(("{}", "{}", "{}", "{}({})", "{}（{}）", "{}：{}", "「{}」", "{}・{}", "{}、", "{}。", "{} {}")).format(
-        text, rng.choice(_KANA_WORDS)
-    )
+        letters = _KATAKANA + "ーーー" if form < 0.75 else _HIRAGANA
+        text = "".join(rng.choices(letters, k=rng.randint(2, 9))).lstrip("ー") + "ン"
+    return rng.choice(_KANA_FORMS).format(text, rng.choice(KANA_WORDS))
+
+
+_AROUND_CHINESE = (
+    "{t}：", "{t}:", "（{t}）", "({t})", "{t}（{z}）", "{t}({z})", "{t}、{z}", "{t}，{z}", "{t}；{z}", "《{t}》",
+    "“{t}”", "【{t}】", "「{t}」", "『{t}』", "〈{t}〉", "{t}/{z}", "{t}-{z}", "{t}——{z}", "{t} {z}", "{d}、{t}",
+    "{d}.{t}", "（{d}）{t}", "({d}){t}", "{d}{t}", "{t}{d}", "{t}{d}%", "{t}{n}", "{n}{t}", "{t} {latin}",
+    "{latin}{t}", "{t}({latin})", "{t}（{count}）", "{t}({count})", "其中：{t}", "减：{t}", "{t}。", "{t}？", "{t}！",
+    "{t}·{z}", "{t}*", "※{t}", "★{t}", "①{t}", "{t}：{n}", "{t}:{d}", "{t}〔{y}〕{d}号", "<{t}>", "{t}¥{n}", "√{t}",
+    "{t}→{z}", "第{d}{t}", "{t}…", "二〇二{t}", "{y}年{t}",
+)  # fmt: skip
+_COUNTED = ("万元", "元", "%", "kg", "m²", "亿元", "个", "人", "°C")
 
 
 def chinese_text(rng: Random) -> str:
@@ -190,17 +223,13 @@ def chinese_text(rng: Random) -> str:
         text = "一二"
     if rng.random() < 0.62:
         return text[:40]
-    other = rng.choice(words("chinese"))
-    latin = rng.choice(words("english") or _terms("english"))
-    return rng.choice(
-        (
-            "{0}：", "{0}:", "（{0}）", "({0})", "{0}（{1}）", "{0}({1})", "{0}、{1}", "{0}，{1}", "{0}；{1}", "《{0}》", "“{0}”",
-            "【{0}】", "「{0}」", "{0}/{1}", "{0}-{1}", "{0}—{1}", "{0} {1}", "{2}、{0}", "{2}.{0}", "（{2}）{0}", "({2}){0}",
-            "{2}{0}", "{0}{2}", "{0}{2}%", "{0}{3}", "{3}{0}", "{0} {4}", "{4}{0}", "{0}({4})", "{0}（{5}）", "{0}({5})",
-            "其中：{0}", "减：{0}", "{0}。", "{0}？", "{0}！", "{0}·{1}", "{0}*", "※{0}", "★{0}", "①{0}", "{0}：{3}", "{0}:{2}", "{0}〔{2}〕{2}号",
-            "<{0}>", "{0}¥{3}", "√{0}", "{0}→{1}", "第{2}{0}", "{0}…", "二〇{2}年{0}",
-        )
-    ).format(text[:20], other, digits(rng, 1), grouped(rng), latin, rng.choice(("万元", "元", "%", "kg", "m²", "亿元", "个", "人", "℃")).replace("℃", "°C"))[:48]  # fmt: skip
+    more: dict[str, Callable[[Random], str]] = {
+        "t": lambda _: text[:20],
+        "z": lambda rng: rng.choice(words("chinese")),
+        "latin": lambda rng: rng.choice(words("english") or _terms("english")),
+        "count": lambda rng: rng.choice(_COUNTED),
+    }
+    return fill(rng, rng.choice(_AROUND_CHINESE), more)[:48]
 
 
 def hebrew_words(rng: Random) -> list[Word]:
@@ -220,14 +249,14 @@ def arabic_words(rng: Random) -> list[Word]:
 def _leftward(rng: Random, language: str, letters: str) -> list[Word]:
     known = words(language)
     count = min(5, 1 + int(rng.expovariate(0.8)))
-    read = [
-        rng.choice(known) if known and rng.random() < 0.88 else _random_word(rng, letters, 7) for _ in range(count)
-    ]
+    read = [rng.choice(known) if known and rng.random() < 0.88 else _random_word(rng, letters, 7) for _ in range(count)]
     place = rng.random()
     if place < 0.12:
         read[-1] += rng.choice(":.،؟؛" if language == "arabic" else ":.,?")
     elif place < 0.16:
         read[-1] = f"({read[-1]})"
+    if language == "hebrew" and rng.random() < 0.03:
+        read[-1] = f"{read[-1]}־{rng.choice(letters)}{rng.choice(letters)}"
     laid = [Word(_mirrored(word), word, leftward=True) for word in reversed(read)]
     if rng.random() < 0.3:
         number = _number_among(rng, arabic=language == "arabic")
@@ -241,15 +270,13 @@ def _mirrored(word: str) -> str:
 
 def _number_among(rng: Random, *, arabic: bool) -> str:
     if not arabic or rng.random() < 0.45:
-        return rng.choice((whole(rng, 5), f"({whole(rng, 4)})", f"{digits(rng, 2)}%", f"{whole(rng, 3)}.{digits(rng, 1)}", f"{int(whole(rng)):,}"))
-    number = "".join(rng.choices("٠١٢٣٤٥٦٧٨٩", k=rng.randint(1, 6)))
-    return rng.choice((number, number, number, f"({number})", f"٪{number}", f"{number[:3]}٫{number[:2]}", f"{number[:2]}/{number[:1]}", f"٢{number[:3]}"))
-
-
-def arabic_number(rng: Random) -> list[Word]:
-    """Return a number in Arabic digits alone."""
-    number = _number_among(rng, arabic=True)
-    return [Word(number, number)]
+        return fill(
+            rng, rng.choice(("{w}", "{w}", "({w})", "{d}{d}%", "{w}.{d}", "{d},{d}{d}{d}", "{y}", "{w},{d}{d}{d}"))
+        )
+    eastern = str.maketrans("0123456789", "٠١٢٣٤٥٦٧٨٩" if rng.random() < 0.85 else "٠١٢٣۴۵۶٧٨٩")
+    return fill(
+        rng, rng.choice(("{w}", "{w}{w}", "{y}", "({w})", "٪{w}", "{w}٫{d}", "{d}/{d}/{y}", "{w}٬{d}{d}{d}"))
+    ).translate(eastern)
 
 
 def name_and_number(rng: Random) -> str:

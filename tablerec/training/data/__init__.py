@@ -5,7 +5,8 @@
     sources.py     synthetic tables, folders of labelled pictures, functions: from an index to a picture and its quads
     crops.py       labelled pictures cropped, scaled and degraded anew each time
     copy_paste.py  contents of cells that change places
-    samples.py     pictures on a canvas of fixed size, prepared by worker processes
+    feed.py        samples of any kind, prepared by worker processes
+    samples.py     pictures on a canvas of fixed size
     owners.py      the owner map, which CellNet's targets are made of
     batches.py     the buffer, and augmentation on the device
 

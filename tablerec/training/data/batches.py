@@ -39,6 +39,11 @@ class Batch(NamedTuple):
     n_cells: NDArray[np.int64]
     owners: Tensor | None = None
 
+    @property
+    def n_objects(self) -> int:
+        """How many cells it holds."""
+        return int(self.n_cells.sum())
+
     def first(self) -> Batch:
         """Return its first sample alone."""
         owners = None if self.owners is None else self.owners[:1]
@@ -50,11 +55,14 @@ class SampleBuffer:
 
     Args:
         capacity: How many.
+        batch_size: Samples in a batch.
+        augmentation: How they change in it.
         on_device: Keep them on the device; else they wait on the host, and each batch is copied.
     """
 
-    def __init__(self, capacity: int, *, on_device: bool = True) -> None:
+    def __init__(self, capacity: int, batch_size: int, augmentation: Augmentation, *, on_device: bool = True) -> None:
         self.indices: deque[int] = deque(maxlen=capacity)
+        self._batch_size, self._augmentation = batch_size, augmentation
         self._on_device = on_device
         self._kept: deque[Sample] = deque(maxlen=capacity)
 
@@ -66,9 +74,11 @@ class SampleBuffer:
         self._kept.append(_to_device(sample) if self._on_device else sample)
         self.indices.append(index)
 
-    def draw(self, rng: np.random.Generator, count: int) -> Batch:
-        """Stack samples chosen at random; which ones depends on ``rng`` and the content only."""
-        return stack_samples([self._kept[k] for k in rng.integers(0, len(self._kept), count).tolist()])
+    def draw(self, rng: np.random.Generator) -> Batch:
+        """Stack samples chosen at random, and change them; which ones and how depends on ``rng`` and the content."""
+        count = self._batch_size
+        batch = stack_samples([self._kept[k] for k in rng.integers(0, len(self._kept), count).tolist()])
+        return change_batch(batch, choose_change(rng, count, batch.images.shape[-1], self._augmentation))
 
 
 def _to_device(sample: Sample) -> Any:

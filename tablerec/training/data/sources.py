@@ -16,13 +16,15 @@ from numpy.typing import NDArray
 from tablerec.errors import InputError, SettingsError
 from tablerec.labels import Problem, find_unusable, load_image, read_labels
 from tablerec.training.data.crops import crop_anew
+from tablerec.training.data.line_pictures import LineFolder
 
 Source = Callable[[int], Any]
 """From an index to anything with an ``image``, ``(H, W, 3)`` uint8 RGB, and ``quads`` or ``cells.quads``, \
 ``(N, 4, 2)`` px; the same index gives the same sample."""
 
 
-_MOST_NAMED = 10
+MOST_NAMED = 10
+"""Problems in a warning."""
 
 
 class LabelledPicture(NamedTuple):
@@ -44,6 +46,7 @@ def load_source(text: str) -> Source:
         text: One of ``synth:RECIPE`` or ``synth:RECIPE@SEED``, synthetic tables of ``tablerec.synth``;
             ``folder:PATH``, labelled pictures in any format of ``tablerec.labels.read_labels``;
             ``crops:PATH``, the same, cropped, scaled and compressed anew each time (``crops.crop_anew``);
+            ``lines:PATH``, such crops with lines of text in place of cells (``line_pictures.LineFolder``);
             ``MODULE:FUNCTION``. Several of them, separated by commas, each with its share:
             ``synth:mixed*3, crops:tables*1``. ``folder:PATH#train`` takes the labels of a split, where they have one.
             A picture with a bad label is skipped and named in a warning: the network would learn to miss its cells.
@@ -52,14 +55,39 @@ def load_source(text: str) -> Source:
         SettingsError: There is no such recipe or function.
         InputError: The folder holds no labels of cells.
     """
+    return mix_sources(text, _load_one)
+
+
+def split_shares(text: str) -> list[tuple[str, float]]:
+    """Split a source into its parts and their shares.
+
+    Raises:
+        SettingsError: A share is no number.
+
+    >>> split_shares("synth:mixed*3, crops:tables"), split_shares("synth:mixed")
+    ([('synth:mixed', 3.0), ('crops:tables', 1.0)], [('synth:mixed', 1.0)])
+    """
     parts = [part.strip().partition("*") for part in text.split(",")]
-    if len(parts) == 1:
-        return _load_one(parts[0][0])
     try:
-        shares = np.array([float(share) if star else 1.0 for _, star, share in parts])
+        return [(name, float(share) if star else 1.0) for name, star, share in parts]
     except ValueError as error:
         raise SettingsError(f"source {text!r}: a share is no number ({error}); write SOURCE*SHARE, SOURCE") from error
-    sources = [_load_one(name) for name, _, _ in parts]
+
+
+def mix_sources(text: str, load_one: Callable[[str], Source]) -> Source:
+    """Open the parts of a source, and take from each as often as its share says.
+
+    Args:
+        text: As of ``load_source``.
+        load_one: Opens a part.
+
+    Raises:
+        SettingsError: A share is no number.
+    """
+    parts = split_shares(text)
+    if len(parts) == 1:
+        return load_one(parts[0][0])
+    sources, shares = [load_one(name) for name, _ in parts], np.array([share for _, share in parts])
     ends = np.cumsum(shares) / shares.sum()
 
     def load(index: int) -> Any:
@@ -73,15 +101,28 @@ def _load_one(text: str) -> Source:
     kind, _, name = text.partition(":")
     if kind in ("folder", "crops"):
         return _Folder(name, anew=kind == "crops")
+    if kind == "lines":
+        return LineFolder(Path(name))
     if kind == "synth":
         return _load_recipe(name)
+    return load_function(text, "synth:RECIPE, folder:PATH, crops:PATH")
+
+
+def load_function(text: str, others: str) -> Source:
+    """Import ``MODULE:FUNCTION``.
+
+    Args:
+        text: The source.
+        others: What else a source may be, for the message.
+
+    Raises:
+        SettingsError: There is no such function.
+    """
+    kind, _, name = text.partition(":")
     try:
         found: Source = getattr(import_module(kind), name)
     except (ImportError, AttributeError, ValueError) as error:
-        raise SettingsError(
-            f"source {text!r} cannot be loaded ({error}): write synth:RECIPE, folder:PATH, crops:PATH or "
-            "MODULE:FUNCTION"
-        ) from error
+        raise SettingsError(f"source {text!r} cannot be loaded ({error}): write {others} or MODULE:FUNCTION") from error
     return found
 
 
@@ -114,7 +155,7 @@ class _Folder:
 
     def __call__(self, index: int) -> LabelledPicture:
         turn, place = divmod(index, len(self.members))
-        member = self.members[_shuffled(turn, len(self.members))[place]]
+        member = self.members[shuffled(turn, len(self.members))[place]]
         try:
             image, quads = load_image(member.image), member.quads
         except InputError as error:
@@ -126,7 +167,7 @@ class _Folder:
 
 def _read_members(text: str) -> list[_Member]:
     """Read ``PATH`` or ``PATH#SPLIT``; a picture with a bad label is skipped and named."""
-    path, split = _split_name(text)
+    path, split = split_name(text)
     members: list[_Member] = []
     bad: list[Problem] = []
     splits: set[str] = set()
@@ -140,7 +181,7 @@ def _read_members(text: str) -> list[_Member]:
             bad += faults[:1]
             if not faults:
                 members.append(_Member(label.image, label.where, label.quads.astype(np.float32), label.text_height))
-    named = "".join(f"\n  {problem}" for problem in bad[:_MOST_NAMED])
+    named = "".join(f"\n  {problem}" for problem in bad[:MOST_NAMED])
     check = f"`tablerec labels check {path}` names all faults"
     if not members:
         having = f"; its splits are {', '.join(sorted(splits)) or 'none'}" if split else ""
@@ -154,11 +195,13 @@ def _read_members(text: str) -> list[_Member]:
     return members
 
 
-def _split_name(text: str) -> tuple[Path, str]:
+def split_name(text: str) -> tuple[Path, str]:
+    """Split ``PATH#SPLIT``; a path that is there is one, whatever signs it holds."""
     path, mark, split = text.rpartition("#")
     return (Path(path), split) if mark and not Path(text).exists() else (Path(text), "")
 
 
 @lru_cache(maxsize=2)
-def _shuffled(turn: int, count: int) -> Sequence[int]:
+def shuffled(turn: int, count: int) -> Sequence[int]:
+    """Return the numbers below ``count`` in an order of their own for each turn."""
     return np.random.default_rng([turn, 4]).permutation(count).tolist()

@@ -13,15 +13,20 @@ from postprocess.geometry.boxes import merge_doubles
 from tablerec.errors import SettingsError
 from tablerec.models.arrays import arrays_to_network, load_arrays, network_to_arrays, save_arrays
 from tablerec.models.cellnet import CellNet, decode
-from tablerec.models.folder import WEIGHTS
+from tablerec.models.export import read_arguments
+from tablerec.models.folder import LINES, WEIGHTS
 from tablerec.training.data.batches import Batch
 from tablerec.training.detectors.cellnet_loss import cellnet_loss, make_targets
-from tablerec.training.detectors.task import Cast, Detections, Task
+from tablerec.training.detectors.task import Detections, DetectionTask
 from tablerec.training.settings import TrainSettings
+from tablerec.training.task import Cast
 
 
-class CellNetTask(Task):
-    """See ``tablerec.models.cellnet`` and ``cellnet_loss``."""
+class CellNetTask(DetectionTask):
+    """See ``tablerec.models.cellnet`` and ``cellnet_loss``.
+
+    A branch for lines of text, where the initial weights have one, stays as it is.
+    """
 
     parts = (
         *("stage4", "stage8", "stage16", "stage32", "side32", "side16", "side8", "side4"),
@@ -31,7 +36,7 @@ class CellNetTask(Task):
     needs_owners = True
 
     def __init__(self, settings: TrainSettings) -> None:
-        self.arguments = dict(settings.network)
+        self.arguments = {**lines_of(settings.initial), **settings.network}
 
     def make(self) -> nn.Layer:
         """Make a CellNet.
@@ -40,7 +45,10 @@ class CellNetTask(Task):
             SettingsError: ``network`` does not describe one.
         """
         try:
-            return CellNet(**self.arguments)
+            net = CellNet(**self.arguments)
+            for parameter in net.lines.parameters() if net.lines is not None else ():
+                parameter.stop_gradient = True
+            return net
         except Exception as error:  # whatever Paddle makes of widths that are none
             raise SettingsError(
                 f"network {self.arguments}: {str(error).strip()[-200:]}; see CellNet's arguments"
@@ -48,8 +56,7 @@ class CellNetTask(Task):
 
     def load(self, net: nn.Layer, path: Path) -> None:
         """Take a safetensors file, a folder of ``tablerec export``, or ``cellnet``, the weights in the package."""
-        path = WEIGHTS if path == Path("cellnet") else path
-        arrays_to_network(load_arrays(path), net, str(path))
+        arrays_to_network(load_arrays(find_weights(path)), net, str(path))
 
     def save(self, net: nn.Layer, output: Path) -> Path:
         """Write ``cellnet.safetensors``."""
@@ -73,3 +80,14 @@ class CellNetTask(Task):
             kept = merge_doubles(*own)
             detections.append(Detections(own.quads[kept], own.scores[kept]))
         return detections
+
+
+def find_weights(initial: Path) -> Path:
+    """The file or folder that ``initial`` names: ``cellnet`` is the package's."""
+    return WEIGHTS if initial == Path("cellnet") else initial
+
+
+def lines_of(initial: Path | None) -> dict[str, Any]:
+    """The argument of the branch for lines that initial weights were made with; empty without one."""
+    arguments = read_arguments(find_weights(initial)) if initial is not None else {}
+    return {name: value for name, value in arguments.items() if name == LINES and value}

@@ -21,8 +21,9 @@ from tablerec.training.detectors.denoising import Noise, noise_cells
 from tablerec.training.detectors.matcher import Truth
 from tablerec.training.detectors.rtdetr_loss import rtdetr_loss
 from tablerec.training.detectors.rtdetr_network import RTDETRInTraining
-from tablerec.training.detectors.task import Cast, Detections, Task
+from tablerec.training.detectors.task import Detections, DetectionTask
 from tablerec.training.settings import TrainSettings
+from tablerec.training.task import Cast
 
 FOLDER = "rtdetr"
 NAME = "RT-DETR-L_wired_table_cell_det"
@@ -33,7 +34,7 @@ MIN_SIDE = 1.0
 """Pixels of a cell on the canvas, in width and in height, below which it is not asked for."""
 
 
-class RTDETRTask(Task):
+class RTDETRTask(DetectionTask):
     """PaddleX's RT-DETR; see ``rtdetr_network`` and ``rtdetr_loss``.
 
     ``network`` holds arguments of PaddleX's configuration, such as ``freeze_backbone_batch_norms``: true where

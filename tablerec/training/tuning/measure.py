@@ -45,8 +45,7 @@ def measure_here(settings: TrainSettings, steps: int = 3) -> Measured:
     """
     import paddle
 
-    from tablerec.training.data.batches import SampleBuffer
-    from tablerec.training.data.samples import SampleFeed
+    from tablerec.training.data.feed import SampleFeed
     from tablerec.training.memory import peak_memory, process_peak_bytes, remedies, reset_peak_memory
     from tablerec.training.trainer import Trainer
 
@@ -56,13 +55,12 @@ def measure_here(settings: TrainSettings, steps: int = 3) -> Measured:
     seconds = []
     with remedies(settings):
         trainer = Trainer(settings)
-        feed = SampleFeed(s.source, s.first_index, trainer.task.canvas(settings), 0)
-        buffer = SampleBuffer(s.min_buffer, on_device=not settings.memory.offload_buffer)
+        feed = SampleFeed(s.source, s.first_index, trainer.task.preparation(settings), 0)
+        buffer = trainer.task.buffer(settings, s.min_buffer)
         n_cells = 0
         for index in range(s.min_buffer):
             sample = feed.take(wait=True)
-            assert sample is not None
-            n_cells = max(n_cells, int(sample.n_cells))
+            n_cells = max(n_cells, int(getattr(sample, "n_cells", 0)))
             buffer.put(sample, index)
         for _ in range(1 + steps):
             begun = time.perf_counter()

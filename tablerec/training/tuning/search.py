@@ -17,6 +17,7 @@ from tablerec.errors import MissingDependencyError, SettingsError, TrainingError
 from tablerec.outputs.files import atomic_file
 from tablerec.settings_fields import change, to_json, to_values
 from tablerec.training.logs import CURVE, read_lines
+from tablerec.training.scores import scores_of
 from tablerec.training.settings import TrainSettings, name_imports
 from tablerec.training.tuning.costs import CostModel, Point, fit_costs
 from tablerec.training.tuning.measure import Measured, child_environment, measure_apart
@@ -177,6 +178,8 @@ def plan_sizes(settings: TrainSettings) -> list[list[tuple[int, int]]]:
     [[(2, 640), (2, 480), (4, 480)], [(1, 640), (1, 480), (2, 480)]]
     """
     size = settings.data.image_size
+    if settings.model == "linenet":  # lines of one batch are of one width, whatever the longest may be
+        return [[(count, size), (2 * count, size), (4 * count, size)] for count in (16, 4)]
     smaller = max(32, size * 3 // 4 // 32 * 32)
     many = [(2, size), (2, smaller), (4, smaller)]
     few = [(1, size), (1, smaller), (2, smaller)]
@@ -254,7 +257,7 @@ class Tried(NamedTuple):
     """A short training.
 
     Args:
-        score: F1 at 0.8 of its validation; None where it failed.
+        score: Of its validation, as ``ScoreNames.rank`` has it; None where it failed.
         problem: Why.
     """
 
@@ -273,7 +276,7 @@ def try_apart(settings: TrainSettings, plugin: str | None = None) -> Tried:
     curve = read_lines(settings.output / CURVE)
     if done.returncode or not curve:
         return Tried(None, (done.stderr.strip().splitlines() or ["no validation"])[-1])
-    return Tried(float(curve[-1]["f1_80"]))
+    return Tried(scores_of(settings).rank(curve[-1]))
 
 
 def shorten(
@@ -322,6 +325,7 @@ def run_trials(
         TrainingError: All trials failed.
     """
     study, names = _open_study(settings, options, folder)
+    title = scores_of(settings).title
     given = settings.optimizer.learning_rate
     each = minutes / max(_N_TRIALS, len(options))
     finished = lambda: [trial for trial in study.trials if trial.state.is_finished()]  # noqa: E731
@@ -337,7 +341,7 @@ def run_trials(
         trial.set_user_attr("minutes", took)
         spent += took
         study.tell(trial, found.score, _state(found))
-        said = f"failed, {found.problem}" if found.score is None else f"F1 at 0.8 is {found.score:.4f}"
+        said = f"failed, {found.problem}" if found.score is None else f"{title} is {abs(found.score):.4f}"
         report(f"trial {trial.number}: {option}, learning rate {rate:.2g}: {said}")
     scored = [trial for trial in finished() if trial.value is not None]
     if not scored:
@@ -346,7 +350,7 @@ def run_trials(
         return options[0], given, "the fastest that fits; no time was left to try it"
     best = max(scored, key=lambda trial: trial.value)
     option = options[names.index(best.params["option"])]
-    return option, best.params["learning_rate"], f"F1 at 0.8 of {best.value:.4f}, the best of {len(scored)} trials"
+    return option, best.params["learning_rate"], f"{title} of {abs(best.value):.4f}, the best of {len(scored)} trials"
 
 
 def _state(found: Tried) -> Any:

@@ -8,7 +8,8 @@ their wheels. With the simulated library and ``--tiny`` the script itself can be
 
     parity      every operator against the CPU, and ten steps of reduced networks
     training    images/s of CellNet and RT-DETR-L with the losses of ``tablerec.training``, without drawing of data
-    speed       the same with the bench's loss: kernels, copies and memory of a step
+    linenet     lines/s of LineNet, in training with its loss and in recognition
+    speed       `training` with the bench's loss: kernels, copies and memory of a step
     cellnet     inference of CellNet with the shipped weights, eager and as a captured graph, maps and cells
     rtdetr      inference of RT-DETR-L by mode, and how far its boxes are from the CPU's
     operators   the table of operators by type; ``table.py`` makes Markdown of it
@@ -43,6 +44,7 @@ LEAST = 15
 PARTS = {
     "parity": ("operators", "networks"),
     "training": ("tf32", "bfloat16"),
+    "linenet": ("tf32", "bfloat16"),
     "speed": ("tf32", "bfloat16"),
     "cellnet": ("float32", "tf32", "bfloat16"),
     "rtdetr": ("float32", "tf32", "bfloat16", "agreement"),

@@ -186,6 +186,66 @@ def rtdetr_step(batch: int, side: int, cast: Any, tiny: bool) -> tuple[Any, Call
     return net, compute
 
 
+def linenet(report: Report, plugin: Plugin, part: str, tiny: bool) -> None:
+    """LineNet with the loss that it is trained with, on random lines of 16 characters, and its recognition."""
+    import numpy as np
+    import paddle
+    from paddle.nn.functional import ctc_loss
+
+    from tablerec.devices.bench.operators import seconds_per_call
+    from tablerec.models.linenet import HEIGHT, STRIDE, LineNet, LineNetWithDecoder
+
+    paddle.set_device(plugin.device)
+    cast = partial(paddle.amp.auto_cast, enable=part != "tf32", dtype="bfloat16", level="O1")
+    letters, han, length = (20, 30, 3) if tiny else (1200, 6763, 16)
+    rng = np.random.default_rng(0)
+
+    def measure(batch: int, width: int) -> None:
+        net = LineNet(letters, han)
+        clip = paddle.nn.ClipGradByGlobalNorm(1.0)
+        update = paddle.optimizer.AdamW(1e-4, parameters=net.parameters(), weight_decay=0.02, grad_clip=clip)
+        images = paddle.uniform([batch, 3, HEIGHT, width], "float32", 0, 255)
+        labels = paddle.to_tensor(rng.integers(1, letters + han, (batch, length)).astype("int32"))
+        lengths = paddle.full([batch], width // STRIDE, "int64"), paddle.full([batch], length, "int64")
+        losses = []
+
+        def step() -> None:
+            with cast():
+                features = net.features(images)
+            log_probs = net.log_probs(features.transpose([1, 0, 2]))
+            loss = ctc_loss(log_probs, labels, *lengths, 0, "none").mean()
+            loss.backward()
+            update.step()
+            update.clear_grad()
+            losses.append(loss.detach())
+
+        decoder = LineNetWithDecoder(net)
+
+        @paddle.no_grad()
+        def recognize() -> None:
+            with cast():
+                decoder(images)
+
+        runs: dict[str, Callable[[], None]] = {"training": step, "recognition": recognize}
+        for name, run in runs.items():
+            net.train() if name == "training" else net.eval()
+            run()
+            before = plugin.counters()
+            run()
+            launches = plugin.counters()["kernels"] - before["kernels"]
+            spent = seconds_per_call(run, plugin.device, 0.001 if tiny else 2.0)
+            peak = plugin.counters()["peak_bytes_in_use"]
+            report.add(
+                f"linenet {batch}x{width} {part}, {name}: {batch / spent:.0f} lines/s, {1000 * spent:.2f} ms a step, "
+                f"{launches} launches, at most {peak / 2**20:.0f} MiB",
+                batch=batch, size=width, dtype=part, mode=name, seconds=spent, launches=launches, peak_bytes=peak,
+            )  # fmt: skip
+        report.add(f"  loss {float(losses[0]):.4f} to {float(losses[-1]):.4f} in {len(losses)} steps")
+
+    for batch, width in ((2, 32),) if tiny else ((512, 128), (256, 256), (128, 512)):
+        report.attempt(f"linenet {batch}x{width} {part}", partial(measure, batch, width))
+
+
 def speed(report: Report, plugin: Plugin, part: str, tiny: bool) -> None:
     for kind, steps in (("cellnet", 20), ("rtdetr", 5)):
         name, batch, size = sizes(tiny)[kind]

@@ -59,7 +59,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--count", type=int, default=400)
     parser.add_argument("--stretch", type=int, default=25, help="pictures a line")
-    parser.add_argument("--ocr", default="rapidocr")
+    parser.add_argument("--ocr", default="auto")
     parser.add_argument("--detector", default="auto")
     parser.add_argument("--largest", type=float, default=2.0, help="greatest scale of a sample")
     options = parser.parse_args()

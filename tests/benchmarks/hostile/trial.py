@@ -70,7 +70,7 @@ def _recognize(given: Given) -> None:
     digest = sum(given.data[:100]) + len(given.words or ())
     detector = ("auto", "rulings", "words", "auto")[digest % 4]
     layout = ("page", "table")[digest // 4 % 2]
-    recognizer = _recognizer("rapidocr" if given.kind == "read" else "none", detector, layout)
+    recognizer = _recognizer("auto" if given.kind == "read" else "none", detector, layout)
     source = given.data or given.image
     check_result(recognizer.recognize(source, given.words))
 

@@ -13,17 +13,11 @@ from postprocess.text.lines import text_tilt
 from postprocess.word import Word, Words
 from tablerec.config import Settings
 from tablerec.detect import factory
-from tablerec.detect.cellnet import (
-    CellNetDetector,
-    Network,
-    cells_to_tables,
-    choose_scale,
-    closer_scale,
-    level_image,
-    to_input,
-)
+from tablerec.detect.cellnet import CellNetDetector, cells_to_tables, choose_scale, closer_scale, level_image
 from tablerec.detect.factory import make_detector
+from tablerec.detect.passes import to_input
 from tablerec.errors import ModelNotFoundError, SettingsError
+from tablerec.models.opening import Network
 
 
 class FakeNetwork:
@@ -50,7 +44,7 @@ class FakeNetwork:
 def detector(network: Network, folder: Path, **options: object) -> CellNetDetector:
     (folder / "inference.onnx").touch()
     made = CellNetDetector(folder, **options)
-    made._network = network
+    made.passes._network = network
     return made
 
 

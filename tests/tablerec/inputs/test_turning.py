@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from postprocess.cell import Caption, Cell, Quad
-from postprocess.geometry.boxes import boxes_to_quads, quads_to_array
+from postprocess.geometry.boxes import array_to_quad, boxes_to_quads, quads_to_array
 from postprocess.table import Table
 from postprocess.word import Unplaced, Word
 from tablerec import Page, PageImage, Recognizer, Settings
@@ -37,6 +37,7 @@ class Reader:
 
     words: Sequence[Word] = ()
     upside_down_score: float = 0.95
+    turns_back: bool = False
     seconds: list[np.ndarray] = field(default_factory=list)
     name = "fake"
 
@@ -45,7 +46,8 @@ class Reader:
 
     def read_quads(self, image: np.ndarray, quads: np.ndarray) -> list[Word]:
         self.seconds.append(quads)
-        return [Word("other", box_quad(0, 0, 9, 9), self.upside_down_score) for _ in quads]
+        read = np.roll(quads, 2, axis=1) if self.turns_back else quads
+        return [Word("other", array_to_quad(quad), self.upside_down_score) for quad in read]
 
 
 class Boxes:
@@ -109,6 +111,12 @@ def test_text_is_upside_down_where_it_reads_better_that_way(score: float, other:
     reader = Reader(upside_down_score=other)
     assert choose_turn(WHITE, lines(40, score=score), reader) == expected
     assert [len(quads) for quads in reader.seconds] == [16]
+
+
+def test_an_engine_that_turns_text_back_itself_turns_no_picture() -> None:
+    """The corners of its words are those of upright text: that it reads well says nothing for upside down."""
+    assert choose_turn(WHITE, lines(40, score=0.7), Reader(turns_back=True)) == 0
+    assert choose_turn(WHITE, lines(40, degrees=180), Reader(turns_back=True)) == 180
 
 
 def test_text_is_read_upside_down_with_ground_around_it() -> None:

@@ -40,6 +40,9 @@ def test_what_differs_in_look_is_told_apart(texts: str) -> None:
         ("\ufefb", "لا"),
         ("عـــام", "عام"),
         ("5\u2009%", "5 %"),
+        ("Costs ..... 12", "Costs … 12"),
+        ("Costs . . . . .12", "Costs …12"),
+        ("..", ".."),
     ],
 )
 def test_labels(text: str, label: str) -> None:

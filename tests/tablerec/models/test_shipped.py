@@ -13,7 +13,7 @@ import pytest
 
 from postprocess.geometry.boxes import quads_to_boxes
 from tablerec.config import Settings
-from tablerec.detect.cellnet import CellNetDetector, to_input
+from tablerec.detect.cellnet import CellNetDetector
 from tablerec.detect.combined import CombinedDetector
 from tablerec.detect.factory import WEIGHTS, make_detector
 from tablerec.errors import ModelNotFoundError

@@ -188,3 +188,22 @@ def test_spans_beside_a_wide_gap_stay_small() -> None:
 
 def test_spans_are_unknown_where_the_numbers_disagree() -> None:
     assert centers_to_spans("abc", [0.1, 0.5]) is None
+
+
+class TurnedReader(InkReader):
+    """Says of a line whose ink is on the right that it is turned."""
+
+    def recognize(self, crops: Sequence[Image]) -> list[Line]:
+        lines = super().recognize(crops)
+        return [Line("", 0.0, is_turned=True) if line.score < 0.4 else line for line in lines]
+
+
+def test_a_line_said_to_be_turned_is_read_upside_down() -> None:
+    crop = np.full((20, 80, 3), 255, np.uint8)
+    crop[:, 44:] = 0
+    quads = np.array([[[0, 0], [80, 0], [80, 20], [0, 20]]], np.float32)
+    [word] = read_crops(TurnedReader(), [crop], quads)
+    assert word.text == "0.90" and word.quad[0] == (80, 20)
+    weak = crop.copy()
+    weak[:, 60:] = 255
+    assert read_crops(TurnedReader(), [weak], quads) == []

@@ -126,7 +126,8 @@ def test_a_killed_run_goes_on_as_if_it_had_not_been(tmp_path: Path) -> None:
 
 def test_workers_do_not_outlive_a_killed_training(tmp_path: Path) -> None:
     code = (
-        "from tablerec.training.data.samples import Canvas, SampleFeed\n"
+        "from tablerec.training.data.feed import SampleFeed\n"
+        "from tablerec.training.data.samples import Canvas\n"
         "if __name__ == '__main__':\n"
         "    feed = SampleFeed('tests.helpers.grids:draw_ruled', 0, Canvas(96, 32), 1)\n"
         "    feed.take(wait=True)\n"

@@ -164,12 +164,13 @@ def test_tints() -> None:
 
 
 def test_the_buffer_keeps_the_newest() -> None:
-    buffer = batches.SampleBuffer(3)
+    still = Augmentation(identity_probability=1, inversion_probability=0, noise_std=0, contrast=(1, 1), brightness=0)
+    buffer = batches.SampleBuffer(3, 50, still)
     for index in range(5):
         sample = place_sample(draw_ruled(index), index, SIDE, 32)
         buffer.put(sample._replace(owners=np.full_like(sample.owners, index)), index)
     assert list(buffer.indices) == [2, 3, 4] and len(buffer) == 3
-    drawn = buffer.draw(np.random.default_rng(0), 50)
+    drawn = buffer.draw(np.random.default_rng(0))
     assert drawn.images.shape == [50, 3, SIDE, SIDE]
     assert set(drawn.owners.numpy()[:, 0, 0].tolist()) == {2, 3, 4}
 

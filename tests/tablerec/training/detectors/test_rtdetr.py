@@ -27,7 +27,6 @@ import paddle
 from tablerec.models.arrays import network_to_arrays, trainable
 from tablerec.models.rtdetr import load_rtdetr, read_side
 from tablerec.paddlex_support import create_model
-from tablerec.training.data.batches import SampleBuffer
 from tablerec.training.data.samples import Canvas, place_pictures
 from tablerec.training.detectors.denoising import noise_cells
 from tablerec.training.detectors.rtdetr import NAME, RTDETRTask, read_truths
@@ -218,7 +217,8 @@ class TestFiles:
     def test_what_is_shown_has_the_fixed_norms_of_the_weights(self, folder: Path, tmp_path: Path) -> None:
         """Also where a training goes on from a checkpoint."""
         chosen = settings(tmp_path, initial=folder, network={})
-        trainer, buffer = Trainer(chosen), SampleBuffer(2)
+        trainer = Trainer(chosen)
+        buffer = trainer.task.buffer(chosen, 2)
         drawn = place_pictures([draw_ruled(0)], 0, Canvas(SIDE, 32, stretch=True))
         assert drawn is not None
         buffer.put(drawn, 0)

@@ -1,21 +1,18 @@
-"""How well a network detects the cells of fixed samples."""
+"""How well cells are detected, in numbers and in pictures."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-import paddle
-from paddle import nn
 
 from postprocess.arrays import Floats
 from postprocess.geometry.boxes import quads_to_boxes
 from tablerec.evaluate.scoring.cells import detection_f1
 from tablerec.outputs.files import atomic_file
 from tablerec.training.data.samples import Sample
-from tablerec.training.detectors.task import Task
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,19 +28,6 @@ class Validation:
     f1_60: float
     f1_80: float
     exact: float
-
-
-@paddle.no_grad()
-def detect_cells(task: Task, net: nn.Layer, samples: Iterable[Sample], threshold: float) -> list[Floats]:
-    """Detect the cells of samples with a network in evaluation: ``(N, 4, 2)`` px for each sample.
-
-    One at a time: that takes less memory than a step of training does, whatever the batch.
-    """
-    detections: list[Floats] = []
-    for sample in samples:
-        images = paddle.to_tensor(sample.image[None]).transpose([0, 3, 1, 2]).astype("float32")
-        detections += [each.quads for each in task.detect(net, images, threshold)]
-    return detections
 
 
 def score_cells(detections: Sequence[Floats], samples: Sequence[Sample]) -> Validation:

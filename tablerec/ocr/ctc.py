@@ -1,0 +1,179 @@
+"""From the best class of each position of a line to its text, its characters' places, and how sure it is.
+
+CTC (Graves et al., "Connectionist Temporal Classification", 2006): a run of positions with one class is one character,
+and a blank stands between two that are alike. The network reads as the line is seen, from left to right; text from
+right to left is put into the order in which it is read.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from postprocess.odds import to_probability, weigh
+from postprocess.text.bidi import has_right_to_left, mirror_brackets, visual_to_logical
+from postprocess.word import CharSpans
+from tablerec.models.characters import TURNED
+from tablerec.ocr.line import Line
+from tablerec.ocr.lines import centers_to_spans
+
+if TYPE_CHECKING:
+    from postprocess.arrays import Floats, Ints
+
+LEAST_PROBABILITY = 1e-6
+_FEW = 2
+"""Characters beside the sign for a turned line that do not speak against it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What was read in a crop, as it is seen from left to right.
+
+    Args:
+        text: Without blanks at its ends.
+        probabilities: ``(N,)`` of each character of it, 0 to 1.
+        centers: ``(N,)`` middles of the characters, as fractions of the crop's width.
+        empty_probability: The least probability of the positions in which no character was seen.
+        is_turned: The line stands on its head, or its characters lie on their side.
+    """
+
+    text: str
+    probabilities: Floats
+    centers: Floats
+    empty_probability: float
+    is_turned: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """What speaks for a reading being right in all its characters.
+
+    Args:
+        mean: Mean logarithm of the probabilities of the characters.
+        least: The least of them.
+        empty: Logarithm of the least probability of the positions without a character.
+        length: Logarithm of one more than the number of characters.
+        low: How much lower than 20 pixels the crop is, as a logarithm of the ratio.
+        nothing: 1 where no character was read.
+    """
+
+    mean: float
+    least: float
+    empty: float
+    length: float
+    low: float
+    nothing: float
+
+
+BIAS = 3.0
+WEIGHTS = Evidence(
+    mean=4.0,
+    least=1.0,
+    empty=0.5,
+    length=-0.3,
+    low=-0.5,
+    nothing=-1.0,
+)
+"""Fitted by ``tests/benchmarks/reading/fit.py``."""
+
+
+def decode(chars: Ints, scores: Floats, characters: Sequence[str], lengths: Sequence[float]) -> list[Reading]:
+    """Read the texts of a batch.
+
+    Args:
+        chars: ``(B, T)`` class of each position: 0 for none, else the number of a character, counted from 1.
+        scores: ``(B, T)`` their probabilities, 0 to 1.
+        characters: The characters that the network knows.
+        lengths: ``(B,)`` positions that each crop reaches over; beyond it is what fills up the batch.
+
+    Returns:
+        A reading for each crop, in their order.
+
+    >>> [reading] = decode(np.array([[0, 1, 1, 0, 1, 2]]), np.full((1, 6), 0.9), ["a", "b"], [6])
+    >>> reading.text, [round(center, 2) for center in reading.centers.tolist()]
+    ('aab', [0.33, 0.75, 0.92])
+    """
+    return [
+        _decode_line(chars[index, : math.ceil(length)], scores[index, : math.ceil(length)], characters, length)
+        for index, length in enumerate(lengths)
+    ]
+
+
+def _decode_line(chars: Ints, scores: Floats, characters: Sequence[str], length: float) -> Reading:
+    starts = np.flatnonzero(np.diff(chars, prepend=-1))
+    ends = np.append(starts[1:], len(chars))
+    kept = chars[starts] > 0
+    text = [characters[number - 1] for number in chars[starts[kept]].tolist()]
+    best = np.maximum.reduceat(scores, starts)[kept] if len(chars) else np.zeros(0)
+    centers = ((starts + ends) / 2)[kept] / max(length, 1e-9)
+    empty = scores[chars == 0]
+    least = float(empty.min()) if len(empty) else 1.0
+    seen = [index for index, char in enumerate(text) if char != TURNED]
+    if len(seen) < len(text) and len(seen) <= _FEW:
+        return Reading("", np.zeros(0), np.zeros(0), least, is_turned=True)
+    # A blank at an end, or behind another one, is no character of the text.
+    seen = [index for place, index in enumerate(seen) if text[index] != " " or (place and text[seen[place - 1]] != " ")]
+    if seen and text[seen[-1]] == " ":
+        seen.pop()
+    return Reading("".join(text[index] for index in seen), best[seen], centers[seen].clip(0, 1), least)
+
+
+def gather_evidence(reading: Reading, height: float) -> Evidence:
+    """Gather what speaks for a reading.
+
+    Args:
+        reading: Of a line that is not turned.
+        height: Of its crop, in pixels of the picture.
+    """
+    logs = np.log(np.maximum(reading.probabilities, LEAST_PROBABILITY))
+    return Evidence(
+        mean=float(logs.mean()) if len(logs) else 0.0,
+        least=float(logs.min()) if len(logs) else 0.0,
+        empty=math.log(max(reading.empty_probability, LEAST_PROBABILITY)),
+        length=math.log1p(len(logs)),
+        low=math.log(max(20 / max(height, 1), 1)),
+        nothing=float(not len(logs)),
+    )
+
+
+def to_line(reading: Reading, height: float) -> Line:
+    """The line in reading order, with its score.
+
+    Args:
+        reading: As it is seen.
+        height: Of its crop, in pixels of the picture.
+
+    Returns:
+        Its score is the probability that a character of it is right, such that ``chance_of`` tells how likely all
+        are: the scale of other recognisers' scores, which are means over characters.
+    """
+    if reading.is_turned:
+        return Line("", 0.0, is_turned=True)
+    chance = float(to_probability(weigh(gather_evidence(reading, height), WEIGHTS, BIAS)))
+    text = reading.text
+    visible = [center for char, center in zip(text, reading.centers.tolist(), strict=True) if not char.isspace()]
+    line = Line(text, chance ** (1 / max(1, len(text))), centers_to_spans(text, visible))
+    return to_reading_order(line) if has_right_to_left(text) else line
+
+
+def chance_of(line: Line) -> float:
+    """How likely all characters of a line are right, 0 to 1; of an empty one, how likely there is no text."""
+    return line.score ** max(1, len(line.text))
+
+
+def to_reading_order(line: Line) -> Line:
+    """Put a line that is written as it is seen into the order in which it is read, each place with its character.
+
+    >>> to_reading_order(Line("5 הת", 1.0, ((0.0, 0.2), (0.2, 0.4), (0.4, 0.7), (0.7, 1.0))))
+    Line(text='תה 5', score=1.0, char_spans=((0.7, 1.0), (0.4, 0.7), (0.2, 0.4), (0.0, 0.2)), doubt='', is_turned=False)
+    """
+    order = visual_to_logical(line.text)
+    text = "".join(mirror_brackets([line.text[index] for index in order]))
+    spans: CharSpans | None = None
+    if line.char_spans is not None:
+        spans = tuple(line.char_spans[index] for index in order)
+    return replace(line, text=text, char_spans=spans)

@@ -1,0 +1,69 @@
+from __future__ import annotations
+
+from random import Random
+
+import numpy as np
+import pytest
+
+from tablerec.synth.lines import wording
+from tablerec.synth.lines.layout import BOXES, Setting, lay_out
+from tablerec.synth.lines.typefaces import typefaces
+from tablerec.synth.lines.wording import arabic_words, hebrew_words, to_words
+
+
+def setting(**changes: object) -> Setting:
+    return Setting(typefaces("latin")[0], (), 32, **changes)  # type: ignore[arg-type]
+
+
+def test_nothing_to_draw_is_an_empty_picture() -> None:
+    ink = lay_out([], setting(), Random(0))
+    assert ink.mask.shape == (32, 32) and not ink.mask.any()
+
+
+def test_words_stand_side_by_side() -> None:
+    one, two = (lay_out(to_words(text), setting(), Random(0)) for text in ("In", "In In"))
+    assert two.mask.shape[1] > 2 * one.mask.shape[1]
+    assert abs(two.baseline - one.baseline) <= 1
+    spaced = lay_out(to_words("In"), setting(tracking=0.5), Random(0))
+    assert spaced.mask.shape[1] > one.mask.shape[1] + 10
+
+
+def test_raised_signs_are_small_and_high_and_lowered_ones_low() -> None:
+    plain = lay_out(to_words("x"), setting(), Random(0))
+    raised = lay_out(to_words("x²"), setting(raises=True), Random(0))
+    lowered = lay_out(to_words("x₂"), setting(raises=True), Random(0))
+    assert raised.baseline > plain.baseline + 4, "it reaches higher above the baseline"
+    below = lowered.mask.shape[0] - lowered.baseline
+    assert below > plain.mask.shape[0] - plain.baseline + 2
+
+
+@pytest.mark.parametrize("sign", BOXES)
+def test_boxes_are_shapes_where_wanted_or_where_no_font_has_them(sign: str) -> None:
+    for seed in range(5):
+        mask = lay_out(to_words(sign), setting(shapes=True), Random(seed)).mask
+        assert mask.max() > 100 and 8 < max(mask.shape) < 60
+    inner = lay_out(to_words("☐"), setting(shapes=True), Random(1)).mask
+    height, width = inner.shape
+    assert not inner[height // 2 - 2 : height // 2 + 2, width // 2 - 2 : width // 2 + 2].any()
+
+
+def test_stacked_characters_stand_below_one_another() -> None:
+    mask = lay_out(to_words("ABC"), setting(stacked=True), Random(0)).mask
+    assert mask.shape[0] > 2 * mask.shape[1]
+
+
+def test_words_from_right_to_left_are_labelled_as_they_are_seen() -> None:
+    for write in (hebrew_words, arabic_words):
+        for seed in range(40):
+            for word in write(Random(seed)):
+                assert sorted(word.text) != [] and len(word.text) == len(word.drawn)
+                if word.leftward and word.drawn.isalpha():
+                    assert word.text == word.drawn[::-1]
+                if not word.leftward:
+                    assert word.text == word.drawn
+    assert wording._mirrored("(אב)") == "(בא)"
+
+
+def test_ink_is_cut_to_its_box() -> None:
+    mask = lay_out(to_words("H"), setting(), Random(0)).mask
+    assert np.all(mask[[0, -1]].any(axis=1)) and np.all(mask[:, [0, -1]].any(axis=0))

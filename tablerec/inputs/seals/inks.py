@@ -170,6 +170,8 @@ def _without_ghost(
         return np.clip(covered, 0, 1)
     usual = min(float(np.quantile(nearby[bare], 0.7)), 0.15 * darkest)
     gate = np.clip((nearby - usual) / (0.12 * darkest), 0, 1)
+    # Nor is a ghost ever as dark as a point.
+    gate = np.maximum(gate, np.clip((covered - 0.5 * darkest) / (0.2 * darkest), 0, 1))
     ghost = min(max(0.06, float(np.quantile(covered[bare], 0.6))), 0.25 * darkest)
     likely = np.asarray(gate * np.maximum(covered - ghost, 0) * (darkest / (darkest - ghost)), np.float32)
     # Where there is no ink near, there is no ghost.

@@ -97,8 +97,11 @@ def _is_straight(word: Word, centre: Floats, radii: Floats) -> bool:
     """Whether a line is not a piece of the text along the rim."""
     corners = np.array(word.quad)
     along = corners[1] - corners[0]
-    middle = np.linalg.norm((corners.mean(axis=0) - centre) / radii)
-    return len(word.text.strip()) >= 2 and bool(middle < 0.62 and abs(along[1]) < 0.6 * abs(along[0]))
+    offset = (corners.mean(axis=0) - centre) / radii
+    # Above the middle, so far out, it is the top of the text along the rim.
+    farthest = 0.62 if offset[1] > 0 else 0.45
+    is_inside = bool(np.linalg.norm(offset) < farthest and abs(along[1]) < 0.6 * abs(along[0]))
+    return len(word.text.strip()) >= 2 and is_inside
 
 
 def _unroll(image: Image, centre: Floats, radii: Floats) -> NDArray[np.uint8]:

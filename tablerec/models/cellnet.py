@@ -52,7 +52,7 @@ LINE_UNIT = 16.0
 CORE = 0.25
 """Width of the margin around the core of a line, of its shorter side."""
 N_LINE_MAPS = 8
-LINES = (32, 1)
+LINES = (32, 2)
 """Channels and Mixers of the branch for lines, unless others are asked for."""
 MULTIPLE = 32
 """Height and width of the input are multiples of this."""

@@ -44,6 +44,9 @@ DEFAULT_FORMATS = ("html", "xlsx")
 ALIKE = (BrokenPipeError, MissingDependencyError, ModelNotFoundError, SettingsError, StandardOutputError)
 """Errors that every other input would meet as well, so that they end the batch."""
 
+_MOST_SEALS = 5
+"""Named in a line."""
+
 Input = str | BinaryIO
 
 
@@ -289,6 +292,7 @@ class Batch:
             nothing = "" if n_written or self.console.as_json else ", nothing written"
             self.console.info(f"{name}: no table found{nothing}")
         self._note_turns(name, result)
+        self._note_seals(name, result)
         self._note_leftovers(name, result)
         self._doubt(name, result)
 
@@ -372,6 +376,13 @@ class Batch:
                 self.console.note(
                     f"{name}: {where}turned by {page.turn} degrees clockwise to be read; --turn 0 leaves it as it lies"
                 )
+
+    def _note_seals(self, name: str, result: Result) -> None:
+        seals = [seal for page in result.pages for seal in page.seals]
+        if seals:
+            texts = ", ".join(display_name(seal.text) or "not readable" for seal in seals[:_MOST_SEALS])
+            more = ", ..." if len(seals) > _MOST_SEALS else ""
+            self.console.note(f"{name}: {count(len(seals), 'seal')}, read apart from the print: {texts}{more}")
 
     def _note_leftovers(self, name: str, result: Result) -> None:
         hint = "" if self.console.as_json else "; --overlay shows them, --json lists them"

@@ -80,7 +80,7 @@ wrong usage; 3 if --strict found doubtful tables; 130 after Ctrl-C.
 
 
 _GROUPS = {
-    "How pictures are read": "detector ocr layout turn text_layer pages password join_pages recursive",
+    "How pictures are read": "detector ocr layout turn seals text_layer pages password join_pages recursive",
     "What is written": "output formats as_json overlay trace_dir strict min_confidence mark_doubtful quiet timing",
     "Models": "models_dir detector_dir ocr_dir layout_model unwarp device engine",
 }
@@ -242,6 +242,12 @@ def _print_version(ctx: click.Context, param: click.Parameter, value: bool) -> N
     callback=_to_turn,
     help="0, 90, 180 or 270 degrees clockwise by which pictures are turned first; auto: so that their text is upright; "
     "PP-LCNet_x1_0_doc_ori: as that PaddleX model says.  [default: auto]",
+)
+@click.option(
+    "--seals",
+    type=click.Choice(["separate", "keep"]),
+    help="separate: read print without the seals over it, and these apart; keep: as the picture is.  "
+    "[default: separate]",
 )
 @click.option("--unwarp", is_flag=True, help="Flatten photographed pages with PaddleX's UVDoc first.")
 @document_options

@@ -32,6 +32,8 @@ class Settings:
         turn: Degrees clockwise by which pictures are turned before they are read: 0, 90, 180 or 270.
             ``auto`` stands those upright whose text runs upwards, downwards or upside down;
             ``PP-LCNet_x1_0_doc_ori`` asks PaddleX's classifier of orientations.
+        seals: ``separate`` reads print without the seals and stamps of coloured ink that lie over it, and these apart
+            (``Page.seals``); ``keep`` leaves the picture as it is.
         min_ocr_score: Words below this score are reported as unplaced instead of
             written into cells; 0 to 1.
         pdf_dpi: Resolution at which PDF pages are drawn, dots per inch.
@@ -65,6 +67,7 @@ class Settings:
     device: str = "cpu"
     layout: Literal["page", "table"] = "page"
     turn: Literal["auto", "PP-LCNet_x1_0_doc_ori", 0, 90, 180, 270] = "auto"
+    seals: Literal["separate", "keep"] = "separate"
     min_ocr_score: float = 0.3
     pdf_dpi: int = 200
     text_layer: Literal["auto", "use", "ignore"] = "auto"
@@ -86,6 +89,8 @@ class Settings:
             raise SettingsError(f"layout {self.layout!r} is unknown: choose page or table")
         if self.turn not in ("auto", "PP-LCNet_x1_0_doc_ori", 0, 90, 180, 270):
             raise SettingsError(f"turn is {self.turn!r}: choose 'auto', 'PP-LCNet_x1_0_doc_ori', 0, 90, 180 or 270")
+        if self.seals not in ("separate", "keep"):
+            raise SettingsError(f"seals {self.seals!r} is unknown: choose separate or keep")
         if not 0 <= self.min_ocr_score <= 1:
             raise SettingsError(f"min_ocr_score is {self.min_ocr_score}: give a value from 0 to 1")
         if not 36 <= self.pdf_dpi <= 1200:

@@ -27,6 +27,8 @@ from tablerec.detect import CellDetector, Detection
 from tablerec.detect.factory import make_detector
 from tablerec.devices import parse_device, require_device
 from tablerec.errors import SettingsError
+from tablerec.inputs.seals import Found, without_seals, without_seals_in_layer
+from tablerec.inputs.seals.read import read_seal
 from tablerec.inputs.text_layer import compare_hidden, hidden_words, trust_layer
 from tablerec.inputs.turning import ORIENTATION, ask_for_turn, choose_turn, turn_page_back, turn_picture
 from tablerec.inputs.unwarping import Map, Unwarper, unflatten_page
@@ -102,6 +104,8 @@ class Recognizer:
     def _page(self, picture: PageImage, load_seconds: float) -> Page:
         seconds = {"load": load_seconds}
         with _timed(seconds, "compare"):
+            if self.settings.seals == "separate":
+                picture = without_seals_in_layer(picture)
             picture = trust_layer(picture, self.ocr)
         with _timed(seconds, "straighten"):
             turn = self._known_turn(picture)
@@ -128,14 +132,28 @@ class Recognizer:
 
     def _flat_page(self, picture: PageImage, seconds: dict[str, float]) -> Page:
         """The page of a picture that is as straight as is known before its text is read."""
+        cleaned, seals = self._without_seals(picture, seconds)
         with _timed(seconds, "read"):
-            found = self._words(picture)
+            found = self._words(cleaned)
             is_upright = picture.layer is not None and picture.layer.is_upright
-            turn = self._choose_turn(picture, found) if self.settings.turn == "auto" and not is_upright else 0
-            turned = turn_picture(picture, turn)
-            found = compare_hidden(turned, self._words(turned) if turn else found)
-        page = self._find(turned, found, seconds)
+            turn = self._choose_turn(cleaned, found) if self.settings.turn == "auto" and not is_upright else 0
+        upright = turn_picture(picture, turn)
+        if turn:
+            cleaned, seals = self._without_seals(upright, seconds)
+        with _timed(seconds, "read"):
+            found = compare_hidden(cleaned, self._words(cleaned) if turn else found)
+        page = self._find(cleaned, found, seconds)
+        with _timed(seconds, "seals"):
+            page = replace(page, picture=upright, seals=tuple(read_seal(*seal, self.ocr) for seal in seals))
         return turn_page_back(page, picture, turn) if turn else page
+
+    def _without_seals(self, picture: PageImage, seconds: dict[str, float]) -> tuple[PageImage, list[Found]]:
+        """A picture as it is read, and the seals that are read apart."""
+        if self.settings.seals == "keep":
+            return picture, []
+        with _timed(seconds, "seals"):
+            image, seals = without_seals(picture.image)
+        return replace(picture, image=image) if seals else picture, seals
 
     def _choose_turn(self, picture: PageImage, words: Sequence[Word]) -> int:
         from tablerec.inputs.images import display_name
@@ -277,4 +295,4 @@ def _empty_quads(tables: Sequence[Table], words: Words) -> Floats:
 def _timed(seconds: dict[str, float], stage: str) -> Iterator[None]:
     started = time.perf_counter()
     yield
-    seconds[stage] = time.perf_counter() - started
+    seconds[stage] = seconds.get(stage, 0.0) + time.perf_counter() - started

@@ -62,6 +62,23 @@ class PageImage:
     layer: TextLayer | None = field(default=None, repr=False, compare=False)
 
 
+@dataclass(frozen=True, slots=True)
+class Seal:
+    """A seal or stamp, which was read apart from the print below it.
+
+    Args:
+        text: What is written on it, that along the rim first; empty where nothing could be read.
+        score: Of the text, 0 to 1.
+        quad: Corners in pixels: around an oval, or of its frame or letters in reading direction.
+        color: Of its ink, as ``#rrggbb``.
+    """
+
+    text: str
+    score: float
+    quad: Quad
+    color: str
+
+
 class Stages(Protocol):
     """Every stage of one picture, kept and drawable; see ``tablerec.stages.Trace``."""
 
@@ -92,6 +109,7 @@ class Page:
             ``picture``, which is as it was given (or flattened, see ``Settings.unwarp``), and in reading direction:
             in one that lies on its side, TL of a table is where its first cell is.
         trace: Every stage, where ``Settings.trace`` asked for it, in pixels of the picture as it was read.
+        seals: Seals and stamps of coloured ink, whose text is in no cell, title or note.
     """
 
     picture: PageImage
@@ -103,6 +121,7 @@ class Page:
     seconds: dict[str, float] = field(default_factory=dict)
     turn: int = 0
     trace: Stages | None = None
+    seals: tuple[Seal, ...] = ()
 
     def _repr_html_(self) -> str:
         """What a notebook shows: the picture with the cells, and the tables beside it."""
@@ -168,6 +187,7 @@ def move_page(page: Page, picture: PageImage, move: Move) -> Page:
         words=tuple(move_word(word, move) for word in page.words),
         unplaced=tuple(replace(item, word=move_word(item.word, move)) for item in page.unplaced),
         dropped=tuple(replace(item, quad=_move_quad(item.quad, move)) for item in page.dropped),
+        seals=tuple(replace(seal, quad=_move_quad(seal.quad, move)) for seal in page.seals),
     )
 
 

@@ -8,6 +8,7 @@
     text_layer.py  these words compared with what an OCR engine reads in the picture
     turning.py     pages that lie on their side or upside down: turned, and the results turned back
     unwarping.py   photographed pages flattened by UVDoc, and the results moved back
+    seals/         seals and stamps: found, told from the print below them, and read
     options.py     how documents are read, as options of the command line
     passwords.py   passwords of PDFs, and what is said of them
 """

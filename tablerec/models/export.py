@@ -96,7 +96,7 @@ def read_arguments(weights: Path) -> dict[str, list[int]]:
     try:
         found = read_description(weights).get("network", {}) if weights.is_dir() else notes.get("network", "{}")
         arguments = parse_json(found) if isinstance(found, str) else found
-        return {name: list_of(whole(0, _GREATEST))(value) for name, value in arguments.items()}
+        return {name: list(list_of(whole(0, _GREATEST))(value)) for name, value in arguments.items()}
     except (AttributeError, TypeError, ValueError) as error:
         raise InputError(f"{weights} describes no network ({error}): name weights of `tablerec train`") from error
 

@@ -282,6 +282,9 @@ def _page_to_dict(page: Page, tables: list[dict[str, Any]]) -> dict[str, Any]:
             for item in page.unplaced
         ],
         "dropped": [{"quad": item.quad, "score": item.score, "reason": item.reason} for item in page.dropped],
+        "seals": [
+            {"text": seal.text, "quad": seal.quad, "score": seal.score, "color": seal.color} for seal in page.seals
+        ],
     }
 
 

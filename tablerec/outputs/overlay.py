@@ -1,4 +1,4 @@
-"""The overlay: cells, spans, headers, titles, notes and unplaced words drawn over the input."""
+"""The overlay: cells, spans, headers, titles, notes, seals and unplaced words drawn over the input."""
 
 from __future__ import annotations
 
@@ -20,6 +20,7 @@ HEADER: Color = (70, 170, 0)
 CAPTION: Color = (150, 120, 0)
 UNPLACED: Color = (200, 0, 220)
 DROPPED: Color = (60, 60, 235)
+SEAL: Color = (160, 60, 120)
 WHITE: Color = (255, 255, 255)
 """Rim of every line: it keeps them visible on dark ground, and on paper nobody sees it."""
 BLACK: Color = (0, 0, 0)
@@ -41,7 +42,7 @@ def draw_overlay(page: Page) -> Image:
 
     Cells are blue, spanning cells orange, header cells green; each carries its first
     row and column, doubtful ones also their confidence. Titles and notes are framed in
-    teal. Words in neither are crossed out in violet, dropped cells in red.
+    teal, seals in purple. Words in neither are crossed out in violet, dropped cells in red.
 
     Args:
         page: One page of a result.
@@ -67,6 +68,7 @@ def draw_overlay(page: Page) -> Image:
     crosses += [(_to_corners(unplaced.word.quad, scale), UNPLACED) for unplaced in page.unplaced]
     beside = [caption.quad for table in page.tables for caption in table.captions if caption.quad is not None]
     frames = [(corners, CAPTION, _line_width(corners)) for corners in (_to_corners(quad, scale) for quad in beside)]
+    frames += [(_to_corners(seal.quad, scale), SEAL, 2 * scale) for seal in page.seals]
     frames += [_frame(cell, scale) for cell in cells]
     frames += [(corners, color, _line_width(corners)) for corners, color in crosses]
     for corners, _, width in frames:

@@ -24,7 +24,7 @@ from tablerec.cli import command
 from tablerec.config import Settings
 from tablerec.errors import InputError, ModelNotFoundError, SettingsError, TableError
 from tablerec.inputs.images import load_pages, source_name
-from tablerec.result import Dropped, Page, PageImage
+from tablerec.result import Dropped, Page, PageImage, Seal
 from tablerec.stages import Trace
 
 QUAD = ((0.0, 0.0), (9.0, 0.0), (9.0, 9.0), (0.0, 9.0))
@@ -298,6 +298,15 @@ def test_leftovers_are_counted_with_their_reason(fake):
         "a.png: 3 of 5 words in no cell (outside, ...); --overlay shows them, --json lists them",
         "a.png: 1 detected cell in no table (duplicate); --overlay shows them, --json lists them",
     ]
+    assert run("a.png", "--quiet").stderr == ""
+
+
+def test_seals_are_named(fake):
+    touch("a.png")
+    seals = (Seal("ACME PAID\x1b", 0.9, QUAD, "#c02020"), Seal("", 0.0, QUAD, "#2020c0"))
+    fake.answers["a.png"] = [Page(PageImage("a.png", 1, np.zeros((9, 9, 3), np.uint8)), (TABLE,), seals=seals)]
+    said = run("a.png").stderr.splitlines()
+    assert said == ["a.png: 2 seals, read apart from the print: ACME PAID\\x1b, not readable"]
     assert run("a.png", "--quiet").stderr == ""
 
 

@@ -23,6 +23,7 @@ def test_defaults_need_no_model_and_no_network() -> None:
         ("turn", 45),
         ("turn", "90"),
         ("turn", "left"),
+        ("seals", "drop"),
         ("min_ocr_score", -0.1),
         ("min_ocr_score", 1.1),
         ("min_ocr_score", math.nan),
@@ -48,6 +49,7 @@ def test_value_out_of_range_is_refused_with_name_and_value(name: str, value: obj
     [
         ("layout", ["page", "table"]),
         ("turn", ["auto", 0, 90, 180, 270]),
+        ("seals", ["separate", "keep"]),
         ("min_ocr_score", [0, 1]),
         ("pdf_dpi", [36, 1200]),
         ("max_megapixels", [0.001]),

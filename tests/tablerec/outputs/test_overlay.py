@@ -8,8 +8,8 @@ import pytest
 from postprocess.cell import Caption, Cell
 from postprocess.table import Table
 from postprocess.word import Unplaced, Word
-from tablerec.outputs.overlay import CAPTION, CELL, DROPPED, HEADER, SPANNING, UNPLACED, draw_overlay
-from tablerec.result import Dropped, Page, PageImage
+from tablerec.outputs.overlay import CAPTION, CELL, DROPPED, HEADER, SEAL, SPANNING, UNPLACED, draw_overlay
+from tablerec.result import Dropped, Page, PageImage, Seal
 
 
 def quad(left, top, right, bottom):
@@ -133,3 +133,10 @@ def test_wild_quads_do_not_stop_the_drawing(wild):
 def test_cells_that_were_not_seen_are_left_out():
     page = Page(PageImage("x", 1, np.full((50, 50, 3), 255, np.uint8)), (Table([Cell(0, 0)]),))
     assert (draw_overlay(page) == 255).all()
+
+
+def test_seals_are_outlined():
+    page = replace(make_page(), seals=(Seal("PAID", 0.9, quad(20, 20, 80, 80), "#c02020"),))
+    drawn = draw_overlay(page)
+    assert (drawn == SEAL).all(axis=2).any()
+    assert not (draw_overlay(make_page()) == SEAL).all(axis=2).any()

@@ -1,0 +1,589 @@
+"""Where the seals and stamps of a picture are, by colour and shape.
+
+Colours are looked at as shares of the paper's, so that neither a cast nor shade nor a filled row counts as ink. A
+group of coloured strokes of one hue is a seal where it is a ring with something in it, a frame with writing in it that
+is turned or that print runs through, or large turned letters over print. Coloured text, rules, fills and charts are
+none of these.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from postprocess.arrays import Floats
+
+if TYPE_CHECKING:
+    from postprocess.arrays import Image
+
+Mask = NDArray[np.bool_]
+Rect = tuple[Sequence[float], Sequence[float], float]
+"""Centre, size and degrees, as OpenCV has them."""
+
+COLOURED = 24
+"""Difference between the channels of 255, as shares of the paper's, from which a pixel is coloured."""
+LEAST_SIDE = 28
+"""Pixels; a smaller ring is a letter, a bullet or a circled digit."""
+HUES = 12
+"""Half the width of a range of hues, in OpenCV's units of two degrees."""
+NO_INK = (12, 36)
+"""Hues of brown and yellow: of paper, wood, forms and highlighters, not of seals."""
+
+_PIXELS = 1e6
+"""Pixels of the copy in which seals are looked for."""
+_LEAST_INK = 160
+"""Coloured pixels that a seal has at least."""
+_PAPER = 19
+"""Side of the window in which the brightest is the paper: wider than strokes, narrower than most fills."""
+_DARK = 150
+"""Brightest channel of print, at most."""
+_GREY = 60
+"""Saturation of print, at most."""
+_LEAST_CONTRAST = 40
+"""Distance between ink and ground, of 255 in each channel."""
+_JOINTS = (3, 9, 21)
+"""Gaps in pixels over which strokes are one group, tried one after another."""
+_MOST_GROUPS = 15
+_MOST_POINTS = 6000
+"""Of a group that are looked at: more show no other shape."""
+_SLIMMEST = 0.45
+"""Width of an oval, as a share of its length."""
+_ROUND = 72
+"""Sectors of a ring."""
+_PRINTED = 0.005
+"""Share of a field of ink that is print, where it lies over some."""
+_LARGE = 0.25
+"""Share of the picture that a frame which is not turned takes at most."""
+_TURNED = 3.0
+"""Degrees from the directions of the page."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Shape:
+    """Where a seal is.
+
+    Args:
+        corners: ``(4, 2)`` float64 TL, TR, BR, BL in pixels: around an oval, along its axes, or of the frame.
+        is_round: Whether it is an oval.
+        hue: Of its ink, in OpenCV's units of two degrees.
+        is_filled: Whether its letters are left free in a field of ink.
+    """
+
+    corners: Floats
+    is_round: bool
+    hue: int
+    is_filled: bool = False
+
+
+@dataclass(frozen=True, eq=False)
+class _Inks:
+    """A picture as shares of its paper: hue and coloured pixels, print, and what else is dark."""
+
+    hue: NDArray[np.uint8]
+    coloured: Mask
+    printed: Mask
+    grey: NDArray[np.uint8]
+
+    @cached_property
+    def degrees(self) -> float:
+        """The direction of the page."""
+        return page_degrees(self.grey)
+
+
+def find_shapes(image: Image) -> list[Shape]:
+    """Find seals and stamps of coloured ink.
+
+    Args:
+        image: ``(height, width, 3)`` uint8, BGR; may be empty.
+
+    >>> find_shapes(np.full((90, 90, 3), 255, np.uint8))
+    []
+    """
+    import cv2
+
+    if not _has_colour(image):
+        return []
+    scale = min(1.0, (_PIXELS / (image.shape[0] * image.shape[1])) ** 0.5)
+    small = image
+    if scale < 1:
+        small = np.asarray(cv2.resize(image, None, fx=scale, fy=scale, interpolation=cv2.INTER_AREA), np.uint8)
+    inks = _to_inks(small)
+    found = _filled(small, inks)
+    for hue in _hues(inks):
+        ink = inks.coloured & _near(inks.hue, hue)
+        seen: set[tuple[int, ...]] = set()
+        for joint in _JOINTS:
+            for group, (x, y) in _groups(ink, joint):
+                same = (x, y, *group.shape, np.count_nonzero(group))
+                if same in seen and joint != _JOINTS[-1]:
+                    continue
+                seen.add(same)
+                shape = _to_shape(group, (x, y), inks, hue, is_last=joint == _JOINTS[-1])
+                if shape is None or any(_share_place(shape, other) for other in found):
+                    continue
+                if _lies_on_paper(shape, ink, small):
+                    found.append(shape)
+                    ink &= ~region(shape, ink.shape, 1.05)
+    return [replace(each, corners=each.corners / scale) for each in found]
+
+
+def _has_colour(image: Image) -> bool:
+    """Whether there may be coloured ink; says no at once for most pictures."""
+    import cv2
+
+    if min(image.shape[:2]) < LEAST_SIDE:
+        return False
+    step = max(1, round((image.shape[0] * image.shape[1] / 250_000) ** 0.5))
+    blue, green, red = cv2.split(np.ascontiguousarray(image[::step, ::step]))
+    chroma = cv2.subtract(cv2.max(cv2.max(blue, green), red), cv2.min(cv2.min(blue, green), red))
+    return bool(cv2.countNonZero(cv2.threshold(chroma, COLOURED, 255, cv2.THRESH_BINARY)[1]) * step**2 >= _LEAST_INK)
+
+
+def _to_inks(image: Image) -> _Inks:
+    import cv2
+
+    hue, chroma, saturation, value = _to_colors(image, near_paper(image))
+    is_dark = value < _DARK
+    coloured = (chroma > COLOURED) & ~(is_dark & (saturation < _GREY))
+    return _Inks(hue, coloured, is_dark & ~coloured, np.asarray(cv2.cvtColor(image, cv2.COLOR_BGR2GRAY), np.uint8))
+
+
+def _to_colors(image: Image, paper: Image) -> tuple[NDArray[np.uint8], ...]:
+    """Hue, difference between the channels, saturation and brightest channel of a picture as shares of its paper."""
+    import cv2
+
+    shares = cv2.divide(image, np.maximum(paper, 1), scale=255)
+    hue, saturation, value = cv2.split(cv2.cvtColor(shares, cv2.COLOR_BGR2HSV))
+    chroma = cv2.multiply(saturation, value, scale=1 / 255)
+    return tuple(np.asarray(each, np.uint8) for each in (hue, chroma, saturation, value))
+
+
+def _hues(inks: _Inks) -> list[int]:
+    """The hues of most coloured pixels, the most frequent first."""
+    counts = np.bincount(inks.hue[inks.coloured], minlength=180)[:180].astype(float)
+    found: list[int] = []
+    while len(found) < 4:
+        near = np.sum([np.roll(counts, shift) for shift in range(-3, 4)], axis=0)
+        hue = int(np.argmax(near))
+        if near[hue] < _LEAST_INK / 2:
+            break
+        if not NO_INK[0] <= hue <= NO_INK[1]:
+            found.append(hue)
+        counts[(np.arange(hue - HUES, hue + HUES + 1)) % 180] = 0
+    return found
+
+
+def _near(hues: NDArray[np.uint8], hue: int) -> Mask:
+    distance = np.abs(hues.astype(np.int16) - hue)
+    return np.asarray(np.minimum(distance, 180 - distance) <= HUES, bool)
+
+
+def _morph(how: str, mask: Mask, side: int) -> Mask:
+    import cv2
+
+    operation = {"close": cv2.MORPH_CLOSE, "open": cv2.MORPH_OPEN, "dilate": cv2.MORPH_DILATE}[how]
+    return np.asarray(cv2.morphologyEx(mask.view(np.uint8), operation, np.ones((side, side), np.uint8)), bool)
+
+
+def near_paper(image: Image) -> Image:
+    """The ground without strokes; fills that are wider than these are ground up to their edges."""
+    import cv2
+
+    closed = cv2.morphologyEx(image, cv2.MORPH_CLOSE, np.ones((_PAPER, _PAPER), np.uint8))
+    return np.asarray(cv2.blur(closed, (3, 3)), np.uint8)
+
+
+def wide_paper(image: Image) -> Image:
+    """The ground without anything that is narrower than half of the picture, fills among them."""
+    import cv2
+
+    height, width = image.shape[:2]
+    small = cv2.resize(image, (max(1, width // 8), max(1, height // 8)), interpolation=cv2.INTER_AREA)
+    side = max(3, min(small.shape[:2]) // 2) | 1
+    closed = cv2.morphologyEx(small, cv2.MORPH_CLOSE, np.ones((side, side), np.uint8))
+    return np.asarray(cv2.resize(closed, (width, height), interpolation=cv2.INTER_LINEAR), np.uint8)
+
+
+def _filled(image: Image, inks: _Inks) -> list[Shape]:
+    """Fields of ink that are turned, with letters left free in them, over print."""
+    import cv2
+
+    hue, chroma, *_ = _to_colors(image, wide_paper(image))
+    inked = chroma > _LEAST_CONTRAST
+    fields = _morph("open", _morph("close", inked, 11), LEAST_SIDE // 2)
+    _, labels, stats, _ = cv2.connectedComponentsWithStats(fields.view(np.uint8), connectivity=4)
+    found = []
+    for label in np.flatnonzero(stats[1:, 2:4].min(axis=1) >= LEAST_SIDE) + 1:
+        points = (np.argwhere(labels == label)[:, ::-1] + 0.5).astype(np.float32)
+        rect = cv2.minAreaRect(points)
+        size = sorted(rect[1])
+        if len(points) > 0.2 * labels.size or size[1] > 2 * size[0] or len(points) < 0.85 * size[0] * size[1]:
+            continue
+        within = labels == label
+        if not 0.05 < np.mean(~inked[within]) < 0.6:
+            continue
+        half = np.array(rect[1]) / 2
+        x, y, width, height = stats[label, :4].tolist()
+        dark = _inside(_points(inks.printed, (x, y), (height, width)), _axes(rect[0], rect[1], rect[2]))
+        turned = abs((rect[2] - inks.degrees + 45) % 90 - 45) >= _TURNED
+        if turned and (_n_passing(dark, half) >= 1 or np.mean(inks.printed[within]) > _PRINTED):
+            middle = int(np.median(hue[within & inked]))
+            found.append(Shape(_in_order(cv2.boxPoints(rect).astype(np.float64)), False, middle, is_filled=True))
+    return found
+
+
+def _groups(ink: Mask, joint: int) -> Iterator[tuple[Mask, tuple[int, int]]]:
+    """Strokes of a group and the corner of their box, the largest first."""
+    import cv2
+
+    joined = _morph("dilate", ink, joint).view(np.uint8)
+    _, labels, stats, _ = cv2.connectedComponentsWithStats(joined, connectivity=8)
+    large = (stats[1:, 2:4].min(axis=1) >= LEAST_SIDE) & (stats[1:, 4] >= _LEAST_INK)
+    order = np.flatnonzero(large)[np.argsort(-stats[1:, 4][large])] + 1
+    for label in order[:_MOST_GROUPS]:
+        x, y, width, height = stats[label, :4].tolist()
+        part = np.s_[y : y + height, x : x + width]
+        group = ink[part] & (labels[part] == label)
+        if np.count_nonzero(group) >= _LEAST_INK:
+            rows, columns = np.flatnonzero(group.any(axis=1)), np.flatnonzero(group.any(axis=0))
+            yield group[rows[0] : rows[-1] + 1, columns[0] : columns[-1] + 1], (x + int(columns[0]), y + int(rows[0]))
+
+
+def _to_shape(group: Mask, at: tuple[int, int], inks: _Inks, hue: int, is_last: bool) -> Shape | None:
+    part = np.s_[at[1] : at[1] + group.shape[0], at[0] : at[0] + group.shape[1]]
+    printed = inks.printed[part]
+    prints = _points(inks.printed, at, group.shape)
+    crossings = _crossings(group, printed)
+    # What else lies near, such as red numbers, is no part of a rim or frame.
+    whole = np.count_nonzero(group)
+    for strokes in (group, _largest(group)):
+        if strokes is not group and np.count_nonzero(strokes) == whole:
+            break
+        points = np.asarray(np.argwhere(strokes)[:, ::-1] + at + 0.5, np.float64)
+        corners = _ring(points, prints, 0.75 * max(inks.hue.shape))
+        if corners is not None:
+            return Shape(corners, True, hue)
+        for rect in _rects(points):
+            corners = _frame(points, prints, rect, inks)
+            if corners is not None:
+                return Shape(corners, False, hue)
+    corners = _letters(group, at, printed, crossings, inks) if is_last else None
+    return None if corners is None else Shape(corners, False, hue)
+
+
+def _largest(group: Mask) -> Mask:
+    """The largest connected piece, and what lies in its box."""
+    import cv2
+
+    _, labels, stats, _ = cv2.connectedComponentsWithStats(_morph("close", group, 5).view(np.uint8), connectivity=8)
+    largest = 1 + int(np.argmax(stats[1:, 2] * stats[1:, 3]))
+    hull = np.zeros(group.shape, np.uint8)
+    rim = np.argwhere(labels == largest)[:, ::-1].astype(np.int32)
+    cv2.fillConvexPoly(hull, cv2.convexHull(rim), 1)
+    return group & (hull > 0)
+
+
+def _some(points: Floats) -> Floats:
+    return points[:: 1 + len(points) // _MOST_POINTS]
+
+
+def _points(mask: Mask, at: tuple[int, int], size_hw: tuple[int, ...], margin: int = 8) -> Floats:
+    """The middles of the pixels of a mask in a box and around it."""
+    low = np.maximum(np.array(at) - margin, 0)
+    part = mask[low[1] : at[1] + size_hw[0] + margin, low[0] : at[0] + size_hw[1] + margin]
+    return np.asarray(np.argwhere(part)[:, ::-1] + low + 0.5, np.float64)
+
+
+def _crossings(ink: Mask, printed: Mask) -> Mask:
+    """Pixels at which print runs through coloured strokes, whichever lies above."""
+    return (_morph("close", ink, 7) & printed) | (_morph("close", printed, 9) & ink & ~printed)
+
+
+def _count(mask: Mask) -> int:
+    import cv2
+
+    stats = cv2.connectedComponentsWithStats(_morph("dilate", mask, 3).view(np.uint8), connectivity=8)[2]
+    return int((stats[1:, 4] >= 12).sum())
+
+
+def _ring(points: Floats, prints: Floats, largest: float) -> Floats | None:
+    """Corners around an oval whose rim is drawn, with something in it."""
+    import cv2
+
+    some = _some(points)
+    hull = cv2.convexHull(some.astype(np.float32))[:, 0]
+    moments = cv2.moments(hull)
+    if moments["m00"] < LEAST_SIDE**2 / 2:
+        return None
+    centre = np.array([moments["m10"], moments["m01"]]) / moments["m00"]
+    rim = _farthest(some - centre) + centre
+    for _ in range(2):
+        if len(rim) < 12:
+            return None
+        (x, y), (width, height), degrees = cv2.fitEllipseDirect(rim.astype(np.float32))
+        shorter, longer = sorted((width, height))
+        if shorter < LEAST_SIDE or shorter < _SLIMMEST * longer or longer > largest:
+            return None
+        axes = _axes((x, y), (width, height), degrees)
+        distance = np.linalg.norm(_inside(rim, axes), axis=1)
+        rim = rim[np.abs(distance - 1) < 0.1]
+    middle = np.array([x, y])
+    inner = _inside(points, axes)
+    distance, sector = np.linalg.norm(inner, axis=1), _sectors(inner)
+    uneven = np.abs(np.linalg.norm(_inside(_farthest(some - middle) + middle, axes), axis=1) - 1)
+    if np.median(uneven) > max(0.05, 1.5 / min(width, height)):
+        return None
+    band = max(0.07, 4 / min(width, height))
+    drawn = np.bincount(sector[np.abs(distance - 1) < band], minlength=_ROUND) > 0
+    dark = _inside(prints, axes)
+    over = np.bincount(_sectors(dark)[np.abs(np.linalg.norm(dark, axis=1) - 1) < band], minlength=_ROUND) > 0
+    area = np.pi * width * height / 4
+    within = np.count_nonzero(distance < 0.85) / area
+    if drawn.mean() < 0.6 or (drawn | over).mean() < 0.75 or np.mean(distance > 1.12) > 0.1 or within > 0.6:
+        return None
+    beyond = (np.linalg.norm(dark, axis=1) - 1) * min(width, height) / 2
+    diameter = min(width, height)
+    within_rim = points[distance < 1 - max(0.15, 14 / diameter)]
+    is_written = diameter > 2 * LEAST_SIDE and _n_letters(within_rim, 0.06 * diameter) >= 3
+    if not is_written and _runs(beyond, _sectors(dark), _ROUND) < 2:
+        return None
+    if min(width, height) > 0.9 * max(width, height):
+        return np.array([x, y]) + np.array([[-1, -1], [1, -1], [1, 1], [-1, 1]]) * (width + height) / 4
+    return _in_order(cv2.boxPoints(((x, y), (width, height), degrees)).astype(np.float64))
+
+
+def _n_letters(points: Floats, least: float) -> int:
+    """Pieces of ink that are as large as letters."""
+    import cv2
+
+    if not len(points):
+        return 0
+    places = points.astype(int) - points.astype(int).min(axis=0)
+    mask = np.zeros(places.max(axis=0)[::-1] + 1, np.uint8)
+    mask[places[:, 1], places[:, 0]] = 1
+    stats = cv2.connectedComponentsWithStats(mask, connectivity=8)[2][1:]
+    return int((stats[:, 2:4].max(axis=1) >= max(4.0, least)).sum())
+
+
+def _farthest(offsets: Floats) -> Floats:
+    """Of each sector the point that is farthest from the centre."""
+    distance, sector = np.linalg.norm(offsets, axis=1), _sectors(offsets)
+    order = np.lexsort((distance, sector))
+    last = np.append(np.diff(sector[order]) > 0, True)
+    return offsets[order[last]]
+
+
+def _sectors(offsets: Floats) -> NDArray[np.int64]:
+    turns = np.arctan2(offsets[:, 1], offsets[:, 0]) / (2 * np.pi) + 0.5
+    return np.minimum(turns * _ROUND, _ROUND - 1).astype(np.int64)
+
+
+def _axes(centre: Sequence[float], size_wh: Sequence[float], degrees: float) -> tuple[Floats, Floats]:
+    """Centre, and ``(2, 2)`` what takes an offset to one in which the oval or rectangle reaches from -1 to 1."""
+    angle = np.deg2rad(degrees)
+    turn = np.array([[np.cos(angle), np.sin(angle)], [-np.sin(angle), np.cos(angle)]])
+    return np.array(centre), turn / (np.array(size_wh)[:, None] / 2)
+
+
+def _inside(points: Floats, axes: tuple[Floats, Floats]) -> Floats:
+    return np.asarray((points - axes[0]) @ axes[1].T, np.float64)
+
+
+def _rects(points: Floats) -> Iterator[Rect]:
+    """The smallest rectangle around points, and the one of the outermost long lines among them."""
+    import cv2
+
+    some = _some(points)
+    yield cv2.minAreaRect(some.astype(np.float32))
+    angles = np.deg2rad(np.arange(0, 90, 1.0))
+    across = some @ np.stack([np.cos(angles), np.sin(angles)])
+    down = some @ np.stack([-np.sin(angles), np.cos(angles)])
+    sharpness = [
+        sum(float(np.square(_histogram(each)).sum()) for each in pair) for pair in zip(across.T, down.T, strict=True)
+    ]
+    best = int(np.argmax(sharpness))
+    sides = []
+    for each in (across[:, best], down[:, best]):
+        counts = _histogram(each)
+        lines = np.flatnonzero(counts > 0.5 * counts.max())
+        sides.append((2.0 * lines[0] + each.min(), 2.0 * lines[-1] + 2 + each.min()))
+    (x0, x1), (y0, y1) = sides
+    turn = np.array([[np.cos(angles[best]), np.sin(angles[best])], [-np.sin(angles[best]), np.cos(angles[best])]])
+    x, y = (np.array([x0 + x1, y0 + y1]) / 2 @ turn).tolist()
+    yield (x, y), (float(x1 - x0), float(y1 - y0)), float(np.rad2deg(angles[best]))
+
+
+def _histogram(places: Floats) -> NDArray[np.int64]:
+    return np.bincount(((places - places.min()) / 2).astype(np.int64))
+
+
+def _frame(points: Floats, prints: Floats, rect: Rect, inks: _Inks) -> Floats | None:
+    """Corners of a frame that is drawn on all four sides, with writing in it."""
+    import cv2
+
+    centre, size, degrees = rect
+    half = np.array(size) / 2
+    if half.min() < LEAST_SIDE / 2 or half.max() > 6 * half.min():
+        return None
+    axes = _axes(centre, size, degrees)
+    inner, dark = _inside(points, axes), _inside(prints, axes)
+    if np.mean((np.abs(inner) > 1 + 3 / half).any(axis=1)) > 0.15:
+        return None
+    near = np.minimum(0.2, np.maximum(4.0, 0.08 * half.min()) / half)
+    for along in (0, 1):
+        for side in (-1, 1):
+            drawn, over = (
+                np.bincount(
+                    np.clip((each[:, along] + 1) * 20, 0, 39).astype(int)[
+                        np.abs(each[:, 1 - along] - side) < near[1 - along]
+                    ],
+                    minlength=40,
+                )
+                > 0
+                for each in (inner, dark)
+            )
+            if drawn.mean() < 0.6 or (drawn | over).mean() < 0.8:
+                return None
+    writing = (np.abs(inner) < 1 - near).all(axis=1)
+    share = np.count_nonzero(writing) / (4 * (half * (1 - near)).prod())
+    if not 0.01 < share < 0.6:
+        return None
+    if _n_lines(inner[(np.abs(inner) < 1 - 2 * near).all(axis=1)], half, near) > 3:
+        return None
+    turned = abs((degrees - inks.degrees + 45) % 90 - 45) >= _TURNED
+    if not (turned or (_n_passing(dark, half) >= 2 and 4 * half.prod() < _LARGE * inks.hue.size)):
+        return None
+    return _in_order(cv2.boxPoints(rect).astype(np.float64))
+
+
+def _n_passing(dark: Floats, half: Floats) -> int:
+    """Places where print runs through a frame."""
+    count = 0
+    for along in (0, 1):
+        places = ((dark[:, along] + 1) * half[along] / 2).astype(int)
+        for side in (-1, 1):
+            beyond = (dark[:, 1 - along] * side - 1) * half[1 - along]
+            count += _runs(beyond, places, int(half[along]) + 1)
+    return count
+
+
+def _runs(beyond: Floats, places: NDArray[np.int64], n_places: int) -> int:
+    """Places along a line where print lies on both sides of it, close to it.
+
+    Args:
+        beyond: ``(N,)`` how far in pixels print lies outside the line.
+        places: ``(N,)`` where along the line.
+        n_places: How many places there are.
+    """
+    seen = [
+        np.bincount(places[(low < beyond) & (beyond < high) & (places >= 0) & (places < n_places)], minlength=n_places)
+        for low, high in ((1, 6), (-8, -3))
+    ]
+    both = ((seen[0] > 0) & (seen[1] > 0)).astype(int)
+    return int(np.count_nonzero(np.diff(both, prepend=0) == 1))
+
+
+def _n_lines(inner: Floats, half: Floats, near: Floats) -> int:
+    """Lines inside that run from side to side: a table has many."""
+    count = 0
+    for along in (0, 1):
+        step = 2 / half[1 - along]
+        across = np.floor((inner[:, 1 - along] + 1) / step).astype(int)
+        places = np.clip((inner[:, along] + 1) * 20, 0, 39).astype(int)
+        seen = np.zeros((across.max(initial=0) + 3, 40), bool)
+        seen[across + 1, places] = True
+        is_line = (seen[1:] | seen[:-1]).mean(axis=1) > 0.8 * (1 - 2 * near[along])
+        count += int(np.count_nonzero(np.diff(is_line.astype(int)) == 1))
+    return count
+
+
+def _letters(group: Mask, at: tuple[int, int], printed: Mask, crossings: Mask, inks: _Inks) -> Floats | None:
+    """Corners around large letters over print that are turned, or most of which print runs through."""
+    import cv2
+
+    joined = _morph("dilate", group, 3).view(np.uint8)
+    _, labels, stats, _ = cv2.connectedComponentsWithStats(joined, connectivity=8)
+    high = stats[1:, 2:4].max(axis=1)
+    tallest = float(np.sort(high)[-2:].min())
+    is_letter = (high > 0.5 * tallest) & (high >= 0.6 * LEAST_SIDE)
+    if np.count_nonzero(is_letter) < 2 or high.max() > 4 * np.median(high[is_letter]):
+        return None
+    points = (np.argwhere(group)[:, ::-1] + np.array(at, np.float64) + 0.5).astype(np.float32)
+    rect = cv2.minAreaRect(points)
+    size = sorted(rect[1])
+    share = len(points) / max(1.0, size[0] * size[1])
+    if size[0] < 0.7 * LEAST_SIDE or size[1] < 1.3 * size[0] or not 0.08 < share < 0.65:
+        return None
+    if np.count_nonzero(group & _morph("dilate", printed, 5)) > 0.6 * np.count_nonzero(group):
+        return None
+    met = [label for label in np.flatnonzero(is_letter) + 1 if _count(crossings & (labels == label)) >= 1]
+    if len(met) < 2 or _count(crossings) < 3:
+        return None
+    strokes = np.where(group, 0, 255).astype(np.uint8)
+    turned = (page_degrees(strokes) - inks.degrees + 45) % 90 - 45
+    if abs(turned) < _TURNED:
+        return None
+    return _in_order(cv2.boxPoints(rect).astype(np.float64))
+
+
+def page_degrees(grey: NDArray[np.uint8]) -> float:
+    """The direction of most edges, in degrees from 0 to 90."""
+    import cv2
+
+    x, y = cv2.Sobel(grey, cv2.CV_32F, 1, 0), cv2.Sobel(grey, cv2.CV_32F, 0, 1)
+    strength = cv2.magnitude(x, y)
+    strong = strength > 200
+    degrees = np.rad2deg(np.arctan2(y[strong], x[strong])) % 90
+    counts = np.bincount(np.round(2 * degrees).astype(int) % 180, strength[strong], 180)
+    return float(np.argmax(sum(np.roll(counts, shift) for shift in (-1, 0, 1)))) / 2
+
+
+def _in_order(corners: Floats) -> Floats:
+    """TL, TR, BR, BL of a rectangle whose text runs along its longer sides, from left to right."""
+    sides = np.linalg.norm(np.roll(corners, -1, axis=0) - corners, axis=1)
+    first = int(sides[1] > 1.1 * sides[0])
+    ordered = np.roll(corners, -first, axis=0)
+    along = ordered[1] - ordered[0]
+    is_steep = abs(along[1]) > abs(along[0])
+    is_back = along[1] > 0 if is_steep else along[0] < 0
+    ordered = np.roll(ordered, -2, axis=0) if is_back else ordered
+    return np.asarray(ordered, np.float64)
+
+
+def _share_place(shape: Shape, other: Shape) -> bool:
+    """Whether the middle of one lies in the other."""
+    low, high = other.corners.min(axis=0), other.corners.max(axis=0)
+    middle = shape.corners.mean(axis=0)
+    return bool((middle > low).all() and (middle < high).all())
+
+
+def _lies_on_paper(shape: Shape, ink: Mask, image: Image) -> bool:
+    """Whether the ground in a shape is that around it, and neither is the ink: else light print on a fill was seen."""
+    inside, around = region(shape, ink.shape), region(shape, ink.shape, 1.25)
+    within, beside, strokes = (
+        np.median(image[mask], axis=0) if mask.any() else np.zeros(3)
+        for mask in (inside & ~_morph("dilate", ink, 5), around & ~inside, inside & ink)
+    )
+    contrast = np.linalg.norm(strokes - beside)
+    return bool(np.linalg.norm(within - beside) < 0.5 * contrast and contrast > _LEAST_CONTRAST)
+
+
+def region(shape: Shape, size_hw: tuple[int, ...], grown: float = 1.0) -> Mask:
+    """``(height, width)`` the pixels inside a shape, ``grown`` times as large."""
+    import cv2
+
+    mask = np.zeros(size_hw[:2], np.uint8)
+    centre = shape.corners.mean(axis=0)
+    corners = (shape.corners - centre) * grown + centre
+    if shape.is_round:
+        along, down = corners[1] - corners[0], corners[3] - corners[0]
+        size = float(np.linalg.norm(along)), float(np.linalg.norm(down))
+        cv2.ellipse(mask, (tuple(centre.tolist()), size, float(np.rad2deg(np.arctan2(along[1], along[0])))), 1, -1)
+    else:
+        cv2.fillPoly(mask, [np.round(corners).astype(np.int32)], 1)
+    return mask.view(bool)

@@ -14,7 +14,8 @@ from typing import Any
 import numpy as np
 
 from tablerec.detect import Detection
-from tablerec.detect.cellnet import THRESHOLD, CellNetDetector
+from tablerec.detect.cellnet import CellNetDetector
+from tablerec.detect.passes import THRESHOLD
 from tablerec.models.folder import NAME
 from tablerec.paddlex_support import import_paddlex
 

@@ -28,8 +28,10 @@ _LEAST_INK = 0.05
 """Amount of ink of a stroke, in that of full strokes ..."""
 _NEAR = 41
 """... within this window of others."""
-_GHOSTLY = 0.15
+_GHOSTLY = 0.05
 """Amount of ink from which it leaves ghosts."""
+_ENOUGH = 0.15
+"""Share of a window that is bare ground, from which its mean is the ground."""
 _HALO = 2
 """Pixels around strokes that have some of their colour."""
 _HUES = 22
@@ -136,7 +138,7 @@ def _paper(piece: NDArray[np.float32], inked: Mask) -> NDArray[np.float32]:
     for side in (6 * max(piece.shape) | 1, 101, 51, 21):
         weight = cv2.blur(free, (side, side), borderType=cv2.BORDER_CONSTANT)
         mean = cv2.blur(piece * free[..., None], (side, side), borderType=cv2.BORDER_CONSTANT)
-        enough = weight > 0.02
+        enough = weight > _ENOUGH
         paper[enough] = mean[enough] / weight[enough][:, None]
     return np.maximum(paper, 1)
 

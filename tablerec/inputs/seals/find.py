@@ -112,7 +112,7 @@ def find_shapes(image: Image) -> list[Shape]:
 
     if not _has_colour(image):
         return []
-    scale = min(1.0, (_PIXELS / (image.shape[0] * image.shape[1])) ** 0.5)
+    scale = 1 / enlargement(image)
     small = image
     if scale < 1:
         small = np.asarray(cv2.resize(image, None, fx=scale, fy=scale, interpolation=cv2.INTER_AREA), np.uint8)
@@ -196,11 +196,17 @@ def _morph(how: str, mask: Mask, side: int) -> Mask:
     return np.asarray(cv2.morphologyEx(mask.view(np.uint8), operation, np.ones((side, side), np.uint8)), bool)
 
 
-def near_paper(image: Image) -> Image:
+def enlargement(image: Image) -> float:
+    """How many times as large as the copy in which seals are looked for a picture is."""
+    return max(1.0, float((image.shape[0] * image.shape[1] / _PIXELS) ** 0.5))
+
+
+def near_paper(image: Image, enlarged: float = 1.0) -> Image:
     """The ground without strokes; fills that are wider than these are ground up to their edges."""
     import cv2
 
-    closed = cv2.morphologyEx(image, cv2.MORPH_CLOSE, np.ones((_PAPER, _PAPER), np.uint8))
+    side = round(_PAPER * enlarged)
+    closed = cv2.morphologyEx(image, cv2.MORPH_CLOSE, np.ones((side, side), np.uint8))
     return np.asarray(cv2.blur(closed, (3, 3)), np.uint8)
 
 

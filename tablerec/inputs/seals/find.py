@@ -51,6 +51,10 @@ _JOINTS = (3, 9, 21)
 _MOST_GROUPS = 15
 _MOST_POINTS = 6000
 """Of a group that are looked at: more show no other shape."""
+_RING = 0.03
+"""Width in which an outer ring is looked for, as a share of the radius of the inner one ..."""
+_WIDEST_RING = 1.35
+"""... up to this one."""
 _SLIMMEST = 0.45
 """Width of an oval, as a share of its length."""
 _ROUND = 72
@@ -108,7 +112,7 @@ def find_shapes(image: Image) -> list[Shape]:
 
     if not _has_colour(image):
         return []
-    scale = min(1.0, (_PIXELS / (image.shape[0] * image.shape[1])) ** 0.5)
+    scale = 1 / enlargement(image)
     small = image
     if scale < 1:
         small = np.asarray(cv2.resize(image, None, fx=scale, fy=scale, interpolation=cv2.INTER_AREA), np.uint8)
@@ -126,6 +130,8 @@ def find_shapes(image: Image) -> list[Shape]:
                 shape = _to_shape(group, (x, y), inks, hue, is_last=joint == _JOINTS[-1])
                 if shape is None or any(_share_place(shape, other) for other in found):
                     continue
+                if shape.is_round:
+                    shape = _with_outer_rings(shape, ink)
                 if _lies_on_paper(shape, ink, small):
                     found.append(shape)
                     ink &= ~region(shape, ink.shape, 1.05)
@@ -190,11 +196,17 @@ def _morph(how: str, mask: Mask, side: int) -> Mask:
     return np.asarray(cv2.morphologyEx(mask.view(np.uint8), operation, np.ones((side, side), np.uint8)), bool)
 
 
-def near_paper(image: Image) -> Image:
+def enlargement(image: Image) -> float:
+    """How many times as large as the copy in which seals are looked for a picture is."""
+    return max(1.0, float((image.shape[0] * image.shape[1] / _PIXELS) ** 0.5))
+
+
+def near_paper(image: Image, enlarged: float = 1.0) -> Image:
     """The ground without strokes; fills that are wider than these are ground up to their edges."""
     import cv2
 
-    closed = cv2.morphologyEx(image, cv2.MORPH_CLOSE, np.ones((_PAPER, _PAPER), np.uint8))
+    side = round(_PAPER * enlarged)
+    closed = cv2.morphologyEx(image, cv2.MORPH_CLOSE, np.ones((side, side), np.uint8))
     return np.asarray(cv2.blur(closed, (3, 3)), np.uint8)
 
 
@@ -355,6 +367,22 @@ def _ring(points: Floats, prints: Floats, largest: float) -> Floats | None:
     if min(width, height) > 0.9 * max(width, height):
         return np.array([x, y]) + np.array([[-1, -1], [1, -1], [1, 1], [-1, 1]]) * (width + height) / 4
     return _in_order(cv2.boxPoints(((x, y), (width, height), degrees)).astype(np.float64))
+
+
+def _with_outer_rings(shape: Shape, ink: Mask) -> Shape:
+    """The oval with the rings around it that are not joined to it."""
+    corners = shape.corners
+    middle, along, down = corners.mean(axis=0), corners[1] - corners[0], corners[3] - corners[0]
+    size = np.linalg.norm(along), np.linalg.norm(down)
+    axes = _axes(middle, size, np.rad2deg(np.arctan2(along[1], along[0])))
+    inner = _inside(np.argwhere(ink & region(shape, ink.shape, _WIDEST_RING))[:, ::-1] + 0.5, axes)
+    ring = np.round((np.linalg.norm(inner, axis=1) - 1) / _RING).astype(int)
+    drawn = np.zeros((round((_WIDEST_RING - 1) / _RING) + 2, _ROUND), bool)
+    outside = ring >= 1
+    drawn[ring[outside], _sectors(inner)[outside]] = True
+    rings = np.flatnonzero((drawn[1:] | drawn[:-1]).mean(axis=1) > 0.7)
+    grown = 1 + _RING * (int(rings[-1]) + 1) if len(rings) else 1.0
+    return replace(shape, corners=(corners - middle) * grown + middle)
 
 
 def _n_letters(points: Floats, least: float) -> int:

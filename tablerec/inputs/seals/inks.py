@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from postprocess.arrays import Floats
-from tablerec.inputs.seals.find import Shape, near_paper, region, wide_paper
+from tablerec.inputs.seals.find import Shape, enlargement, near_paper, region, wide_paper
 
 if TYPE_CHECKING:
     from postprocess.arrays import Image
@@ -28,8 +28,12 @@ _LEAST_INK = 0.05
 """Amount of ink of a stroke, in that of full strokes ..."""
 _NEAR = 41
 """... within this window of others."""
-_GHOSTLY = 0.15
+_GHOSTLY = 0.05
 """Amount of ink from which it leaves ghosts."""
+_WINDOWS = (101, 51, 21)
+"""In which the ground is looked for, the smallest with enough of it counts."""
+_ENOUGH = 0.15
+"""Share of a window that is bare ground, from which its mean is the ground."""
 _HALO = 2
 """Pixels around strokes that have some of their colour."""
 _HUES = 22
@@ -79,12 +83,13 @@ def part(image: Image, shape: Shape) -> Parted | None:
     inside = region(moved, piece.shape, 1.06)
     if not inside.any():
         return None
-    paper = (wide_paper if shape.is_filled else near_paper)(image)[y0:y1, x0:x1].astype(np.float32)
-    strokes = inside & _is_ink(piece / np.maximum(paper, 1), shape.hue)
+    enlarged = enlargement(image)
+    ground = wide_paper(image)[y0:y1, x0:x1] if shape.is_filled else near_paper(image[y0:y1, x0:x1], enlarged)
+    strokes = inside & _is_ink(piece / np.maximum(ground, 1), shape.hue)
     if not strokes.any():
         return None
     around = _dilate(strokes, 2 * _HALO + 1) & inside
-    paper = _paper(piece, _dilate(strokes, 2 * _HALO + 3) & inside)
+    paper = _paper(piece, _dilate(strokes, 2 * _HALO + 3) & inside, enlarged)
     shares = np.clip(piece / paper, _LEAST, 1.25)
     density = -np.log(shares)
     chroma = np.ptp(shares, axis=2)
@@ -92,7 +97,7 @@ def part(image: Image, shape: Shape) -> Parted | None:
     ink = np.median(density[pure], axis=0)
     amount, printed = _unmix(density, ink)
     # Pale strokes, whose hue is lost, show by their amount of ink.
-    around |= inside & _dilate(strokes, _NEAR) & (amount > _LEAST_INK)
+    around |= inside & _dilate(strokes, round(_NEAR * enlarged)) & (amount > _LEAST_INK)
     covered = _without_ghost(1 - np.exp(-printed), amount, around, strokes)
     cleaned = np.where(around[..., None], paper * (1 - covered)[..., None], piece)
     # JPEG keeps grey sharper than colours.
@@ -125,18 +130,19 @@ def _dilate(mask: Mask, side: int) -> Mask:
     return np.asarray(cv2.dilate(mask.view(np.uint8), np.ones((side, side), np.uint8)), bool)
 
 
-def _paper(piece: NDArray[np.float32], inked: Mask) -> NDArray[np.float32]:
+def _paper(piece: NDArray[np.float32], inked: Mask, enlarged: float) -> NDArray[np.float32]:
     """The ground under ink: the mean of what is bright nearby, or far off where there is none nearby."""
     import cv2
 
     brightest = piece.max(axis=2)
     dark = brightest < 0.8 * np.quantile(brightest[~inked], 0.75) if (~inked).any() else inked
-    free = (~(inked | _dilate(np.asarray(dark, bool), 3))).astype(np.float32)
-    paper = np.full_like(piece, 255)
-    for side in (6 * max(piece.shape) | 1, 101, 51, 21):
+    bare = ~(inked | _dilate(np.asarray(dark, bool), 3))
+    free = bare.astype(np.float32)
+    paper = np.full_like(piece, piece[bare].mean(axis=0) if bare.any() else 255)
+    for side in (round(window * enlarged) for window in _WINDOWS):
         weight = cv2.blur(free, (side, side), borderType=cv2.BORDER_CONSTANT)
         mean = cv2.blur(piece * free[..., None], (side, side), borderType=cv2.BORDER_CONSTANT)
-        enough = weight > 0.02
+        enough = weight > _ENOUGH
         paper[enough] = mean[enough] / weight[enough][:, None]
     return np.maximum(paper, 1)
 

@@ -36,6 +36,17 @@ def test_print_is_legible_after_jpeg(color: Color) -> None:
     assert difference.mean() < 9
 
 
+@pytest.mark.parametrize("scale", [2, 6])
+def test_large_pictures(scale: int) -> None:
+    def enlarged(image: np.ndarray) -> np.ndarray:
+        return np.asarray(cv2.resize(image, None, fx=scale, fy=scale, interpolation=cv2.INTER_CUBIC), np.uint8)
+
+    clean = draw_numbers().image
+    cleaned, [_] = without_seals(enlarged(press(clean, ring(160), (130, 80), RED)))
+    part = np.s_[80 * scale : 240 * scale, 130 * scale : 290 * scale]
+    assert np.abs(grey(cleaned) - grey(enlarged(clean)))[part].mean() < 8
+
+
 def test_other_pixels_stay() -> None:
     image = press(draw_numbers().image, ring(120), (150, 80), RED)
     cleaned, [_] = without_seals(image)

@@ -297,7 +297,7 @@ def test_no_machine_paths_in_kept_files() -> None:
 
 def test_no_large_files() -> None:
     large = {path.relative_to(ROOT).as_posix() for path in kept_files() if path.stat().st_size > 1_000_000}
-    assert large == LARGE_FILES
+    assert large <= LARGE_FILES
 
 
 def test_no_stored_notebook_output_is_large() -> None:

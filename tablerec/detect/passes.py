@@ -95,7 +95,7 @@ class CellNetPasses:
             like: A pass will do whose scale differs by this factor at most.
         """
         scale = min(scale, largest_scale(image.shape[:2]))
-        key = *image.shape, zlib.crc32(np.ascontiguousarray(image))
+        key = *image.shape, zlib.crc32(np.ascontiguousarray(image).data)
         for kept_key, kept in tuple(self._kept):
             if kept_key == key and max(kept.scale / scale, scale / kept.scale) <= like:
                 return kept

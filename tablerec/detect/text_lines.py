@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from postprocess.arrays import Floats
 from postprocess.geometry.boxes import word_height
 from tablerec.detect.cellnet import LIKE_SCALE, choose_scale
 from tablerec.detect.passes import CellNetPasses, largest_scale
@@ -46,15 +47,25 @@ class TextLineFinder:
         if image.size == 0:
             return np.empty((0, 4, 2), np.float32)
         found = self.passes.run(image, choose_scale((height, width), None))
-        for _ in range(_MOST_PASSES - 1):
+        for number in range(1, _MOST_PASSES):
             lines = found.lines
-            wanted = choose_scale((height, width), word_height(lines)) if len(lines) else UNSEEN * found.scale
-            wanted = min(wanted, largest_scale((height, width)))
-            again = self.passes.run(image, wanted, LIKE_SCALE)
-            if again is found or not (len(again.lines) or len(lines)):
+            # Of very large text the first pass may see bits.
+            text_height = (_usual_height if number == 1 else word_height)(lines) if len(lines) else None
+            wanted = choose_scale((height, width), text_height) if text_height else UNSEEN * found.scale
+            again = self.passes.run(image, min(wanted, largest_scale((height, width))), LIKE_SCALE)
+            if (again is found and number > 1) or not (len(again.lines) or len(lines)):
                 break
             found = again
         # Upright boxes on whole pixels are cut out as they are; between pixels small print blurs and is misread.
         quads = np.clip(np.round(found.lines), 0, np.array([width, height])).astype(np.float32)
         sides = np.linalg.norm(quads[:, [1, 3]] - quads[:, [0, 0]], axis=2)
         return quads[(sides >= 1).all(axis=1)]
+
+
+def _usual_height(quads: Floats) -> float:
+    """Median of the heights of lines, each counted by its area."""
+    sides = np.linalg.norm(quads[:, [1, 3]] - quads[:, [0, 0]], axis=2)
+    heights = sides.min(axis=1)
+    order = np.argsort(heights)
+    areas = np.cumsum(sides.prod(axis=1)[order])
+    return float(heights[order][np.searchsorted(areas, areas[-1] / 2)])

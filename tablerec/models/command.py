@@ -87,7 +87,7 @@ def command(
     if report:
         from tablerec.models.static import report_forms
 
-        click.echo(report_forms(net, output, threshold))
+        click.echo(report_forms(load_cellnet(output), output, threshold))
 
 
 def _export_linenet(weights: tuple[Path, ...], output: Path, adapter: Path | None, only_onnx: bool) -> None:

@@ -96,7 +96,7 @@ def read_arguments(weights: Path) -> dict[str, list[int]]:
     try:
         found = read_description(weights).get("network", {}) if weights.is_dir() else notes.get("network", "{}")
         arguments = parse_json(found) if isinstance(found, str) else found
-        return {name: list_of(whole(0, _GREATEST))(value) for name, value in arguments.items()}
+        return {name: list(list_of(whole(0, _GREATEST))(value)) for name, value in arguments.items()}
     except (AttributeError, TypeError, ValueError) as error:
         raise InputError(f"{weights} describes no network ({error}): name weights of `tablerec train`") from error
 
@@ -302,7 +302,7 @@ def _write_static(net: Any, form: _Form, folder: Path) -> None:
 
 
 def static_folder(folder: Path) -> Path:
-    """Return a folder with Paddle's static model of an exported network, made of its ONNX model where it has none.
+    """Return a folder with both forms of an exported network: Paddle's is made of the ONNX model where it is missing.
 
     What is made is kept in the user's cache, by the SHA-256 of the ONNX model.
 
@@ -326,7 +326,8 @@ def static_folder(folder: Path) -> Path:
     try:
         made.mkdir(parents=True)
         _write_static(net, form, made)
-        _describe(form, made, *STATIC)
+        shutil.copyfile(folder / ONNX, made / ONNX)
+        _describe(form, made, ONNX, *STATIC)
         os.replace(made, target)
     except OSError as error:
         if not (target / STATIC[1]).is_file():  # another process may have been faster

@@ -132,7 +132,7 @@ class LineNetWithDecoder(nn.Layer):
         # The first row is of no position, so that there is always one.
         rows = paddle.concat([features[:1, 0], paddle.gather_nd(features, paddle.nonzero(is_han))])
         han = F.softmax(net.han(rows))
-        row = _count(is_han.astype("int64"))
+        row = _count((letters.argmax(-1, keepdim=True) == net.n_letters + 1).astype("int64"))
         chars = best + paddle.gather_nd(han.argmax(-1), row) * is_han.astype("int64")
         scores = paddle.where(is_han, score * paddle.gather_nd(han.max(-1), row), score)
         return chars, scores
@@ -175,10 +175,12 @@ def move_classes(arrays: Arrays, characters: str, others: Arrays, wanted: str) -
 
 
 def _count(marked: Tensor) -> Tensor:
-    """Number the positions that are marked 1, in the order of ``nonzero``, from 1; ``(B, T)`` to ``(B, T, 1)``."""
-    in_line = marked.sum(1)
-    before = paddle.cumsum(in_line, 0) - in_line
-    return ((paddle.cumsum(marked, 1) + before.unsqueeze(1)) * marked).unsqueeze(2)
+    """Number the positions that are marked 1, in the order of ``nonzero``, from 1; ``(B, T, 1)`` to the same.
+
+    No axis is added: in the static models of Paddle 3.3, oneDNN loses it.
+    """
+    in_line = marked.sum(1, keepdim=True)
+    return (paddle.cumsum(marked, 1) + paddle.cumsum(in_line, 0) - in_line) * marked
 
 
 def _mixers(channels: int, count: int, kernel: int | tuple[int, int]) -> list[nn.Layer]:

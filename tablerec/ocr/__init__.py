@@ -132,9 +132,12 @@ def _make_cascade(settings: Settings) -> OcrEngine:
 def _make_linenet(settings: Settings) -> LineNetEngine:
     from functools import partial
 
+    from tablerec.detect.factory import make_line_finder
     from tablerec.models.folder import LINENET_WEIGHTS
     from tablerec.ocr.linenet import LineNetEngine
     from tablerec.ocr.lines import find_lines
     from tablerec.ocr.rapidocr import RapidOcrEngine
 
-    return LineNetEngine(partial(find_lines, RapidOcrEngine()), settings.ocr_dir or LINENET_WEIGHTS, settings.device)
+    finder = make_line_finder(settings)
+    find = finder.find if finder is not None else partial(find_lines, RapidOcrEngine())
+    return LineNetEngine(find, settings.ocr_dir or LINENET_WEIGHTS, settings.device)

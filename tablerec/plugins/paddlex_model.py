@@ -1,7 +1,8 @@
 """CellNet as a model of PaddleX: ``import tablerec.plugins.paddlex_model`` makes its name known.
 
 After it, ``paddlex.create_model("CellNet", model_dir=...)`` loads the folder of an exported CellNet with Paddle's
-static engine, with ONNX Runtime or with PaddleX's high-performance inference, and the pipeline
+static engine, with ONNX Runtime or with PaddleX's high-performance inference; the package's own weights are stored as
+ONNX alone, and ``tablerec.models.export.static_folder`` makes the other form of them. The pipeline
 ``table_recognition_v2`` takes it where its YAML names it as a model of cells. Without the import, stock PaddleX
 takes what ``tablerec export --as`` wrote, see ``tablerec.models.export.export_for_paddlex``.
 """

@@ -13,6 +13,7 @@
     drawing/         page -> picture with its truth; browser/ does the same with Chromium
     camera/          crops, scans and photographs of it
     sample.py        Sample: picture, cells, words and tables as arrays
+    text_lines.py    words -> lines of text
     labels.py        samples as files
     dataset.py       many samples in a folder
     lines/           lines of text with their labels, for readers

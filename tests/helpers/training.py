@@ -77,3 +77,14 @@ def line_settings(output: Path, **changes: Any) -> TrainSettings:
     """Return settings of eight steps of a very small LineNet on digits, with changes as of ``make_settings``."""
     values = {"source": DIGITS, "network": LINENET, "model": "linenet", "image_size": 256, "batch_size": 8}
     return settings(output, **{**values, **changes})
+
+
+def write_line(path: Path, text: str = "12") -> None:
+    """Write a picture of a line whose first pixel is blue."""
+    import cv2
+
+    path.parent.mkdir(parents=True, exist_ok=True)
+    image = np.full((40, 30 + 20 * len(text), 3), 255, np.uint8)
+    cv2.putText(image, text, (10, 30), cv2.FONT_HERSHEY_SIMPLEX, 0.8, (0, 0, 0), 2)
+    image[0, 0] = (200, 0, 0)  # blue, as OpenCV writes
+    cv2.imwrite(str(path), image)

@@ -28,10 +28,10 @@ template <class C> struct Exponentials {
     else if (value != log_of_zero<C>()) sum += C(exp(value - most));
   }
   HOST_DEVICE Exponentials operator()(Exponentials a, Exponentials b) const {
-    if (a.most < b.most) return (*this)(b, a);
-    if (b.most != log_of_zero<C>()) a.sum += b.sum * C(exp(b.most - a.most));
-    return a;
+    C larger = a.most > b.most ? a.most : b.most;
+    return {larger, a.relative_to(larger) + b.relative_to(larger)};
   }
+  HOST_DEVICE C relative_to(C larger) const { return most == log_of_zero<C>() ? sum : sum * C(exp(most - larger)); }
   HOST_DEVICE C logarithm() const { return most + C(log(sum)); }
 };
 

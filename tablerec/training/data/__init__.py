@@ -3,6 +3,8 @@
 ::
 
     sources.py     synthetic tables, folders of labelled pictures, functions: from an index to a picture and its quads
+    line_pictures.py
+                   pictures with lines of text as labels
     crops.py       labelled pictures cropped, scaled and degraded anew each time
     copy_paste.py  contents of cells that change places
     feed.py        samples of any kind, prepared by worker processes

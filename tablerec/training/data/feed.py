@@ -49,7 +49,7 @@ class SampleFeed:
     """
 
     def __init__(self, source: str, first: int, preparation: Preparation, workers: int, stride: int = 1) -> None:
-        self.next_index, self.stride = first, stride
+        self.next_index, self.stride, self._first = first, stride, first
         self.n_failed = 0
         self._done: dict[int, Any] = {}
         self._source, self._preparation = source, preparation
@@ -117,7 +117,7 @@ class SampleFeed:
 
     def _count_failure(self, problem: str) -> None:
         self.n_failed += 1
-        if self.n_failed > 20 and self.n_failed > 0.05 * self.next_index / self.stride:
+        if self.n_failed > 20 and self.n_failed > 0.05 * (self.next_index - self._first) / self.stride:
             raise TrainingError(f"data.source {self._source} fails for too many samples; the last one:\n{problem}")
 
     def close(self) -> None:

@@ -58,7 +58,9 @@ class LineFolder:
         path, lines, ignored = self.members[int(order[place])]
         image = blank(load_image(path), ignored)
         rng = np.random.default_rng([index, 7])
-        return PictureOfLines(*crop_anew(image, lines, word_height(lines) if len(lines) else None, rng))
+        return PictureOfLines(
+            *crop_anew(image, lines, word_height(lines.astype(np.float64)) if len(lines) else None, rng)
+        )
 
 
 def _read(path: Path) -> tuple[Path, Quads, Quads] | None:

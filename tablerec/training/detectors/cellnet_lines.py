@@ -29,6 +29,7 @@ class LinesOfCellNet(nn.Layer):
 
     def __init__(self, net: CellNet) -> None:
         super().__init__()
+        assert net.lines is not None
         self.net = net
         for name, parameter in net.named_parameters():
             if not name.startswith("lines."):
@@ -41,12 +42,17 @@ class LinesOfCellNet(nn.Layer):
         """All but the last layer; see ``CellNet.forward``."""
         with paddle.no_grad():
             trunk = self.net.trunk(x)
-        features: Tensor = self.net.lines.features(*trunk)
-        return features
+        assert self.net.lines is not None
+        return self.net.lines.features(*trunk)
 
     def forward(self, x: Tensor) -> Tensor:
         """``(B, 3, H, W)`` pictures to ``(B, 8, H / 4, W / 4)`` maps of lines."""
-        maps: Tensor = self.net.lines.maps(self.features(x))
+        return self.maps(self.features(x))
+
+    def maps(self, features: Tensor) -> Tensor:
+        """The last layer."""
+        assert self.net.lines is not None
+        maps: Tensor = self.net.lines.maps(features)
         return maps
 
 
@@ -99,8 +105,7 @@ class CellNetLinesTask(DetectionTask):
         assert batch.owners is not None
         with cast():
             features = net.features(batch.images)
-        maps = net.net.lines.maps(features.astype("float32"))
-        return lines_loss(maps, make_line_targets(batch.owners, batch.quads))
+        return lines_loss(net.maps(features.astype("float32")), make_line_targets(batch.owners, batch.quads))
 
     def detect(self, net: nn.Layer, images: Tensor, threshold: float) -> list[Detections]:
         """Decode the maps."""

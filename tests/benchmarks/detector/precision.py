@@ -24,7 +24,8 @@ from onnxruntime import quantization
 
 from postprocess.geometry.boxes import quads_to_boxes
 from tablerec.config import Settings
-from tablerec.detect.cellnet import CellNetDetector, to_input
+from tablerec.detect.cellnet import CellNetDetector
+from tablerec.detect.passes import to_input
 from tablerec.evaluate.command import spread
 from tablerec.evaluate.runner import predict
 from tablerec.evaluate.scores import score

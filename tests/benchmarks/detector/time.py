@@ -25,6 +25,7 @@ from tablerec.detect.cellnet import CellNetDetector
 from tablerec.detect.factory import WEIGHTS
 from tablerec.devices.bench.networks import inference_network
 from tablerec.models.cellnet import Double
+from tablerec.models.export import static_folder
 from tablerec.models.folder import STATIC
 
 PICTURE = Path(__file__).resolve().parents[3] / "data/samples/spans.png"
@@ -67,7 +68,7 @@ def main() -> None:
         static, rtdetr = Path(made, "static"), Path(made, "rtdetr")
         static.mkdir()
         for name in STATIC:
-            shutil.copy(args.folder / name, static)
+            shutil.copy(static_folder(args.folder) / name, static)
         calls = {
             "CellNet, ONNX Runtime": open_cellnet(args.folder),
             "CellNet, Paddle": open_cellnet(static),

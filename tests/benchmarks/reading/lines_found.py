@@ -1,7 +1,7 @@
 """Lines of text found, CellNet's pass and PP-OCR's two passes side by side:
 ``python -m tests.benchmarks.reading.lines_found FOLDER [--detector-dir DIR] [--count N] [--sheet FILE]``.
 
-A developer script, not a test. ``FOLDER`` holds tables whose cells or texts have boxes, such as ``../shared/bench/dev``;
+A developer script, not a test. ``FOLDER`` holds tables whose texts or cells have boxes, such as ``../shared/bench/dev``'s;
 both finders see each picture in one run, in turns. A true box is found if lines cover 70 % of its ink and none of them
 reaches into another box by more than a fifth of the ink there: a line over two cells finds neither. By source, for each
 finder: the share of boxes found (recall), the share of lines in the table whose middle lies in a true box (precision),
@@ -77,7 +77,7 @@ def find_ink(image: Image) -> NDArray[np.bool_]:
 
     grey = cv2.cvtColor(image, cv2.COLOR_BGR2GRAY)
     ground = cv2.medianBlur(grey, min(51, 2 * (min(grey.shape) // 2) - 1)) if min(grey.shape) > 4 else grey
-    return np.abs(grey.astype(np.int16) - ground) > INK
+    return np.asarray(np.abs(grey.astype(np.int16) - ground) > INK)
 
 
 def judge(quads: NDArray[np.float32], boxes: Floats, ink: NDArray[np.bool_]) -> tuple[NDArray[np.bool_], int, int, int]:

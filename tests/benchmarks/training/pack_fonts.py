@@ -2,7 +2,7 @@
 
 Run as ``python -m tests.benchmarks.training.pack_fonts OUT_DIR``; needs fontTools. Each font is cut to the characters
 of the reader, without hints, under the name that fontconfig gives its family, so that the same families stay unseen.
-There, set TABLEREC_FONTS to the folder.
+There, set TABLEREC_FONTS to the folder, and LD_LIBRARY_PATH as well: Pillow needs FriBidi to join Arabic letters.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import argparse
 import gzip
 import io
 import logging
+import shutil
 import time
 from collections.abc import Iterable
 from pathlib import Path
@@ -111,6 +112,9 @@ def main() -> None:
             data = gzip.compress("\n".join(found).encode(), mtime=0)
             total += len(data)
             (arguments.folder / f"{language}.txt.gz").write_bytes(data)
+    found_library = next(Path("/usr/lib").glob("*/libfribidi.so.0"), None)
+    if found_library:
+        shutil.copy(found_library, arguments.folder)
     print(f"{total / 2**20:.1f} MiB in {time.perf_counter() - start:.0f} s")
     if total > MOST:
         raise SystemExit(f"more than {MOST / 2**20:.0f} MiB: pack one split with --split")

@@ -151,7 +151,7 @@ def test_cells_that_touch_are_one_table() -> None:
 def test_what_is_missing_is_named(tmp_path: Path) -> None:
     with pytest.raises(ModelNotFoundError, match=r"holds no inference\.onnx"):
         CellNetDetector(tmp_path)
-    with pytest.raises(ModelNotFoundError, match=r"inference\.json"):
+    with pytest.raises(ModelNotFoundError, match=r"holds no inference\.onnx"):
         CellNetDetector(tmp_path, device="gpu:0")
     with pytest.raises(SettingsError, match="threshold is 2"):
         CellNetDetector(tmp_path, threshold=2)

@@ -11,6 +11,7 @@ import subprocess
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -43,7 +44,7 @@ for logits, labels, steps, lengths, blank, dtype in json.load(sys.stdin):
 print("ANSWER", json.dumps(answers))
 """
 
-Problem = tuple[list, list, list, list, int, str]
+Problem = tuple[list[Any], list[list[int]], list[int], list[int], int, str]
 """Logits ``(T, B, C)``, labels ``(B, L)``, steps and lengths of each sample, the blank, and the type."""
 
 

@@ -53,7 +53,8 @@ def test_three_forms_agree(net: CellNet, folder: Path, shape: tuple[int, ...]) -
     import onnxruntime
 
     images = np.random.default_rng(0).uniform(0, 255, shape).astype(np.float32)
-    dygraph = [tensor.numpy() for tensor in CellNetWithDecoder(net, 0.3)(paddle.to_tensor(images))]
+    rounded = CellNetWithDecoder(load_cellnet(folder), 0.3)
+    dygraph = [tensor.numpy() for tensor in rounded(paddle.to_tensor(images))]
     static = [tensor.numpy() for tensor in paddle.jit.load(str(folder / "inference"))(paddle.to_tensor(images))]
     session = onnxruntime.InferenceSession(str(folder / "inference.onnx"))
     onnx = session.run(None, {"image": images})
@@ -125,7 +126,8 @@ def test_weights_are_read_back_from_an_export(net: CellNet, folder: Path) -> Non
         loaded = load_cellnet(folder)
         assert loaded.arguments == net.arguments
         for name, array in network_to_arrays(net).items():
-            np.testing.assert_array_equal(network_to_arrays(loaded)[name], array)
+            most = 0 if array.ndim < 2 else 1e-3  # weights have 16 bits
+            np.testing.assert_allclose(network_to_arrays(loaded)[name], array, rtol=most, atol=most / 1e4)
 
 
 def test_an_export_leaves_the_network_as_it_was(net: CellNet, folder: Path) -> None:

@@ -150,6 +150,10 @@ def test_paddle_is_made_of_onnx_where_it_is_asked_for(
     made = static_folder(tmp_path / "model")
     assert made.is_relative_to(tmp_path / "cache") and static_folder(tmp_path / "model") == made
     assert [path.name for path in made.parent.iterdir()] == [made.name]
+    assert {path.name for path in made.iterdir()} == {ONNX, *STATIC, "inference.yml"}
+    check_files(made, ONNX, *STATIC, expected="LineNet")
+    (made / ONNX).rename(tmp_path / ONNX)
+    (made / "inference.yml").rename(tmp_path / "inference.yml")
     by_paddle = choose_network(made, "cpu", "LineNet", OUTPUTS)()(images)
     by_onnx = choose_network(tmp_path / "model", "cpu", "LineNet", OUTPUTS)()(images)
     np.testing.assert_array_equal(by_paddle[0], by_onnx[0])

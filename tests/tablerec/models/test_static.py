@@ -124,4 +124,4 @@ def test_export_reports(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
     result = CliRunner().invoke(command, args)
     assert result.exit_code == 0 and result.output.endswith("report of out at 0.1\n"), result.output
     result = CliRunner().invoke(command, [*args, "--as", "RT-DETR-L_wired_table_cell_det"])
-    assert result.exit_code == 2 and "leave --as out" in result.output
+    assert result.exit_code == 2 and "leave --as and --onnx out" in result.output

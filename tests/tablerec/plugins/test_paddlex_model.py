@@ -24,7 +24,7 @@ from tablerec.cli import command
 from tablerec.detect.cellnet import CellNetDetector
 from tablerec.detect.factory import WEIGHTS
 from tablerec.detect.paddlex import CLASSIFIER, OFFICIAL, PaddleXDetector
-from tablerec.models.export import export_cellnet, export_for_paddlex, load_cellnet
+from tablerec.models.export import export_cellnet, export_for_paddlex, load_cellnet, static_folder
 from tablerec.models.folder import NAME
 from tablerec.paddlex_support import Runtime, import_paddlex
 from tests.helpers.paddlex_models import save_classifier, save_structure, to_part
@@ -44,6 +44,14 @@ def registered(paddlex: Any) -> Any:
     import tablerec.plugins.paddlex_model
 
     return tablerec.plugins.paddlex_model
+
+
+@pytest.fixture(scope="module")
+def weights(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the package's CellNet in all its forms."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("TABLEREC_CACHE", str(tmp_path_factory.mktemp("cache")))
+        return static_folder(WEIGHTS)
 
 
 @pytest.fixture(scope="module")
@@ -84,9 +92,11 @@ def boxes_of(result: Any) -> np.ndarray:
 
 
 @pytest.mark.parametrize("engine", [None, *ENGINES])
-def test_cellnet_is_a_model_of_paddlex(paddlex: Any, registered: Any, image: np.ndarray, engine: str | None) -> None:
+def test_cellnet_is_a_model_of_paddlex(
+    paddlex: Any, registered: Any, image: np.ndarray, weights: Path, engine: str | None
+) -> None:
     options = {} if engine is None else {"engine": engine}
-    model = paddlex.create_model(NAME, str(WEIGHTS), device="cpu", **options)
+    model = paddlex.create_model(NAME, str(weights), device="cpu", **options)
     (result,) = model.predict(image, threshold=0.3)
     (found,) = CellNetDetector(WEIGHTS, layout="table", threshold=0.3).detect(image, [])
     assert len(result["boxes"]) == N_ROWS * N_COLS
@@ -167,13 +177,13 @@ def test_ours_takes_it_too(dropin: Path, image: np.ndarray) -> None:
 
 @pytest.mark.parametrize("by_name", [False, True])
 def test_stock_table_recognition_v2_takes_either(
-    paddlex: Any, registered: Any, dropin: Path, image: np.ndarray, tmp_path: Path, by_name: bool
+    paddlex: Any, registered: Any, dropin: Path, weights: Path, image: np.ndarray, tmp_path: Path, by_name: bool
 ) -> None:
     second = tmp_path / "wireless"
     shutil.copytree(dropin, second)
     description = (second / "inference.yml").read_text(encoding="utf-8").replace(*OFFICIAL)
     (second / "inference.yml").write_text(description, encoding="utf-8")
-    cells = [(NAME, WEIGHTS)] * 2 if by_name else [(OFFICIAL[0], dropin), (OFFICIAL[1], second)]
+    cells = [(NAME, weights)] * 2 if by_name else [(OFFICIAL[0], dropin), (OFFICIAL[1], second)]
     kinds = ["wired_table", "wireless_table"]
     modules = {
         "TableClassification": save_classifier(tmp_path, CLASSIFIER, kinds, kinds[by_name]),

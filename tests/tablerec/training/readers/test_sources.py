@@ -13,23 +13,13 @@ from tablerec.errors import InputError, SettingsError
 from tablerec.models.characters import CHARACTERS
 from tablerec.training.readers.lists import read_lists
 from tablerec.training.readers.sources import load_lines, new_characters
-from tests.helpers.training import DIGITS, draw_digits
-
-
-def write_picture(path: Path, text: str = "12") -> None:
-    import cv2
-
-    path.parent.mkdir(parents=True, exist_ok=True)
-    image = np.full((40, 30 + 20 * len(text), 3), 255, np.uint8)
-    cv2.putText(image, text, (10, 30), cv2.FONT_HERSHEY_SIMPLEX, 0.8, (0, 0, 0), 2)
-    image[0, 0] = (200, 0, 0)  # blue, as OpenCV writes
-    cv2.imwrite(str(path), image)
+from tests.helpers.training import DIGITS, draw_digits, write_line
 
 
 @pytest.fixture
 def lists(tmp_path: Path) -> Path:
     for number in range(6):
-        write_picture(tmp_path / f"train/{number}.png", str(number))
+        write_line(tmp_path / f"train/{number}.png", str(number))
     (tmp_path / "rec_gt_train.txt").write_text(
         "\n".join(f"train/{number}.png\t{number}" for number in range(4)) + "\r\n", encoding="utf-8"
     )
@@ -103,8 +93,7 @@ def test_a_picture_that_is_none_is_named(lists: Path) -> None:
     (lists / "train/0.png").write_bytes(b"no picture")
     source = load_lines(f"lines:{lists}#train", CHARACTERS)
     with pytest.raises(InputError, match=r"rec_gt_train\.txt, line 1"):
-        for index in range(4):
-            source(index)
+        [source(index) for index in range(4)]
 
 
 def test_unknown_characters_are_counted_and_named(lists: Path) -> None:
@@ -147,7 +136,7 @@ def test_cells_of_labelled_tables(tmp_path: Path) -> None:
 
 
 def test_labels_without_texts(tmp_path: Path) -> None:
-    write_picture(tmp_path / "a.png")
+    write_line(tmp_path / "a.png")
     cells = [{"bbox": [1, 1, 20, 20]}]
     (tmp_path / "a.json").write_text(json.dumps({"image": "a.png", "cells": cells}))
     with pytest.raises(InputError, match="no lines to train on"):

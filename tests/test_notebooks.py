@@ -15,7 +15,7 @@ NOTEBOOKS = sorted((Path(__file__).resolve().parent.parent / "notebooks").glob("
 
 
 def test_the_course_has_no_gap() -> None:
-    assert len(NOTEBOOKS) >= 10
+    assert len(NOTEBOOKS) >= 11
     assert [path.name[:3] for path in NOTEBOOKS] == [f"{number:02}_" for number in range(len(NOTEBOOKS))]
 
 

@@ -33,7 +33,7 @@ _NEWS = "@jupyterlab/apputils-extension:announcements"
     "--port", type=click.IntRange(1, 65535), help="Port of the web page.  [default: 8888, or the next free one]"
 )
 @click.option("--no-browser", is_flag=True, help="Only print the address.")
-@click.option("--run", is_flag=True, help="Open nothing: execute all notebooks into FOLDER/executed (20 minutes).")
+@click.option("--run", is_flag=True, help="Open nothing: execute all notebooks into FOLDER/executed (half an hour).")
 def command(folder: Path, port: int | None, no_browser: bool, run: bool) -> None:
     """Open the course in JupyterLab: a copy of the notebooks and samples in FOLDER (tablerec-lab).
 

@@ -11,12 +11,14 @@ STRIDE = 4
 """Pixels between two positions of the maps."""
 UNIT = 16.0
 """Sides of lines are given in multiples of this many pixels."""
-THRESHOLD = 0.5
+THRESHOLD = 0.6
 """Least probability of a core."""
 _LEAST_AREA = 2
 """Quarters of positions that make a core."""
 _LONG = 3.0
 """A line so many times as long as high has a direction of its own; others follow the picture's."""
+_OVERLAP = (0.3, 0.7)
+"""Bits of one line share so much of the lower one's height along the line, and across."""
 _LEVEL = 0.15
 """A line whose ends differ by less of its height is level: cut out along whole pixels, small print is sharper."""
 
@@ -67,7 +69,7 @@ def decode_lines(
     area = parts.sizes * parts.mean((found[:4] > limit).sum(axis=0, dtype=np.float64))
     scores = parts.mean(1 / (1 + np.exp(-found[:4].max(axis=0).clip(-50))))
     kept = area >= _LEAST_AREA
-    return quads[kept], scores[kept].astype(np.float32)
+    return _join_bits(quads[kept], scores[kept].astype(np.float32))
 
 
 class _Parts:
@@ -148,3 +150,38 @@ def _rectangles(parts: _Parts, middles: Floats, sides: Floats, angle: Floats) ->
     u, v = np.stack([left, right, right, left], axis=1), np.stack([top, top, bottom, bottom], axis=1)
     x, y = u * cos[:, None] - v * sin[:, None], u * sin[:, None] + v * cos[:, None]
     return np.asarray(np.stack([x, y], axis=2), np.float32)
+
+
+def _join_bits(
+    quads: NDArray[np.float32], scores: NDArray[np.float32]
+) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+    """Join what is left of a line whose core has a gap: either bit ends where the line does, so they overlap."""
+    low, high = quads.min(axis=1), quads.max(axis=1)
+    order = np.argsort(low[:, 0], kind="stable")
+    ends = np.searchsorted(low[order, 0], high[order, 0])
+    joined, best, owner = quads.copy(), scores.copy(), np.arange(len(quads))
+    for place, first in enumerate(order.tolist()):
+        near = order[place + 1 : ends[place]]
+        for second in near[(low[near, 1] < high[first, 1]) & (high[near, 1] > low[first, 1])].tolist():
+            one, other = owner[[first, second]].tolist()
+            union = None if one == other else _union(joined[[one, other]])
+            if union is not None:
+                joined[one], best[one] = union, max(best[one], best[other])
+                owner[owner == other] = one
+    kept = owner == np.arange(len(quads))
+    return joined[kept], best[kept]
+
+
+def _union(pair: NDArray[np.float32]) -> NDArray[np.float32] | None:
+    """The rectangle around two bits of a line, in the direction of the larger; None where they are of two lines."""
+    large = pair[int(np.argmax(np.ptp(pair, axis=1).prod(axis=1)))]
+    axes = np.stack([large[1] - large[0], large[3] - large[0]])
+    axes /= np.linalg.norm(axes, axis=1, keepdims=True)
+    corners = pair @ axes.T
+    low, high = corners.min(axis=1), corners.max(axis=1)
+    across = int(np.argmin(np.ptp(large @ axes.T, axis=0)))
+    least = np.array(_OVERLAP if across == 1 else _OVERLAP[::-1]) * (high - low)[:, across].min()
+    if (high.min(axis=0) - low.max(axis=0) < least).any():
+        return None
+    (left, top), (right, bottom) = low.min(axis=0), high.max(axis=0)
+    return np.asarray(np.array([[left, top], [right, top], [right, bottom], [left, bottom]], np.float32) @ axes)

@@ -230,11 +230,12 @@ def _filled(image: Image, inks: _Inks) -> list[Shape]:
     fields = _morph("open", _morph("close", inked, 11), LEAST_SIDE // 2)
     _, labels, stats, _ = cv2.connectedComponentsWithStats(fields.view(np.uint8), connectivity=4)
     found = []
-    for label in np.flatnonzero(stats[1:, 2:4].min(axis=1) >= LEAST_SIDE) + 1:
+    fitting = (stats[1:, 2:4].min(axis=1) >= LEAST_SIDE) & (stats[1:, 4] <= 0.2 * labels.size)
+    for label in np.flatnonzero(fitting) + 1:
         points = (np.argwhere(labels == label)[:, ::-1] + 0.5).astype(np.float32)
         rect = cv2.minAreaRect(points)
         size = sorted(rect[1])
-        if len(points) > 0.2 * labels.size or size[1] > 2 * size[0] or len(points) < 0.85 * size[0] * size[1]:
+        if size[1] > 2 * size[0] or len(points) < 0.85 * size[0] * size[1]:
             continue
         within = labels == label
         if not 0.05 < np.mean(~inked[within]) < 0.6:

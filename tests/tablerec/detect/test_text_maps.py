@@ -7,7 +7,7 @@ import pytest
 
 from postprocess.geometry.boxes import boxes_to_quads, rotate_points
 from tablerec.detect import text_maps
-from tablerec.detect.text_maps import decode_lines
+from tablerec.detect.text_maps import _join_bits, decode_lines
 
 SIZE = (240, 320)
 LINES = {
@@ -81,3 +81,22 @@ def test_any_maps_give_rectangles(seed: int) -> None:
     sides = np.linalg.norm(quads - np.roll(quads, -1, axis=1), axis=2)
     assert sides.min() > 0
     np.testing.assert_allclose(sides[:, :2], sides[:, 2:], rtol=1e-3)
+
+
+@pytest.mark.parametrize("degrees", [0, -4, 3])
+@pytest.mark.parametrize("box", [[60, 100, 260, 116], [150, 20, 166, 220]])
+def test_a_line_whose_core_has_a_gap_is_one(box: list[int], degrees: float) -> None:
+    line = rotate_points(boxes_to_quads([box])[0], degrees, (160.0, 120.0))
+    maps = maps_of(line[None])
+    x, y = np.rint(line.mean(axis=0) / 4).astype(int)
+    maps[:4, y - 2 : y + 3, x - 2 : x + 3] = -9
+    quads, _ = decode_lines(maps)
+    assert len(quads) == 1
+    np.testing.assert_allclose(quads[0], line, atol=1.5)
+
+
+def test_lines_that_touch_stay_apart() -> None:
+    boxes = [[10, 10, 100, 26], [98, 10, 200, 26], [10, 23, 100, 39], [10, 60, 26, 76], [10, 72, 26, 88]]
+    quads, scores = _join_bits(boxes_to_quads(boxes).astype(np.float32), np.ones(5, np.float32))
+    assert len(quads) == len(scores) == 5
+    assert [len(each) for each in _join_bits(quads[:0], scores[:0])] == [0, 0]

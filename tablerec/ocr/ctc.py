@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from postprocess.arrays import Floats, Ints
 
 LEAST_PROBABILITY = 1e-6
+MOST_SURE = 1 - 1e-3
+"""Probabilities of the network count up to this: what is above differs by noise."""
 _FEW = 2
 """Characters beside the sign for a turned line that do not speak against it."""
 
@@ -50,33 +52,30 @@ class Reading:
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """What speaks for a reading being right in all its characters.
+    """What speaks for or against a reading being right in all its characters.
 
     Args:
-        mean: Mean logarithm of the probabilities of the characters.
-        least: The least of them.
-        empty: Logarithm of the least probability of the positions without a character.
+        wrong: Logarithm of the number of wrong characters that their probabilities let expect.
+        missed: Logarithm of the probability of a character in the most doubtful position without one.
         length: Logarithm of one more than the number of characters.
         low: How much lower than 20 pixels the crop is, as a logarithm of the ratio.
         nothing: 1 where no character was read.
     """
 
-    mean: float
-    least: float
-    empty: float
+    wrong: float
+    missed: float
     length: float
     low: float
     nothing: float
 
 
-BIAS = 3.0
+BIAS = -2.426
 WEIGHTS = Evidence(
-    mean=4.0,
-    least=1.0,
-    empty=0.5,
-    length=-0.3,
-    low=-0.5,
-    nothing=-1.0,
+    wrong=-1.485,
+    missed=-0.185,
+    length=0.506,
+    low=-0.366,
+    nothing=-1.995,
 )
 """Fitted by ``tests/benchmarks/reading/fit.py``."""
 
@@ -129,14 +128,13 @@ def gather_evidence(reading: Reading, height: float) -> Evidence:
         reading: Of a line that is not turned.
         height: Of its crop, in pixels of the picture.
     """
-    logs = np.log(np.maximum(reading.probabilities, LEAST_PROBABILITY))
+    doubts = 1 - np.minimum(reading.probabilities, MOST_SURE)
     return Evidence(
-        mean=float(logs.mean()) if len(logs) else 0.0,
-        least=float(logs.min()) if len(logs) else 0.0,
-        empty=math.log(max(reading.empty_probability, LEAST_PROBABILITY)),
-        length=math.log1p(len(logs)),
+        wrong=math.log(max(float(doubts.sum()), 1 - MOST_SURE)),
+        missed=math.log(1 - min(reading.empty_probability, MOST_SURE)),
+        length=math.log1p(len(doubts)),
         low=math.log(max(20 / max(height, 1), 1)),
-        nothing=float(not len(logs)),
+        nothing=float(not len(doubts)),
     )
 
 

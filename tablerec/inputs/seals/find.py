@@ -374,9 +374,10 @@ def _with_outer_rings(shape: Shape, ink: Mask) -> Shape:
     """The oval with the rings around it that are not joined to it."""
     corners = shape.corners
     middle, along, down = corners.mean(axis=0), corners[1] - corners[0], corners[3] - corners[0]
-    size = np.linalg.norm(along), np.linalg.norm(down)
+    size = float(np.linalg.norm(along)), float(np.linalg.norm(down))
     axes = _axes(middle, size, np.rad2deg(np.arctan2(along[1], along[0])))
-    inner = _inside(np.argwhere(ink & region(shape, ink.shape, _WIDEST_RING))[:, ::-1] + 0.5, axes)
+    places = np.argwhere(ink & region(shape, ink.shape, _WIDEST_RING))[:, ::-1] + 0.5
+    inner = _inside(np.asarray(places, np.float64), axes)
     ring = np.round((np.linalg.norm(inner, axis=1) - 1) / _RING).astype(int)
     drawn = np.zeros((round((_WIDEST_RING - 1) / _RING) + 2, _ROUND), bool)
     outside = ring >= 1

@@ -1,7 +1,7 @@
 """Lines of text found, CellNet's pass and PP-OCR's two passes side by side:
 ``python -m tests.benchmarks.reading.lines_found FOLDER [--detector-dir DIR] [--count N] [--sheet FILE]``.
 
-A developer script, not a test. ``FOLDER`` holds tables whose texts or cells have boxes, such as ``../shared/bench/dev``;
+A developer script, not a test. ``FOLDER`` holds tables whose texts or cells have boxes, as ``../shared/bench/dev``;
 both finders see each picture in one run, in turns. A true box is found if lines cover 70 % of its ink and none of them
 reaches into another box by more than a fifth of the ink there: a line over two cells finds neither. By source, for each
 finder: the share of boxes found (recall), the share of lines in the table whose middle lies in a true box (precision),

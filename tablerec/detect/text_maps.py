@@ -17,7 +17,7 @@ _LEAST_AREA = 2
 """Quarters of positions that make a core."""
 _LONG = 3.0
 """A line so many times as long as high has a direction of its own; others follow the picture's."""
-_OVERLAP = (0.3, 0.7)
+_OVERLAP = (0.4, 0.7)
 """Bits of one line share so much of the lower one's height along the line, and across."""
 _LEVEL = 0.15
 """A line whose ends differ by less of its height is level: cut out along whole pixels, small print is sharper."""

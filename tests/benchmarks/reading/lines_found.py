@@ -1,12 +1,12 @@
 """Lines of text found, CellNet's pass and PP-OCR's two passes side by side:
 ``python -m tests.benchmarks.reading.lines_found FOLDER [--detector-dir DIR] [--count N] [--sheet FILE]``.
 
-A developer script, not a test. ``FOLDER`` holds tables whose texts or cells have boxes, as ``../shared/bench/dev``;
-both finders see each picture in one run, in turns. A true box is found if lines cover 70 % of its ink and none of them
-reaches into another box by more than a fifth of the ink there: a line over two cells finds neither. By source, for each
-finder: the share of boxes found (recall), the share of lines in the table whose middle lies in a true box (precision),
-boxes lost to lines that reach too far (joined), and seconds a picture. ``--sheet`` is a picture of what was missed by
-CellNet's pass alone.
+A developer script, not a test. ``FOLDER`` holds tables whose texts or cells have boxes, such as those of
+``../shared/bench/dev``; both finders see each picture in one run, in turns. A true box is found if lines cover 70 % of
+its ink and none of them reaches into another box by more than a fifth of the ink there: a line over two cells finds
+neither. By source, for each finder: the share of boxes found (recall), the share of lines in the table whose middle
+lies in a true box (precision), boxes lost to lines that reach too far (joined), and seconds a picture. ``--sheet`` is
+a picture of what was missed by CellNet's pass alone.
 """
 
 from __future__ import annotations
@@ -37,6 +37,8 @@ TOO_FAR = 0.2
 """Share of the ink of another box that a line may touch."""
 INK = 40
 """Difference from the ground, of 255."""
+RULE = 50
+"""Pixels: what goes on for so long without a gap is a rule or a fill, no ink of text."""
 
 Finder = Callable[[Image], NDArray[np.float32]]
 
@@ -72,12 +74,14 @@ def true_boxes(truth: Truth, image: Image) -> Floats:
 
 
 def find_ink(image: Image) -> NDArray[np.bool_]:
-    """Where a picture differs from the ground around."""
+    """Where a picture differs from the ground around, without rules and fills."""
     import cv2
 
     grey = cv2.cvtColor(image, cv2.COLOR_BGR2GRAY)
     ground = cv2.medianBlur(grey, min(51, 2 * (min(grey.shape) // 2) - 1)) if min(grey.shape) > 4 else grey
-    return np.asarray(np.abs(grey.astype(np.int16) - ground) > INK)
+    ink = (np.abs(grey.astype(np.int16) - ground) > INK).astype(np.uint8)
+    runs = [cv2.morphologyEx(ink, cv2.MORPH_OPEN, np.ones(size, np.uint8)) for size in ((1, RULE), (RULE, 1))]
+    return np.asarray((ink > 0) & (cv2.dilate(runs[0] | runs[1], np.ones((3, 3), np.uint8)) == 0))
 
 
 def judge(quads: NDArray[np.float32], boxes: Floats, ink: NDArray[np.bool_]) -> tuple[NDArray[np.bool_], int, int, int]:

@@ -49,22 +49,19 @@ class Evidence:
     Args:
         score: Logarithm of its score, the mean probability of its characters.
         length: Logarithm of one more than the number of characters.
-        low: How much lower than 20 pixels the crop is, as a logarithm of the ratio.
         nothing: 1 where no character was read.
     """
 
     score: float
     length: float
-    low: float
     nothing: float
 
 
-BIAS = 3.254
+BIAS = 4.015
 WEIGHTS = Evidence(
-    score=6.359,
-    length=-0.657,
-    low=-0.679,
-    nothing=-0.883,
+    score=7.915,
+    length=-0.673,
+    nothing=-0.955,
 )
 """Fitted by ``tests/benchmarks/reading/fit.py``."""
 
@@ -114,7 +111,7 @@ class CascadeEngine(CropReader):
         firsts, owners = distinct([crops[index] for index in beaten])
         again = second.recognize([crops[beaten[first]] for first in firsts]) if beaten else []
         for index, owner in zip(beaten, owners, strict=True):
-            checked[index] = choose_line(lines[index], again[owner], crops[index].shape[0], known)
+            checked[index] = choose_line(lines[index], again[owner], known)
         return checked
 
     def _load_second(self) -> RapidOcrEngine | None:
@@ -139,31 +136,24 @@ def is_sure(line: Line) -> bool:
     return chance_of(line) >= SURE ** max(FEWEST, len(line.text))
 
 
-def gather_evidence(line: Line, height: float) -> Evidence:
-    """Gather what speaks for a reading of PP-OCR.
-
-    Args:
-        line: As it comes from PP-OCR.
-        height: Of its crop, in pixels of the picture.
-    """
+def gather_evidence(line: Line) -> Evidence:
+    """Gather what speaks for a reading as it comes from PP-OCR."""
     return Evidence(
         score=math.log(max(line.score, LEAST_PROBABILITY)) if line.text else 0.0,
         length=math.log1p(len(line.text)),
-        low=math.log(max(20 / max(height, 1), 1)),
         nothing=float(not line.text),
     )
 
 
-def choose_line(first: Line, second: Line, height: float, known: frozenset[str]) -> Line:
+def choose_line(first: Line, second: Line, known: frozenset[str]) -> Line:
     """The more likely of two readings of a crop, its score as ``ctc.to_line`` gives it.
 
     Args:
         first: LineNet's.
         second: PP-OCR's.
-        height: Of the crop, in pixels of the picture.
         known: The characters that PP-OCR knows.
     """
-    chance = float(to_probability(weigh(gather_evidence(second, height), WEIGHTS, BIAS)))
+    chance = float(to_probability(weigh(gather_evidence(second), WEIGHTS, BIAS)))
     if chance * _chance_at_best(first, known) <= chance_of(first):
         return first
     return replace(second, score=chance ** (1 / max(1, len(second.text))))

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import logging
 import math
+import re
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -36,8 +37,10 @@ SURE = 0.99
 and takes as much more time ..."""
 FEWEST = 5
 """... but a short one takes no less than one of so many characters."""
-WEAK = frozenset("☐☑☒✓✗–—−⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻ⁿ₀₁₂₃₄₅₆₇₈₉°")
+WEAK = frozenset("☐☑☒✓✗⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻ⁿ₀₁₂₃₄₅₆₇₈₉°")
 """Signs that are in PP-OCR's list, and that it takes for others: LineNet is believed."""
+DASHES = re.compile("[-–—−]")
+"""PP-OCR takes one for another as well: where both see as many, they are LineNet's, whoever reads the rest."""
 
 _logger = logging.getLogger(__name__)
 
@@ -156,7 +159,21 @@ def choose_line(first: Line, second: Line, known: frozenset[str]) -> Line:
     chance = float(to_probability(weigh(gather_evidence(second), WEIGHTS, BIAS)))
     if chance * _chance_at_best(first, known) <= chance_of(first):
         return first
-    return replace(second, score=chance ** (1 / max(1, len(second.text))))
+    text = with_dashes(second.text, first.text)
+    return replace(second, text=text, score=chance ** (1 / max(1, len(text))))
+
+
+def with_dashes(text: str, other: str) -> str:
+    """A text with the dashes of another reading of it, if both have as many.
+
+    >>> with_dashes("50-60", "S0–60"), with_dashes("50-60", "5060")
+    ('50–60', '50-60')
+    """
+    dashes = DASHES.findall(other)
+    if len(dashes) != len(DASHES.findall(text)):
+        return text
+    following = iter(dashes)
+    return DASHES.sub(lambda _: next(following), text)
 
 
 def _chance_at_best(line: Line, known: frozenset[str]) -> float:

@@ -61,8 +61,8 @@ def read(
             ours.append(ctc.gather_evidence(reading, crop.shape[0]))
             texts.append(reading.text)
             knows.append(known.issuperset(reading.text))
-        for crop, line in zip(crops, slow.recognize(crops), strict=True):
-            theirs.append(cascade.gather_evidence(line, crop.shape[0]))
+        for line in slow.recognize(crops):
+            theirs.append(cascade.gather_evidence(line))
             their_texts.append(line.text)
         print(f"\r{min(start + _AT_ONCE, len(lines))} of {len(lines)} ", end="", flush=True)
     right, their_right = np.array(are_right(texts, lines)), np.array(are_right(their_texts, lines))

@@ -87,12 +87,12 @@ def test_signs_that_the_slow_engine_lacks_are_left_to_the_fast_one() -> None:
     """PP-OCR takes a box with a cross for a Chinese character, and is sure of it."""
     for text in ("☒ yes", "да", "10⁻³", "5–7"):
         score = 0.93
-        assert choose_line(Line(text, score), Line("口 yes", 0.97), 24, KNOWN).text == text
-    assert choose_line(Line("да", 0.3), Line("da", 0.999), 24, KNOWN).text == "da"
+        assert choose_line(Line(text, score), Line("口 yes", 0.97), KNOWN).text == text
+    assert choose_line(Line("да", 0.3), Line("da", 0.999), KNOWN).text == "da"
 
 
 def test_the_score_stays_on_the_scale_of_characters() -> None:
-    chosen = choose_line(Line("x" * 30, DOUBTFUL), Line("y" * 30, 0.99), 24, KNOWN)
+    chosen = choose_line(Line("x" * 30, DOUBTFUL), Line("y" * 30, 0.99), KNOWN)
     assert chosen.text == "y" * 30 and 0.9 < chosen.score <= 1
 
 

@@ -81,7 +81,7 @@ def find_ink(image: Image) -> NDArray[np.bool_]:
     ground = cv2.medianBlur(grey, min(51, 2 * (min(grey.shape) // 2) - 1)) if min(grey.shape) > 4 else grey
     ink = (np.abs(grey.astype(np.int16) - ground) > INK).astype(np.uint8)
     runs = [cv2.morphologyEx(ink, cv2.MORPH_OPEN, np.ones(size, np.uint8)) for size in ((1, RULE), (RULE, 1))]
-    return np.asarray((ink > 0) & (cv2.dilate(runs[0] | runs[1], np.ones((3, 3), np.uint8)) == 0))
+    return np.asarray((ink > 0) & (cv2.dilate(cv2.max(*runs), np.ones((3, 3), np.uint8)) == 0))
 
 
 def judge(quads: NDArray[np.float32], boxes: Floats, ink: NDArray[np.bool_]) -> tuple[NDArray[np.bool_], int, int, int]:

@@ -91,6 +91,12 @@ def test_signs_that_the_slow_engine_lacks_are_left_to_the_fast_one() -> None:
     assert choose_line(Line("да", 0.3), Line("da", 0.999), KNOWN).text == "da"
 
 
+def test_dashes_are_the_fast_engines_where_both_see_as_many() -> None:
+    known = KNOWN | frozenset("-–S")
+    assert choose_line(Line("S0–60", 0.8), Line("50-60", 0.99), known).text == "50–60"
+    assert choose_line(Line("S0–60", 0.8), Line("50--60", 0.99), known).text == "50--60"
+
+
 def test_the_score_stays_on_the_scale_of_characters() -> None:
     chosen = choose_line(Line("x" * 30, DOUBTFUL), Line("y" * 30, 0.99), KNOWN)
     assert chosen.text == "y" * 30 and 0.9 < chosen.score <= 1

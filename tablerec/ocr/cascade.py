@@ -37,6 +37,10 @@ SURE = 0.99
 and takes as much more time ..."""
 FEWEST = 5
 """... but a short one takes no less than one of so many characters."""
+SEEN = 11.4
+"""Height of a line in pixels below which print is smaller than any that LineNet has seen in training: 9.5 px of a font ..."""
+SMALL = 0.9
+"""... by this its score there is too high."""
 WEAK = frozenset("☐☑☒✓✗⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻ⁿ₀₁₂₃₄₅₆₇₈₉°")
 """Signs that are in PP-OCR's list, and that it takes for others: LineNet is believed."""
 DASHES = re.compile("[-–—−]")
@@ -104,6 +108,7 @@ class CascadeEngine(CropReader):
 
     def check(self, crops: Sequence[Image], lines: Sequence[Line]) -> list[Line]:
         """See ``CropReader``."""
+        lines = [_with_doubt(line, crop) for line, crop in zip(lines, crops, strict=True)]
         checked = list(lines)
         doubtful = [index for index, line in enumerate(lines) if not is_sure(line)]
         second = self._load_second() if doubtful else None
@@ -128,6 +133,11 @@ class CascadeEngine(CropReader):
                     self._is_alone = True
                     _logger.warning("lines in doubt are not read again: %s", error)
         return self._second
+
+
+def _with_doubt(line: Line, crop: Image) -> Line:
+    """A line of LineNet's, its score lower where the print is smaller than what it knows."""
+    return replace(line, score=SMALL * line.score) if min(crop.shape[:2]) < SEEN else line
 
 
 def is_sure(line: Line) -> bool:

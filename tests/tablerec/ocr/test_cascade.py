@@ -91,6 +91,13 @@ def test_signs_that_the_slow_engine_lacks_are_left_to_the_fast_one() -> None:
     assert choose_line(Line("да", 0.3), Line("da", 0.999), KNOWN).text == "da"
 
 
+def test_print_smaller_than_any_in_training_is_read_again_however_sure() -> None:
+    """In letters of 8 px LineNet took o for a, and lost decimal points, with high scores."""
+    engine, slow = cascade({1: Line("Tatal", SURE), 2: Line("total", SURE)}, {1: Line("Total", 0.999)})
+    assert read(engine, crop(1, height=10), crop(2)) == ["Total", "total"]
+    assert slow.asked == [1]
+
+
 def test_dashes_are_the_fast_engines_where_both_see_as_many() -> None:
     known = KNOWN | frozenset("-–S")
     assert choose_line(Line("S0–60", 0.8), Line("50-60", 0.99), known).text == "50–60"

@@ -38,7 +38,7 @@ and takes as much more time ..."""
 FEWEST = 5
 """... but a short one takes no less than one of so many characters."""
 SEEN = 11.4
-"""Height of a line in pixels below which print is smaller than any that LineNet has seen in training: 9.5 px of a font ..."""
+"""Height of a line in pixels below which print is smaller than any in the training of LineNet, 9.5 px of a font ..."""
 SMALL = 0.9
 """... by this its score there is too high."""
 WEAK = frozenset("☐☑☒✓✗⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻ⁿ₀₁₂₃₄₅₆₇₈₉°")

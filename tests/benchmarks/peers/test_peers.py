@@ -19,6 +19,7 @@ from hypothesis import given, settings
 from postprocess.export import table_to_html
 from postprocess.table import Table
 from postprocess.word import Word
+from tablerec.config import Settings
 from tablerec.evaluate.scoring.cells import same_cells
 from tablerec.evaluate.truth import Truth, find_truths, read_truth
 from tests.benchmarks.peers import peers
@@ -166,7 +167,7 @@ def truth(tmp_path: Path, picture: Path) -> Truth:
 @pytest.fixture
 def words(tmp_path: Path) -> Words:
     """Return words of an earlier reading."""
-    path = tmp_path / "words" / "rapidocr" / "t1.json"
+    path = tmp_path / "words" / Settings().ocr / "t1.json"
     path.parent.mkdir(parents=True)
     path.write_text(json.dumps(WORDS))
     return Words(tmp_path / "words")

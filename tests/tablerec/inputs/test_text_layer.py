@@ -138,7 +138,7 @@ def test_what_is_believed_of_a_layer_is_a_choice(text_layer, expected):
 
 
 def test_ocr_is_not_loaded_for_a_page_that_gives_no_reason(monkeypatch):
-    recognizer = Recognizer(Settings(layout="table"))
+    recognizer = Recognizer(Settings(layout="table", ocr="rapidocr"))
     monkeypatch.setattr(recognizer.ocr, "load", lambda: pytest.fail("the engine is loaded"))
     [page] = recognizer.recognize(io.BytesIO(make_pdf(RULED + text(25, 135, "Item") + text(125, 135, "12")))).pages
     assert page.tables[0][0, 1].text == "12"

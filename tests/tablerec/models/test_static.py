@@ -56,6 +56,8 @@ def small() -> CellNet:
     net = CellNet(widths=(8, 8, 8, 8, 8), depths=(0, 0, 0, 0), pyramid=(8, 8))
     with paddle.no_grad():
         net.maps.bias[0] = 0.0  # half of all places are cells, or there would be nothing to compare
+        for each in net.parameters():  # an export rounds them
+            each.set_value(each.astype("float16").astype("float32"))
     net.eval()
     return net
 

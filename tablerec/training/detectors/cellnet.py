@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +22,19 @@ from tablerec.training.detectors.cellnet_loss import cellnet_loss, make_targets
 from tablerec.training.detectors.task import Detections, DetectionTask
 from tablerec.training.settings import TrainSettings
 from tablerec.training.task import Cast
+
+
+@contextmanager
+def naming_network(arguments: Mapping[str, Any]) -> Iterator[None]:
+    """Name the arguments of a network that cannot be made of them.
+
+    Raises:
+        SettingsError: In place of what was raised.
+    """
+    try:
+        yield
+    except Exception as error:  # whatever Paddle makes of widths that are none
+        raise SettingsError(f"network {arguments}: {str(error).strip()[-200:]}; see CellNet's arguments") from error
 
 
 class CellNetTask(DetectionTask):
@@ -44,15 +59,11 @@ class CellNetTask(DetectionTask):
         Raises:
             SettingsError: ``network`` does not describe one.
         """
-        try:
+        with naming_network(self.arguments):
             net = CellNet(**self.arguments)
             for parameter in net.lines.parameters() if net.lines is not None else ():
                 parameter.stop_gradient = True
             return net
-        except Exception as error:  # whatever Paddle makes of widths that are none
-            raise SettingsError(
-                f"network {self.arguments}: {str(error).strip()[-200:]}; see CellNet's arguments"
-            ) from error
 
     def load(self, net: nn.Layer, path: Path) -> None:
         """Take a safetensors file, a folder of ``tablerec export``, or ``cellnet``, the weights in the package."""

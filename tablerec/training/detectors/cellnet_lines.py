@@ -12,12 +12,12 @@ import paddle
 from paddle import Tensor, nn
 
 from tablerec.detect.text_maps import decode_lines
-from tablerec.errors import InputError, SettingsError
+from tablerec.errors import InputError
 from tablerec.models.arrays import arrays_to_network, load_arrays, network_to_arrays, save_arrays
 from tablerec.models.cellnet import LINES, CellNet
 from tablerec.training.data.batches import Batch
 from tablerec.training.data.samples import Canvas
-from tablerec.training.detectors.cellnet import find_weights, lines_of
+from tablerec.training.detectors.cellnet import find_weights, lines_of, naming_network
 from tablerec.training.detectors.cellnet_lines_loss import lines_loss, make_line_targets
 from tablerec.training.detectors.task import Detections, DetectionTask
 from tablerec.training.settings import TrainSettings
@@ -79,12 +79,8 @@ class CellNetLinesTask(DetectionTask):
         Raises:
             SettingsError: ``network`` does not describe one.
         """
-        try:
+        with naming_network(self.arguments):
             return LinesOfCellNet(CellNet(**self.arguments))
-        except Exception as error:  # whatever Paddle makes of widths that are none
-            raise SettingsError(
-                f"network {self.arguments}: {str(error).strip()[-200:]}; see CellNet's arguments"
-            ) from error
 
     def load(self, net: Any, path: Path) -> None:
         """Take a safetensors file, a folder of ``tablerec export``, or ``cellnet``, the weights in the package."""

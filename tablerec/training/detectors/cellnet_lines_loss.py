@@ -10,6 +10,7 @@ from paddle.nn import functional as F  # noqa: N812
 
 from tablerec.models.cellnet import CORE, LINE_UNIT, STRIDE
 from tablerec.training.data.batches import arange
+from tablerec.training.detectors.cellnet_loss import gather_quads
 
 NEAR = 1.5
 """A side of a line is trained within this many shorter sides of it."""
@@ -48,12 +49,11 @@ def make_line_targets(owners: Tensor, quads: Tensor) -> LineTargets:
         owners: ``(B, h, w)`` integers, see ``lines_to_owners``.
         quads: ``(B, N, 4, 2)`` float32 pixels; rows without a line may hold anything.
     """
-    batch, height, width = owners.shape
+    _, height, width = owners.shape
     owners = owners.astype("int64")
     known, inside = (owners != 0).astype("float32").unsqueeze(1), (owners > 0).astype("float32").unsqueeze(1)
-    index = paddle.clip(paddle.abs(owners) - 1, min=0) + arange(batch, "int64").reshape([-1, 1, 1]) * quads.shape[1]
-    q = paddle.gather(quads.reshape([-1, 8]), index.flatten()).reshape([batch, height, width, 8])
-    x0, y0, x1, y1, x2, y2, x3, y3 = (each.squeeze(-1) for each in paddle.split(q, 8, -1))
+    corners = paddle.split(gather_quads(owners, quads), 8, -1)
+    x0, y0, x1, y1, x2, y2, x3, y3 = (each.squeeze(-1) for each in corners)
     x = ((arange(width, "float32") + 0.5) * STRIDE).reshape([1, 1, width])
     y = ((arange(height, "float32") + 0.5) * STRIDE).reshape([1, height, 1])
     lines = [_side(*ends) for ends in ((x3, y3, x0, y0), (x0, y0, x1, y1), (x1, y1, x2, y2), (x2, y2, x3, y3))]

@@ -45,6 +45,22 @@ class Targets(NamedTuple):
     inside: Tensor
 
 
+def gather_quads(owners: Tensor, quads: Tensor) -> Tensor:
+    """Look up the quad that owns each position; where none does, any quad.
+
+    Args:
+        owners: ``(B, h, w)`` int64, see ``quads_to_owners``.
+        quads: ``(B, N, 4, 2)`` float32 pixels.
+
+    Returns:
+        ``(B, h, w, 8)`` float32 pixels: x, y of TL, TR, BR, BL.
+    """
+    batch = owners.shape[0]
+    first = arange(batch, "int64").reshape([batch, 1, 1]) * quads.shape[1]
+    index = paddle.clip(paddle.abs(owners) - 1, min=0) + first
+    return paddle.gather(quads.reshape([-1, 8]), index.flatten()).reshape([*owners.shape, 8])
+
+
 @paddle.no_grad()
 def make_targets(owners: Tensor, quads: Tensor) -> Targets:
     """Compute the truth from owner maps and quads.
@@ -56,9 +72,7 @@ def make_targets(owners: Tensor, quads: Tensor) -> Targets:
     batch, height, width = owners.shape
     owners = owners.astype("int64")
     inside, known = owners > 0, owners != 0
-    first = arange(batch, "int64").reshape([batch, 1, 1]) * quads.shape[1]
-    index = paddle.clip(paddle.abs(owners) - 1, min=0) + first
-    q = paddle.gather(quads.reshape([-1, 8]), index.flatten()).reshape([batch, height, width, 4, 2])
+    q = gather_quads(owners, quads).reshape([batch, height, width, 4, 2])
     x = ((arange(width, "float32") + 0.5) * STRIDE).reshape([1, 1, width])
     y = ((arange(height, "float32") + 0.5) * STRIDE).reshape([1, height, 1])
     here = paddle.stack([x.expand([batch, height, width]), y.expand([batch, height, width])], -1)

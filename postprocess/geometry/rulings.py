@@ -42,6 +42,8 @@ _DASHED = 0.45
 """Share of a dashed line that must be drawn."""
 _INK_BESIDE = 0.15
 """Share of the ground along a dashed line that may hold ink."""
+_BESIDE_WORD = 0.15
+"""A ruling goes on this far beyond both ends of a word that it crosses."""
 _TILT = 20.0
 """Largest tilt of the picture that is corrected, in degrees."""
 _LEAST_TILT, _LEAST_PERSPECTIVE = 0.1, 0.35
@@ -136,23 +138,31 @@ def image_to_rulings(image: NDArray[np.uint8], word_quads: ArrayLike | None = No
     frame = Rulings(as_boxes([]), as_boxes([]), degrees, center, height, perspective)
     upright = _straighten(gray, frame)
     words_xyxy = quads_to_boxes(frame.to_upright(words))
+    words_of = words_xyxy, words_xyxy[:, [1, 0, 3, 2]]
     thickness = max(int(_THICKNESS * height), 3)
     thick = [_thin(upright, (thickness, thickness), hat) for hat in _HATS]
     pictures, strokes = (upright, _transposed(upright)), (thick, [_transposed(mask) for mask in thick])
     with ThreadPoolExecutor(2) as pool:  # OpenCV and numpy let both run at once
-        both = pool.map(_horizontal_segments, pictures, strokes, repeat(thickness), repeat(height))
+        both = pool.map(_horizontal_segments, pictures, strokes, repeat(thickness), repeat(height), words_of)
         horizontal, vertical = both
-    horizontal = _without_letters(horizontal, words_xyxy)
-    vertical = _without_letters(vertical, words_xyxy[:, [1, 0, 3, 2]])[:, [1, 0, 3, 2]]
-    return replace(frame, horizontal=horizontal, vertical=vertical)
+    return replace(frame, horizontal=horizontal, vertical=vertical[:, [1, 0, 3, 2]])
 
 
 def _to_gray(image: NDArray[np.uint8]) -> Gray:
-    """The channel in which colours stand out most from the ground: the darkest on light ground, else the lightest."""
-    blue, green, red = cv2.split(image)
+    """One channel in which colours stand out from the ground, and ink of any colour from fills.
+
+    A pale colour is as far from the ground as its farthest channel, so that pale lines are seen. For a saturated one
+    that channel is as far as ink, so it moves half the way to the mean of the nearest channel and the luminance.
+    """
     is_light = 2 * np.count_nonzero(image > 127) >= image.size
-    choose = cv2.min if is_light else cv2.max
-    return np.asarray(choose(choose(blue, green), red), np.uint8)
+    toward_white = image if is_light else cv2.bitwise_not(image)
+    blue, green, red = cv2.split(toward_white)
+    farthest = cv2.min(cv2.min(blue, green), red)
+    nearest = cv2.max(cv2.max(blue, green), red)
+    luminance = cv2.cvtColor(toward_white, cv2.COLOR_BGR2GRAY)
+    colour = cv2.subtract(cv2.addWeighted(nearest, 0.5, luminance, 0.5, 0), farthest)
+    gray = cv2.add(farthest, cv2.multiply(colour, cv2.bitwise_not(farthest), scale=0.5 / 255))
+    return np.asarray(gray if is_light else cv2.bitwise_not(gray), np.uint8)
 
 
 def _resized(gray: Gray, scale: float) -> Gray:
@@ -287,7 +297,9 @@ def _straighten(gray: Gray, frame: Rulings) -> Gray:
     return np.asarray(upright, np.uint8)
 
 
-def _horizontal_segments(gray: Gray, thick: Sequence[Gray], thickness: int, text_height: float) -> Floats:
+def _horizontal_segments(
+    gray: Gray, thick: Sequence[Gray], thickness: int, text_height: float, words_xyxy: Floats
+) -> Floats:
     """Boxes of the horizontal rulings of an upright grey picture.
 
     Args:
@@ -295,6 +307,7 @@ def _horizontal_segments(gray: Gray, thick: Sequence[Gray], thickness: int, text
         thick: Masks of the dark and of the light strokes that are thin in any direction.
         thickness: Of the thickest line, pixels.
         text_height: Pixels.
+        words_xyxy: ``(W, 4)`` words, whose letters are no rulings.
     """
     length = max(int(_LENGTH * text_height), 5)
     min_fill = max(int(_FILL_LENGTH * text_height), 8)
@@ -312,10 +325,12 @@ def _horizontal_segments(gray: Gray, thick: Sequence[Gray], thickness: int, text
         dashed = _flat_boxes(drawn, drawn, dash_gap, min_fill, thickness, _DASHED)
         dashed = as_boxes([box for box in dashed if _is_regular(stroke, box)])
         dashed = _standing_alone(dashed, gray, hat, text_height)
-        lines += [solid, _parted_at_gaps(dashed, solid, thickness + 2, dash_gap)]
+        found = np.vstack([solid, _parted_at_gaps(dashed, solid, thickness + 2, dash_gap)])
+        lines.append(_parted_at_letters(found, cv2.bitwise_or(stroke, crossing), words_xyxy))
     found = np.vstack(lines)
     borders = [_flat_boxes(runs, runs, thickness + 2, min_fill, thickness, _DRAWN) for runs in _fill_borders(gray)]
-    return np.vstack([found, _without_sides(np.vstack(borders), found, thickness + 3)])
+    found = np.vstack([found, _without_sides(np.vstack(borders), found, thickness + 3)])
+    return _without_letters(found, words_xyxy)
 
 
 def _transposed(gray: Gray) -> Gray:
@@ -343,6 +358,39 @@ def _parted_at_gaps(dashed: Floats, solid: Floats, reach: float, dash_gap: float
                     parts.append([start, y0, end, y1])
                     start = begin
         parts.append([start, y0, x1, y1])
+    return as_boxes(parts)
+
+
+def _parted_at_letters(segments: Floats, drawn: Gray, words_xyxy: Floats) -> Floats:
+    """Part segments where nothing but strokes of a word, with blanks at both ends, joins them or makes them longer.
+
+    Args:
+        segments: ``(N, 4)`` boxes of horizontal lines.
+        drawn: ``(height, width)`` mask of the strokes that they consist of.
+        words_xyxy: ``(W, 4)`` words.
+    """
+    if not len(segments) or not len(words_xyxy):
+        return segments
+    width, height = (words_xyxy[:, 2:] - words_xyxy[:, :2]).T
+    letter = np.minimum(width, height)
+    rim = np.where(width > height, 0.2, 0.02) * letter  # a line at the rim of a word underlines it
+    inside = words_xyxy + np.column_stack([0 * rim, rim, 0 * rim, -rim])
+    cuts: dict[int, list[tuple[float, float]]] = {}
+    for index, word in zip(*(each.tolist() for each in _meeting(segments, inside)), strict=True):
+        x0, y0, x1, y1 = segments[index].astype(int).tolist()
+        margin = max(round(_BESIDE_WORD * letter[word]), 1)
+        low, high = int(words_xyxy[word, 0]) - margin, int(words_xyxy[word, 2]) + margin
+        blanks = np.flatnonzero(~drawn[y0:y1, max(low, x0) : min(high, x1)].any(axis=0)) + max(low, x0)
+        ends = [*([x0] if x0 > low else []), *blanks.tolist(), *([x1] if x1 < high else [])]
+        if len(ends) > 1:
+            cuts.setdefault(index, []).append((ends[0], ends[-1] + 1))
+    parts = np.delete(segments, list(cuts), axis=0).tolist()
+    for index, gaps in cuts.items():
+        start, y0, end, y1 = segments[index].tolist()
+        for low, high in [*sorted(gaps), (end, end)]:
+            if low > start:
+                parts.append([start, y0, low, y1])
+            start = max(start, high)
     return as_boxes(parts)
 
 

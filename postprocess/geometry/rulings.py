@@ -21,7 +21,7 @@ import numpy as np
 import shapely
 from numpy.typing import ArrayLike, NDArray
 
-from postprocess.arrays import Floats, Gray, Ints
+from postprocess.arrays import Flags, Floats, Gray, Ints
 from postprocess.geometry.boxes import as_boxes, as_quads, quads_to_boxes, quantile, rotate_points, word_height
 from postprocess.geometry.runs import Runs, mask_to_runs
 
@@ -44,6 +44,8 @@ _INK_BESIDE = 0.15
 """Share of the ground along a dashed line that may hold ink."""
 _BESIDE_WORD = 0.15
 """A ruling goes on this far beyond both ends of a word that it crosses."""
+_TOUCH = 3.0
+"""A ruling ends at another one this near, in pixels."""
 _TILT = 20.0
 """Largest tilt of the picture that is corrected, in degrees."""
 _LEAST_TILT, _LEAST_PERSPECTIVE = 0.1, 0.35
@@ -138,14 +140,18 @@ def image_to_rulings(image: NDArray[np.uint8], word_quads: ArrayLike | None = No
     frame = Rulings(as_boxes([]), as_boxes([]), degrees, center, height, perspective)
     upright = _straighten(gray, frame)
     words_xyxy = quads_to_boxes(frame.to_upright(words))
-    words_of = words_xyxy, words_xyxy[:, [1, 0, 3, 2]]
+    turned = [1, 0, 3, 2]
+    words_of = words_xyxy, words_xyxy[:, turned]
     thickness = max(int(_THICKNESS * height), 3)
     thick = [_thin(upright, (thickness, thickness), hat) for hat in _HATS]
     pictures, strokes = (upright, _transposed(upright)), (thick, [_transposed(mask) for mask in thick])
     with ThreadPoolExecutor(2) as pool:  # OpenCV and numpy let both run at once
         both = pool.map(_horizontal_segments, pictures, strokes, repeat(thickness), repeat(height), words_of)
         horizontal, vertical = both
-    return replace(frame, horizontal=horizontal, vertical=vertical[:, [1, 0, 3, 2]])
+    long = vertical[vertical[:, 2] - vertical[:, 0] > _FILL_LENGTH * height]
+    horizontal = _without_letters(horizontal, words_of[0], long[:, turned])
+    vertical = _without_letters(vertical, words_of[1], horizontal[:, turned])[:, turned]
+    return replace(frame, horizontal=horizontal, vertical=vertical)
 
 
 def _to_gray(image: NDArray[np.uint8]) -> Gray:
@@ -329,8 +335,7 @@ def _horizontal_segments(
         lines.append(_parted_at_letters(found, cv2.bitwise_or(stroke, crossing), words_xyxy))
     found = np.vstack(lines)
     borders = [_flat_boxes(runs, runs, thickness + 2, min_fill, thickness, _DRAWN) for runs in _fill_borders(gray)]
-    found = np.vstack([found, _without_sides(np.vstack(borders), found, thickness + 3)])
-    return _without_letters(found, words_xyxy)
+    return np.vstack([found, _without_sides(np.vstack(borders), found, thickness + 3)])
 
 
 def _transposed(gray: Gray) -> Gray:
@@ -412,13 +417,23 @@ def _meeting(segments: Floats, boxes: Floats) -> tuple[Ints, Ints]:
     return first, second
 
 
+def _within_one(segments: Floats, index: Ints, boxes: Floats) -> Floats:
+    """``(N,)`` greatest length of each segment within one of the boxes that it is paired with by ``index``."""
+    most = np.zeros(len(segments))
+    np.maximum.at(most, index, _lengths_within(segments[index], boxes))
+    return most
+
+
 def _shared(segments: Floats, index: Ints, boxes: Floats) -> Floats:
     """``(N,)`` length of each segment within the boxes that it is paired with by ``index``."""
-    chosen = segments[index]
-    middle = (chosen[:, 1] + chosen[:, 3]) / 2
-    shared = np.minimum(chosen[:, 2], boxes[:, 2]) - np.maximum(chosen[:, 0], boxes[:, 0])
-    shared *= (middle > boxes[:, 1]) & (middle < boxes[:, 3]) & (shared > 0)
-    return np.bincount(index, shared, len(segments)).astype(np.float64)
+    return np.bincount(index, _lengths_within(segments[index], boxes), len(segments)).astype(np.float64)
+
+
+def _lengths_within(segments: Floats, boxes: Floats) -> Floats:
+    """``(N,)`` length of each segment within the box of the same number."""
+    middle = (segments[:, 1] + segments[:, 3]) / 2
+    shared = np.minimum(segments[:, 2], boxes[:, 2]) - np.maximum(segments[:, 0], boxes[:, 0])
+    return np.asarray(shared * ((middle > boxes[:, 1]) & (middle < boxes[:, 3]) & (shared > 0)))
 
 
 def _thin(gray: Gray, size: tuple[int, int], hat: int) -> Gray:
@@ -489,8 +504,14 @@ def _fill_borders(gray: Gray) -> list[Runs]:
     return [replace(runs, row=runs.row + 1) for runs in (mask_to_runs(step > _CONTRAST) for step in steps)]
 
 
-def _without_letters(segments: Floats, words_xyxy: Floats) -> Floats:
-    """Drop horizontal segments that run through the middle of words and nowhere else."""
+def _without_letters(segments: Floats, words_xyxy: Floats, across: Floats) -> Floats:
+    """Drop horizontal segments that run through the middle of a word and nowhere else.
+
+    Args:
+        segments: ``(N, 4)`` boxes.
+        words_xyxy: ``(W, 4)`` words.
+        across: ``(M, 4)`` boxes of vertical segments; a stroke from one to the next is no letter's.
+    """
     if not len(segments) or not len(words_xyxy):
         return segments
     letter = (words_xyxy[:, 2:] - words_xyxy[:, :2]).min(axis=1)[:, None]
@@ -499,5 +520,18 @@ def _without_letters(segments: Floats, words_xyxy: Floats) -> Floats:
     length = segments[:, 2] - segments[:, 0]
     rim = np.where(length[segment] > 2 * letter[word, 0], 0.08, -0.05)
     boxes = words_xyxy[word] + letter[word] * np.column_stack([[-0.15] * len(rim), rim, [0.15] * len(rim), -rim])
-    kept: Floats = segments[_shared(segments, segment, boxes) < 0.8 * length]
+    within = _within_one(segments, segment, boxes) >= 0.8 * length
+    within[within] = ~_joins(segments[within], across)
+    kept: Floats = segments[~within]
     return kept
+
+
+def _joins(segments: Floats, across: Floats) -> Flags:
+    """``(N,)`` whether horizontal segments go from one vertical segment to another one."""
+    middle = (segments[:, 1] + segments[:, 3]) / 2
+    touched = np.zeros((2, len(segments)), bool)
+    if len(across):
+        tree = shapely.STRtree(shapely.box(*(across + np.array([-_TOUCH, 0, _TOUCH, 0])).T))
+        for end, x in zip(touched, (segments[:, 0], segments[:, 2]), strict=True):
+            end[tree.query(shapely.points(x, middle))[0]] = True
+    return np.asarray(touched.all(axis=0))

@@ -38,12 +38,14 @@ _DRAWN = 0.8
 """Share of a stroke that must be drawn; the rest are gaps at crossings."""
 _DASH_GAP = 0.65
 """Widest gap between the dashes of a line."""
-_DASHED = 0.45
+_DASHED = 0.3
 """Share of a dashed line that must be drawn."""
 _INK_BESIDE = 0.15
 """Share of the ground along a dashed line that may hold ink."""
 _BESIDE_WORD = 0.15
 """A ruling goes on this far beyond both ends of a word that it crosses."""
+_BLANK = 0.5
+"""Where a ruling stands out less than this share of what it does elsewhere, it is not drawn."""
 _TOUCH = 3.0
 """A ruling ends at another one this near, in pixels."""
 _TILT = 20.0
@@ -320,7 +322,8 @@ def _horizontal_segments(
     dash_gap = max(int(_DASH_GAP * text_height), thickness + 2)
     lines = []
     for hat, strokes in zip(_HATS, thick, strict=True):
-        stroke = _thin(gray, (thickness, 1), hat)
+        contrast = _contrast(gray, (thickness, 1), hat)
+        stroke = _is_stroke(contrast)
         # Vertical lines: where they cross a horizontal one it does not look thin, but goes on.
         crossing = cv2.morphologyEx(strokes, cv2.MORPH_OPEN, _kernel(length, 1))
         closed = cv2.morphologyEx(stroke, cv2.MORPH_CLOSE, _kernel(1, thickness + 2))
@@ -332,7 +335,7 @@ def _horizontal_segments(
         dashed = as_boxes([box for box in dashed if _is_regular(stroke, box)])
         dashed = _standing_alone(dashed, gray, hat, text_height)
         found = np.vstack([solid, _parted_at_gaps(dashed, solid, thickness + 2, dash_gap)])
-        lines.append(_parted_at_letters(found, cv2.bitwise_or(stroke, crossing), words_xyxy))
+        lines.append(_parted_at_letters(found, cv2.max(contrast, crossing), words_xyxy))
     found = np.vstack(lines)
     borders = [_flat_boxes(runs, runs, thickness + 2, min_fill, thickness, _DRAWN) for runs in _fill_borders(gray)]
     return np.vstack([found, _without_sides(np.vstack(borders), found, thickness + 3)])
@@ -366,12 +369,12 @@ def _parted_at_gaps(dashed: Floats, solid: Floats, reach: float, dash_gap: float
     return as_boxes(parts)
 
 
-def _parted_at_letters(segments: Floats, drawn: Gray, words_xyxy: Floats) -> Floats:
+def _parted_at_letters(segments: Floats, contrast: Gray, words_xyxy: Floats) -> Floats:
     """Part segments where nothing but strokes of a word, with blanks at both ends, joins them or makes them longer.
 
     Args:
         segments: ``(N, 4)`` boxes of horizontal lines.
-        drawn: ``(height, width)`` mask of the strokes that they consist of.
+        contrast: ``(height, width)`` of the strokes that they consist of.
         words_xyxy: ``(W, 4)`` words.
     """
     if not len(segments) or not len(words_xyxy):
@@ -385,7 +388,9 @@ def _parted_at_letters(segments: Floats, drawn: Gray, words_xyxy: Floats) -> Flo
         x0, y0, x1, y1 = segments[index].astype(int).tolist()
         margin = max(round(_BESIDE_WORD * letter[word]), 1)
         low, high = int(words_xyxy[word, 0]) - margin, int(words_xyxy[word, 2]) + margin
-        blanks = np.flatnonzero(~drawn[y0:y1, max(low, x0) : min(high, x1)].any(axis=0)) + max(low, x0)
+        line = contrast[y0:y1, x0:x1].max(axis=0)
+        near = line[max(low - x0, 0) : high - x0]
+        blanks = np.flatnonzero(near < _BLANK * float(quantile(line, 0.5))) + max(low, x0)
         ends = [*([x0] if x0 > low else []), *blanks.tolist(), *([x1] if x1 < high else [])]
         if len(ends) > 1:
             cuts.setdefault(index, []).append((ends[0], ends[-1] + 1))
@@ -438,11 +443,20 @@ def _lengths_within(segments: Floats, boxes: Floats) -> Floats:
 
 def _thin(gray: Gray, size: tuple[int, int], hat: int) -> Gray:
     """Mask, 0 and 255, of strokes that are at most ``size`` (height, width) pixels thick in one of the directions."""
+    return _is_stroke(_contrast(gray, size, hat))
+
+
+def _contrast(gray: Gray, size: tuple[int, int], hat: int) -> Gray:
+    """How far what is at most ``size`` (height, width) pixels thick in one of the directions is from its ground."""
     height, width = (side + 1 + side % 2 if side > 1 else 1 for side in size)
     # With its border repeated, a dark edge of the picture, where another line was cut, does not look thin.
     padded = cv2.copyMakeBorder(gray, height, height, width, width, cv2.BORDER_REPLICATE)
-    thin = cv2.morphologyEx(padded, hat, _kernel(height, width))[height:-height, width:-width]
-    return np.asarray(cv2.threshold(thin, _CONTRAST, 255, cv2.THRESH_BINARY)[1], np.uint8)
+    return np.asarray(cv2.morphologyEx(padded, hat, _kernel(height, width))[height:-height, width:-width], np.uint8)
+
+
+def _is_stroke(contrast: Gray) -> Gray:
+    """Mask, 0 and 255."""
+    return np.asarray(cv2.threshold(contrast, _CONTRAST, 255, cv2.THRESH_BINARY)[1], np.uint8)
 
 
 def _is_regular(stroke: Gray, box: Floats) -> bool:

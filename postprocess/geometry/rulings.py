@@ -514,8 +514,14 @@ def _flat_boxes(mask: Runs, drawn: Runs, bridge: int, length: int, thickness: in
 def _fill_borders(gray: Gray) -> list[Runs]:
     """Pixels at the border to a darker area below, and to a brighter one."""
     above, below = gray[:-3], gray[3:]
-    steps = cv2.subtract(below, above), cv2.subtract(above, below)
-    return [replace(runs, row=runs.row + 1) for runs in (mask_to_runs(step > _CONTRAST) for step in steps)]
+    borders = []
+    for step in (cv2.subtract(below, above), cv2.subtract(above, below)):
+        # A blurred border begins and ends with a step that is small beside the next one.
+        steepest = cv2.dilate(step, _kernel(3, 1))
+        is_border = (step > _CONTRAST) & (step >= cv2.convertScaleAbs(steepest, alpha=0.5))
+        runs = mask_to_runs(is_border)
+        borders.append(replace(runs, row=runs.row + 1))
+    return borders
 
 
 def _without_letters(segments: Floats, words_xyxy: Floats, across: Floats) -> Floats:

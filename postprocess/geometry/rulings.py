@@ -150,8 +150,7 @@ def image_to_rulings(image: NDArray[np.uint8], word_quads: ArrayLike | None = No
     with ThreadPoolExecutor(2) as pool:  # OpenCV and numpy let both run at once
         both = pool.map(_horizontal_segments, pictures, strokes, repeat(thickness), repeat(height), words_of)
         horizontal, vertical = both
-    long = vertical[vertical[:, 2] - vertical[:, 0] > _FILL_LENGTH * height]
-    horizontal = _without_letters(horizontal, words_of[0], long[:, turned])
+    horizontal = _without_letters(horizontal, words_of[0])
     vertical = _without_letters(vertical, words_of[1], horizontal[:, turned])[:, turned]
     return replace(frame, horizontal=horizontal, vertical=vertical)
 
@@ -524,13 +523,14 @@ def _fill_borders(gray: Gray) -> list[Runs]:
     return borders
 
 
-def _without_letters(segments: Floats, words_xyxy: Floats, across: Floats) -> Floats:
-    """Drop horizontal segments that run through the middle of a word and nowhere else.
+def _without_letters(segments: Floats, words_xyxy: Floats, lines: Floats | None = None) -> Floats:
+    """Drop horizontal segments that run through the middle of words and nowhere else.
 
     Args:
         segments: ``(N, 4)`` boxes.
         words_xyxy: ``(W, 4)`` words.
-        across: ``(M, 4)`` boxes of vertical segments; a stroke from one to the next is no letter's.
+        lines: ``(M, 4)`` boxes of the segments that run across these and along the words, None where these do. A
+            stroke that crosses several words, or goes from one such line to the next one, is no letter's.
     """
     if not len(segments) or not len(words_xyxy):
         return segments
@@ -540,10 +540,11 @@ def _without_letters(segments: Floats, words_xyxy: Floats, across: Floats) -> Fl
     length = segments[:, 2] - segments[:, 0]
     rim = np.where(length[segment] > 2 * letter[word, 0], 0.08, -0.05)
     boxes = words_xyxy[word] + letter[word] * np.column_stack([[-0.15] * len(rim), rim, [0.15] * len(rim), -rim])
+    if lines is None:
+        return np.asarray(segments[_shared(segments, segment, boxes) < 0.8 * length], np.float64)
     within = _within_one(segments, segment, boxes) >= 0.8 * length
-    within[within] = ~_joins(segments[within], across)
-    kept: Floats = segments[~within]
-    return kept
+    within[within] = ~_joins(segments[within], lines)
+    return np.asarray(segments[~within], np.float64)
 
 
 def _joins(segments: Floats, across: Floats) -> Flags:

@@ -28,6 +28,8 @@ from postprocess.geometry.runs import Runs, mask_to_runs
 # Lengths are fractions of the text height.
 _CONTRAST = 12
 """Least difference of a line from its ground, in grey levels of 255."""
+_SEAM = np.clip(0.4 * (255.0 - np.arange(256)) - _CONTRAST, 0, 26).astype(np.uint8)
+"""Where two fills meet, white shines through: how much more contrast a light line on a ground must have than others."""
 _LENGTH = 1.15
 """Shortest stroke that counts as a piece of a ruling."""
 _FILL_LENGTH = 4.0
@@ -322,7 +324,7 @@ def _horizontal_segments(
     lines = []
     for hat, strokes in zip(_HATS, thick, strict=True):
         contrast = _contrast(gray, (thickness, 1), hat)
-        stroke = _is_stroke(contrast)
+        stroke = _is_stroke(gray, contrast, hat)
         # Vertical lines: where they cross a horizontal one it does not look thin, but goes on.
         crossing = cv2.morphologyEx(strokes, cv2.MORPH_OPEN, _kernel(length, 1))
         closed = cv2.morphologyEx(stroke, cv2.MORPH_CLOSE, _kernel(1, thickness + 2))
@@ -442,7 +444,7 @@ def _lengths_within(segments: Floats, boxes: Floats) -> Floats:
 
 def _thin(gray: Gray, size: tuple[int, int], hat: int) -> Gray:
     """Mask, 0 and 255, of strokes that are at most ``size`` (height, width) pixels thick in one of the directions."""
-    return _is_stroke(_contrast(gray, size, hat))
+    return _is_stroke(gray, _contrast(gray, size, hat), hat)
 
 
 def _contrast(gray: Gray, size: tuple[int, int], hat: int) -> Gray:
@@ -453,8 +455,10 @@ def _contrast(gray: Gray, size: tuple[int, int], hat: int) -> Gray:
     return np.asarray(cv2.morphologyEx(padded, hat, _kernel(height, width))[height:-height, width:-width], np.uint8)
 
 
-def _is_stroke(contrast: Gray) -> Gray:
-    """Mask, 0 and 255."""
+def _is_stroke(gray: Gray, contrast: Gray, hat: int) -> Gray:
+    """Mask, 0 and 255, of what is far enough from its ground, and if it is lighter, from the seam of two fills."""
+    if hat == cv2.MORPH_TOPHAT:
+        contrast = cv2.subtract(contrast, cv2.LUT(cv2.subtract(gray, contrast), _SEAM))
     return np.asarray(cv2.threshold(contrast, _CONTRAST, 255, cv2.THRESH_BINARY)[1], np.uint8)
 
 
@@ -518,7 +522,8 @@ def _fill_borders(gray: Gray) -> list[Runs]:
         # A blurred border begins and ends with a step that is small beside the next one.
         steepest = cv2.dilate(step, _kernel(3, 1))
         is_border = (step > _CONTRAST) & (step >= cv2.convertScaleAbs(steepest, alpha=0.5))
-        runs = mask_to_runs(is_border)
+        # The side of a line one pixel thick is a step of one pixel.
+        runs = mask_to_runs(cv2.morphologyEx(is_border.view(np.uint8), cv2.MORPH_OPEN, _kernel(2, 1)))
         borders.append(replace(runs, row=runs.row + 1))
     return borders
 

@@ -40,6 +40,8 @@ _DRAWN = 0.8
 """Share of a stroke that must be drawn; the rest are gaps at crossings."""
 _DASH_GAP = 0.65
 """Widest gap between the dashes of a line."""
+_DOT_GAP = 0.2
+"""Widest gap between the dots of a line; the dots of a leader in text are farther apart."""
 _DASHED = 0.3
 """Share of a dashed line that must be drawn."""
 _INK_BESIDE = 0.15
@@ -333,7 +335,7 @@ def _horizontal_segments(
         solid = _flat_boxes(whole, inked, thickness + 2, length, thickness, _DRAWN)
         drawn = mask_to_runs(stroke)
         dashed = _flat_boxes(drawn, drawn, dash_gap, min_fill, thickness, _DASHED)
-        dashed = as_boxes([box for box in dashed if _is_regular(stroke, box)])
+        dashed = as_boxes([box for box in dashed if _is_regular(stroke, box, text_height)])
         dashed = _standing_alone(dashed, gray, hat, text_height)
         found = np.vstack([solid, _parted_at_gaps(dashed, solid, thickness + 2, dash_gap)])
         lines.append(_parted_at_letters(found, cv2.max(contrast, crossing), words_xyxy))
@@ -462,8 +464,8 @@ def _is_stroke(gray: Gray, contrast: Gray, hat: int) -> Gray:
     return np.asarray(cv2.threshold(contrast, _CONTRAST, 255, cv2.THRESH_BINARY)[1], np.uint8)
 
 
-def _is_regular(stroke: Gray, box: Floats) -> bool:
-    """Whether a run is made of several dashes of one length with gaps of one length."""
+def _is_regular(stroke: Gray, box: Floats, text_height: float) -> bool:
+    """Whether a run is made of several dashes of one length with gaps of one length, closer than the dots of leaders."""
     x0, y0, x1, y1 = box.astype(int)
     drawn = stroke[y0:y1, x0:x1].any(axis=0)
     ends = np.flatnonzero(np.diff(drawn, prepend=False, append=False))
@@ -472,7 +474,9 @@ def _is_regular(stroke: Gray, box: Floats) -> bool:
         return False
     # Dashes that meet a crossing line are longer, and in low rows these are many: the middle half must agree.
     low, middle, high = np.transpose([quantiles(sizes.tolist(), n=4, method="inclusive") for sizes in (dashes, gaps)])
-    return bool((high - low).max() <= 0.3 * middle.sum() + 1)
+    dash, gap = middle.tolist()
+    is_close = gap <= max(_DOT_GAP * text_height, 1.25 * dash)
+    return is_close and bool((high - low).max() <= 0.3 * (dash + gap) + 1)
 
 
 def _standing_alone(boxes: Floats, gray: Gray, hat: int, text_height: float) -> Floats:

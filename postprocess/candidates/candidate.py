@@ -14,7 +14,14 @@ from postprocess.arrays import Flags, Floats, Ints
 from postprocess.candidates.explanation import Explanation
 from postprocess.candidates.scene import Scene
 from postprocess.cell import Cell, Quad
-from postprocess.geometry.boxes import array_to_quad, as_quads, count_in_spans, drop_unused_lines, spans_to_boxes
+from postprocess.geometry.boxes import (
+    array_to_quad,
+    as_quads,
+    boxes_to_quads,
+    count_in_spans,
+    drop_unused_lines,
+    spans_to_boxes,
+)
 from postprocess.geometry.lattice import RuledArea
 from postprocess.grid.build import Grid, boxes_to_grid, quads_to_grid
 from postprocess.grid.layout import Layout, grid_to_layout, spans_to_layout
@@ -26,6 +33,8 @@ Origin = Literal["ruled", "text", "network"]
 
 _ENCLOSED = 0.95
 """Rulings that enclose their cells this well leave no doubt: their spans stay, and cells may be empty."""
+_OPEN = 0.5
+"""Rulings that draw less than this of a side leave a cell open: it may be several beside a frame."""
 _TEXT_SCORE = 0.5
 """Score of cells that are only inferred from words."""
 
@@ -90,8 +99,11 @@ class Candidate:
 
     @property
     def is_enclosed(self) -> bool:
-        """Whether all cells are ruled on all sides."""
-        return self.origin == "ruled" and len(self.scores) > 1 and bool(self.scores.mean() > _ENCLOSED)
+        """Whether all cells are ruled on all sides, and those over several rows so that nothing else can part them."""
+        if self.origin != "ruled" or len(self.scores) < 2 or not self.scores.mean() > _ENCLOSED:
+            return False
+        is_tall = self.layout.spans[:, 2] - self.layout.spans[:, 0] > 1
+        return bool(np.nanmin(self.scores[is_tall], initial=1.0) > _OPEN)
 
     def in_scene(self, picture: Scene) -> Candidate:
         """The candidate with its words.
@@ -193,6 +205,8 @@ def area_to_candidate(area: RuledArea | LinelessArea, scene: Scene) -> Candidate
         area: What rulings enclose, or what words and gaps tell.
         scene: All words and rulings of the picture.
     """
+    if isinstance(area, RuledArea):
+        area = _open_cells_parted(area, scene)
     boxes = spans_to_boxes(area.spans, area.xs, area.ys)
     if isinstance(area, RuledArea):
         grid = boxes_to_grid(boxes, area.scores, scene.rulings)
@@ -200,6 +214,35 @@ def area_to_candidate(area: RuledArea | LinelessArea, scene: Scene) -> Candidate
     scores = np.full(len(boxes), _TEXT_SCORE)
     grid = boxes_to_grid(boxes, scores, area.frame)
     return _grid_to_candidate(grid, area.quads, scores, "text", "words").in_scene(scene)
+
+
+def _open_cells_parted(area: RuledArea, scene: Scene) -> RuledArea:
+    """Part cells beside a frame, which no ruling closes, at its rows where each row has words there."""
+    tall = np.flatnonzero((area.spans[:, 2] - area.spans[:, 0] > 1) & (area.scores < _OPEN))
+    parts = [
+        (index, [(row, col, row + 1, end_col) for row in range(top, bottom)])
+        for index, (top, col, bottom, end_col) in zip(tall.tolist(), area.spans[tall].tolist(), strict=True)
+        if _each_row_has_words(area, scene.boxes, top, col, bottom, end_col)
+    ]
+    if not parts:
+        return area
+    opened = [index for index, _ in parts]
+    more = np.array([span for _, spans in parts for span in spans], np.int64)
+    scores = np.repeat(area.scores[opened], [len(spans) for _, spans in parts])
+    quads = scene.rulings.to_picture(boxes_to_quads(spans_to_boxes(more, area.xs, area.ys)))
+    return replace(
+        area,
+        quads=np.concatenate([np.delete(area.quads, opened, axis=0), quads]),
+        scores=np.concatenate([np.delete(area.scores, opened), scores]),
+        spans=np.concatenate([np.delete(area.spans, opened, axis=0), more]),
+    )
+
+
+def _each_row_has_words(area: RuledArea, words_xyxy: Floats, top: int, col: int, bottom: int, end_col: int) -> bool:
+    """Whether words stand in each of several rows of a cell."""
+    x, y = (words_xyxy[:, :2] + words_xyxy[:, 2:]).T / 2
+    row = np.searchsorted(area.ys, y[(x > area.xs[col]) & (x < area.xs[end_col])]) - 1
+    return set(range(top, bottom)) <= set(row.tolist())
 
 
 def _grid_to_candidate(grid: Grid, quads: Floats, scores: Floats, origin: Origin, detector: str) -> Candidate:

@@ -23,6 +23,8 @@ from postprocess.candidates.scene import Scene
 Tables = Sequence[Candidate]
 """The tables that one detector, or one pass of it, found at a place."""
 
+_EMPTIED = 0.1
+"""Share of cells that detected tables leave empty beyond those of enclosed ones, where they parted these in vain."""
 _SAME = 0.5
 """Candidates that share more than this of the smaller one are the same table."""
 
@@ -77,7 +79,7 @@ def best_tables(place: Sequence[Tables], picture: Scene) -> tuple[int, Tables]:
         if len(others) < 2 or not _are_same(*(place[n] for n in others)):
             return enclosed, place[enclosed]
         ruled, detected = explain_tables([place[enclosed], place[others[0]]], picture)
-        return (others[0], detected) if _rank(detected)[0] > _rank(ruled)[0] else (enclosed, ruled)
+        return (others[0], detected) if _denies(detected, ruled) else (enclosed, ruled)
     if len(place) == 1:
         return 0, place[0]
     ranked = explain_tables(place, picture)
@@ -152,6 +154,12 @@ def _are_same(one: Tables, two: Tables) -> bool:
     return len(one) == len(two) and all(
         np.array_equal(a.layout.owner, b.layout.owner) for a, b in zip(one, two, strict=True)
     )
+
+
+def _denies(detected: Tables, enclosed: Tables) -> bool:
+    """Whether detected tables explain more than enclosed ones, and not by parting enclosed cells into empty ones."""
+    (score, _, filled), (ruled_score, _, ruled_filled) = _rank(detected), _rank(enclosed)
+    return score > ruled_score and filled > ruled_filled - _EMPTIED
 
 
 def _rank(tables: Tables) -> tuple[float, ...]:

@@ -21,13 +21,15 @@ import numpy as np
 import shapely
 from numpy.typing import ArrayLike, NDArray
 
-from postprocess.arrays import Floats, Gray, Ints
+from postprocess.arrays import Flags, Floats, Gray, Ints
 from postprocess.geometry.boxes import as_boxes, as_quads, quads_to_boxes, quantile, rotate_points, word_height
 from postprocess.geometry.runs import Runs, mask_to_runs
 
 # Lengths are fractions of the text height.
 _CONTRAST = 12
 """Least difference of a line from its ground, in grey levels of 255."""
+_SEAM = np.clip(0.4 * (255.0 - np.arange(256)) - _CONTRAST, 0, 26).astype(np.uint8)
+"""Where two fills meet, white shines through: how much more contrast a light line on a ground must have than others."""
 _LENGTH = 1.15
 """Shortest stroke that counts as a piece of a ruling."""
 _FILL_LENGTH = 4.0
@@ -38,10 +40,18 @@ _DRAWN = 0.8
 """Share of a stroke that must be drawn; the rest are gaps at crossings."""
 _DASH_GAP = 0.65
 """Widest gap between the dashes of a line."""
-_DASHED = 0.45
+_DOT_GAP = 0.2
+"""Widest gap between the dots of a line; the dots of a leader in text are farther apart."""
+_DASHED = 0.3
 """Share of a dashed line that must be drawn."""
 _INK_BESIDE = 0.15
 """Share of the ground along a dashed line that may hold ink."""
+_BESIDE_WORD = 0.15
+"""A ruling goes on this far beyond both ends of a word that it crosses."""
+_BLANK = 0.5
+"""Where a ruling stands out less than this share of what it does elsewhere, it is not drawn."""
+_TOUCH = 3.0
+"""A ruling ends at another one this near, in pixels."""
 _TILT = 20.0
 """Largest tilt of the picture that is corrected, in degrees."""
 _LEAST_TILT, _LEAST_PERSPECTIVE = 0.1, 0.35
@@ -136,23 +146,34 @@ def image_to_rulings(image: NDArray[np.uint8], word_quads: ArrayLike | None = No
     frame = Rulings(as_boxes([]), as_boxes([]), degrees, center, height, perspective)
     upright = _straighten(gray, frame)
     words_xyxy = quads_to_boxes(frame.to_upright(words))
+    turned = [1, 0, 3, 2]
+    words_of = words_xyxy, words_xyxy[:, turned]
     thickness = max(int(_THICKNESS * height), 3)
     thick = [_thin(upright, (thickness, thickness), hat) for hat in _HATS]
     pictures, strokes = (upright, _transposed(upright)), (thick, [_transposed(mask) for mask in thick])
     with ThreadPoolExecutor(2) as pool:  # OpenCV and numpy let both run at once
-        both = pool.map(_horizontal_segments, pictures, strokes, repeat(thickness), repeat(height))
+        both = pool.map(_horizontal_segments, pictures, strokes, repeat(thickness), repeat(height), words_of)
         horizontal, vertical = both
-    horizontal = _without_letters(horizontal, words_xyxy)
-    vertical = _without_letters(vertical, words_xyxy[:, [1, 0, 3, 2]])[:, [1, 0, 3, 2]]
+    horizontal = _without_letters(horizontal, words_of[0])
+    vertical = _without_letters(vertical, words_of[1], horizontal[:, turned])[:, turned]
     return replace(frame, horizontal=horizontal, vertical=vertical)
 
 
 def _to_gray(image: NDArray[np.uint8]) -> Gray:
-    """The channel in which colours stand out most from the ground: the darkest on light ground, else the lightest."""
-    blue, green, red = cv2.split(image)
+    """One channel in which colours stand out from the ground, and ink of any colour from fills.
+
+    A pale colour is as far from the ground as its farthest channel, so that pale lines are seen. For a saturated one
+    that channel is as far as ink, so it moves half the way to the mean of the nearest channel and the luminance.
+    """
     is_light = 2 * np.count_nonzero(image > 127) >= image.size
-    choose = cv2.min if is_light else cv2.max
-    return np.asarray(choose(choose(blue, green), red), np.uint8)
+    toward_white = image if is_light else cv2.bitwise_not(image)
+    blue, green, red = cv2.split(toward_white)
+    farthest = cv2.min(cv2.min(blue, green), red)
+    nearest = cv2.max(cv2.max(blue, green), red)
+    luminance = cv2.cvtColor(toward_white, cv2.COLOR_BGR2GRAY)
+    colour = cv2.subtract(cv2.addWeighted(nearest, 0.5, luminance, 0.5, 0), farthest)
+    gray = cv2.add(farthest, cv2.multiply(colour, cv2.bitwise_not(farthest), scale=0.5 / 255))
+    return np.asarray(gray if is_light else cv2.bitwise_not(gray), np.uint8)
 
 
 def _resized(gray: Gray, scale: float) -> Gray:
@@ -287,7 +308,9 @@ def _straighten(gray: Gray, frame: Rulings) -> Gray:
     return np.asarray(upright, np.uint8)
 
 
-def _horizontal_segments(gray: Gray, thick: Sequence[Gray], thickness: int, text_height: float) -> Floats:
+def _horizontal_segments(
+    gray: Gray, thick: Sequence[Gray], thickness: int, text_height: float, words_xyxy: Floats
+) -> Floats:
     """Boxes of the horizontal rulings of an upright grey picture.
 
     Args:
@@ -295,13 +318,15 @@ def _horizontal_segments(gray: Gray, thick: Sequence[Gray], thickness: int, text
         thick: Masks of the dark and of the light strokes that are thin in any direction.
         thickness: Of the thickest line, pixels.
         text_height: Pixels.
+        words_xyxy: ``(W, 4)`` words, whose letters are no rulings.
     """
     length = max(int(_LENGTH * text_height), 5)
     min_fill = max(int(_FILL_LENGTH * text_height), 8)
     dash_gap = max(int(_DASH_GAP * text_height), thickness + 2)
     lines = []
     for hat, strokes in zip(_HATS, thick, strict=True):
-        stroke = _thin(gray, (thickness, 1), hat)
+        contrast = _contrast(gray, (thickness, 1), hat)
+        stroke = _is_stroke(gray, contrast, hat)
         # Vertical lines: where they cross a horizontal one it does not look thin, but goes on.
         crossing = cv2.morphologyEx(strokes, cv2.MORPH_OPEN, _kernel(length, 1))
         closed = cv2.morphologyEx(stroke, cv2.MORPH_CLOSE, _kernel(1, thickness + 2))
@@ -310,9 +335,10 @@ def _horizontal_segments(gray: Gray, thick: Sequence[Gray], thickness: int, text
         solid = _flat_boxes(whole, inked, thickness + 2, length, thickness, _DRAWN)
         drawn = mask_to_runs(stroke)
         dashed = _flat_boxes(drawn, drawn, dash_gap, min_fill, thickness, _DASHED)
-        dashed = as_boxes([box for box in dashed if _is_regular(stroke, box)])
+        dashed = as_boxes([box for box in dashed if _is_regular(stroke, box, text_height)])
         dashed = _standing_alone(dashed, gray, hat, text_height)
-        lines += [solid, _parted_at_gaps(dashed, solid, thickness + 2, dash_gap)]
+        found = np.vstack([solid, _parted_at_gaps(dashed, solid, thickness + 2, dash_gap)])
+        lines.append(_parted_at_letters(found, cv2.max(contrast, crossing), words_xyxy))
     found = np.vstack(lines)
     borders = [_flat_boxes(runs, runs, thickness + 2, min_fill, thickness, _DRAWN) for runs in _fill_borders(gray)]
     return np.vstack([found, _without_sides(np.vstack(borders), found, thickness + 3)])
@@ -346,6 +372,41 @@ def _parted_at_gaps(dashed: Floats, solid: Floats, reach: float, dash_gap: float
     return as_boxes(parts)
 
 
+def _parted_at_letters(segments: Floats, contrast: Gray, words_xyxy: Floats) -> Floats:
+    """Part segments where nothing but strokes of a word, with blanks at both ends, joins them or makes them longer.
+
+    Args:
+        segments: ``(N, 4)`` boxes of horizontal lines.
+        contrast: ``(height, width)`` of the strokes that they consist of.
+        words_xyxy: ``(W, 4)`` words.
+    """
+    if not len(segments) or not len(words_xyxy):
+        return segments
+    width, height = (words_xyxy[:, 2:] - words_xyxy[:, :2]).T
+    letter = np.minimum(width, height)
+    rim = np.where(width > height, 0.2, 0.02) * letter  # a line at the rim of a word underlines it
+    inside = words_xyxy + np.column_stack([0 * rim, rim, 0 * rim, -rim])
+    cuts: dict[int, list[tuple[float, float]]] = {}
+    for index, word in zip(*(each.tolist() for each in _meeting(segments, inside)), strict=True):
+        x0, y0, x1, y1 = segments[index].astype(int).tolist()
+        margin = max(round(_BESIDE_WORD * letter[word]), 1)
+        low, high = int(words_xyxy[word, 0]) - margin, int(words_xyxy[word, 2]) + margin
+        line = contrast[y0:y1, x0:x1].max(axis=0)
+        near = line[max(low - x0, 0) : high - x0]
+        blanks = np.flatnonzero(near < _BLANK * float(quantile(line, 0.5))) + max(low, x0)
+        ends = [*([x0] if x0 > low else []), *blanks.tolist(), *([x1] if x1 < high else [])]
+        if len(ends) > 1:
+            cuts.setdefault(index, []).append((ends[0], ends[-1] + 1))
+    parts = np.delete(segments, list(cuts), axis=0).tolist()
+    for index, gaps in cuts.items():
+        start, y0, end, y1 = segments[index].tolist()
+        for low, high in [*sorted(gaps), (end, end)]:
+            if low > start:
+                parts.append([start, y0, low, y1])
+            start = max(start, high)
+    return as_boxes(parts)
+
+
 def _without_sides(fills: Floats, lines: Floats, reach: float) -> Floats:
     """Drop fill borders that are no more than the side of a line already found."""
     if not len(fills) or not len(lines):
@@ -364,26 +425,47 @@ def _meeting(segments: Floats, boxes: Floats) -> tuple[Ints, Ints]:
     return first, second
 
 
+def _within_one(segments: Floats, index: Ints, boxes: Floats) -> Floats:
+    """``(N,)`` greatest length of each segment within one of the boxes that it is paired with by ``index``."""
+    most = np.zeros(len(segments))
+    np.maximum.at(most, index, _lengths_within(segments[index], boxes))
+    return most
+
+
 def _shared(segments: Floats, index: Ints, boxes: Floats) -> Floats:
     """``(N,)`` length of each segment within the boxes that it is paired with by ``index``."""
-    chosen = segments[index]
-    middle = (chosen[:, 1] + chosen[:, 3]) / 2
-    shared = np.minimum(chosen[:, 2], boxes[:, 2]) - np.maximum(chosen[:, 0], boxes[:, 0])
-    shared *= (middle > boxes[:, 1]) & (middle < boxes[:, 3]) & (shared > 0)
-    return np.bincount(index, shared, len(segments)).astype(np.float64)
+    return np.bincount(index, _lengths_within(segments[index], boxes), len(segments)).astype(np.float64)
+
+
+def _lengths_within(segments: Floats, boxes: Floats) -> Floats:
+    """``(N,)`` length of each segment within the box of the same number."""
+    middle = (segments[:, 1] + segments[:, 3]) / 2
+    shared = np.minimum(segments[:, 2], boxes[:, 2]) - np.maximum(segments[:, 0], boxes[:, 0])
+    return np.asarray(shared * ((middle > boxes[:, 1]) & (middle < boxes[:, 3]) & (shared > 0)))
 
 
 def _thin(gray: Gray, size: tuple[int, int], hat: int) -> Gray:
     """Mask, 0 and 255, of strokes that are at most ``size`` (height, width) pixels thick in one of the directions."""
+    return _is_stroke(gray, _contrast(gray, size, hat), hat)
+
+
+def _contrast(gray: Gray, size: tuple[int, int], hat: int) -> Gray:
+    """How far what is at most ``size`` (height, width) pixels thick in one of the directions is from its ground."""
     height, width = (side + 1 + side % 2 if side > 1 else 1 for side in size)
     # With its border repeated, a dark edge of the picture, where another line was cut, does not look thin.
     padded = cv2.copyMakeBorder(gray, height, height, width, width, cv2.BORDER_REPLICATE)
-    thin = cv2.morphologyEx(padded, hat, _kernel(height, width))[height:-height, width:-width]
-    return np.asarray(cv2.threshold(thin, _CONTRAST, 255, cv2.THRESH_BINARY)[1], np.uint8)
+    return np.asarray(cv2.morphologyEx(padded, hat, _kernel(height, width))[height:-height, width:-width], np.uint8)
 
 
-def _is_regular(stroke: Gray, box: Floats) -> bool:
-    """Whether a run is made of several dashes of one length with gaps of one length."""
+def _is_stroke(gray: Gray, contrast: Gray, hat: int) -> Gray:
+    """Mask, 0 and 255, of what is far enough from its ground, and if it is lighter, from the seam of two fills."""
+    if hat == cv2.MORPH_TOPHAT:
+        contrast = cv2.subtract(contrast, cv2.LUT(cv2.subtract(gray, contrast), _SEAM))
+    return np.asarray(cv2.threshold(contrast, _CONTRAST, 255, cv2.THRESH_BINARY)[1], np.uint8)
+
+
+def _is_regular(stroke: Gray, box: Floats, text_height: float) -> bool:
+    """Whether a run is made of several dashes of one length with gaps of one length, closer than the dots of leaders."""
     x0, y0, x1, y1 = box.astype(int)
     drawn = stroke[y0:y1, x0:x1].any(axis=0)
     ends = np.flatnonzero(np.diff(drawn, prepend=False, append=False))
@@ -392,7 +474,9 @@ def _is_regular(stroke: Gray, box: Floats) -> bool:
         return False
     # Dashes that meet a crossing line are longer, and in low rows these are many: the middle half must agree.
     low, middle, high = np.transpose([quantiles(sizes.tolist(), n=4, method="inclusive") for sizes in (dashes, gaps)])
-    return bool((high - low).max() <= 0.3 * middle.sum() + 1)
+    dash, gap = middle.tolist()
+    is_close = gap <= max(_DOT_GAP * text_height, 1.25 * dash)
+    return is_close and bool((high - low).max() <= 0.3 * (dash + gap) + 1)
 
 
 def _standing_alone(boxes: Floats, gray: Gray, hat: int, text_height: float) -> Floats:
@@ -437,12 +521,26 @@ def _flat_boxes(mask: Runs, drawn: Runs, bridge: int, length: int, thickness: in
 def _fill_borders(gray: Gray) -> list[Runs]:
     """Pixels at the border to a darker area below, and to a brighter one."""
     above, below = gray[:-3], gray[3:]
-    steps = cv2.subtract(below, above), cv2.subtract(above, below)
-    return [replace(runs, row=runs.row + 1) for runs in (mask_to_runs(step > _CONTRAST) for step in steps)]
+    borders = []
+    for step in (cv2.subtract(below, above), cv2.subtract(above, below)):
+        # A blurred border begins and ends with a step that is small beside the next one.
+        steepest = cv2.dilate(step, _kernel(3, 1))
+        is_border = (step > _CONTRAST) & (step >= cv2.convertScaleAbs(steepest, alpha=0.5))
+        # The side of a line one pixel thick is a step of one pixel.
+        runs = mask_to_runs(cv2.morphologyEx(is_border.view(np.uint8), cv2.MORPH_OPEN, _kernel(2, 1)))
+        borders.append(replace(runs, row=runs.row + 1))
+    return borders
 
 
-def _without_letters(segments: Floats, words_xyxy: Floats) -> Floats:
-    """Drop horizontal segments that run through the middle of words and nowhere else."""
+def _without_letters(segments: Floats, words_xyxy: Floats, lines: Floats | None = None) -> Floats:
+    """Drop horizontal segments that run through the middle of words and nowhere else.
+
+    Args:
+        segments: ``(N, 4)`` boxes.
+        words_xyxy: ``(W, 4)`` words.
+        lines: ``(M, 4)`` boxes of the segments that run across these and along the words, None where these do. A
+            stroke that crosses several words, or goes from one such line to the next one, is no letter's.
+    """
     if not len(segments) or not len(words_xyxy):
         return segments
     letter = (words_xyxy[:, 2:] - words_xyxy[:, :2]).min(axis=1)[:, None]
@@ -451,5 +549,19 @@ def _without_letters(segments: Floats, words_xyxy: Floats) -> Floats:
     length = segments[:, 2] - segments[:, 0]
     rim = np.where(length[segment] > 2 * letter[word, 0], 0.08, -0.05)
     boxes = words_xyxy[word] + letter[word] * np.column_stack([[-0.15] * len(rim), rim, [0.15] * len(rim), -rim])
-    kept: Floats = segments[_shared(segments, segment, boxes) < 0.8 * length]
-    return kept
+    if lines is None:
+        return np.asarray(segments[_shared(segments, segment, boxes) < 0.8 * length], np.float64)
+    within = _within_one(segments, segment, boxes) >= 0.8 * length
+    within[within] = ~_joins(segments[within], lines)
+    return np.asarray(segments[~within], np.float64)
+
+
+def _joins(segments: Floats, across: Floats) -> Flags:
+    """``(N,)`` whether horizontal segments go from one vertical segment to another one."""
+    middle = (segments[:, 1] + segments[:, 3]) / 2
+    touched = np.zeros((2, len(segments)), bool)
+    if len(across):
+        tree = shapely.STRtree(shapely.box(*(across + np.array([-_TOUCH, 0, _TOUCH, 0])).T))
+        for end, x in zip(touched, (segments[:, 0], segments[:, 2]), strict=True):
+            end[tree.query(shapely.points(x, middle))[0]] = True
+    return np.asarray(touched.all(axis=0))

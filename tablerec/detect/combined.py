@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import chain
 from typing import TYPE_CHECKING, Protocol
 
@@ -61,7 +62,7 @@ class CombinedDetector:
         passes = detect_candidates(self.network, image, picture)
         chosen = list(chain.from_iterable(choose(place, picture) for place in group_by_place([inferred, *passes])))
         if self.geometric.layout == "page":
-            chosen = [each for each in chosen if _is_plausible(each)]
+            chosen = [each for one in chosen for each in _plausible(one)]
         return sorted(chosen, key=lambda each: each.top)
 
 
@@ -77,6 +78,13 @@ def detect_candidates(network: DetectsTwice, image: Image, picture: Scene) -> li
 
     passes = network.detect_twice(image, picture.words)
     return [[settle(each.to_candidate().in_scene(picture)) for each in found] for found in passes]
+
+
+def _plausible(candidate: Candidate) -> list[Candidate]:
+    """The candidate if it is a table, or else the ones that rulings enclose in its place: they are never dropped."""
+    if _is_plausible(candidate):
+        return [candidate]
+    return [replace(rival, rivals=(candidate,)) for rival in candidate.rivals if rival.is_enclosed]
 
 
 def _is_plausible(candidate: Candidate) -> bool:

@@ -17,6 +17,8 @@ import shapely
 from postprocess.arrays import Ints
 from postprocess.candidates.candidate import Candidate
 from postprocess.candidates.explanation import agreement, bands_at, explain
+from postprocess.candidates.heads import settle
+from postprocess.candidates.joins import join_texts
 from postprocess.candidates.row_borders import settle_rows
 from postprocess.candidates.scene import Scene
 
@@ -55,7 +57,7 @@ def is_same_place(a: Candidate, b: Candidate) -> bool:
 
 
 def choose(place: Sequence[Tables], picture: Scene) -> list[Candidate]:
-    """The tables of one place: the best candidates with their rows settled, and the others as rivals.
+    """The tables of one place: the best candidates with their rows and spans settled, and the others as rivals.
 
     Args:
         place: What each detector found there.
@@ -63,7 +65,7 @@ def choose(place: Sequence[Tables], picture: Scene) -> list[Candidate]:
     """
     number, best = best_tables(place, picture)
     others = [each for index, tables in enumerate(place) if index != number for each in tables]
-    settled = [_with_rows(each, place) for each in best]
+    settled = [join_texts(_with_rows(each, place)) for each in best]
     return [replace(mine, rivals=tuple(each for each in others if is_same_place(mine, each))) for mine in settled]
 
 
@@ -137,7 +139,8 @@ def _with_rows(candidate: Candidate, place: Sequence[Tables]) -> Candidate:
     if candidate.is_enclosed or not len(scene.words) or not (passes := rows_of_words(place, scene)):
         return candidate
     layout = settle_rows(candidate.layout, scene, passes)
-    return candidate.with_layout(layout)
+    # Of other rows other heads are at the foot.
+    return candidate if layout is candidate.layout else settle(candidate.with_layout(layout))
 
 
 def _with_rest(tables: Tables, scene: Scene) -> list[Scene]:

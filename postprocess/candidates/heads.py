@@ -14,6 +14,7 @@ from postprocess.arrays import Flags, Floats, Ints
 from postprocess.candidates.candidate import Candidate
 from postprocess.candidates.scene import Scene
 from postprocess.grid.layout import Layout
+from postprocess.text.numbers import is_number
 
 _NEAR = 0.4
 """How far rulings and texts reach into each other, in text heights: boxes of words are loose."""
@@ -23,6 +24,9 @@ _CENTRED = 0.5, 1.0
 """A head stands over the middle of its columns when it is off by less than the first; and over others when
 it is off by more than the second. In text heights."""
 
+_STRUCK = 0.2
+"""A line that is closer to the middle of a word than this share of its height runs through it."""
+
 
 @dataclass(frozen=True, slots=True)
 class _View:
@@ -30,12 +34,14 @@ class _View:
 
     Args:
         texts: ``(N, 4)`` extent of the text of each cell, NaN without text.
+        columns: ``(C,)`` middle of the texts of the cells of each column that lie in no other one, else of the column.
         filled: ``(R, C)`` slots of cells with words.
         horizontal: ``(S, 4)`` rulings.
         height: Text height.
     """
 
     texts: Floats
+    columns: Floats
     filled: Flags
     horizontal: Floats
     height: float
@@ -84,13 +90,14 @@ def settle_spans(layout: Layout, scene: Scene) -> Layout:
     # Nothing says that empty slots belong together.
     view = _view(layout, scene)
     settled = layout.parted(np.unique(layout.owner[~view.filled]))
+    view = _view(settled, scene)
     for row in range(len(layout.owner) - 1):
-        view = _view(settled, scene)
         settled = _widen_heads(settled, view, row)
+        view = _view(settled, scene)
         spans = settled.spans[settled.owner[row]]
         if view.filled[row].all() or not (spans[:, 3] - spans[:, 1] > 1).any():
             break
-    settled = _lengthen_heads(settled, _view(settled, scene))
+    settled = _lengthen_heads(settled, view, scene)
     return layout if np.array_equal(settled.owner, layout.owner) else settled
 
 
@@ -101,7 +108,28 @@ def _view(layout: Layout, scene: Scene) -> _View:
     for side, least in enumerate((np.fmin, np.fmin, np.fmax, np.fmax)):
         least.at(texts[:, side], cell[inside], scene.boxes[inside, side])
     has_text = ~np.isnan(texts[:, 0])
-    return _View(texts, has_text[layout.owner], scene.rulings.horizontal, scene.rulings.text_height)
+    return _View(
+        texts, _column_middles(layout, texts), has_text[layout.owner], _beside_text(scene), scene.rulings.text_height
+    )
+
+
+def _column_middles(layout: Layout, texts: Floats) -> Floats:
+    """``(C,)`` middles of the columns, of their texts where these lie in one column."""
+    middles = (layout.col_lines[:-1] + layout.col_lines[1:]) / 2
+    single = (layout.spans[:, 3] - layout.spans[:, 1] == 1) & ~np.isnan(texts[:, 0])
+    low, high = np.full((2, len(middles)), np.nan)
+    np.fmin.at(low, layout.spans[single, 1], texts[single, 0])
+    np.fmax.at(high, layout.spans[single, 1], texts[single, 2])
+    return np.where(np.isnan(low), middles, (low + high) / 2)
+
+
+def _beside_text(scene: Scene) -> Floats:
+    """``(S, 4)`` horizontal rulings that do not run through a word: such are made of its strokes."""
+    rulings, (middle, height) = scene.rulings.horizontal, scene.heights
+    y = (rulings[:, 1] + rulings[:, 3])[:, None] / 2
+    along = np.minimum(rulings[:, 2, None], scene.boxes[:, 2]) - np.maximum(rulings[:, 0, None], scene.boxes[:, 0])
+    through = (np.abs(y - middle) < _STRUCK * height) & (along > scene.rulings.text_height)
+    return np.asarray(rulings[~through.any(axis=1)])
 
 
 def _widen_heads(layout: Layout, view: _View, row: int) -> Layout:
@@ -113,7 +141,7 @@ def _widen_heads(layout: Layout, view: _View, row: int) -> Layout:
         text = view.text_of(numbers[first:last])
         start, end = _head_columns(view, text, below, view.filled[row], first, last)
         if (start, end) != (first, last):
-            layout = layout.joined(row, start, bottom, end)
+            layout = layout.parted(layout.owner[row, [first]]).joined(row, start, bottom, end)
     return layout
 
 
@@ -123,10 +151,13 @@ def _head_columns(view: _View, text: Floats, below: Floats, filled: Flags, first
     least = int(taken[taken < first].max(initial=-1)) + 1
     most = int(taken[taken >= last].min(initial=len(filled)))
     under = _columns_under_rule(view, text, below)
-    if under and least <= under[0] <= first and last <= under[1] <= most:
+    if under and least <= under[0] < last and first < under[1] <= most:
         return under
     start = max(least, 1)  # a head of data columns leaves the stub alone
     if start <= first and _is_centred(text, below[start:most], below[first:last], view.height):
+        return start, most
+    # As wide as its ink, in the middle of what has no other head.
+    if 1 < last - first < most - start and first - start == most - last and not np.isnan(below[start:most]).any():
         return start, most
     return first, last
 
@@ -137,9 +168,8 @@ def _columns_under_rule(view: _View, text: Floats, below: Floats) -> tuple[int, 
     y = (view.horizontal[:, 1] + view.horizontal[:, 3]) / 2
     lowest = np.min(below[:, 1], where=~np.isnan(below[:, 1]), initial=np.inf) + view.height / 2
     along = (x0 < text[0] + view.height) & (x1 > text[2] - view.height)
-    middle = (below[:, 0] + below[:, 2]) / 2
     for start, _, end, _ in view.horizontal[along & (y > (text[1] + text[3]) / 2) & (y < lowest)]:
-        cols = np.flatnonzero((middle > start) & (middle < end))
+        cols = np.flatnonzero((view.columns > start) & (view.columns < end))
         # The ruling below all columns is the border of a row; only a title stands in the middle above it.
         title = abs(text[0] + text[2] - start - end) < 2 * view.height
         if len(cols) > 1 and (title or len(cols) < len(below)):
@@ -155,14 +185,18 @@ def _is_centred(text: Floats, wide: Floats, own: Floats, height: float) -> bool:
     return bool(off[0] < _CENTRED[0] * height and off[1] > _CENTRED[1] * height)
 
 
-def _lengthen_heads(layout: Layout, view: _View) -> Layout:
-    """A head at the foot of several rows of heads stands for all of them where a ruling above frames it."""
+def _lengthen_heads(layout: Layout, view: _View, scene: Scene) -> Layout:
+    """A head at the foot of several rows of heads stands for all of them where a ruling above frames it.
+
+    So does one without any ruling above, where all other columns share one head.
+    """
     spans = layout.spans[layout.owner]
     wide = view.filled & (spans[..., 3] - spans[..., 1] > 1)
     partly = wide.any(axis=1) & (wide.sum(axis=1) < wide.shape[1])
     depth = 1 + int(np.append(partly, False).argmin())
     if depth < 2 or depth >= len(wide):
         return layout
+    one_head = bool(wide[0, 1:].all() and not view.filled[0, 0] and len(np.unique(layout.owner[0, 1:])) == 1)
     joins = []
     for col in range(wide.shape[1]):
         first = int(np.flatnonzero(wide[:depth, col]).max(initial=-1)) + 1
@@ -170,11 +204,23 @@ def _lengthen_heads(layout: Layout, view: _View) -> Layout:
         at_foot = len(own) > 1 and not own[0] and own[-1] and bool((own[1:] >= own[:-1]).all())
         if at_foot and len(np.unique(slots)) == len(slots):
             top = view.text_of(layout.owner[first])[1]
-            if _is_framed(view, view.text_of(slots), top):
+            text = view.text_of(slots)
+            if _is_framed(view, text, top) or (one_head and _is_free(view, text) and _is_label(layout, slots, scene)):
                 joins.append((first, col, depth, col + 1))
     for join in joins:
         layout = layout.joined(*join)
     return layout
+
+
+def _is_label(layout: Layout, cells: Ints, scene: Scene) -> bool:
+    """Whether no word in some cells is a number."""
+    inside = np.isin(layout.cells_at(scene.words.middles), cells)
+    return not any(is_number(scene.words.texts[word]) for word in np.flatnonzero(inside).tolist())
+
+
+def _is_free(view: _View, text: Floats) -> bool:
+    """Whether no ruling lies above a text: nothing parts it from what is beside the only head of all others."""
+    return not view.is_ruled(text, -np.inf, text[1] + _NEAR * view.height)
 
 
 def _is_framed(view: _View, text: Floats, top: float) -> bool:

@@ -49,6 +49,7 @@ class CombinedDetector:
     def detect(self, image: Image, words: Sequence[Word]) -> list[Candidate]:
         """See ``CellDetector``."""
         from postprocess.candidates.choice import choose, explained, group_by_place, is_certain
+        from postprocess.candidates.joins import join_texts
         from postprocess.candidates.scene import image_to_scene
 
         if image.size == 0:
@@ -58,7 +59,7 @@ class CombinedDetector:
         if self.geometric.layout == "table" and inferred and all(each.is_enclosed for each in inferred):
             sure = [explained(each) for each in inferred]
             if all(map(is_certain, sure)):
-                return sure
+                return [join_texts(each) for each in sure]
         passes = detect_candidates(self.network, image, picture)
         chosen = list(chain.from_iterable(choose(place, picture) for place in group_by_place([inferred, *passes])))
         if self.geometric.layout == "page":

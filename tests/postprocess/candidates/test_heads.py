@@ -77,14 +77,39 @@ def test_only_a_title_spans_all_columns_of_the_rule_below_the_row(x0: float, spa
     [
         ([ABOVE, UNDER_WIDE_HEAD, BELOW_HEADS], [(0, 0, 2, 1), (0, 1, 1, 4)]),
         ([UNDER_WIDE_HEAD, BELOW_HEADS], [(0, 1, 1, 4)]),
-        ([ABOVE, [0, 19, 200, 21], UNDER_WIDE_HEAD, BELOW_HEADS], [(0, 1, 1, 4)]),
+        ([ABOVE, [0, 19, 250, 21], UNDER_WIDE_HEAD, BELOW_HEADS], [(0, 1, 1, 4)]),
     ],
     ids=["framed", "no rule above", "a rule between"],
 )
 def test_the_head_of_the_stub_spans_the_rows_of_heads(rules: list[list[float]], spans: list[tuple[int, ...]]) -> None:
-    layout = plain(4, 4).joined(0, 1, 1, 4)
-    words = [word("2026", 100, 0), word("Item", 10, 1), *body(4, 1, 2, 3)[1:]]
+    layout = plain(4, 5).joined(0, 1, 1, 4)
+    words = [word("2026", 100, 0), word("2025", 210, 0), word("Item", 10, 1), *body(5, 1, 2, 3)[1:]]
     assert wide(settle_spans(layout, make_scene(words, *rules))) == spans
+
+
+@pytest.mark.parametrize(("label", "spans"), [("Item", [(0, 0, 2, 1), (0, 1, 1, 4)]), ("12", [(0, 1, 1, 4)])])
+def test_beside_the_only_head_of_all_other_columns_a_label_spans_its_row_too(
+    label: str, spans: list[tuple[int, ...]]
+) -> None:
+    words = [word("2026", 100, 0), word(label, 10, 1), *body(4, 1, 2, 3)[1:]]
+    assert wide(settle_spans(plain(4, 4).joined(0, 1, 1, 4), make_scene(words))) == spans
+
+
+def test_a_head_leaves_the_columns_beyond_the_rule_below_it() -> None:
+    layout = plain(3, 4).joined(0, 0, 1, 4)
+    words = [word("2026", 100, 0), *body(4, 1, 2)]
+    assert wide(settle_spans(layout, make_scene(words, UNDER_WIDE_HEAD))) == [(0, 1, 1, 4)]
+
+
+def test_a_head_as_wide_as_its_ink_spans_all_columns_around_it() -> None:
+    layout = plain(3, 5).joined(0, 2, 1, 4)
+    words = [word("2026", 135, 0), *body(5, 1, 2)]
+    assert wide(settle_spans(layout, make_scene(words))) == [(0, 1, 1, 5)]
+
+
+def test_strokes_of_letters_are_no_rule_below_a_head() -> None:
+    words = [word("2026", 84, 0), word("under", 60, 0, 195), *body(4, 1, 2)]
+    assert wide(settle_spans(plain(3, 4), make_scene(words[1:], [0, 9, 200, 11]))) == []
 
 
 def test_empty_cells_that_no_border_joins_are_parted() -> None:

@@ -1,0 +1,185 @@
+"""Borders of a grid against the picture: rulings that run along them, and texts that they run through.
+
+A border is where two cells of a grid meet. A ruling along it confirms it, a text that goes on across it denies it: no
+table is drawn with a line through its texts.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from postprocess.arrays import Floats, Ints
+from postprocess.candidates.candidate import Candidate
+from postprocess.candidates.scene import Scene
+from postprocess.geometry.boxes import quads_to_boxes
+from postprocess.grid.layout import Layout
+from postprocess.word import Word
+
+_NEAR = 0.5
+"""A ruling belongs to a border closer than this, in text heights."""
+_SAMPLES = np.linspace(0.1, 0.9, 9)
+"""Where each border is looked at, as shares of its length."""
+_INNER = 0.3
+"""A line that leaves less than this share of a text line on either side runs beside the text: boxes are loose."""
+_HANGING = 0.4
+"""Text that reaches less than this over a border, in text heights, only hangs over it."""
+_GAP = 0.2
+"""Characters that are closer than this, in text heights, belong to one word."""
+
+
+@dataclass(frozen=True, eq=False)
+class Borders:
+    """The words of a candidate and the rulings in the frame of its layout.
+
+    Args:
+        candidate: With its scene.
+    """
+
+    candidate: Candidate
+
+    @property
+    def layout(self) -> Layout:
+        """Rows, columns and spans."""
+        return self.candidate.layout
+
+    @property
+    def scene(self) -> Scene:
+        """The words of the table, and the rulings of the picture."""
+        assert self.candidate.scene is not None
+        return self.candidate.scene
+
+    @property
+    def height(self) -> float:
+        """Text height in pixels."""
+        return self.scene.rulings.text_height
+
+    @cached_property
+    def boxes(self) -> Floats:
+        """``(W, 4)`` words."""
+        return quads_to_boxes(self.layout.frame.to_upright(self.scene.words.quads))
+
+    @cached_property
+    def cells(self) -> Ints:
+        """``(W,)`` cell in which the middle of each word lies, -1 outside."""
+        return self.layout.cells_at(self.scene.words.middles)
+
+    @cached_property
+    def detected(self) -> Floats:
+        """``(N, 4)`` cells as they were detected."""
+        return quads_to_boxes(self.layout.frame.to_upright(self.candidate.quads))
+
+    @cached_property
+    def texts(self) -> Floats:
+        """``(N, 4)`` extent of the text of each cell, NaN without text."""
+        inside = self.cells >= 0
+        texts = np.full((len(self.layout.spans), 4), np.nan)
+        for side, least in enumerate((np.fmin, np.fmin, np.fmax, np.fmax)):
+            least.at(texts[:, side], self.cells[inside], self.boxes[inside, side])
+        return texts
+
+    @cached_property
+    def margin(self) -> Floats:
+        """``(W,)`` how far a row border has to lie in a word to run through its text, in pixels."""
+        tall = self.boxes[:, 3] - self.boxes[:, 1]
+        return np.asarray(_INNER * np.minimum(tall, 1.3 * self.height))
+
+    @cached_property
+    def rows(self) -> Ints:
+        """``(W,)`` row in which the middle of each word lies, -1 outside."""
+        return _slots(self.layout.row_lines, (self.boxes[:, 1] + self.boxes[:, 3]) / 2)
+
+    @cached_property
+    def across(self) -> Floats:
+        """``(R + 1, C)`` share of each border along the rows that is ruled, 0 to 1; not where it meets a text."""
+        rulings = self._rulings(self.scene.rulings.horizontal)
+        texts = self.boxes + self.margin[:, None] * (0, 1, 0, -1)
+        return _ruled_shares(self.layout.row_lines, self.layout.col_lines, rulings, texts, _NEAR * self.height)
+
+    @cached_property
+    def down(self) -> Floats:
+        """``(R, C + 1)`` the same of the borders along the columns."""
+        rulings = self._rulings(self.scene.rulings.vertical)[:, [1, 0, 3, 2]]
+        texts = (self.boxes + self.margin[:, None] * (1, 0, -1, 0))[:, [1, 0, 3, 2]]
+        lines = self.layout.col_lines, self.layout.row_lines
+        return np.asarray(_ruled_shares(*lines, rulings, texts, _NEAR * self.height).T)
+
+    def _rulings(self, upright: Floats) -> Floats:
+        """``(S, 4)`` rulings of the upright frame of the picture in that of the layout."""
+        corners = upright[:, [0, 1, 2, 1, 2, 3, 0, 3]].reshape(-1, 4, 2)
+        return quads_to_boxes(self.layout.frame.to_upright(self.scene.rulings.to_picture(corners)))
+
+    def crossed_rows(self) -> list[tuple[int, int, int, int]]:
+        """Word, line, first and end column of each row border that runs through a word, as cells were detected too."""
+        y0, y1 = self.boxes[:, 1] + self.margin, self.boxes[:, 3] - self.margin
+        lines, owner = self.layout.row_lines, self.layout.owner
+        first, end = np.searchsorted(lines, y0, "right"), np.searchsorted(lines, y1)
+        found = []
+        for word in np.flatnonzero((end > first) & (self.cells >= 0)).tolist():
+            columns = self.columns(word)
+            for line in range(max(int(first[word]), 1), min(int(end[word]), len(lines) - 1)):
+                upper, lower = owner[line - 1 : line + 1, slice(*columns)]
+                parted = upper != lower
+                bottoms, tops = self.detected[upper[parted], 3], self.detected[lower[parted], 1]
+                if parted.any() and ((bottoms < y1[word]) & (tops > y0[word])).all():
+                    found.append((word, line, *columns))
+        return found
+
+    def columns(self, word: int) -> tuple[int, int]:
+        """First and end column of the slots in which more of a word lies than hangs over."""
+        hanging = min(_HANGING * self.height, (self.boxes[word, 2] - self.boxes[word, 0]) / 2)
+        x0, x1 = self.boxes[word, 0] + hanging, self.boxes[word, 2] - hanging
+        lines = self.layout.col_lines
+        first = max(int(np.searchsorted(lines, x0, "right")) - 1, 0)
+        return first, min(max(int(np.searchsorted(lines, x1)), first + 1), len(lines) - 1)
+
+    def crossed_columns(self) -> list[tuple[int, int]]:
+        """Word and line of each column border that runs between two letters of one word of a text."""
+        hanging = _HANGING * self.height
+        x0, x1, lines = self.boxes[:, 0] + hanging, self.boxes[:, 2] - hanging, self.layout.col_lines
+        first, end = np.searchsorted(lines, x0, "right"), np.searchsorted(lines, x1)
+        found = []
+        for word in np.flatnonzero((end > first) & (self.rows >= 0)).tolist():
+            x, width = self.boxes[word, 0], self.boxes[word, 2] - self.boxes[word, 0]
+            gap = _GAP * self.height / width
+            shares = ((lines - x) / width).tolist()
+            crossed = range(max(int(first[word]), 1), min(int(end[word]), len(lines) - 1))
+            found += [(word, line) for line in crossed if _goes_on(self.scene.words[word], shares[line], gap)]
+        return found
+
+
+def _slots(lines: Floats, places: Floats) -> Ints:
+    """The slot between lines in which each place lies, -1 outside."""
+    slot = np.searchsorted(lines, places) - 1
+    return np.where(slot < len(lines) - 1, slot, -1)
+
+
+def _goes_on(word: Word, share: float, gap: float) -> bool:
+    """Whether letters follow one another without a gap at a share of the width of a word."""
+    shown = [(*span, sign) for sign, span in zip(word.text, word.spans(), strict=True) if not sign.isspace()]
+    left = [each for each in shown if each[0] + each[1] < 2 * share]
+    right = [each for each in shown if each[0] + each[1] >= 2 * share]
+    if not left or not right:
+        return False
+    (_, end, before), (start, _, after) = max(left), min(right)
+    if start - end >= gap:
+        return False
+    return before.isalpha() and after.isalpha()
+
+
+def _ruled_shares(lines: Floats, crossing: Floats, rulings: Floats, texts: Floats, near: float) -> Floats:
+    """``(L, C - 1)`` share of each piece of a line between crossing ones along which a ruling lies near."""
+    points = (crossing[:-1, None] + np.diff(crossing)[:, None] * _SAMPLES).ravel()
+    middle = (rulings[:, 1] + rulings[:, 3]) / 2
+    shares = np.zeros((len(lines), len(crossing) - 1))
+    for number, line in enumerate(lines.tolist()):
+        ruled = np.zeros(len(points), bool)
+        for x0, y0, x1, y1 in rulings[np.abs(middle - line) < near].tolist():
+            y = (y0 + y1) / 2
+            met = texts[(texts[:, 1] < y) & (texts[:, 3] > y)]
+            free = ~((points[:, None] > met[:, 0]) & (points[:, None] < met[:, 2])).any(axis=1)
+            ruled |= (points > x0) & (points < x1) & free
+        shares[number] = ruled.reshape(-1, len(_SAMPLES)).mean(axis=1)
+    return shares

@@ -1,0 +1,294 @@
+"""Borders that texts deny, and cells that texts part: no border runs through a text, and one cell holds one text.
+
+Four things deny a border that a grid has. A word lies across it. Or a ruling runs along it that stops short of some
+columns, whose texts go on from one side to the other. Or these lie closer together than all others there. Or rulings
+enclose several rows of which the first column holds a single text, in the middle. A cell over several rows or columns
+comes apart where each of them has a text of its own.
+"""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import numpy as np
+
+from postprocess.arrays import Flags, Floats
+from postprocess.candidates.borders import Borders
+from postprocess.candidates.candidate import Candidate
+from postprocess.grid.layout import Layout
+from postprocess.text.numbers import is_number, is_unit
+
+_RULED, _FREE = 0.6, 0.3
+"""Share of a border from which it is ruled, and below which it is not."""
+_MOST = 0.75
+"""Share of the columns along which a ruling goes through the table."""
+_TIGHT = 0.6
+"""White between the lines of one text, in text heights; rows are farther apart, or ruled."""
+_CLOSER = 0.3
+"""How much closer the lines of one text are than those of two rows, in text heights."""
+_LEVEL = 0.25
+"""Texts whose middles are off by less than this, in text heights, stand beside each other."""
+_APART = 1.5
+"""White between texts of two cells, in text heights."""
+_LEAST_ROWS = 3
+"""Rows whose texts do not lie beside those of other cells by chance."""
+_CENTRED = 0.5
+"""A text stands in the middle when it is off by less than this, in text heights."""
+_SHIFT = 2.0, 1.0
+"""A border of columns, and one of rows, that frees a word when it is moved by less than this, in text heights, was only
+drawn beside its place."""
+_BESIDE = 0.1
+"""How far from a word such a border is put, in text heights."""
+_DEEPEST = 6
+"""Most rows of heads."""
+
+
+def join_texts(candidate: Candidate) -> Candidate:
+    """Part the cells that hold several texts, and join the slots whose borders texts or rulings deny.
+
+    Where rulings enclose all cells only words that lie across a border deny it.
+
+    Args:
+        candidate: With its scene.
+
+    Returns:
+        The candidate, the very same one where nothing is to be done.
+
+    >>> from postprocess.candidates.candidate import quads_to_candidate
+    >>> from postprocess.candidates.scene import Scene
+    >>> from postprocess.geometry.boxes import as_boxes, boxes_to_quads
+    >>> from postprocess.geometry.rulings import Rulings
+    >>> from postprocess.word import Word
+    >>> places = boxes_to_quads([[5, 15, 45, 25], [60, 8, 70, 18], [60, 22, 70, 32]]).tolist()
+    >>> scene = Scene(map(Word, ["Total", "7", "9"], places), Rulings(*2 * [as_boxes([])], 0.0, (0.0, 0.0), 10.0))
+    >>> cells = boxes_to_quads([[0, 0, 50, 20], [50, 0, 99, 20], [0, 20, 50, 40], [50, 20, 99, 40]])
+    >>> join_texts(quads_to_candidate(cells).in_scene(scene)).layout.owner.tolist()
+    [[0, 1], [0, 2]]
+    """
+    if candidate.scene is None or not len(candidate.scene.words) or not candidate.layout.owner.size:
+        return candidate
+    candidate = _join_cut_rows(_join_cut_columns(_part_texts(candidate)))
+    return candidate if candidate.is_enclosed else _join_centred(_join_unruled(candidate))
+
+
+def _part_texts(candidate: Candidate) -> Candidate:
+    """Part the cells over several rows or columns that hold a text for each of them."""
+    borders, layout = Borders(candidate), candidate.layout
+    for cell in np.flatnonzero(
+        (candidate.layout.spans[:, 2:] - candidate.layout.spans[:, :2]).max(axis=1) > 1
+    ).tolist():
+        row, col, end_row, end_col = candidate.layout.spans[cell].tolist()
+        own = borders.cells == cell
+        if end_row - row >= _LEAST_ROWS and end_col - col == 1 and _has_row_each(borders, own, row, end_row):
+            layout = layout.parted(layout.owner[row, [col]])
+        elif end_row - row == 1:
+            lines = [line for line in range(col + 1, end_col) if _parts_columns(borders, own, line)]
+            if lines:
+                layout = layout.parted(layout.owner[row, [col]])
+                for first, last in pairwise([col, *lines, end_col]):
+                    layout = layout.joined(row, first, end_row, last)
+    return candidate.with_layout(layout)
+
+
+def _has_row_each(borders: Borders, own: Flags, row: int, end_row: int) -> bool:
+    """Whether each row of a cell has one line of its text, level with texts of other cells there."""
+    middle, height = (borders.boxes[:, 1] + borders.boxes[:, 3]) / 2, borders.height
+    for number in range(row, end_row):
+        here = borders.rows == number
+        mine, others = middle[here & own], middle[here & ~own]
+        if not len(mine) or not len(others) or np.ptp(mine) > height / 2:
+            return False
+        if np.abs(others - np.median(mine)).min() > _LEVEL * height:
+            return False
+    return True
+
+
+def _parts_columns(borders: Borders, own: Flags, line: int) -> bool:
+    """Whether the one line of text of a cell has a wide gap at a border that most rows have."""
+    x, owner, boxes = borders.layout.col_lines[line], borders.layout.owner, borders.boxes[own]
+    left, right = boxes[boxes[:, 2] < x + _CLOSER * borders.height], boxes[boxes[:, 0] > x - _CLOSER * borders.height]
+    if not len(left) or not len(right) or len(left) + len(right) != len(boxes):
+        return False
+    level = np.ptp(boxes[:, 1] + boxes[:, 3]) < borders.height
+    gap = right[:, 0].min() - left[:, 2].max()
+    return bool(level and gap > _APART * borders.height and (owner[:, line - 1] != owner[:, line]).mean() > 0.5)
+
+
+def _join_cut_columns(candidate: Candidate) -> Candidate:
+    """Join the slots over which one word lies, a border between its letters; heads above others get their own row."""
+    seen: set[int] = set()
+    while True:
+        borders = Borders(candidate)
+        words = [word for word, line in borders.crossed_columns() if word not in seen and _is_cut(borders, word, line)]
+        if not words:
+            return candidate
+        seen.add(words[0])
+        candidate = candidate.with_layout(_with_word_whole(borders, words[0]))
+
+
+def _is_cut(borders: Borders, word: int, line: int) -> bool:
+    """Whether a border is there, no ruling runs along it, and it cannot be moved beside the word."""
+    row, owner = borders.rows[word], borders.layout.owner
+    if owner[row, line - 1] == owner[row, line] or borders.down[row, line] > _FREE:
+        return False
+    bordered = owner[:, line - 1] != owner[:, line]
+    others = (borders.rows >= 0) & bordered[borders.rows]
+    reach = _SHIFT[0] * borders.height
+    return not _can_move(borders.layout.col_lines, line, borders.boxes[:, [0, 2]], word, others, reach, borders.height)
+
+
+def _can_move(lines: Floats, line: int, extents: Floats, word: int, others: Flags, reach: float, height: float) -> bool:
+    """Whether a line can be moved to either end of a word without that another word comes to its other side."""
+    others = others & (np.arange(len(others)) != word)
+    for end, place in zip((-_BESIDE, _BESIDE), extents[word].tolist(), strict=True):
+        place += end * height
+        low, high = sorted((place, float(lines[line])))
+        met = others & (extents[:, 0] < high - _CLOSER * height) & (extents[:, 1] > low + _CLOSER * height)
+        if high - low < reach and lines[line - 1] < place < lines[line + 1] and not met.any():
+            return True
+    return False
+
+
+def _with_word_whole(borders: Borders, word: int) -> Layout:
+    """The layout with the slots over which a word lies as one cell, where they hold nothing beside it."""
+    layout, boxes = borders.layout, borders.boxes
+    row, (first, end) = int(borders.rows[word]), borders.columns(word)
+    cells = np.unique(layout.owner[row, first:end])
+    if (layout.spans[cells, 2] - layout.spans[cells, 0] > 1).any():
+        return layout
+    inside = np.isin(borders.cells, cells)
+    inside[word] = False
+    inside &= ~_within(boxes, boxes[word], 0.3 * borders.height)  # read twice
+    (_, top, _, bottom), others = boxes[word], boxes[inside]
+    if not len(others):
+        return _as_band(borders, layout.joined(row, first, row + 1, end), row)
+    above = bool((others[:, 3] < top + borders.margin[word]).all())
+    if not above and not (others[:, 1] > bottom - borders.margin[word]).all():
+        return layout
+    y = (top + others[:, 3].max()) / 2 if above else (bottom + others[:, 1].min()) / 2
+    return layout.row_parted(row, float(y)).joined(row + above, first, row + 1 + above, end)
+
+
+def _within(boxes: Floats, frame: Floats, margin: float) -> Flags:
+    """``(N,)`` which boxes lie in a frame."""
+    return np.asarray(((boxes - frame) * (1, 1, -1, -1) > -margin).all(axis=1))
+
+
+def _as_band(borders: Borders, joined: Layout, row: int) -> Layout:
+    """A text that is the only one of its row, begins in the first column and ends in another, is that of the row."""
+    spans = joined.spans[joined.owner[row]]
+    if (borders.rows == row).sum() > 1 or (spans[:, 2] - spans[:, 0] > 1).any():
+        return joined
+    return joined.joined(row, 0, row + 1, len(joined.col_lines) - 1) if spans[0, 3] > 1 else joined
+
+
+def _join_cut_rows(candidate: Candidate) -> Candidate:
+    """Join the slots above each other over which one word lies, and those to whose middle this brings it."""
+    borders = Borders(candidate)
+    layout, everyone = candidate.layout, np.ones(len(borders.boxes), bool)
+    for word, line, first, end in borders.crossed_rows():
+        extents, reach = borders.boxes[:, [1, 3]], _SHIFT[1] * borders.height
+        if not _can_move(layout.row_lines, line, extents, word, everyone, reach, borders.height):
+            layout = _with_empty_around(borders, layout.joined(line - 1, first, line + 1, end), line, first)
+    return candidate.with_layout(layout)
+
+
+def _with_empty_around(borders: Borders, layout: Layout, row: int, col: int) -> Layout:
+    """The layout with a cell lengthened over empty slots to whose middle its text then comes."""
+    cell = layout.owner[row, col]
+    top, first, bottom, end = layout.spans[cell].tolist()
+    cells = layout.cells_at(borders.scene.words.middles)
+    own = borders.boxes[cells == cell]
+    if not len(own):
+        return layout
+    # Rulings between end it.
+    free = np.asarray(~np.isin(layout.owner, cells)[:, first:end].any(axis=1))
+    open_above = np.asarray((borders.across[:, first:end] < _FREE).all(axis=1))
+    least, most, lines = top, bottom, layout.row_lines
+    while least and free[least - 1] and open_above[least]:
+        least -= 1
+    while most < len(free) and free[most] and open_above[most]:
+        most += 1
+    options = [(a, b) for a in range(least, top + 1) for b in range(bottom, most + 1)]
+    a, b = min(options, key=lambda ends: abs(lines[ends[0]] + lines[ends[1]] - 2 * _middle(own)))
+    off = abs(lines[a] + lines[b] - 2 * _middle(own)) / 2
+    return layout.joined(a, first, b, end) if off < _CENTRED * borders.height else layout
+
+
+def _join_unruled(candidate: Candidate) -> Candidate:
+    """Join the texts above each other between which a ruling stops that runs along the same border elsewhere."""
+    borders, layout = Borders(candidate), candidate.layout
+    ruled, free = borders.across >= _RULED, borders.across < _FREE
+    heads = _depth(ruled)
+    for line in (np.flatnonzero(free[1:-1].any(axis=1)) + 1).tolist():
+        texts = borders.texts[candidate.layout.owner[line - 1 : line + 1]]
+        white = texts[1, :, 1] - texts[0, :, 3]
+        least = _least_white(borders, white, ruled[line], line, heads)
+        for col in np.flatnonzero(free[line] & (white < least)).tolist():
+            if _is_one_text(borders, line, col, texts[:, col], in_heads=line < heads, ruled=bool(ruled[line].any())):
+                layout = layout.joined(line - 1, col, line + 1, col + 1)
+    return candidate.with_layout(layout)
+
+
+def _depth(ruled: Flags) -> int:
+    """Number of rows of heads: those above the first line that is ruled through, where others are ruled in part."""
+    through = np.flatnonzero(ruled[1:].mean(axis=1) >= _MOST) + 1
+    deep = int(through[0]) if len(through) else 0
+    return deep if 1 < deep <= _DEEPEST else 0
+
+
+def _least_white(borders: Borders, white: Floats, ruled: Flags, line: int, heads: int) -> float:
+    """White that parts two texts: in heads the usual one between lines, below them what parts other texts there."""
+    usual = _TIGHT * borders.height
+    if line < heads and ruled.any():
+        units = any(is_unit(borders.scene.words.texts[word]) for word in np.flatnonzero(borders.rows == line).tolist())
+        return -np.inf if units else usual
+    known = white[~np.isnan(white) & (ruled | ~ruled.any())]
+    return min(float(np.median(known)) - _CLOSER * borders.height, usual) if len(known) else -np.inf
+
+
+def _is_one_text(borders: Borders, line: int, col: int, texts: Floats, *, in_heads: bool, ruled: bool) -> bool:
+    """Whether the cells above and below a line have the same columns and hold no number and no two rows."""
+    upper, lower = borders.layout.owner[line - 1 : line + 1, col].tolist()
+    ends = borders.layout.spans[[upper, lower]][:, [1, 3]]
+    if upper == lower or not np.array_equal(*ends):
+        return False
+    words = np.flatnonzero(borders.cells == lower)
+    if any(is_number(borders.scene.words.texts[word]) for word in words.tolist()):
+        return False
+    first = words[np.lexsort([borders.boxes[words, 0], borders.boxes[words, 1] // borders.height])[0]]
+    if not ruled and not borders.scene.words.texts[first][:1].islower():
+        return False
+    return in_heads or not _are_rows(borders, line, texts)
+
+
+def _are_rows(borders: Borders, line: int, texts: Floats) -> bool:
+    """Whether the text above a line ends beside other texts of its row, and that below begins beside others."""
+    (x0, y0, x1, y1), height = borders.boxes.T, borders.height
+    others = ((x1 < texts[:, 0].min()) | (x0 > texts[:, 2].max())) & (y1 - y0 < 1.5 * height)
+    for row, level in ((line - 1, texts[0, 3] - height / 2), (line, texts[1, 1] + height / 2)):
+        off = np.abs((y0 + y1) / 2 - level)[others & (borders.rows == row)]
+        if not (off < _LEVEL * height).any():
+            return False
+    return True
+
+
+def _join_centred(candidate: Candidate) -> Candidate:
+    """Join the rows between two rulings for a label of the first column that stands alone in their middle."""
+    borders, layout = Borders(candidate), candidate.layout
+    holds = ~np.isnan(borders.texts[:, 0])[layout.owner]
+    through = np.flatnonzero((borders.across >= _RULED).mean(axis=1) >= _MOST).tolist()
+    for top, bottom in pairwise(through):
+        own, rest = holds[top:bottom, 0], holds[top:bottom, 1:]
+        if bottom - top < 3 or own.sum() != 1 or own[0] or not rest.any(axis=1).all():
+            continue
+        label, texts = (borders.texts[candidate.layout.owner[top:bottom, cols]] for cols in (slice(1), slice(1, None)))
+        off = [np.nanmin(each[..., 1]) + np.nanmax(each[..., 3]) for each in (label, texts)]
+        if abs(off[0] - off[1]) / 2 < _CENTRED * borders.height:
+            layout = layout.joined(top, 0, bottom, 1)
+    return candidate.with_layout(layout)
+
+
+def _middle(boxes: Floats) -> float:
+    """Height of the middle of some boxes."""
+    return float(boxes[:, 1].min() + boxes[:, 3].max()) / 2

@@ -41,6 +41,8 @@ def explained_share(layout: Layout, scene: Scene, *, numbers_only: bool = False)
     owner = layout.cells_at(scene.token_middles)
     bad = owner < 0
     beside = (tokens.line[1:] == tokens.line[:-1]) & (owner[1:] == owner[:-1])
+    if tokens.blank:
+        beside &= tokens.boxes_xyxy[1:, 0] - tokens.boxes_xyxy[:-1, 2] > tokens.blank
     if numbers_only:
         letters = np.array([any(map(str.isalnum, text)) for text in tokens.texts])
         beside &= (scene.numeric[1:] | scene.numeric[:-1]) & letters[1:] & letters[:-1]

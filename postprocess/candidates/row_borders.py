@@ -10,13 +10,15 @@ clearly against it; and rows are never joined where two numbers would come into 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from statistics import fmean
 
 import numpy as np
 
-from postprocess.arrays import Floats, Ints
+from postprocess.arrays import Flags, Floats, Ints
 from postprocess.candidates.scene import Scene
 from postprocess.candidates.text_lines import Piece, TextLine, layout_to_lines
 from postprocess.geometry.boxes import quads_to_boxes
@@ -28,6 +30,14 @@ _SURE = 1.0
 """Log odds from which a place is changed; from 0.7 to 1.5 the tables that it was chosen on do as well."""
 _BLANK = 0.4
 """Width of a blank, in text heights."""
+_LETTERS = re.compile(r"[\W\d_]+")
+"""What is no letter: labels that differ only in it are the same."""
+_SAYS = re.compile(r"[^\W_]|[%‰$€£¥￥₩₹]")
+"""What only text has: other signs may be specks."""
+_SIGNS = 2
+"""So many words of other signs are values that are not there."""
+_THROUGH = 0.6
+"""Share of the height of a row along which a ruling runs through it."""
 _LONE = 0.8
 """Lines that are closer than this, in text heights, lie beside each other in part."""
 
@@ -106,6 +116,7 @@ def settle_rows(layout: Layout, scene: Scene, others: Sequence[Ints] = ()) -> La
     """
     lines = layout_to_lines(layout, scene.words)
     odds = [weigh(seen, _WEIGHTS, _BIAS) for seen in gather_evidence(lines, layout, scene, others)]
+    odds = _alike_for_equal_labels(odds, lines)
     middles = scene.words.middles
     numbers: dict[int, set[int]] = {}
     for line in lines:
@@ -121,7 +132,42 @@ def settle_rows(layout: Layout, scene: Scene, others: Sequence[Ints] = ()) -> La
         elif not parted and odds[place] > _SURE:
             layout, parted = _parted(layout, above.row, (above.middle + below.middle) / 2), True
         held = above.number_columns | (set() if parted else held)
+    return _without_empty_rows(layout, scene)
+
+
+def _alike_for_equal_labels(odds: Sequence[float], lines: Sequence[TextLine]) -> list[float]:
+    """The odds, of places between the same two labels their mean: in a table with blocks that repeat."""
+    labels = [_LETTERS.sub("", line.pieces[min(line.pieces)].text).casefold() for line in lines]
+    known: dict[tuple[str, str], list[float]] = {}
+    for pair, each in zip(pairwise(labels), odds, strict=True):
+        known.setdefault(pair, []).append(each)
+    return [fmean(known[pair]) if all(pair) else each for pair, each in zip(pairwise(labels), odds, strict=True)]
+
+
+def _without_empty_rows(layout: Layout, scene: Scene) -> Layout:
+    """The layout without rows that hold no text and are not drawn: gaps between blocks, and between double rulings."""
+    cells = layout.cells_at(scene.words.middles)
+    says = np.array([_SAYS.search(text) is not None for text in scene.words.texts], bool)
+    count, said = (np.bincount(cells[each & (cells >= 0)], minlength=len(layout.spans)) for each in (True, says))
+    row_count, row_said = (np.array([each[np.unique(row)].sum() for row in layout.owner]) for each in (count, said))
+    empty = np.flatnonzero((row_said == 0) & (row_count < _SIGNS) & ~_is_drawn(layout, scene.rulings))
+    if len(empty) == len(layout.owner):
+        return layout
+    for row in empty[::-1].tolist():
+        first = row if row + 1 < len(layout.owner) else row - 1
+        layout = layout.parted(np.unique(layout.owner[row])).rows_joined(first, first + 2)
     return layout
+
+
+def _is_drawn(layout: Layout, rulings: Rulings) -> Flags:
+    """``(R,)`` rows that vertical rulings run through, at least two of them: slots of a form to be filled in."""
+    x0, y0, x1, y1 = rulings.vertical.T
+    middle = (x0 + x1) / 2
+    ends = rulings.to_picture(np.stack([np.column_stack([middle, y0]), np.column_stack([middle, y1])], axis=1))
+    start, end = np.sort(layout.frame.to_upright(ends)[..., 1], axis=1).T
+    top, bottom = layout.row_lines[:-1, None], layout.row_lines[1:, None]
+    through = np.minimum(bottom, end) - np.maximum(top, start) > _THROUGH * (bottom - top)
+    return np.asarray(through.sum(axis=1) > 1)
 
 
 def gather_evidence(

@@ -22,8 +22,8 @@ _HAN = 0x2E80
 """From here on scripts have no blanks between words: a line of theirs ends anywhere."""
 _ITEM = re.compile(r"[-–—•·*■●○▪‣]\s*\w|(?:[a-zA-Z]|\d{1,2})[.)]\s|[(（](?:[a-z]|[ivx]{2,4}|\d{1,2})[)）]\s?\w")
 _OPEN = re.compile(
-    r"(?:[,，、(（&/]|[\w%][-–]|\b(?:a|an|and|as|at|by|due|for|from|in|including|of|on|or|other|per|than|that|the"
-    r"|through|to|with))$",
+    r"(?:[,，、(（&/]|[\w%][-–]|\d%? [-–—]|\b(?:a|an|and|as|at|by|due|for|from|in|including|of|on|or|other|per|than"
+    r"|that|the|through|to|with))$",
     re.IGNORECASE,
 )
 
@@ -46,8 +46,8 @@ class Piece:
 
     @cached_property
     def is_number(self) -> bool:
-        """Whether all of it reads as one number."""
-        return is_number(self.text)
+        """Whether all of it reads as one number that ends there."""
+        return is_number(self.text) and not self.is_open
 
     @property
     def goes_on(self) -> bool:
@@ -67,8 +67,8 @@ class Piece:
     def is_open(self) -> bool:
         """Whether it ends so that more must follow.
 
-        >>> [Piece(text, 0, 9, 9).is_open for text in ("Cash and", "USD0.87-", "Cash,", "Cash", "$ -")]
-        [True, True, True, False, False]
+        >>> [Piece(text, 0, 9, 9).is_open for text in ("Cash and", "USD0.87-", "0.9% –", "Cash,", "Cash", "$ -")]
+        [True, True, True, True, False, False]
         """
         return _OPEN.search(self.text) is not None
 

@@ -39,7 +39,7 @@ def tokens_to_separators(tokens: Tokens, height: float, forced: Floats | None = 
     boxes = tokens.boxes_xyxy
     same = tokens.line[1:] == tokens.line[:-1]
     left, right = boxes[:-1, 2][same], boxes[1:, 0][same]
-    white = right - left > _LEAST_GAP * height
+    white = right - left > max(_LEAST_GAP * height, tokens.blank)
     left, right = left[white], right[white]
     if not len(left):
         return np.sort(np.array(chosen))
@@ -47,7 +47,7 @@ def tokens_to_separators(tokens: Tokens, height: float, forced: Floats | None = 
     weight = np.minimum((right - left) / (TOKEN_GAP * height), 1.0)
     ends = np.unique(np.concatenate([left, right]))
     middles = (ends[:-1] + ends[1:]) / 2
-    cuts = _CROSSING_COST * _cut_tokens(boxes, middles, 0.15 * height)
+    cuts = _CROSSING_COST * _cut_tokens(_entries(tokens), middles, 0.15 * height)
     # The middles that lie in each gap.
     first, end = np.searchsorted(middles, left), np.searchsorted(middles, right, side="right")
     open_gap = np.ones(len(left), bool)
@@ -67,6 +67,17 @@ def tokens_to_separators(tokens: Tokens, height: float, forced: Floats | None = 
         chosen.append(float((ends[start] + ends[stop + 1]) / 2))
         open_gap &= (first > stop) | (end <= start)
     return np.sort(np.array(chosen))
+
+
+def _entries(tokens: Tokens) -> Floats:
+    """``(E, 4)`` boxes of the tokens, as one what only single blanks of letters of equal width part."""
+    boxes = tokens.boxes_xyxy
+    if not tokens.blank:
+        return boxes
+    apart = (np.diff(tokens.line) != 0) | (boxes[1:, 0] - boxes[:-1, 2] > tokens.blank)
+    starts = np.flatnonzero(np.concatenate([[True], apart]))
+    low, high = (each.reduceat(boxes, starts, axis=0) for each in (np.minimum, np.maximum))
+    return np.column_stack([low[:, :2], high[:, 2:]])
 
 
 def _cut_tokens(boxes: Floats, places: Floats, inset: float) -> Ints:

@@ -72,7 +72,7 @@ def column_support(tokens: Tokens, height: float) -> float:
     boxes = tokens.boxes_xyxy
     same = tokens.line[1:] == tokens.line[:-1]
     left, right = boxes[:-1, 2][same], boxes[1:, 0][same]
-    wide = right - left > TOKEN_GAP * height
+    wide = right - left > max(TOKEN_GAP * height, tokens.blank)
     if not wide.any() or not 0 < len(separators) < MOST_COLUMNS:
         return 0.0
     hit = ((left[wide, None] <= separators) & (right[wide, None] >= separators)).any(axis=1)

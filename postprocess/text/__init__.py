@@ -5,6 +5,7 @@
 - ``strays``: small words beside their cell follow the word they touch, others their row and column
 - ``splitting``: a word across a border is split between its characters
 - ``lines``: text lines of a page, reading order in a cell, tilt
+- ``pitch``: whether letters are equally wide, as on receipts
 - ``tokens``: pieces of words between wide gaps, for tables without rulings
 - ``numbers``: what is nothing, a label, a year, a number or a unit
 - ``bidi``: the order in which text from right to left is read

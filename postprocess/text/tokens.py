@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 import numpy as np
@@ -15,6 +15,7 @@ from postprocess.geometry.boxes import as_boxes, quads_to_boxes
 from postprocess.geometry.rulings import Rulings
 from postprocess.text.lines import number_lines
 from postprocess.text.numbers import is_currency, is_number
+from postprocess.text.pitch import letter_pitch
 from postprocess.word import Word, Words
 
 _LEADER = re.compile(r"[\s.·…‥_\-—–•]{3,}|[·…‥.]+")
@@ -24,6 +25,8 @@ _APART = 8.0
 
 TOKEN_GAP = 0.9
 """A wider gap inside a line of text, in text heights, may separate two columns."""
+_ONE_BLANK = 1.6
+"""A narrower gap between letters of equal width, in their pitches, is one blank."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,11 +37,14 @@ class Tokens:
         boxes_xyxy: ``(T, 4)`` boxes.
         texts: ``T`` texts.
         line: ``(T,)`` text line of each token, from top to bottom.
+        blank: A gap up to this, in pixels, is one blank between words of letters of equal width; it separates no
+            columns. 0 where letters are not equally wide.
     """
 
     boxes_xyxy: Floats
     texts: tuple[str, ...]
     line: Ints
+    blank: float = 0.0
 
     @property
     def n_lines(self) -> int:
@@ -60,9 +66,8 @@ class Tokens:
     def select(self, chosen: NDArray[np.bool_]) -> Tokens:
         """The chosen tokens, with lines numbered anew."""
         _, line = np.unique(self.line[chosen], return_inverse=True)
-        return Tokens(
-            self.boxes_xyxy[chosen], tuple(t for t, keep in zip(self.texts, chosen, strict=True) if keep), line
-        )
+        texts = tuple(t for t, keep in zip(self.texts, chosen, strict=True) if keep)
+        return replace(self, boxes_xyxy=self.boxes_xyxy[chosen], texts=texts, line=line)
 
 
 def words_to_tokens(words: Iterable[Word], frame: Rulings) -> Tokens:
@@ -74,15 +79,17 @@ def words_to_tokens(words: Iterable[Word], frame: Rulings) -> Tokens:
     ('a', 'b')
     """
     words = Words.of(words)
-    widths = np.linalg.norm(words.quads[:, 1] - words.quads[:, 0], axis=1).tolist()
-    gap = TOKEN_GAP * frame.text_height
-    pieces = Words(piece for word, width in zip(words, widths, strict=True) for piece in _cut_at_gaps(word, width, gap))
+    widths, heights = (np.linalg.norm(words.quads[:, end] - words.quads[:, 0], axis=1) for end in (1, 3))
+    blank = _ONE_BLANK * (letter_pitch(widths, heights, words.texts) or 0.0)
+    gap = max(TOKEN_GAP * frame.text_height, blank)
+    measured = zip(words, widths.tolist(), strict=True)
+    pieces = Words(piece for word, width in measured for piece in _cut_at_gaps(word, width, gap))
     if not pieces:
         return Tokens(as_boxes([]), (), np.zeros(0, np.int64))
     boxes = quads_to_boxes(frame.to_upright(pieces.quads))
     line = number_lines(boxes)
     order = np.lexsort([boxes[:, 0], line])
-    tokens = Tokens(boxes[order], tuple(map(pieces.texts.__getitem__, order.tolist())), line[order])
+    tokens = Tokens(boxes[order], tuple(map(pieces.texts.__getitem__, order.tolist())), line[order], blank)
     return _with_currency(_with_leaders(tokens), frame.text_height)
 
 
@@ -109,7 +116,7 @@ def _with_leaders(tokens: Tokens) -> Tokens:
     label = np.maximum.accumulate(np.where(leader, -1, np.arange(len(leader))))
     joined = np.flatnonzero(leader & (label >= 0) & (tokens.line[label] == tokens.line))
     np.maximum.at(boxes[:, 2], label[joined], boxes[joined, 2])
-    return Tokens(boxes, tokens.texts, tokens.line).select(~leader)
+    return replace(tokens, boxes_xyxy=boxes).select(~leader)
 
 
 def _with_currency(tokens: Tokens, height: float) -> Tokens:
@@ -124,4 +131,4 @@ def _with_currency(tokens: Tokens, height: float) -> Tokens:
         texts[i + 1] = f"{texts[i]} {texts[i + 1]}"
     keep = np.ones(len(texts), bool)
     keep[signs] = False
-    return Tokens(boxes, tuple(texts), tokens.line).select(keep)
+    return replace(tokens, boxes_xyxy=boxes, texts=tuple(texts)).select(keep)

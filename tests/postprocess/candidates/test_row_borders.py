@@ -126,6 +126,55 @@ def test_an_empty_row_between_the_lines_goes_with_them() -> None:
     assert lines_of(settle_rows(layout, Scene(words, FRAME))) == [0, 20, 60, 80]
 
 
+def test_a_gap_between_blocks_is_no_row() -> None:
+    """Nor is the space between double rulings, whatever speck lies in it."""
+    texts = [["Cash", "5"], ["Total", "7"], ["", ""], ["Cash", "6"], ["Total", "9"]]
+    layout = plain([0, 20, 40, 60, 80, 100], 2)
+    for speck in ([], [make_word("*", 150, 45)]):
+        settled = settle_rows(layout, Scene([*words_of(texts), *speck], FRAME))
+        assert lines_of(settled) == [0, 20, 40, 80, 100]
+        assert settled.owner.tolist() == [[0, 1], [2, 3], [4, 5], [6, 7]]
+
+
+def test_empty_rows_at_either_end_are_none() -> None:
+    texts = [["", ""], ["Cash", "5"], ["Total", "7"], ["", ""]]
+    assert lines_of(settle_rows(plain([0, 20, 40, 60, 80], 2), Scene(words_of(texts), FRAME))) == [0, 40, 80]
+
+
+def test_a_table_without_text_keeps_its_rows() -> None:
+    layout = plain([0, 20, 40], 2)
+    assert settle_rows(layout, Scene([make_word("*", 150, 5)], FRAME)) is layout
+
+
+@pytest.mark.parametrize("unit", [["", "(%)"], ["", "$"], ["-", "–"]])
+def test_units_and_values_that_are_not_there_are_text(unit: list[str]) -> None:
+    layout = plain([0, 20, 40, 60], 2)
+    assert settle_rows(layout, Scene(words_of([["Sales", "2026"], unit, ["Cash", "5"]]), FRAME)) is layout
+
+
+def test_an_empty_row_between_vertical_rulings_is_to_be_filled_in() -> None:
+    sides = [[x - 1, 0, x + 1, 60] for x in (0, 100, 200)]
+    ruled = Rulings(as_boxes([]), as_boxes(sides), 0.0, (0.0, 0.0), 10.0)
+    layout = plain([0, 20, 40, 60], 2)
+    words = words_of([["Name", "Age"], ["", ""], ["Anna", "7"]])
+    assert settle_rows(layout, Scene(words, ruled)) is layout
+    assert len(settle_rows(layout, Scene(words, FRAME)).owner) == 2
+
+
+def test_equal_labels_of_two_blocks_are_treated_alike() -> None:
+    """Other grids part the label from its rest in the first block alone."""
+    block = [["of which:", ""], ["mid value", "7"], ["Total", "9"]]
+    words, together = words_of([*block, *block]), plain([0, 40, 60, 100, 120], 2)
+    others = agreeing(plain([0, 20, 40, 60, 100, 120], 2), words)
+    assert settle_rows(together, Scene(words, FRAME), others) is together
+
+
+def test_a_range_that_goes_on_below_is_no_second_number() -> None:
+    words = words_of([["Expected volatility", "58.27% –", "57.35% –"], ["", "59.03%", "59.90%"], ["Life", "5", "5"]])
+    together = plain([0, 40, 60], 3)
+    assert settle_rows(together, Scene(words, FRAME)) is together
+
+
 def test_texts_beside_each_other_are_never_joined() -> None:
     words, split = wrapped()
     spanning = Layout(split.row_lines, split.col_lines, UPRIGHT, np.array([[0, 1, 2], [3, 3, 3], [4, 5, 6], [7, 8, 9]]))

@@ -13,6 +13,7 @@ import numpy as np
 
 from postprocess.arrays import Floats
 from postprocess.candidates.confidence import rate
+from postprocess.captions.edge_rows import without_captions
 from postprocess.captions.find import find_captions
 from postprocess.geometry.boxes import cells_to_quads, inner_quads, quads_to_boxes, quads_to_polygons, word_height
 from postprocess.meaning.headers import mark_headers
@@ -178,7 +179,7 @@ class Recognizer:
         with _timed(seconds, "detect"):
             inside, beyond = place_in_picture(found, picture.image.shape)
             words = Words(self._sure(inside))
-            candidates = _detect(self.detector, picture.image, words)
+            candidates = [without_captions(each) for each in _detect(self.detector, picture.image, words)]
         with _timed(seconds, "snap"):
             tables = [_snapped(each).to_table() for each in candidates]
         with _timed(seconds, "place"):

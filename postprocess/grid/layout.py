@@ -140,6 +140,16 @@ class Layout:
         owner = _numbered(np.delete(joined.owner, inner, axis=0))
         return replace(joined, owner=owner, row_lines=np.delete(self.row_lines, inner))
 
+    def rows_kept(self, first: int, end: int) -> Layout:
+        """The rows from ``first`` to ``end``, exclusive, alone; cells that reach beyond them are cut.
+
+        >>> from postprocess.geometry.frame import UPRIGHT
+        >>> layout = Layout(np.arange(4.0), np.arange(3.0), UPRIGHT, np.array([[0, 1], [2, 1], [3, 4]]))
+        >>> layout.rows_kept(1, 3).owner.tolist(), layout.rows_kept(1, 3).row_lines.tolist()
+        ([[0, 1], [2, 3]], [1.0, 2.0, 3.0])
+        """
+        return replace(self, owner=_numbered(self.owner[first:end]), row_lines=self.row_lines[first : end + 1])
+
     def row_parted(self, row: int, y: float) -> Layout:
         """A row as two, parted at the height ``y``; cells that reach beyond the row stay whole.
 

@@ -18,6 +18,8 @@ from postprocess.geometry.rulings import Rulings
 
 _MERGE = 0.4
 """Parallel lines closer than this, in text heights, are one line."""
+_DOUBLE = 0.7
+"""Lines closer than this, in text heights, leave no room for text; with no line across them they are a double one."""
 _COVERAGE = 0.85
 """Share of a cell border that must be drawn to be a wall."""
 
@@ -110,7 +112,27 @@ def segments_to_lattice(horizontal: Floats, vertical: Floats, text_height: float
     )
     walls_h = _coverage(horizontal[:, [0, 2]], row_of, len(ys), xs, merge)
     walls_v = _coverage(vertical[:, [1, 3]], column_of, len(xs), ys, merge).T
-    return Lattice(xs, ys, walls_h, walls_v)
+    ys, walls_h, walls_v = _double_lines_joined(ys, walls_h, walls_v, _DOUBLE * text_height)
+    xs, across, along = _double_lines_joined(xs, walls_v.T, walls_h.T, _DOUBLE * text_height)
+    return Lattice(xs, ys, along.T, across.T)
+
+
+def _double_lines_joined(lines: Floats, along: Floats, across: Floats, near: float) -> tuple[Floats, Floats, Floats]:
+    """The lines, and the walls along and across them, where two lines with nothing drawn between them are one.
+
+    Args:
+        lines: ``(L,)`` positions.
+        along: ``(L, C)`` walls along the lines.
+        across: ``(L - 1, C + 1)`` walls between each line and the next one.
+        near: Distance of a double line.
+    """
+    for line in np.flatnonzero(np.diff(lines) < near)[::-1].tolist():
+        if len(lines) > 2 and across.shape[1] > 2 and (across[line, 1:-1] < _COVERAGE).all():
+            joined = np.maximum(along[line], along[line + 1])
+            lines = np.concatenate([lines[:line], [(lines[line] + lines[line + 1]) / 2], lines[line + 2 :]])
+            along = np.concatenate([along[:line], [joined], along[line + 2 :]])
+            across = np.delete(across, line, axis=0)
+    return lines, along, across
 
 
 def _lines(

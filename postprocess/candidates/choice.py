@@ -25,6 +25,8 @@ Tables = Sequence[Candidate]
 
 _EMPTIED = 0.1
 """Share of cells that detected tables leave empty beyond those of enclosed ones, where they parted these in vain."""
+_DRAWN = 0.01
+"""What it adds to the score of a grid when rulings draw all borders of its cells."""
 _SAME = 0.5
 """Candidates that share more than this of the smaller one are the same table."""
 
@@ -163,8 +165,12 @@ def _denies(detected: Tables, enclosed: Tables) -> bool:
 
 
 def _rank(tables: Tables) -> tuple[float, ...]:
-    """Mean score, words uncut and cells filled, without the dust of sums, which would part equals."""
+    """Mean score, words uncut and cells filled, without the dust of sums, which would part equals.
+
+    Rulings are seen and not inferred, so that of two grids that explain the words almost as well theirs is the better.
+    """
     known = [(each.explanation, each.scene) for each in tables]
-    shares = [(each.score, each.uncut, each.filled) for each, _ in known if each is not None]
+    drawn = [_DRAWN * float(np.nanmean(each.scores)) if each.origin == "ruled" else 0.0 for each in tables]
+    shares = [(e.score + more, e.uncut, e.filled) for (e, _), more in zip(known, drawn, strict=True) if e is not None]
     mean = np.average(shares, axis=0, weights=[len(scene.words) + 1 for _, scene in known if scene is not None])
     return tuple(mean.round(9).tolist())

@@ -465,7 +465,7 @@ def _is_stroke(gray: Gray, contrast: Gray, hat: int) -> Gray:
 
 
 def _is_regular(stroke: Gray, box: Floats, text_height: float) -> bool:
-    """Whether a run is made of several dashes of one length with gaps of one length, closer than the dots of leaders."""
+    """Whether a run is made of dashes of one length with gaps of one length, closer than the dots of leaders."""
     x0, y0, x1, y1 = box.astype(int)
     drawn = stroke[y0:y1, x0:x1].any(axis=0)
     ends = np.flatnonzero(np.diff(drawn, prepend=False, append=False))
@@ -523,11 +523,10 @@ def _fill_borders(gray: Gray) -> list[Runs]:
     above, below = gray[:-3], gray[3:]
     borders = []
     for step in (cv2.subtract(below, above), cv2.subtract(above, below)):
-        # A blurred border begins and ends with a step that is small beside the next one.
-        steepest = cv2.dilate(step, _kernel(3, 1))
-        is_border = (step > _CONTRAST) & (step >= cv2.convertScaleAbs(steepest, alpha=0.5))
-        # The side of a line one pixel thick is a step of one pixel.
-        runs = mask_to_runs(cv2.morphologyEx(is_border.view(np.uint8), cv2.MORPH_OPEN, _kernel(2, 1)))
+        # The side of a line one pixel thick is a step of one pixel, a blurred border begins and ends with small steps.
+        is_step = cv2.morphologyEx((step > _CONTRAST).view(np.uint8), cv2.MORPH_OPEN, _kernel(2, 1))
+        is_steep = step >= cv2.convertScaleAbs(cv2.dilate(step, _kernel(3, 1)), alpha=0.5)
+        runs = mask_to_runs(is_step & is_steep)
         borders.append(replace(runs, row=runs.row + 1))
     return borders
 

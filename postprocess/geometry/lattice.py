@@ -112,26 +112,34 @@ def segments_to_lattice(horizontal: Floats, vertical: Floats, text_height: float
     )
     walls_h = _coverage(horizontal[:, [0, 2]], row_of, len(ys), xs, merge)
     walls_v = _coverage(vertical[:, [1, 3]], column_of, len(xs), ys, merge).T
-    ys, walls_h, walls_v = _double_lines_joined(ys, walls_h, walls_v, _DOUBLE * text_height)
-    xs, across, along = _double_lines_joined(xs, walls_v.T, walls_h.T, _DOUBLE * text_height)
+    drawn_h = _coverage(horizontal[:, [0, 2]], row_of, len(ys), xs, 0.0)
+    drawn_v = _coverage(vertical[:, [1, 3]], column_of, len(xs), ys, 0.0).T
+    double_y, double_x = (_doubles(*each, _DOUBLE * text_height) for each in ((ys, drawn_v), (xs, drawn_h.T)))
+    ys, walls_h, walls_v = _joined(double_y, ys, walls_h, walls_v)
+    xs, across, along = _joined(double_x, xs, walls_v.T, walls_h.T)
     return Lattice(xs, ys, along.T, across.T)
 
 
-def _double_lines_joined(lines: Floats, along: Floats, across: Floats, near: float) -> tuple[Floats, Floats, Floats]:
-    """The lines, and the walls along and across them, where two lines with nothing drawn between them are one.
+def _doubles(lines: Floats, across: Floats, near: float) -> Ints:
+    """Lines near the next one, with nothing drawn between the two but at the ends; from the last to the first.
 
     Args:
         lines: ``(L,)`` positions.
-        along: ``(L, C)`` walls along the lines.
-        across: ``(L - 1, C + 1)`` walls between each line and the next one.
-        near: Distance of a double line.
+        across: ``(L - 1, C + 1)`` drawn share of what crosses from each line to the next one.
+        near: Distance in pixels.
     """
-    for line in np.flatnonzero(np.diff(lines) < near)[::-1].tolist():
-        if len(lines) > 2 and across.shape[1] > 2 and (across[line, 1:-1] < _COVERAGE).all():
-            joined = np.maximum(along[line], along[line + 1])
-            lines = np.concatenate([lines[:line], [(lines[line] + lines[line + 1]) / 2], lines[line + 2 :]])
-            along = np.concatenate([along[:line], [joined], along[line + 2 :]])
-            across = np.delete(across, line, axis=0)
+    if len(lines) < 3 or across.shape[1] < 3:
+        return np.zeros(0, np.int64)
+    return np.flatnonzero((np.diff(lines) < near) & (across[:, 1:-1] < _COVERAGE).all(axis=1))[::-1]
+
+
+def _joined(double: Ints, lines: Floats, along: Floats, across: Floats) -> tuple[Floats, Floats, Floats]:
+    """Lines, walls along and walls across them, where each of some lines is one with the next one."""
+    for line in double.tolist():
+        middle, walls = (lines[line] + lines[line + 1]) / 2, np.maximum(along[line], along[line + 1])
+        lines = np.concatenate([lines[:line], [middle], lines[line + 2 :]])
+        along = np.concatenate([along[:line], [walls], along[line + 2 :]])
+        across = np.delete(across, line, axis=0)
     return lines, along, across
 
 

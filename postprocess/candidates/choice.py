@@ -27,6 +27,8 @@ Tables = Sequence[Candidate]
 
 _EMPTIED = 0.1
 """Share of cells that detected tables leave empty beyond those of enclosed ones, where they parted these in vain."""
+_DRAWN = 0.01
+"""What rulings add to the score of a grid whose borders they draw."""
 _SAME = 0.5
 """Candidates that share more than this of the smaller one are the same table."""
 
@@ -85,7 +87,7 @@ def best_tables(place: Sequence[Tables], picture: Scene) -> tuple[int, Tables]:
     if len(place) == 1:
         return 0, place[0]
     ranked = explain_tables(place, picture)
-    best = max(range(len(place)), key=lambda n: _rank(ranked[n]))
+    best = max(range(len(place)), key=lambda n: _rank(ranked[n], _DRAWN))
     return best, ranked[best]
 
 
@@ -165,9 +167,16 @@ def _denies(detected: Tables, enclosed: Tables) -> bool:
     return score > ruled_score and filled > ruled_filled - _EMPTIED
 
 
-def _rank(tables: Tables) -> tuple[float, ...]:
-    """Mean score, words uncut and cells filled, without the dust of sums, which would part equals."""
+def _rank(tables: Tables, for_rulings: float = 0.0) -> tuple[float, ...]:
+    """Mean score, words uncut and cells filled, without the dust of sums, which would part equals.
+
+    Args:
+        tables: Explained candidates.
+        for_rulings: What is added to the score of a grid when rulings draw all borders of its cells: they are seen and
+            not inferred, so that of two grids that explain the words almost alike theirs is the better one.
+    """
     known = [(each.explanation, each.scene) for each in tables]
-    shares = [(each.score, each.uncut, each.filled) for each, _ in known if each is not None]
+    drawn = [for_rulings * float(np.nanmean(each.scores)) if each.origin == "ruled" else 0.0 for each in tables]
+    shares = [(e.score + more, e.uncut, e.filled) for (e, _), more in zip(known, drawn, strict=True) if e is not None]
     mean = np.average(shares, axis=0, weights=[len(scene.words) + 1 for _, scene in known if scene is not None])
     return tuple(mean.round(9).tolist())

@@ -18,6 +18,8 @@ from postprocess.geometry.rulings import Rulings
 
 _MERGE = 0.4
 """Parallel lines closer than this, in text heights, are one line."""
+_DOUBLE = 0.7
+"""Lines closer than this, in text heights, leave no room for text; with no line across them they are a double one."""
 _COVERAGE = 0.85
 """Share of a cell border that must be drawn to be a wall."""
 
@@ -110,7 +112,35 @@ def segments_to_lattice(horizontal: Floats, vertical: Floats, text_height: float
     )
     walls_h = _coverage(horizontal[:, [0, 2]], row_of, len(ys), xs, merge)
     walls_v = _coverage(vertical[:, [1, 3]], column_of, len(xs), ys, merge).T
-    return Lattice(xs, ys, walls_h, walls_v)
+    drawn_h = _coverage(horizontal[:, [0, 2]], row_of, len(ys), xs, 0.0)
+    drawn_v = _coverage(vertical[:, [1, 3]], column_of, len(xs), ys, 0.0).T
+    double_y, double_x = (_doubles(*each, _DOUBLE * text_height) for each in ((ys, drawn_v), (xs, drawn_h.T)))
+    ys, walls_h, walls_v = _joined(double_y, ys, walls_h, walls_v)
+    xs, across, along = _joined(double_x, xs, walls_v.T, walls_h.T)
+    return Lattice(xs, ys, along.T, across.T)
+
+
+def _doubles(lines: Floats, across: Floats, near: float) -> Ints:
+    """Lines near the next one, with nothing drawn between the two but at the ends; from the last to the first.
+
+    Args:
+        lines: ``(L,)`` positions.
+        across: ``(L - 1, C + 1)`` drawn share of what crosses from each line to the next one.
+        near: Distance in pixels.
+    """
+    if len(lines) < 3 or across.shape[1] < 3:
+        return np.zeros(0, np.int64)
+    return np.flatnonzero((np.diff(lines) < near) & (across[:, 1:-1] < _COVERAGE).all(axis=1))[::-1]
+
+
+def _joined(double: Ints, lines: Floats, along: Floats, across: Floats) -> tuple[Floats, Floats, Floats]:
+    """Lines, walls along and walls across them, where each of some lines is one with the next one."""
+    for line in double.tolist():
+        middle, walls = (lines[line] + lines[line + 1]) / 2, np.maximum(along[line], along[line + 1])
+        lines = np.concatenate([lines[:line], [middle], lines[line + 2 :]])
+        along = np.concatenate([along[:line], [walls], along[line + 2 :]])
+        across = np.delete(across, line, axis=0)
+    return lines, along, across
 
 
 def _lines(

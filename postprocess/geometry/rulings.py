@@ -149,10 +149,13 @@ def image_to_rulings(image: NDArray[np.uint8], word_quads: ArrayLike | None = No
     turned = [1, 0, 3, 2]
     words_of = words_xyxy, words_xyxy[:, turned]
     thickness = max(int(_THICKNESS * height), 3)
+    length = max(int(_LENGTH * min(height, letters)), 5)
     thick = [_thin(upright, (thickness, thickness), hat) for hat in _HATS]
     pictures, strokes = (upright, _transposed(upright)), (thick, [_transposed(mask) for mask in thick])
     with ThreadPoolExecutor(2) as pool:  # OpenCV and numpy let both run at once
-        both = pool.map(_horizontal_segments, pictures, strokes, repeat(thickness), repeat(height), words_of)
+        both = pool.map(
+            _horizontal_segments, pictures, strokes, repeat(thickness), repeat(height), repeat(length), words_of
+        )
         horizontal, vertical = both
     horizontal = _without_letters(horizontal, words_of[0])
     vertical = _without_letters(vertical, words_of[1], horizontal[:, turned])[:, turned]
@@ -309,7 +312,7 @@ def _straighten(gray: Gray, frame: Rulings) -> Gray:
 
 
 def _horizontal_segments(
-    gray: Gray, thick: Sequence[Gray], thickness: int, text_height: float, words_xyxy: Floats
+    gray: Gray, thick: Sequence[Gray], thickness: int, text_height: float, length: int, words_xyxy: Floats
 ) -> Floats:
     """Boxes of the horizontal rulings of an upright grey picture.
 
@@ -318,9 +321,9 @@ def _horizontal_segments(
         thick: Masks of the dark and of the light strokes that are thin in any direction.
         thickness: Of the thickest line, pixels.
         text_height: Pixels.
+        length: Of the shortest line, pixels.
         words_xyxy: ``(W, 4)`` words, whose letters are no rulings.
     """
-    length = max(int(_LENGTH * text_height), 5)
     min_fill = max(int(_FILL_LENGTH * text_height), 8)
     dash_gap = max(int(_DASH_GAP * text_height), thickness + 2)
     lines = []
@@ -395,7 +398,7 @@ def _parted_at_letters(segments: Floats, contrast: Gray, words_xyxy: Floats) -> 
         near = line[max(low - x0, 0) : high - x0]
         blanks = np.flatnonzero(near < _BLANK * float(quantile(line, 0.5))) + max(low, x0)
         ends = [*([x0] if x0 > low else []), *blanks.tolist(), *([x1] if x1 < high else [])]
-        if len(ends) > 1:
+        if len(blanks) and len(ends) > 1:
             cuts.setdefault(index, []).append((ends[0], ends[-1] + 1))
     parts = np.delete(segments, list(cuts), axis=0).tolist()
     for index, gaps in cuts.items():
@@ -465,7 +468,7 @@ def _is_stroke(gray: Gray, contrast: Gray, hat: int) -> Gray:
 
 
 def _is_regular(stroke: Gray, box: Floats, text_height: float) -> bool:
-    """Whether a run is made of several dashes of one length with gaps of one length, closer than the dots of leaders."""
+    """Whether a run is made of dashes of one length with gaps of one length, closer than the dots of leaders."""
     x0, y0, x1, y1 = box.astype(int)
     drawn = stroke[y0:y1, x0:x1].any(axis=0)
     ends = np.flatnonzero(np.diff(drawn, prepend=False, append=False))
@@ -523,11 +526,10 @@ def _fill_borders(gray: Gray) -> list[Runs]:
     above, below = gray[:-3], gray[3:]
     borders = []
     for step in (cv2.subtract(below, above), cv2.subtract(above, below)):
-        # A blurred border begins and ends with a step that is small beside the next one.
-        steepest = cv2.dilate(step, _kernel(3, 1))
-        is_border = (step > _CONTRAST) & (step >= cv2.convertScaleAbs(steepest, alpha=0.5))
-        # The side of a line one pixel thick is a step of one pixel.
-        runs = mask_to_runs(cv2.morphologyEx(is_border.view(np.uint8), cv2.MORPH_OPEN, _kernel(2, 1)))
+        # The side of a line one pixel thick is a step of one pixel, a blurred border begins and ends with small steps.
+        is_step = cv2.morphologyEx((step > _CONTRAST).view(np.uint8), cv2.MORPH_OPEN, _kernel(2, 1))
+        is_steep = step >= cv2.convertScaleAbs(cv2.dilate(step, _kernel(3, 1)), alpha=0.5)
+        runs = mask_to_runs(is_step & is_steep)
         borders.append(replace(runs, row=runs.row + 1))
     return borders
 

@@ -303,3 +303,18 @@ def test_all_walls_or_none(n_rows: int, n_cols: int, walls: bool) -> None:
         np.full((n_rows, n_cols + 1), float(walls)),
     )
     assert len(lattice_to_spans(lattice)[0]) == (n_rows * n_cols if walls else 1)
+
+
+def test_a_double_line_is_one_line_and_a_low_row_with_rulings_in_it_stays() -> None:
+    """Double lines below a head, or a double frame, were rows without text."""
+    ys, xs = np.array([0.0, 30, 36, 60, 90]), np.array([0.0, 50, 100, 150])
+    horizontal = as_boxes([[0, y, 150, y + 1] for y in ys])
+    whole = as_boxes([[x, 0, x + 1, 91] for x in xs])
+    parted = as_boxes([[x, *ends] for x in xs for ends in ((0, x + 1, 31), (36, x + 1, 91))])
+    assert len(segments_to_lattice(horizontal, whole, 12.0).ys) == 5
+    frame = np.vstack([whole[[0, -1]], parted[2:-2]])
+    for vertical in (parted, frame):
+        lattice = segments_to_lattice(horizontal, vertical, 12.0)
+        assert lattice.ys.tolist() == pytest.approx([0.5, 33.5, 60.5, 90.5])
+        assert (lattice.walls_h == 1).all()
+        assert (lattice.walls_v > 0.85).all()

@@ -236,3 +236,91 @@ def test_a_tilted_picture_of_too_many_pixels_has_the_frame_of_its_smaller_copy(m
     assert reduced.degrees == pytest.approx(whole.degrees, abs=0.3)
     assert reduced.to_upright(points) == pytest.approx(whole.to_upright(points), abs=6)
     assert reduced.to_picture(reduced.to_upright(points)) == pytest.approx(points, abs=1e-6)
+
+
+@pytest.mark.parametrize("ink", [0, 255], ids=["black", "white"])
+@pytest.mark.parametrize(
+    "fill",
+    [(0, 255, 255), (0, 192, 255), (0, 204, 153), (0, 80, 0), (255, 0, 0), (0, 0, 255), (255, 0, 255)],
+    ids=["yellow", "orange", "lime", "dark green", "blue", "red", "magenta"],
+)
+def test_line_on_a_saturated_fill_is_seen(fill: tuple[int, int, int], ink: int) -> None:
+    """The darkest channel of such a fill is as dark as ink."""
+    page = np.full((*WHITE.shape, 3), 255, np.uint8)
+    page[60:140, 40:260] = fill
+    page[100, 40:260] = ink
+    lines = image_to_rulings(page).horizontal
+    inside = lines[(lines[:, 1] > 90) & (lines[:, 3] < 110)]
+    assert len(inside)
+    assert [inside[:, 0].min(), inside[:, 2].max()] == pytest.approx([40, 260], abs=3)
+
+
+@pytest.mark.parametrize("blur", [0, 3, 5])
+def test_blurred_border_of_a_dark_fill_is_a_ruling(blur: int) -> None:
+    page = WHITE.copy()
+    page[60:140, 40:260] = 50
+    lines = image_to_rulings(cv2.GaussianBlur(page, (blur, blur), 0) if blur else page).horizontal
+    assert {round(y / 10) * 10 for y in lines[:, 1]} == {60, 140}
+
+
+@pytest.mark.parametrize(("fill", "seam"), [(173, 190), (173, 199), (215, 223), (60, 95)])
+def test_seam_where_two_fills_meet_is_no_ruling(fill: int, seam: int) -> None:
+    """A text with a fill of its own in a shaded head: the page shines through at its border."""
+    page = WHITE.copy()
+    page[60:140, 40:260] = fill
+    page[60:140, 150] = seam
+    assert not (np.abs(image_to_rulings(page).vertical[:, 0] - 150) < 9).any()
+
+
+@pytest.mark.parametrize(("dot", "gap"), [(1, 1), (1, 2), (2, 2), (5, 4)])
+def test_dotted_and_dashed_lines_are_rulings(dot: int, gap: int) -> None:
+    page = WHITE.copy()
+    page[100, 30:270][np.arange(240) % (dot + gap) < dot] = 0
+    [line] = image_to_rulings(page).horizontal
+    assert line == pytest.approx([30, 100, 270, 101], abs=4)
+
+
+def test_dots_of_a_leader_are_no_ruling() -> None:
+    page = WHITE.copy()
+    page[100:102, 30:270][:, np.arange(240) % 9 < 2] = 0
+    assert len(image_to_rulings(page, boxes_to_quads([[20, 20, 90, 40], [20, 50, 90, 70]])).horizontal) == 0
+
+
+@pytest.mark.parametrize("noisy", [False, True])
+@pytest.mark.parametrize("words_touch", [False, True])
+def test_a_stem_between_two_rulings_of_a_column_does_not_join_them(noisy: bool, words_touch: bool) -> None:
+    """A letter of a band stood on the line between two columns and cut the band."""
+    page = np.full((160, 300), 255, np.uint8)
+    for y in (20, 60, 90, 130):
+        page[y, 20:281] = 0
+    page[20:61, 150] = page[90:131, 150] = 0
+    page[64:86, 150] = 0
+    if noisy:
+        page = np.clip(page - np.random.default_rng(0).integers(0, 10, page.shape), 0, 255).astype(np.uint8)
+    word = [[100, 61 if words_touch else 63, 200, 89 if words_touch else 87]]
+    vertical = image_to_rulings(page, boxes_to_quads([*word, [30, 30, 80, 54], [30, 98, 80, 122]])).vertical
+    ends = [(y0, y1) for x0, y0, x1, y1 in vertical if abs(x0 - 150) < 4 and y1 - y0 > 30]
+    assert len(ends) == 2
+    assert all(y1 < 70 or y0 > 80 for y0, y1 in ends)
+
+
+def test_a_ruling_that_goes_on_in_letters_ends_before_them() -> None:
+    """A row line went on under the letters of a cell over two rows and cut it."""
+    page = WHITE.copy()
+    page[100, 30:150] = 0
+    page[100, 153:210][np.arange(57) % 8 < 6] = 0
+    for line in image_to_rulings(page, boxes_to_quads([[152, 90, 211, 110]])).horizontal:
+        assert line == pytest.approx([30, 100, 150, 101], abs=3)
+
+
+def test_a_ruling_between_columns_stays_where_words_of_both_were_read_as_one() -> None:
+    page = WHITE.copy()
+    for y in (40, 60, 80, 100):
+        page[y, 20:281] = 0
+    page[40:101, 150] = 0
+    page[40:61, 220] = 0
+    words = boxes_to_quads([*[[100, y + 1, 200, y + 19] for y in (40, 60, 80)], [205, 41, 260, 59]])
+    vertical = image_to_rulings(page, words).vertical
+    for x, bottom in ((150, 101), (220, 61)):
+        [line] = vertical[np.abs(vertical[:, 0] - x) < 4]
+        assert line == pytest.approx([x, 40, x + 1, bottom], abs=3)

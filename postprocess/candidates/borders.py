@@ -142,6 +142,8 @@ class Borders:
         first, end = np.searchsorted(lines, x0, "right"), np.searchsorted(lines, x1)
         found = []
         for word in np.flatnonzero((end > first) & (self.rows >= 0)).tolist():
+            if _says_twice(self.scene.words.texts[word]):
+                continue
             x, width = self.boxes[word, 0], self.boxes[word, 2] - self.boxes[word, 0]
             gap = _GAP * self.height / width
             shares = ((lines - x) / width).tolist()
@@ -154,6 +156,12 @@ def _slots(lines: Floats, places: Floats) -> Ints:
     """The slot between lines in which each place lies, -1 outside."""
     slot = np.searchsorted(lines, places) - 1
     return np.where(slot < len(lines) - 1, slot, -1)
+
+
+def _says_twice(text: str) -> bool:
+    """Whether a part of a text comes twice, as where the texts of several cells were read as one."""
+    parts = [part for part in text.split() if len(part) > 2]
+    return len(set(parts)) < len(parts)
 
 
 def _goes_on(word: Word, share: float, gap: float) -> bool:

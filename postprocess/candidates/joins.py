@@ -162,6 +162,8 @@ def _with_word_whole(borders: Borders, word: int) -> Layout:
     (_, top, _, bottom), others = boxes[word], boxes[inside]
     if not len(others):
         return _as_band(borders, layout.joined(row, first, row + 1, end), row)
+    if row:
+        return layout
     above = bool((others[:, 3] < top + borders.margin[word]).all())
     if not above and not (others[:, 1] > bottom - borders.margin[word]).all():
         return layout
@@ -185,10 +187,15 @@ def _as_band(borders: Borders, joined: Layout, row: int) -> Layout:
 def _join_cut_rows(candidate: Candidate) -> Candidate:
     """Join the slots above each other over which one word lies, and those to whose middle this brings it."""
     borders = Borders(candidate)
-    layout, everyone = candidate.layout, np.ones(len(borders.boxes), bool)
-    for word, line, first, end in borders.crossed_rows():
+    layout = candidate.layout
+    crossed = borders.crossed_rows()
+    for word, line, first, end in crossed:
         extents, reach = borders.boxes[:, [1, 3]], _SHIFT[1] * borders.height
-        if not _can_move(layout.row_lines, line, extents, word, everyone, reach, borders.height):
+        others = np.ones(len(extents), bool)
+        others[[each for each, other, *_ in crossed if other == line]] = False
+        if any(map(str.isalpha, borders.scene.words.texts[word])) and not _can_move(
+            layout.row_lines, line, extents, word, others, reach, borders.height
+        ):
             layout = _with_empty_around(borders, layout.joined(line - 1, first, line + 1, end), line, first)
     return candidate.with_layout(layout)
 
@@ -216,16 +223,22 @@ def _with_empty_around(borders: Borders, layout: Layout, row: int, col: int) -> 
 
 
 def _join_unruled(candidate: Candidate) -> Candidate:
-    """Join the texts above each other between which a ruling stops that runs along the same border elsewhere."""
+    """Join the texts above each other that go on over a line where no ruling parts them.
+
+    In rows of heads, and in a table whose rows are ruled, it shows that the ruling along the line stops short of them.
+    """
     borders, layout = Borders(candidate), candidate.layout
     ruled, free = borders.across >= _RULED, borders.across < _FREE
     heads = _depth(ruled)
+    is_ruled = len(ruled) > 3 and bool(ruled[1:-1].mean(axis=0).max() > _RULED)
     for line in (np.flatnonzero(free[1:-1].any(axis=1)) + 1).tolist():
-        texts = borders.texts[candidate.layout.owner[line - 1 : line + 1]]
-        white = texts[1, :, 1] - texts[0, :, 3]
-        least = _least_white(borders, white, ruled[line], line, heads)
+        stops = bool(ruled[line].any())
+        if stops and not (is_ruled or line < heads):
+            continue
+        white = _white_along(borders, line)
+        least = _least_white(borders, white, ruled[line], line, in_heads=stops and line < heads)
         for col in np.flatnonzero(free[line] & (white < least)).tolist():
-            if _is_one_text(borders, line, col, texts[:, col], in_heads=line < heads, ruled=bool(ruled[line].any())):
+            if _is_one_text(borders, line, col) and (stops or _goes_on(borders, line, col)):
                 layout = layout.joined(line - 1, col, line + 1, col + 1)
     return candidate.with_layout(layout)
 
@@ -237,40 +250,46 @@ def _depth(ruled: Flags) -> int:
     return deep if 1 < deep <= _DEEPEST else 0
 
 
-def _least_white(borders: Borders, white: Floats, ruled: Flags, line: int, heads: int) -> float:
+def _white_along(borders: Borders, line: int) -> Floats:
+    """``(C,)`` white between the texts of the cells above and below a line, NaN where one has none."""
+    above, below = borders.texts[borders.layout.owner[line - 1 : line + 1]]
+    return np.asarray(below[:, 1] - above[:, 3])
+
+
+def _least_white(borders: Borders, white: Floats, ruled: Flags, line: int, *, in_heads: bool) -> float:
     """White that parts two texts: in heads the usual one between lines, below them what parts other texts there."""
     usual = _TIGHT * borders.height
-    if line < heads and ruled.any():
+    if in_heads:
         units = any(is_unit(borders.scene.words.texts[word]) for word in np.flatnonzero(borders.rows == line).tolist())
         return -np.inf if units else usual
     known = white[~np.isnan(white) & (ruled | ~ruled.any())]
     return min(float(np.median(known)) - _CLOSER * borders.height, usual) if len(known) else -np.inf
 
 
-def _is_one_text(borders: Borders, line: int, col: int, texts: Floats, *, in_heads: bool, ruled: bool) -> bool:
-    """Whether the cells above and below a line have the same columns and hold no number and no two rows."""
+def _is_one_text(borders: Borders, line: int, col: int) -> bool:
+    """Whether the cells above and below a line have the same columns, and no number stands below it."""
+    cells = borders.layout.owner[line - 1 : line + 1, col]
+    upper, lower = borders.layout.spans[cells][:, [1, 3]].tolist()
+    words = np.flatnonzero(borders.cells == cells[1]).tolist()
+    return upper == lower and not any(is_number(borders.scene.words.texts[word]) for word in words)
+
+
+def _goes_on(borders: Borders, line: int, col: int) -> bool:
+    """Whether the text below a line begins as the rest of a sentence does, and is not level with texts of its row."""
     upper, lower = borders.layout.owner[line - 1 : line + 1, col].tolist()
-    ends = borders.layout.spans[[upper, lower]][:, [1, 3]]
-    if upper == lower or not np.array_equal(*ends):
-        return False
     words = np.flatnonzero(borders.cells == lower)
-    if any(is_number(borders.scene.words.texts[word]) for word in words.tolist()):
-        return False
     first = words[np.lexsort([borders.boxes[words, 0], borders.boxes[words, 1] // borders.height])[0]]
-    if not ruled and not borders.scene.words.texts[first][:1].islower():
-        return False
-    return in_heads or not _are_rows(borders, line, texts)
+    are_rows = all(_is_level(borders, row, cell) for row, cell in ((line - 1, upper), (line, lower)))
+    return borders.scene.words.texts[first][:1].islower() and not are_rows
 
 
-def _are_rows(borders: Borders, line: int, texts: Floats) -> bool:
-    """Whether the text above a line ends beside other texts of its row, and that below begins beside others."""
-    (x0, y0, x1, y1), height = borders.boxes.T, borders.height
-    others = ((x1 < texts[:, 0].min()) | (x0 > texts[:, 2].max())) & (y1 - y0 < 1.5 * height)
-    for row, level in ((line - 1, texts[0, 3] - height / 2), (line, texts[1, 1] + height / 2)):
-        off = np.abs((y0 + y1) / 2 - level)[others & (borders.rows == row)]
-        if not (off < _LEVEL * height).any():
-            return False
-    return True
+def _is_level(borders: Borders, row: int, cell: int) -> bool:
+    """Whether a line of the text of a cell stands beside another text of its row."""
+    (_, y0, _, y1), height = borders.boxes.T, borders.height
+    own = borders.cells == cell
+    others = (borders.rows == row) & ~own & (y1 - y0 < 1.5 * height)
+    off = np.abs((y0 + y1)[own][:, None] - (y0 + y1)[others]) / 2
+    return bool((off < _LEVEL * height).any())
 
 
 def _join_centred(candidate: Candidate) -> Candidate:

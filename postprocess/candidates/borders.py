@@ -11,10 +11,10 @@ from functools import cached_property
 
 import numpy as np
 
-from postprocess.arrays import Floats, Ints
+from postprocess.arrays import Flags, Floats, Ints
 from postprocess.candidates.candidate import Candidate
 from postprocess.candidates.scene import Scene
-from postprocess.geometry.boxes import quads_to_boxes
+from postprocess.geometry.boxes import boxes_to_quads, quads_to_boxes
 from postprocess.grid.layout import Layout
 from postprocess.word import Word
 
@@ -22,6 +22,8 @@ _NEAR = 0.5
 """A ruling belongs to a border closer than this, in text heights."""
 _SAMPLES = np.linspace(0.1, 0.9, 9)
 """Where each border is looked at, as shares of its length."""
+_LEAST_KNOWN = 3
+"""Samples outside of texts that tell whether a border is ruled."""
 _INNER = 0.3
 """A line that leaves less than this share of a text line on either side runs beside the text: boxes are loose."""
 _HANGING = 0.4
@@ -93,23 +95,25 @@ class Borders:
 
     @cached_property
     def across(self) -> Floats:
-        """``(R + 1, C)`` share of each border along the rows that is ruled, 0 to 1; not where it meets a text."""
-        rulings = self._rulings(self.scene.rulings.horizontal)
+        """``(R + 1, C)`` share of each border along the rows that is ruled, 0 to 1; NaN where texts hide it."""
+        rulings = self._in_layout(self.scene.rulings.horizontal)
         texts = self.boxes + self.margin[:, None] * (0, 1, 0, -1)
+        rulings = _without_strokes(rulings, self.boxes, _HANGING * self.height)
         return _ruled_shares(self.layout.row_lines, self.layout.col_lines, rulings, texts, _NEAR * self.height)
 
     @cached_property
     def down(self) -> Floats:
         """``(R, C + 1)`` the same of the borders along the columns."""
-        rulings = self._rulings(self.scene.rulings.vertical)[:, [1, 0, 3, 2]]
-        texts = (self.boxes + self.margin[:, None] * (1, 0, -1, 0))[:, [1, 0, 3, 2]]
+        turned = [1, 0, 3, 2]
+        rulings, boxes = self._in_layout(self.scene.rulings.vertical)[:, turned], self.boxes[:, turned]
+        texts = boxes + self.margin[:, None] * (0, 1, 0, -1)
+        rulings = _without_strokes(rulings, boxes, _HANGING * self.height)
         lines = self.layout.col_lines, self.layout.row_lines
         return np.asarray(_ruled_shares(*lines, rulings, texts, _NEAR * self.height).T)
 
-    def _rulings(self, upright: Floats) -> Floats:
+    def _in_layout(self, upright: Floats) -> Floats:
         """``(S, 4)`` rulings of the upright frame of the picture in that of the layout."""
-        corners = upright[:, [0, 1, 2, 1, 2, 3, 0, 3]].reshape(-1, 4, 2)
-        return quads_to_boxes(self.layout.frame.to_upright(self.scene.rulings.to_picture(corners)))
+        return quads_to_boxes(self.layout.frame.to_upright(self.scene.rulings.to_picture(boxes_to_quads(upright))))
 
     def crossed_rows(self) -> list[tuple[int, int, int, int]]:
         """Word, line, first and end column of each row border that runs through a word, as cells were detected too."""
@@ -177,17 +181,42 @@ def _goes_on(word: Word, share: float, gap: float) -> bool:
     return before.isalpha() and after.isalpha()
 
 
+def _without_strokes(rulings: Floats, boxes: Floats, margin: float) -> Floats:
+    """Rulings that lie in no text: those that do are made of its strokes.
+
+    Args:
+        rulings: ``(S, 4)`` along the first axis.
+        boxes: ``(W, 4)`` words.
+        margin: How far strokes reach over the box of a word, in pixels.
+    """
+    middle = ((rulings[:, 1] + rulings[:, 3]) / 2)[:, None]
+    within = (rulings[:, :1] > boxes[:, 0] - margin) & (rulings[:, 2:3] < boxes[:, 2] + margin)
+    inside = within & (middle > boxes[:, 1]) & (middle < boxes[:, 3])
+    return np.asarray(rulings[~inside.any(axis=1)])
+
+
 def _ruled_shares(lines: Floats, crossing: Floats, rulings: Floats, texts: Floats, near: float) -> Floats:
-    """``(L, C - 1)`` share of each piece of a line between crossing ones along which a ruling lies near."""
+    """``(L, C - 1)`` share of each piece of a line between crossing ones along which a ruling lies near.
+
+    What lies in a text is left out, since it says nothing of rulings; NaN where that is most of a piece.
+    """
     points = (crossing[:-1, None] + np.diff(crossing)[:, None] * _SAMPLES).ravel()
     middle = (rulings[:, 1] + rulings[:, 3]) / 2
-    shares = np.zeros((len(lines), len(crossing) - 1))
+    shares = np.full((len(lines), len(crossing) - 1), np.nan)
     for number, line in enumerate(lines.tolist()):
-        ruled = np.zeros(len(points), bool)
+        hidden, ruled = _in_texts(points, line, texts), np.zeros(len(points), bool)
         for x0, y0, x1, y1 in rulings[np.abs(middle - line) < near].tolist():
-            y = (y0 + y1) / 2
-            met = texts[(texts[:, 1] < y) & (texts[:, 3] > y)]
-            free = ~((points[:, None] > met[:, 0]) & (points[:, None] < met[:, 2])).any(axis=1)
-            ruled |= (points > x0) & (points < x1) & free
-        shares[number] = ruled.reshape(-1, len(_SAMPLES)).mean(axis=1)
+            along = (points > x0) & (points < x1)
+            in_text = _in_texts(points, (y0 + y1) / 2, texts)
+            ruled |= along & ~in_text
+            hidden |= along & in_text
+        known = ruled | ~hidden
+        count, seen = (each.reshape(-1, len(_SAMPLES)).sum(axis=1) for each in (known, ruled))
+        shares[number] = np.where(count >= _LEAST_KNOWN, seen / np.maximum(count, 1), np.nan)
     return shares
+
+
+def _in_texts(points: Floats, y: float, texts: Floats) -> Flags:
+    """``(P,)`` whether points at a height lie in a text."""
+    met = texts[(texts[:, 1] < y) & (texts[:, 3] > y)]
+    return np.asarray(((points[:, None] > met[:, 0]) & (points[:, None] < met[:, 2])).any(axis=1))

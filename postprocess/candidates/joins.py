@@ -22,6 +22,8 @@ _RULED, _FREE = 0.6, 0.3
 """Share of a border from which it is ruled, and below which it is not."""
 _MOST = 0.75
 """Share of the columns along which a ruling goes through the table."""
+_HALF = 0.5
+"""Share of the columns along which it goes on where others have no border."""
 _TIGHT = 0.6
 """White between the lines of one text, in text heights; rows are farther apart, or ruled."""
 _CLOSER = 0.3
@@ -161,7 +163,8 @@ def _with_word_whole(borders: Borders, word: int) -> Layout:
     inside &= ~_within(boxes, boxes[word], 0.3 * borders.height)  # read twice
     (_, top, _, bottom), others = boxes[word], boxes[inside]
     if not len(others):
-        return _as_band(borders, layout.joined(row, first, row + 1, end), row)
+        start, end = _centred_columns(borders, word, first, end)
+        return _as_band(borders, layout.joined(row, start, row + 1, end), row)
     if row:
         return layout
     above = bool((others[:, 3] < top + borders.margin[word]).all())
@@ -174,6 +177,20 @@ def _with_word_whole(borders: Borders, word: int) -> Layout:
 def _within(boxes: Floats, frame: Floats, margin: float) -> Flags:
     """``(N,)`` which boxes lie in a frame."""
     return np.asarray(((boxes - frame) * (1, 1, -1, -1) > -margin).all(axis=1))
+
+
+def _centred_columns(borders: Borders, word: int, first: int, end: int) -> tuple[int, int]:
+    """First and end column of the most slots around a word that are empty and whose middle it is; its own else."""
+    row, lines = int(borders.rows[word]), borders.layout.col_lines
+    free = np.isnan(borders.texts[borders.layout.owner[row], 0])
+    least = int(np.flatnonzero(~free[:first]).max(initial=0)) + 1  # the stub is no part of a head
+    most = end + int(np.append(~free[end:], True).argmax())
+    middle = borders.boxes[word, [0, 2]].sum()
+    for width in range(most - least, end - first, -1):
+        for start in range(max(least, end - width), min(first, most - width) + 1):
+            if abs(lines[start] + lines[start + width] - middle) / 2 < _CENTRED * borders.height:
+                return start, start + width
+    return first, end
 
 
 def _as_band(borders: Borders, joined: Layout, row: int) -> Layout:
@@ -233,11 +250,13 @@ def _join_unruled(candidate: Candidate) -> Candidate:
     is_ruled = len(ruled) > 3 and bool(ruled[1:-1].mean(axis=0).max() > _RULED)
     for line in (np.flatnonzero(free[1:-1].any(axis=1)) + 1).tolist():
         stops = bool(ruled[line].any())
-        if stops and not (is_ruled or line < heads):
+        in_heads = line < heads and _is_below_heads(borders, line, ruled[line])
+        if stops and not (in_heads or (is_ruled and ruled[line].mean() >= _HALF)):
             continue
         white = _white_along(borders, line)
-        least = _least_white(borders, white, ruled[line], line, in_heads=stops and line < heads)
-        for col in np.flatnonzero(free[line] & (white < least)).tolist():
+        least = _least_white(borders, white, ruled[line], line, in_heads=in_heads)
+        asked = free[line] if stops else ~ruled[line]
+        for col in np.flatnonzero(asked & (white < least)).tolist():
             if _is_one_text(borders, line, col) and (stops or _goes_on(borders, line, col)):
                 layout = layout.joined(line - 1, col, line + 1, col + 1)
     return candidate.with_layout(layout)
@@ -248,6 +267,12 @@ def _depth(ruled: Flags) -> int:
     through = np.flatnonzero(ruled[1:].mean(axis=1) >= _MOST) + 1
     deep = int(through[0]) if len(through) else 0
     return deep if 1 < deep <= _DEEPEST else 0
+
+
+def _is_below_heads(borders: Borders, line: int, ruled: Flags) -> bool:
+    """Whether most of what is ruled along a line lies below heads over several columns."""
+    spans = borders.layout.spans[borders.layout.owner[line - 1]]
+    return bool(ruled.any()) and bool((spans[ruled, 3] - spans[ruled, 1] > 1).mean() > 0.5)
 
 
 def _white_along(borders: Borders, line: int) -> Floats:

@@ -182,7 +182,7 @@ def _goes_on(word: Word, share: float, gap: float) -> bool:
 
 
 def _without_strokes(rulings: Floats, boxes: Floats, margin: float) -> Floats:
-    """Rulings that lie in no text: those that do are made of its strokes.
+    """Rulings that lie in no text nor right beside it: those are made of its strokes, or underline it.
 
     Args:
         rulings: ``(S, 4)`` along the first axis.
@@ -191,7 +191,7 @@ def _without_strokes(rulings: Floats, boxes: Floats, margin: float) -> Floats:
     """
     middle = ((rulings[:, 1] + rulings[:, 3]) / 2)[:, None]
     within = (rulings[:, :1] > boxes[:, 0] - margin) & (rulings[:, 2:3] < boxes[:, 2] + margin)
-    inside = within & (middle > boxes[:, 1]) & (middle < boxes[:, 3])
+    inside = within & (middle > boxes[:, 1] - margin) & (middle < boxes[:, 3] + margin)
     return np.asarray(rulings[~inside.any(axis=1)])
 
 

@@ -36,6 +36,8 @@ _LEAST_ROWS = 3
 """Rows whose texts do not lie beside those of other cells by chance."""
 _CENTRED = 0.5
 """A text stands in the middle when it is off by less than this, in text heights."""
+_CLEARLY = 0.15
+"""How much closer to its middle a text has to stand elsewhere, in text heights."""
 _SHIFT = 2.0, 1.0
 """A border of columns, and one of rows, that frees a word when it is moved by less than this, in text heights, was only
 drawn beside its place."""
@@ -180,25 +182,28 @@ def _within(boxes: Floats, frame: Floats, margin: float) -> Flags:
 
 
 def _centred_columns(borders: Borders, word: int, first: int, end: int) -> tuple[int, int]:
-    """First and end column of the most slots around a word that are empty and whose middle it is; its own else."""
+    """First and end column of the empty slots around a word whose middle it is closest to; its own where that is so."""
     row, lines = int(borders.rows[word]), borders.layout.col_lines
-    free = np.isnan(borders.texts[borders.layout.owner[row], 0])
-    least = int(np.flatnonzero(~free[:first]).max(initial=0)) + 1  # the stub is no part of a head
-    most = end + int(np.append(~free[end:], True).argmax())
+    closed = ~np.isnan(borders.texts[borders.layout.owner[row], 0])
+    closed[0] = True  # the stub is no part of a head
+    ruled = borders.down[row] >= _RULED
+    before, behind = closed[:first] | ruled[1 : first + 1], closed[end:] | ruled[end:-1]
+    least = int(np.flatnonzero(before).max(initial=-1)) + 1
+    most = end + int(np.append(behind, True).argmax())
     middle = borders.boxes[word, [0, 2]].sum()
-    for width in range(most - least, end - first, -1):
-        for start in range(max(least, end - width), min(first, most - width) + 1):
-            if abs(lines[start] + lines[start + width] - middle) / 2 < _CENTRED * borders.height:
-                return start, start + width
-    return first, end
+    options = [(a, b) for a in range(least, first + 1) for b in range(end, most + 1)]
+    off = [abs(lines[a] + lines[b] - middle) / 2 for a, b in options]
+    best = int(np.argmin(off))
+    closer = off[best] < off[options.index((first, end))] - _CLEARLY * borders.height
+    return options[best] if closer and off[best] < _CENTRED * borders.height else (first, end)
 
 
 def _as_band(borders: Borders, joined: Layout, row: int) -> Layout:
     """A text that is the only one of its row, begins in the first column and ends in another, is that of the row."""
     spans = joined.spans[joined.owner[row]]
-    if (borders.rows == row).sum() > 1 or (spans[:, 2] - spans[:, 0] > 1).any():
-        return joined
-    return joined.joined(row, 0, row + 1, len(joined.col_lines) - 1) if spans[0, 3] > 1 else joined
+    alone = (borders.rows == row).sum() == 1 and (spans[:, 2] - spans[:, 0] == 1).all()
+    ruled = (borders.down[row, 1:-1] >= _RULED).any()
+    return joined.joined(row, 0, row + 1, len(spans)) if alone and not ruled and spans[0, 3] > 1 else joined
 
 
 def _join_cut_rows(candidate: Candidate) -> Candidate:

@@ -140,13 +140,13 @@ class Borders:
         return first, min(max(int(np.searchsorted(lines, x1)), first + 1), len(lines) - 1)
 
     def crossed_columns(self) -> list[tuple[int, int]]:
-        """Word and line of each column border that runs between two letters of one word of a text."""
+        """Word and line of each column border that runs between two characters of one word of a text."""
         hanging = _HANGING * self.height
         x0, x1, lines = self.boxes[:, 0] + hanging, self.boxes[:, 2] - hanging, self.layout.col_lines
         first, end = np.searchsorted(lines, x0, "right"), np.searchsorted(lines, x1)
         found = []
         for word in np.flatnonzero((end > first) & (self.rows >= 0)).tolist():
-            if _says_twice(self.scene.words.texts[word]):
+            if not _is_phrase(self.scene.words.texts[word]):
                 continue
             x, width = self.boxes[word, 0], self.boxes[word, 2] - self.boxes[word, 0]
             gap = _GAP * self.height / width
@@ -162,23 +162,20 @@ def _slots(lines: Floats, places: Floats) -> Ints:
     return np.where(slot < len(lines) - 1, slot, -1)
 
 
-def _says_twice(text: str) -> bool:
-    """Whether a part of a text comes twice, as where the texts of several cells were read as one."""
+def _is_phrase(text: str) -> bool:
+    """Whether a text has letters and says nothing twice, as where the texts of several cells were read as one."""
     parts = [part for part in text.split() if len(part) > 2]
-    return len(set(parts)) < len(parts)
+    return sum(map(str.isalpha, text)) > 2 and len(set(parts)) == len(parts)
 
 
 def _goes_on(word: Word, share: float, gap: float) -> bool:
-    """Whether letters follow one another without a gap at a share of the width of a word."""
-    shown = [(*span, sign) for sign, span in zip(word.text, word.spans(), strict=True) if not sign.isspace()]
+    """Whether characters follow one another without a gap at a share of the width of a word."""
+    shown = [span for sign, span in zip(word.text, word.spans(), strict=True) if not sign.isspace()]
     left = [each for each in shown if each[0] + each[1] < 2 * share]
     right = [each for each in shown if each[0] + each[1] >= 2 * share]
     if not left or not right:
         return False
-    (_, end, before), (start, _, after) = max(left), min(right)
-    if start - end >= gap:
-        return False
-    return before.isalpha() and after.isalpha()
+    return min(right)[0] - max(left)[1] < gap
 
 
 def _without_strokes(rulings: Floats, boxes: Floats, margin: float) -> Floats:

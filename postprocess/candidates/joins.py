@@ -17,6 +17,7 @@ from postprocess.candidates.borders import Borders
 from postprocess.candidates.candidate import Candidate
 from postprocess.grid.layout import Layout
 from postprocess.text.numbers import is_number, is_unit
+from postprocess.text.tokens import TOKEN_GAP
 
 _RULED, _FREE = 0.6, 0.3
 """Share of a border from which it is ruled, and below which it is not."""
@@ -30,8 +31,6 @@ _CLOSER = 0.3
 """How much closer the lines of one text are than those of two rows, in text heights."""
 _LEVEL = 0.25
 """Texts whose middles are off by less than this, in text heights, stand beside each other."""
-_APART = 1.5
-"""White between texts of two cells, in text heights."""
 _LEAST_ROWS = 3
 """Rows whose texts do not lie beside those of other cells by chance."""
 _CENTRED = 0.5
@@ -71,7 +70,7 @@ def join_texts(candidate: Candidate) -> Candidate:
     """
     if candidate.scene is None or not len(candidate.scene.words) or not candidate.layout.owner.size:
         return candidate
-    candidate = _join_cut_rows(_join_cut_columns(_part_texts(candidate)))
+    candidate = _join_cut_rows(_part_texts(_join_cut_columns(candidate)))
     return candidate if candidate.is_enclosed else _join_centred(_join_unruled(candidate))
 
 
@@ -115,7 +114,7 @@ def _parts_columns(borders: Borders, own: Flags, line: int) -> bool:
         return False
     level = np.ptp(boxes[:, 1] + boxes[:, 3]) < borders.height
     gap = right[:, 0].min() - left[:, 2].max()
-    return bool(level and gap > _APART * borders.height and (owner[:, line - 1] != owner[:, line]).mean() > 0.5)
+    return bool(level and gap > TOKEN_GAP * borders.height and (owner[:, line - 1] != owner[:, line]).mean() > 0.5)
 
 
 def _join_cut_columns(candidate: Candidate) -> Candidate:
@@ -126,8 +125,10 @@ def _join_cut_columns(candidate: Candidate) -> Candidate:
         words = [word for word, line in borders.crossed_columns() if word not in seen and _is_cut(borders, word, line)]
         if not words:
             return candidate
-        seen.add(words[0])
-        candidate = candidate.with_layout(_with_word_whole(borders, words[0]))
+        layout = _with_word_whole(borders, words[0])
+        if len(layout.owner) == len(candidate.layout.owner):
+            seen.add(words[0])
+        candidate = candidate.with_layout(layout)
 
 
 def _is_cut(borders: Borders, word: int, line: int) -> bool:
@@ -154,7 +155,10 @@ def _can_move(lines: Floats, line: int, extents: Floats, word: int, others: Flag
 
 
 def _with_word_whole(borders: Borders, word: int) -> Layout:
-    """The layout with the slots over which a word lies as one cell, where they hold nothing beside it."""
+    """The layout with the slots over which a word lies as one cell, where they hold nothing beside it.
+
+    Where heads stand above or below the word it is first given a row of its own.
+    """
     layout, boxes = borders.layout, borders.boxes
     row, (first, end) = int(borders.rows[word]), borders.columns(word)
     cells = np.unique(layout.owner[row, first:end])
@@ -172,8 +176,7 @@ def _with_word_whole(borders: Borders, word: int) -> Layout:
     above = bool((others[:, 3] < top + borders.margin[word]).all())
     if not above and not (others[:, 1] > bottom - borders.margin[word]).all():
         return layout
-    y = (top + others[:, 3].max()) / 2 if above else (bottom + others[:, 1].min()) / 2
-    return layout.row_parted(row, float(y)).joined(row + above, first, row + 1 + above, end)
+    return layout.row_parted(row, float((top + others[:, 3].max() if above else bottom + others[:, 1].min()) / 2))
 
 
 def _within(boxes: Floats, frame: Floats, margin: float) -> Flags:

@@ -284,9 +284,11 @@ def _is_below_heads(borders: Borders, line: int, ruled: Flags) -> bool:
 
 
 def _white_along(borders: Borders, line: int) -> Floats:
-    """``(C,)`` white between the texts of the cells above and below a line, NaN where one has none."""
-    above, below = borders.texts[borders.layout.owner[line - 1 : line + 1]]
-    return np.asarray(below[:, 1] - above[:, 3])
+    """``(C,)`` white between the texts of the cells of one row each above and below a line, NaN where one has none."""
+    cells = borders.layout.owner[line - 1 : line + 1]
+    above, below = borders.texts[cells]
+    low = (borders.layout.spans[cells, 2] - borders.layout.spans[cells, 0] == 1).all(axis=0)
+    return np.asarray(np.where(low, below[:, 1] - above[:, 3], np.nan))
 
 
 def _least_white(borders: Borders, white: Floats, ruled: Flags, line: int, *, in_heads: bool) -> float:

@@ -11,10 +11,10 @@ from functools import cached_property
 
 import numpy as np
 
-from postprocess.arrays import Floats, Ints
+from postprocess.arrays import Flags, Floats, Ints
 from postprocess.candidates.candidate import Candidate
 from postprocess.candidates.scene import Scene
-from postprocess.geometry.boxes import quads_to_boxes
+from postprocess.geometry.boxes import boxes_to_quads, quads_to_boxes
 from postprocess.grid.layout import Layout
 from postprocess.word import Word
 
@@ -22,6 +22,8 @@ _NEAR = 0.5
 """A ruling belongs to a border closer than this, in text heights."""
 _SAMPLES = np.linspace(0.1, 0.9, 9)
 """Where each border is looked at, as shares of its length."""
+_LEAST_KNOWN = 3
+"""Samples outside of texts that tell whether a border is ruled."""
 _INNER = 0.3
 """A line that leaves less than this share of a text line on either side runs beside the text: boxes are loose."""
 _HANGING = 0.4
@@ -93,23 +95,25 @@ class Borders:
 
     @cached_property
     def across(self) -> Floats:
-        """``(R + 1, C)`` share of each border along the rows that is ruled, 0 to 1; not where it meets a text."""
-        rulings = self._rulings(self.scene.rulings.horizontal)
+        """``(R + 1, C)`` share of each border along the rows that is ruled, 0 to 1; NaN where texts hide it."""
+        rulings = self._in_layout(self.scene.rulings.horizontal)
         texts = self.boxes + self.margin[:, None] * (0, 1, 0, -1)
+        rulings = _without_strokes(rulings, self.boxes, _HANGING * self.height)
         return _ruled_shares(self.layout.row_lines, self.layout.col_lines, rulings, texts, _NEAR * self.height)
 
     @cached_property
     def down(self) -> Floats:
         """``(R, C + 1)`` the same of the borders along the columns."""
-        rulings = self._rulings(self.scene.rulings.vertical)[:, [1, 0, 3, 2]]
-        texts = (self.boxes + self.margin[:, None] * (1, 0, -1, 0))[:, [1, 0, 3, 2]]
+        turned = [1, 0, 3, 2]
+        rulings, boxes = self._in_layout(self.scene.rulings.vertical)[:, turned], self.boxes[:, turned]
+        texts = boxes + self.margin[:, None] * (0, 1, 0, -1)
+        rulings = _without_strokes(rulings, boxes, _HANGING * self.height)
         lines = self.layout.col_lines, self.layout.row_lines
         return np.asarray(_ruled_shares(*lines, rulings, texts, _NEAR * self.height).T)
 
-    def _rulings(self, upright: Floats) -> Floats:
+    def _in_layout(self, upright: Floats) -> Floats:
         """``(S, 4)`` rulings of the upright frame of the picture in that of the layout."""
-        corners = upright[:, [0, 1, 2, 1, 2, 3, 0, 3]].reshape(-1, 4, 2)
-        return quads_to_boxes(self.layout.frame.to_upright(self.scene.rulings.to_picture(corners)))
+        return quads_to_boxes(self.layout.frame.to_upright(self.scene.rulings.to_picture(boxes_to_quads(upright))))
 
     def crossed_rows(self) -> list[tuple[int, int, int, int]]:
         """Word, line, first and end column of each row border that runs through a word, as cells were detected too."""
@@ -136,12 +140,14 @@ class Borders:
         return first, min(max(int(np.searchsorted(lines, x1)), first + 1), len(lines) - 1)
 
     def crossed_columns(self) -> list[tuple[int, int]]:
-        """Word and line of each column border that runs between two letters of one word of a text."""
+        """Word and line of each column border that runs between two characters of one word of a text."""
         hanging = _HANGING * self.height
         x0, x1, lines = self.boxes[:, 0] + hanging, self.boxes[:, 2] - hanging, self.layout.col_lines
         first, end = np.searchsorted(lines, x0, "right"), np.searchsorted(lines, x1)
         found = []
         for word in np.flatnonzero((end > first) & (self.rows >= 0)).tolist():
+            if not _is_phrase(self.scene.words.texts[word]):
+                continue
             x, width = self.boxes[word, 0], self.boxes[word, 2] - self.boxes[word, 0]
             gap = _GAP * self.height / width
             shares = ((lines - x) / width).tolist()
@@ -156,30 +162,58 @@ def _slots(lines: Floats, places: Floats) -> Ints:
     return np.where(slot < len(lines) - 1, slot, -1)
 
 
+def _is_phrase(text: str) -> bool:
+    """Whether a text has letters and says nothing twice, as where the texts of several cells were read as one."""
+    parts = [part for part in text.split() if len(part) > 2]
+    return sum(map(str.isalpha, text)) > 2 and len(set(parts)) == len(parts)
+
+
 def _goes_on(word: Word, share: float, gap: float) -> bool:
-    """Whether letters follow one another without a gap at a share of the width of a word."""
-    shown = [(*span, sign) for sign, span in zip(word.text, word.spans(), strict=True) if not sign.isspace()]
+    """Whether characters follow one another without a gap at a share of the width of a word."""
+    shown = [span for sign, span in zip(word.text, word.spans(), strict=True) if not sign.isspace()]
     left = [each for each in shown if each[0] + each[1] < 2 * share]
     right = [each for each in shown if each[0] + each[1] >= 2 * share]
     if not left or not right:
         return False
-    (_, end, before), (start, _, after) = max(left), min(right)
-    if start - end >= gap:
-        return False
-    return before.isalpha() and after.isalpha()
+    return min(right)[0] - max(left)[1] < gap
+
+
+def _without_strokes(rulings: Floats, boxes: Floats, margin: float) -> Floats:
+    """Rulings that lie in no text nor right beside it: those are made of its strokes, or underline it.
+
+    Args:
+        rulings: ``(S, 4)`` along the first axis.
+        boxes: ``(W, 4)`` words.
+        margin: How far strokes reach over the box of a word, in pixels.
+    """
+    middle = ((rulings[:, 1] + rulings[:, 3]) / 2)[:, None]
+    within = (rulings[:, :1] > boxes[:, 0] - margin) & (rulings[:, 2:3] < boxes[:, 2] + margin)
+    inside = within & (middle > boxes[:, 1] - margin) & (middle < boxes[:, 3] + margin)
+    return np.asarray(rulings[~inside.any(axis=1)])
 
 
 def _ruled_shares(lines: Floats, crossing: Floats, rulings: Floats, texts: Floats, near: float) -> Floats:
-    """``(L, C - 1)`` share of each piece of a line between crossing ones along which a ruling lies near."""
+    """``(L, C - 1)`` share of each piece of a line between crossing ones along which a ruling lies near.
+
+    What lies in a text is left out, since it says nothing of rulings; NaN where that is most of a piece.
+    """
     points = (crossing[:-1, None] + np.diff(crossing)[:, None] * _SAMPLES).ravel()
     middle = (rulings[:, 1] + rulings[:, 3]) / 2
-    shares = np.zeros((len(lines), len(crossing) - 1))
+    shares = np.full((len(lines), len(crossing) - 1), np.nan)
     for number, line in enumerate(lines.tolist()):
-        ruled = np.zeros(len(points), bool)
+        hidden, ruled = _in_texts(points, line, texts), np.zeros(len(points), bool)
         for x0, y0, x1, y1 in rulings[np.abs(middle - line) < near].tolist():
-            y = (y0 + y1) / 2
-            met = texts[(texts[:, 1] < y) & (texts[:, 3] > y)]
-            free = ~((points[:, None] > met[:, 0]) & (points[:, None] < met[:, 2])).any(axis=1)
-            ruled |= (points > x0) & (points < x1) & free
-        shares[number] = ruled.reshape(-1, len(_SAMPLES)).mean(axis=1)
+            along = (points > x0) & (points < x1)
+            in_text = _in_texts(points, (y0 + y1) / 2, texts)
+            ruled |= along & ~in_text
+            hidden |= along & in_text
+        known = ruled | ~hidden
+        count, seen = (each.reshape(-1, len(_SAMPLES)).sum(axis=1) for each in (known, ruled))
+        shares[number] = np.where(count >= _LEAST_KNOWN, seen / np.maximum(count, 1), np.nan)
     return shares
+
+
+def _in_texts(points: Floats, y: float, texts: Floats) -> Flags:
+    """``(P,)`` whether points at a height lie in a text."""
+    met = texts[(texts[:, 1] < y) & (texts[:, 3] > y)]
+    return np.asarray(((points[:, None] > met[:, 0]) & (points[:, None] < met[:, 2])).any(axis=1))

@@ -17,23 +17,26 @@ from postprocess.candidates.borders import Borders
 from postprocess.candidates.candidate import Candidate
 from postprocess.grid.layout import Layout
 from postprocess.text.numbers import is_number, is_unit
+from postprocess.text.tokens import TOKEN_GAP
 
 _RULED, _FREE = 0.6, 0.3
 """Share of a border from which it is ruled, and below which it is not."""
 _MOST = 0.75
 """Share of the columns along which a ruling goes through the table."""
+_HALF = 0.5
+"""Share of the columns along which it goes on where others have no border."""
 _TIGHT = 0.6
 """White between the lines of one text, in text heights; rows are farther apart, or ruled."""
 _CLOSER = 0.3
 """How much closer the lines of one text are than those of two rows, in text heights."""
 _LEVEL = 0.25
 """Texts whose middles are off by less than this, in text heights, stand beside each other."""
-_APART = 1.5
-"""White between texts of two cells, in text heights."""
 _LEAST_ROWS = 3
 """Rows whose texts do not lie beside those of other cells by chance."""
 _CENTRED = 0.5
 """A text stands in the middle when it is off by less than this, in text heights."""
+_CLEARLY = 0.15
+"""How much closer to its middle a text has to stand elsewhere, in text heights."""
 _SHIFT = 2.0, 1.0
 """A border of columns, and one of rows, that frees a word when it is moved by less than this, in text heights, was only
 drawn beside its place."""
@@ -67,7 +70,7 @@ def join_texts(candidate: Candidate) -> Candidate:
     """
     if candidate.scene is None or not len(candidate.scene.words) or not candidate.layout.owner.size:
         return candidate
-    candidate = _join_cut_rows(_join_cut_columns(_part_texts(candidate)))
+    candidate = _join_cut_rows(_part_texts(_join_cut_columns(candidate)))
     return candidate if candidate.is_enclosed else _join_centred(_join_unruled(candidate))
 
 
@@ -111,7 +114,7 @@ def _parts_columns(borders: Borders, own: Flags, line: int) -> bool:
         return False
     level = np.ptp(boxes[:, 1] + boxes[:, 3]) < borders.height
     gap = right[:, 0].min() - left[:, 2].max()
-    return bool(level and gap > _APART * borders.height and (owner[:, line - 1] != owner[:, line]).mean() > 0.5)
+    return bool(level and gap > TOKEN_GAP * borders.height and (owner[:, line - 1] != owner[:, line]).mean() > 0.5)
 
 
 def _join_cut_columns(candidate: Candidate) -> Candidate:
@@ -122,8 +125,10 @@ def _join_cut_columns(candidate: Candidate) -> Candidate:
         words = [word for word, line in borders.crossed_columns() if word not in seen and _is_cut(borders, word, line)]
         if not words:
             return candidate
-        seen.add(words[0])
-        candidate = candidate.with_layout(_with_word_whole(borders, words[0]))
+        layout = _with_word_whole(borders, words[0])
+        if len(layout.owner) == len(candidate.layout.owner):
+            seen.add(words[0])
+        candidate = candidate.with_layout(layout)
 
 
 def _is_cut(borders: Borders, word: int, line: int) -> bool:
@@ -150,7 +155,10 @@ def _can_move(lines: Floats, line: int, extents: Floats, word: int, others: Flag
 
 
 def _with_word_whole(borders: Borders, word: int) -> Layout:
-    """The layout with the slots over which a word lies as one cell, where they hold nothing beside it."""
+    """The layout with the slots over which a word lies as one cell, where they hold nothing beside it.
+
+    Where heads stand above or below the word it is first given a row of its own.
+    """
     layout, boxes = borders.layout, borders.boxes
     row, (first, end) = int(borders.rows[word]), borders.columns(word)
     cells = np.unique(layout.owner[row, first:end])
@@ -161,12 +169,14 @@ def _with_word_whole(borders: Borders, word: int) -> Layout:
     inside &= ~_within(boxes, boxes[word], 0.3 * borders.height)  # read twice
     (_, top, _, bottom), others = boxes[word], boxes[inside]
     if not len(others):
-        return _as_band(borders, layout.joined(row, first, row + 1, end), row)
+        start, end = _centred_columns(borders, word, first, end)
+        return _as_band(borders, layout.joined(row, start, row + 1, end), row)
+    if row:
+        return layout
     above = bool((others[:, 3] < top + borders.margin[word]).all())
     if not above and not (others[:, 1] > bottom - borders.margin[word]).all():
         return layout
-    y = (top + others[:, 3].max()) / 2 if above else (bottom + others[:, 1].min()) / 2
-    return layout.row_parted(row, float(y)).joined(row + above, first, row + 1 + above, end)
+    return layout.row_parted(row, float((top + others[:, 3].max() if above else bottom + others[:, 1].min()) / 2))
 
 
 def _within(boxes: Floats, frame: Floats, margin: float) -> Flags:
@@ -174,21 +184,43 @@ def _within(boxes: Floats, frame: Floats, margin: float) -> Flags:
     return np.asarray(((boxes - frame) * (1, 1, -1, -1) > -margin).all(axis=1))
 
 
+def _centred_columns(borders: Borders, word: int, first: int, end: int) -> tuple[int, int]:
+    """First and end column of the empty slots around a word whose middle it is closest to; its own where that is so."""
+    row, lines = int(borders.rows[word]), borders.layout.col_lines
+    closed = ~np.isnan(borders.texts[borders.layout.owner[row], 0])
+    closed[0] = True  # the stub is no part of a head
+    ruled = borders.down[row] >= _RULED
+    before, behind = closed[:first] | ruled[1 : first + 1], closed[end:] | ruled[end:-1]
+    least = int(np.flatnonzero(before).max(initial=-1)) + 1
+    most = end + int(np.append(behind, True).argmax())
+    middle = borders.boxes[word, [0, 2]].sum()
+    options = [(a, b) for a in range(least, first + 1) for b in range(end, most + 1)]
+    off = [abs(lines[a] + lines[b] - middle) / 2 for a, b in options]
+    best = int(np.argmin(off))
+    closer = off[best] < off[options.index((first, end))] - _CLEARLY * borders.height
+    return options[best] if closer and off[best] < _CENTRED * borders.height else (first, end)
+
+
 def _as_band(borders: Borders, joined: Layout, row: int) -> Layout:
     """A text that is the only one of its row, begins in the first column and ends in another, is that of the row."""
     spans = joined.spans[joined.owner[row]]
-    if (borders.rows == row).sum() > 1 or (spans[:, 2] - spans[:, 0] > 1).any():
-        return joined
-    return joined.joined(row, 0, row + 1, len(joined.col_lines) - 1) if spans[0, 3] > 1 else joined
+    alone = (borders.rows == row).sum() == 1 and (spans[:, 2] - spans[:, 0] == 1).all()
+    ruled = (borders.down[row, 1:-1] >= _RULED).any()
+    return joined.joined(row, 0, row + 1, len(spans)) if alone and not ruled and spans[0, 3] > 1 else joined
 
 
 def _join_cut_rows(candidate: Candidate) -> Candidate:
     """Join the slots above each other over which one word lies, and those to whose middle this brings it."""
     borders = Borders(candidate)
-    layout, everyone = candidate.layout, np.ones(len(borders.boxes), bool)
-    for word, line, first, end in borders.crossed_rows():
+    layout = candidate.layout
+    crossed = borders.crossed_rows()
+    for word, line, first, end in crossed:
         extents, reach = borders.boxes[:, [1, 3]], _SHIFT[1] * borders.height
-        if not _can_move(layout.row_lines, line, extents, word, everyone, reach, borders.height):
+        others = np.ones(len(extents), bool)
+        others[[each for each, other, *_ in crossed if other == line]] = False
+        if any(map(str.isalpha, borders.scene.words.texts[word])) and not _can_move(
+            layout.row_lines, line, extents, word, others, reach, borders.height
+        ):
             layout = _with_empty_around(borders, layout.joined(line - 1, first, line + 1, end), line, first)
     return candidate.with_layout(layout)
 
@@ -216,16 +248,24 @@ def _with_empty_around(borders: Borders, layout: Layout, row: int, col: int) -> 
 
 
 def _join_unruled(candidate: Candidate) -> Candidate:
-    """Join the texts above each other between which a ruling stops that runs along the same border elsewhere."""
+    """Join the texts above each other that go on over a line where no ruling parts them.
+
+    In rows of heads, and in a table whose rows are ruled, it shows that the ruling along the line stops short of them.
+    """
     borders, layout = Borders(candidate), candidate.layout
     ruled, free = borders.across >= _RULED, borders.across < _FREE
     heads = _depth(ruled)
+    is_ruled = len(ruled) > 3 and bool(ruled[1:-1].mean(axis=0).max() > _RULED)
     for line in (np.flatnonzero(free[1:-1].any(axis=1)) + 1).tolist():
-        texts = borders.texts[candidate.layout.owner[line - 1 : line + 1]]
-        white = texts[1, :, 1] - texts[0, :, 3]
-        least = _least_white(borders, white, ruled[line], line, heads)
-        for col in np.flatnonzero(free[line] & (white < least)).tolist():
-            if _is_one_text(borders, line, col, texts[:, col], in_heads=line < heads, ruled=bool(ruled[line].any())):
+        stops = bool(ruled[line].any())
+        in_heads = line < heads and _is_below_heads(borders, line, ruled[line])
+        if stops and not (in_heads or (is_ruled and ruled[line].mean() >= _HALF)):
+            continue
+        white = _white_along(borders, line)
+        least = _least_white(borders, white, ruled[line], line, in_heads=in_heads)
+        asked = free[line] if stops else ~ruled[line]
+        for col in np.flatnonzero(asked & (white < least)).tolist():
+            if _is_one_text(borders, line, col) and (stops or _goes_on(borders, line, col)):
                 layout = layout.joined(line - 1, col, line + 1, col + 1)
     return candidate.with_layout(layout)
 
@@ -237,40 +277,54 @@ def _depth(ruled: Flags) -> int:
     return deep if 1 < deep <= _DEEPEST else 0
 
 
-def _least_white(borders: Borders, white: Floats, ruled: Flags, line: int, heads: int) -> float:
+def _is_below_heads(borders: Borders, line: int, ruled: Flags) -> bool:
+    """Whether most of what is ruled along a line lies below heads over several columns."""
+    spans = borders.layout.spans[borders.layout.owner[line - 1]]
+    return bool(ruled.any()) and bool((spans[ruled, 3] - spans[ruled, 1] > 1).mean() > 0.5)
+
+
+def _white_along(borders: Borders, line: int) -> Floats:
+    """``(C,)`` white between the texts of the cells of one row each above and below a line, NaN where one has none."""
+    cells = borders.layout.owner[line - 1 : line + 1]
+    above, below = borders.texts[cells]
+    low = (borders.layout.spans[cells, 2] - borders.layout.spans[cells, 0] == 1).all(axis=0)
+    return np.asarray(np.where(low, below[:, 1] - above[:, 3], np.nan))
+
+
+def _least_white(borders: Borders, white: Floats, ruled: Flags, line: int, *, in_heads: bool) -> float:
     """White that parts two texts: in heads the usual one between lines, below them what parts other texts there."""
     usual = _TIGHT * borders.height
-    if line < heads and ruled.any():
+    if in_heads:
         units = any(is_unit(borders.scene.words.texts[word]) for word in np.flatnonzero(borders.rows == line).tolist())
         return -np.inf if units else usual
     known = white[~np.isnan(white) & (ruled | ~ruled.any())]
     return min(float(np.median(known)) - _CLOSER * borders.height, usual) if len(known) else -np.inf
 
 
-def _is_one_text(borders: Borders, line: int, col: int, texts: Floats, *, in_heads: bool, ruled: bool) -> bool:
-    """Whether the cells above and below a line have the same columns and hold no number and no two rows."""
+def _is_one_text(borders: Borders, line: int, col: int) -> bool:
+    """Whether the cells above and below a line have the same columns, and no number stands below it."""
+    cells = borders.layout.owner[line - 1 : line + 1, col]
+    upper, lower = borders.layout.spans[cells][:, [1, 3]].tolist()
+    words = np.flatnonzero(borders.cells == cells[1]).tolist()
+    return upper == lower and not any(is_number(borders.scene.words.texts[word]) for word in words)
+
+
+def _goes_on(borders: Borders, line: int, col: int) -> bool:
+    """Whether the text below a line begins as the rest of a sentence does, and is not level with texts of its row."""
     upper, lower = borders.layout.owner[line - 1 : line + 1, col].tolist()
-    ends = borders.layout.spans[[upper, lower]][:, [1, 3]]
-    if upper == lower or not np.array_equal(*ends):
-        return False
     words = np.flatnonzero(borders.cells == lower)
-    if any(is_number(borders.scene.words.texts[word]) for word in words.tolist()):
-        return False
     first = words[np.lexsort([borders.boxes[words, 0], borders.boxes[words, 1] // borders.height])[0]]
-    if not ruled and not borders.scene.words.texts[first][:1].islower():
-        return False
-    return in_heads or not _are_rows(borders, line, texts)
+    are_rows = all(_is_level(borders, row, cell) for row, cell in ((line - 1, upper), (line, lower)))
+    return borders.scene.words.texts[first][:1].islower() and not are_rows
 
 
-def _are_rows(borders: Borders, line: int, texts: Floats) -> bool:
-    """Whether the text above a line ends beside other texts of its row, and that below begins beside others."""
-    (x0, y0, x1, y1), height = borders.boxes.T, borders.height
-    others = ((x1 < texts[:, 0].min()) | (x0 > texts[:, 2].max())) & (y1 - y0 < 1.5 * height)
-    for row, level in ((line - 1, texts[0, 3] - height / 2), (line, texts[1, 1] + height / 2)):
-        off = np.abs((y0 + y1) / 2 - level)[others & (borders.rows == row)]
-        if not (off < _LEVEL * height).any():
-            return False
-    return True
+def _is_level(borders: Borders, row: int, cell: int) -> bool:
+    """Whether a line of the text of a cell stands beside another text of its row."""
+    (_, y0, _, y1), height = borders.boxes.T, borders.height
+    own = borders.cells == cell
+    others = (borders.rows == row) & ~own & (y1 - y0 < 1.5 * height)
+    off = np.abs((y0 + y1)[own][:, None] - (y0 + y1)[others]) / 2
+    return bool((off < _LEVEL * height).any())
 
 
 def _join_centred(candidate: Candidate) -> Candidate:

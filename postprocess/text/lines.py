@@ -113,17 +113,24 @@ def text_tilt(quads: Floats, least: int = 1) -> float | None:
     turns = [tilt, _weighted_median(angles, length[long] ** 2), *np.quantile(angles, _ENDS).tolist()]
     refined = [_refine(quads, height, turn) for turn in dict.fromkeys(turns)]
     usual, doubt = refined[0][1], np.degrees(_LOOSE * height[long] / length[long])
-    agreeing = [(after, each) for each, _, after in refined if (np.abs(angles - each) <= doubt).mean() > MOST]
-    off, best = min(agreeing, default=(np.inf, tilt))
-    return best if off < _BETTER * usual else tilt
+    agreeing = [(each, after) for each, _, after in refined if (np.abs(angles - each) <= doubt).mean() > MOST]
+    # Where lines lie level with the next ones, fewer words have a neighbour.
+    best, after = min(agreeing, key=lambda each: each[1].sum(), default=(tilt, usual))
+    return best if _off_neighbours(after) < _BETTER * _off_neighbours(usual) else tilt
 
 
-def _refine(quads: Floats, height: Floats, tilt: float) -> tuple[float, float, float]:
-    """A tilt by which words are level with those beside them, and how far they were off and are, in heights."""
+def _off_neighbours(off: Floats) -> float:
+    """How far those words are off that have a neighbour, on average."""
+    return float(np.mean(off[off < SAME_LINE])) if (off < SAME_LINE).any() else SAME_LINE
+
+
+def _refine(quads: Floats, height: Floats, tilt: float) -> tuple[float, Floats, Floats]:
+    """A tilt by which words are level with those beside them, and ``(W,)`` how far each was off and is, in heights."""
     off = []
     for _ in range(_ROUNDS):
         run, rise, size = _neighbours(rotate_points(quads, -tilt, (0.0, 0.0)), height)
-        off.append(float(np.mean(np.abs(rise) / size)) if len(run) >= _LEAST_PAIRS else np.inf)
+        alone = np.full(len(quads) - len(run), SAME_LINE)
+        off.append(np.concatenate([np.abs(rise) / size, alone]))
         if len(run) < _LEAST_PAIRS:
             break
         fits = np.abs(rise - _weighted_median(rise / run, run) * run) <= SAME_LINE / 2 * size

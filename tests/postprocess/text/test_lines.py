@@ -58,7 +58,7 @@ def test_tilt_is_told_by_words_beside_each_other_where_their_boxes_are_level(deg
     words = rows_to_words([["a label", "rest", "1,234"]] * 8, [0, 250, 500])
     turned = rotate_points(Words(words).quads.mean(axis=1), degrees)
     level = Words(words).quads - Words(words).quads.mean(axis=1, keepdims=True) + turned[:, None]
-    known = np.concatenate([level, lines_of_text(degrees, count=4) + [0, 4000]])
+    known = np.concatenate([level, lines_of_text(degrees, count=4) + np.array([0, 4000])])
     assert text_tilt(known) == pytest.approx(degrees, abs=0.05)
 
 

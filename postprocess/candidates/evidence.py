@@ -10,6 +10,9 @@ from postprocess.candidates.scene import Scene
 from postprocess.geometry.boxes import quads_to_polygons
 from postprocess.grid.layout import Layout
 
+_BLANK = 0.5
+"""A narrower gap between two words, in text heights, is a blank."""
+
 
 def explained_share(layout: Layout, scene: Scene, *, numbers_only: bool = False) -> float:
     """Share of the text that cells account for, 0 to 1.
@@ -41,8 +44,8 @@ def explained_share(layout: Layout, scene: Scene, *, numbers_only: bool = False)
     owner = layout.cells_at(scene.token_middles)
     bad = owner < 0
     beside = (tokens.line[1:] == tokens.line[:-1]) & (owner[1:] == owner[:-1])
-    if tokens.blank:
-        beside &= tokens.boxes_xyxy[1:, 0] - tokens.boxes_xyxy[:-1, 2] > tokens.blank
+    blank = max(_BLANK * scene.rulings.text_height, tokens.blank)
+    beside &= tokens.boxes_xyxy[1:, 0] - tokens.boxes_xyxy[:-1, 2] > blank
     if numbers_only:
         letters = np.array([any(map(str.isalnum, text)) for text in tokens.texts])
         beside &= (scene.numeric[1:] | scene.numeric[:-1]) & letters[1:] & letters[:-1]

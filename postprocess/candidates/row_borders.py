@@ -59,6 +59,7 @@ class BorderEvidence:
         open: An upper text does not end there.
         repeated: One line alone is of the same text in each column.
         alike: Both lines have texts in the same columns, several of them.
+        times: A line begins with a quantity times a price.
         seen: Share of the other grids' votes for different rows, less that for the same one, -1 to 1.
     """
 
@@ -72,6 +73,7 @@ class BorderEvidence:
     open: float
     repeated: float
     alike: float
+    times: float
     seen: float
 
 
@@ -88,6 +90,7 @@ _WEIGHTS = BorderEvidence(
     open=-2.10,
     repeated=1.97,
     alike=0.71,
+    times=4.0,  # set by hand: the pages that the others are fitted to are no receipts, whose lines are rows
     seen=2.46,
 )
 
@@ -211,6 +214,7 @@ def _compare(above: TextLine, below: TextLine, edges: dict[int, float], blank: f
         "open": any(a.is_open for a, _ in pairs),
         "repeated": above.is_repeated != below.is_repeated,
         "alike": above.pieces.keys() == below.pieces.keys() and len(both) > 1,
+        "times": any(line.pieces[min(line.pieces)].is_times for line in (above, below)),
     }
 
 

@@ -12,9 +12,15 @@ from postprocess.arrays import Flags, Floats, Image
 from postprocess.geometry.boxes import inner_quads, quads_to_boxes, quads_to_polygons
 from postprocess.geometry.rulings import Rulings, image_to_rulings
 from postprocess.lineless.regions import words_inside
+from postprocess.text.lines import text_tilt
 from postprocess.text.numbers import is_number
 from postprocess.text.tokens import Tokens, words_to_tokens
 from postprocess.word import Word, Words
+
+_LEVEL = 0.5
+"""Degrees up to which text counts as level: words beside each other are not always set at one height."""
+_LEAST_LINES = 5
+"""Long words that tell the tilt of a picture."""
 
 
 class Scene:
@@ -104,4 +110,5 @@ def image_to_scene(image: Image, words: Iterable[Word]) -> Scene:
         words: With finite corners.
     """
     known = Words.of(words)
-    return Scene(known, image_to_rulings(image, known.quads))
+    tilt = text_tilt(known.quads, _LEAST_LINES) if known else None
+    return Scene(known, image_to_rulings(image, known.quads, tilt if tilt and abs(tilt) > _LEVEL else 0.0))

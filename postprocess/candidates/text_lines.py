@@ -21,6 +21,7 @@ from postprocess.word import Word, Words
 _HAN = 0x2E80
 """From here on scripts have no blanks between words: a line of theirs ends anywhere."""
 _ITEM = re.compile(r"[-–—•·*■●○▪‣]\s*\w|(?:[a-zA-Z]|\d{1,2})[.)]\s|[(（](?:[a-z]|[ivx]{2,4}|\d{1,2})[)）]\s?\w")
+_TIMES = re.compile(r"\d+(?:[.,]\d+)?\s*(?:[^\W\d_]{1,3}\.?\s*)??[xX×✗*@]\s*[$€£¥￥]?\d+\s?[.,]\d\d\b")
 _OPEN = re.compile(
     r"(?:[,，、(（&/]|[\w%][-–]|\d%? [-–—]|\b(?:a|an|and|as|at|by|due|for|from|in|including|of|on|or|other|per|than"
     r"|that|the|through|to|with))$",
@@ -62,6 +63,15 @@ class Piece:
         [True, True, True, True, False]
         """
         return _ITEM.match(self.text) is not None
+
+    @property
+    def is_times(self) -> bool:
+        """Whether it begins with a quantity times a price, as the line below an article does on a receipt.
+
+        >>> [Piece(text, 0, 9, 9).is_times for text in ("2 x 1,35", "0,412 kg x 18,90", "3X36", "2 x")]
+        [True, True, False, False]
+        """
+        return _TIMES.match(self.text) is not None
 
     @cached_property
     def is_open(self) -> bool:

@@ -112,13 +112,14 @@ class Rulings:
         return turned if self.perspective is None else _project(np.asarray(turned), self.perspective)
 
 
-def image_to_rulings(image: NDArray[np.uint8], word_quads: ArrayLike | None = None) -> Rulings:
+def image_to_rulings(image: NDArray[np.uint8], word_quads: ArrayLike | None = None, tilt: float = 0.0) -> Rulings:
     """Find the ruling lines of a picture.
 
     Args:
         image: ``(height, width, 3)`` or ``(height, width)`` uint8.
         word_quads: ``(W, 4, 2)`` words in pixels, where an OCR engine was there: their
             height sets the scale, and strokes of letters are not taken for lines.
+        tilt: Of the text, degrees; that of the picture where it has no long lines.
 
     Returns:
         Segments in the upright frame.
@@ -134,15 +135,15 @@ def image_to_rulings(image: NDArray[np.uint8], word_quads: ArrayLike | None = No
     words = as_quads([] if word_quads is None else word_quads)
     scale = (_MOST_PIXELS / gray.size) ** 0.5
     if scale < 0.99:  # not for the rounding of its sides
-        return image_to_rulings(_resized(gray, scale), words * scale).scaled(1 / scale)
+        return image_to_rulings(_resized(gray, scale), words * scale, tilt).scaled(1 / scale)
     letters = estimate_text_height(gray)
     height = float(np.clip(word_height(words) if len(words) else letters, 1.0, min(gray.shape)))
     if height > _TALLEST:
         scale = _TALLEST / 2 / height
-        return image_to_rulings(_resized(gray, scale), words * scale).scaled(1 / scale)
+        return image_to_rulings(_resized(gray, scale), words * scale, tilt).scaled(1 / scale)
     center = (gray.shape[1] / 2, gray.shape[0] / 2)
     # An OCR engine's boxes are higher than letters: by them, the lines between two columns would be too short to count.
-    degrees, perspective = _tilt_and_perspective(gray, center, min(height, letters))
+    degrees, perspective = _tilt_and_perspective(gray, center, min(height, letters), tilt)
     frame = Rulings(as_boxes([]), as_boxes([]), degrees, center, height, perspective)
     upright = _straighten(gray, frame)
     words_xyxy = quads_to_boxes(frame.to_upright(words))
@@ -201,13 +202,17 @@ def estimate_text_height(gray: Gray) -> float:
     return float(quantile(height[letters], 0.7)) * 1.3 if letters.sum() >= 3 else fallback
 
 
-def _tilt_and_perspective(gray: Gray, center: tuple[float, float], text_height: float) -> tuple[float, Floats | None]:
+def _tilt_and_perspective(
+    gray: Gray, center: tuple[float, float], text_height: float, tilt_of_text: float
+) -> tuple[float, Floats | None]:
     """Tilt in degrees, clockwise, and homography of the turned picture; 0 and None where the picture is upright.
 
-    A small copy tells most upright pictures.
+    A small copy tells most upright pictures. Where there are no lines, the tilt is that of the text.
     """
     for longest_side, least in ((600, 0.5), (1200, 1.0)):
         lines = _long_lines(gray, text_height, longest_side)
+        if not len(lines):
+            return (tilt_of_text if abs(tilt_of_text) > _LEAST_TILT else 0.0), None
         tilt = _lines_to_tilt(lines)
         degrees = tilt if abs(tilt) > least * _LEAST_TILT else 0.0
         turned = rotate_points(lines, -degrees, center)

@@ -19,6 +19,11 @@ from postprocess.text.pitch import letter_pitch
 from postprocess.word import Word, Words
 
 _LEADER = re.compile(r"[\s.·…‥_\-—–•]{3,}|[·…‥.]+")
+_LEADING_DIGITS = re.compile(r"[^\w\s]{0,2}\d{1,3}(?: \d{3})*")
+_DIGITS = re.compile(r"\d{3}(?: \d{3})*(?:[.,]\d+)?[^\w\s]{0,2}[a-z]?")
+"""Thousands, with blanks between them: what comes first, and what follows."""
+_BLANK = 0.5
+"""Text heights that the parts of one value are apart at most."""
 _APART = 8.0
 """Text heights between a currency sign and its number, up to which they are one value."""
 
@@ -90,7 +95,7 @@ def words_to_tokens(words: Iterable[Word], frame: Rulings) -> Tokens:
     line = number_lines(boxes)
     order = np.lexsort([boxes[:, 0], line])
     tokens = Tokens(boxes[order], tuple(map(pieces.texts.__getitem__, order.tolist())), line[order], blank)
-    return _with_currency(_with_leaders(tokens), frame.text_height)
+    return _with_currency(_whole_values(_with_leaders(tokens), frame.text_height), frame.text_height)
 
 
 def _cut_at_gaps(word: Word, width: float, gap: float) -> list[Word]:
@@ -117,6 +122,24 @@ def _with_leaders(tokens: Tokens) -> Tokens:
     joined = np.flatnonzero(leader & (label >= 0) & (tokens.line[label] == tokens.line))
     np.maximum.at(boxes[:, 2], label[joined], boxes[joined, 2])
     return replace(tokens, boxes_xyxy=boxes).select(~leader)
+
+
+def _whole_values(tokens: Tokens, height: float) -> Tokens:
+    """Join what a blank parts within one value: groups of three digits, and a value and its error."""
+    boxes, texts = tokens.boxes_xyxy, tokens.texts
+    near = (np.diff(tokens.line) == 0) & (boxes[1:, 0] - boxes[:-1, 2] < _BLANK * height)
+    goes_on = [i for i in np.flatnonzero(near).tolist() if _is_one_value(texts[i], texts[i + 1])]
+    if not goes_on:
+        return tokens
+    starts = np.setdiff1d(np.arange(len(texts)), np.array(goes_on) + 1)
+    low, high = (each.reduceat(boxes, starts, axis=0) for each in (np.minimum, np.maximum))
+    whole = tuple(" ".join(texts[a:b]) for a, b in pairwise([*starts.tolist(), len(texts)]))
+    return replace(tokens, boxes_xyxy=np.column_stack([low[:, :2], high[:, 2:]]), texts=whole, line=tokens.line[starts])
+
+
+def _is_one_value(text: str, following: str) -> bool:
+    thousands = _LEADING_DIGITS.fullmatch(text) and _DIGITS.fullmatch(following)
+    return bool(thousands) or text.endswith("±") or following.startswith("±")
 
 
 def _with_currency(tokens: Tokens, height: float) -> Tokens:

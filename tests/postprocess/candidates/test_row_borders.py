@@ -126,6 +126,16 @@ def test_an_empty_row_between_the_lines_goes_with_them() -> None:
     assert lines_of(settle_rows(layout, Scene(words, FRAME))) == [0, 20, 60, 80]
 
 
+def test_each_line_of_a_receipt_is_a_row() -> None:
+    """An article, and below it its quantity, price and sum: whatever other grids join."""
+    texts = [["Croissant", ""], ["3 x 1,35", "4,05"], ["Cheese cut", ""], ["0,412 kg x 18,90", "7,79"], ["Tea", "2,10"]]
+    words, each = words_of(texts), plain([20.0 * row for row in range(6)], 2)
+    together = plain([0, 40, 80, 100], 2)
+    for layout in (each, together, plain([0, 40, 60, 80, 100], 2)):
+        settled = settle_rows(layout, Scene(words, FRAME), agreeing(together, words))
+        assert settled.owner.tolist() == each.owner.tolist()
+
+
 def test_a_gap_between_blocks_is_no_row() -> None:
     """Nor is the space between double rulings, whatever speck lies in it."""
     texts = [["Cash", "5"], ["Total", "7"], ["", ""], ["Cash", "6"], ["Total", "9"]]

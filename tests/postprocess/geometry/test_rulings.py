@@ -103,6 +103,11 @@ def test_tilt_is_found_and_undone(degrees: float) -> None:
     assert np.abs(middles[:, None] - np.arange(100, 301, 50)).min(axis=0).max() < 4
 
 
+def test_tilt_of_the_text_counts_where_there_are_no_lines() -> None:
+    assert image_to_rulings(WHITE, tilt=2.0).degrees == 2.0
+    assert image_to_rulings(page_with_line(), tilt=2.0).degrees == 0.0
+
+
 def test_upright_picture_is_not_turned() -> None:
     for page in (page_with_line(), WHITE):
         rulings = image_to_rulings(page)

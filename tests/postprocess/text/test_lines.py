@@ -53,6 +53,15 @@ def test_tilt_is_that_of_the_long_words(degrees: float) -> None:
     assert text_tilt(rotate_points(words.quads, degrees)) == pytest.approx(degrees)
 
 
+@pytest.mark.parametrize("degrees", [-3, -1, -0.4, 0.4, 1, 3])
+def test_tilt_is_told_by_words_beside_each_other_where_their_boxes_are_level(degrees: float) -> None:
+    words = rows_to_words([["a label", "rest", "1,234"]] * 8, [0, 250, 500])
+    turned = rotate_points(Words(words).quads.mean(axis=1), degrees)
+    level = Words(words).quads - Words(words).quads.mean(axis=1, keepdims=True) + turned[:, None]
+    known = np.concatenate([level, lines_of_text(degrees, count=4) + np.array([0, 4000])])
+    assert text_tilt(known) == pytest.approx(degrees, abs=0.05)
+
+
 def test_no_tilt_without_agreement() -> None:
     assert text_tilt(lines_of_text(8), least=5) == pytest.approx(8)
     assert text_tilt(lines_of_text(8, count=3), least=5) is None  # too few

@@ -122,6 +122,16 @@ def rows_of(candidate: Candidate, outside: set[int], page: str) -> Iterator[Exam
             first, end = (first + 1, end) if is_top else (first, end - 1)
 
 
+def rows_within(candidate: Candidate, page: str) -> Iterator[Example]:
+    """The inner rows of a table as if it began and ended there, as the part of one on another page does."""
+    rows, n_rows = candidate_to_rows(candidate), len(candidate.layout.owner)
+    for row in range(1, n_rows - 1):
+        for is_top in (True, False):
+            evidence = gather_evidence(rows, *((row, n_rows) if is_top else (0, row + 1)), is_top)
+            if evidence is not None:
+                yield Example(evidence, is_top, False, page, f"row {row}")
+
+
 def drawn(count: int) -> Iterator[Example]:
     """Rows of true grids that hold the lines around them too: beside is what is in no cell."""
     for number in range(count):
@@ -144,6 +154,7 @@ def drawn(count: int) -> Iterator[Example]:
         for table in tables:
             candidate = with_lines_beside(table, free, rng).in_scene(picture)
             yield from rows_of(candidate, outside, f"drawn {number}")
+            yield from rows_within(quads_to_candidate(table.quads).in_scene(picture), f"drawn {number}")
         print(f"\r{number + 1} of {count} ", end="", file=sys.stderr, flush=True)
 
 

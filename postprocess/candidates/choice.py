@@ -80,10 +80,13 @@ def best_tables(place: Sequence[Tables], picture: Scene) -> tuple[int, Tables]:
     enclosed = next((n for n, tables in enumerate(place) if all(each.is_enclosed for each in tables)), None)
     if enclosed is not None:
         others = [n for n in range(len(place)) if n != enclosed]
-        if len(others) < 2 or not _are_same(*(place[n] for n in others)):
+        if len(others) < 2:
             return enclosed, place[enclosed]
-        ruled, detected = explain_tables([place[enclosed], place[others[0]]], picture)
-        return (others[0], detected) if _denies(detected, ruled) else (enclosed, ruled)
+        pairs = [explain_tables([place[enclosed], place[n]], picture) for n in others]
+        if not all(_denies(detected, ruled) for ruled, detected in pairs):
+            return enclosed, pairs[0][0]
+        best = max(range(len(others)), key=lambda n: _rank(pairs[n][1]))
+        return others[best], pairs[best][1]
     if len(place) == 1:
         return 0, place[0]
     ranked = explain_tables(place, picture)
@@ -153,12 +156,6 @@ def _with_rest(tables: Tables, scene: Scene) -> list[Scene]:
     taken = set[int]().union(*(each.ids for each in own))
     rest = scene.without(taken).words
     return [Scene([*each.words, *rest], scene.rulings) for each in own]
-
-
-def _are_same(one: Tables, two: Tables) -> bool:
-    return len(one) == len(two) and all(
-        np.array_equal(a.layout.owner, b.layout.owner) for a, b in zip(one, two, strict=True)
-    )
 
 
 def _denies(detected: Tables, enclosed: Tables) -> bool:

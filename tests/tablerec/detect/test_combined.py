@@ -25,6 +25,7 @@ from tests.helpers.layouts import make_word
 
 PICTURE = np.full((400, 300, 3), 255, np.uint8)
 NO_COLUMNS = slots([0, 200], [0, 20, 40, 60])
+TWO_ROWS = slots([0, 100, 200], [0, 20, 60])
 
 
 class Network:
@@ -135,8 +136,14 @@ def test_words_of_all_candidates_count() -> None:
 @pytest.mark.parametrize("layout", ["page", "table"])
 @pytest.mark.parametrize(
     ("score", "second", "cells"),
-    [(0.99, [], 3), (0.99, [NO_COLUMNS], 3), (0.99, [RIGHT], 6), (0.9, [], 6)],
-    ids=["ruled", "ruled, passes differ", "ruled, both passes deny it", "not wholly ruled"],
+    [(0.99, [], 3), (0.99, [NO_COLUMNS], 3), (0.99, [RIGHT], 6), (0.99, [TWO_ROWS], 6), (0.9, [], 6)],
+    ids=[
+        "ruled",
+        "ruled, one pass agrees",
+        "ruled, both deny it",
+        "ruled, both deny it and differ",
+        "not wholly ruled",
+    ],
 )
 def test_cells_that_are_wholly_ruled_stay_unless_both_passes_deny_them(
     layout: str, score: float, second: list[list[list[float]]], cells: int

@@ -341,7 +341,7 @@ def _horizontal_segments(
         dashed = as_boxes([box for box in dashed if _is_regular(stroke, box, text_height)])
         dashed = _standing_alone(dashed, gray, hat, text_height)
         found = np.vstack([solid, _parted_at_gaps(dashed, solid, thickness + 2, dash_gap)])
-        lines.append(_parted_at_letters(found, cv2.max(contrast, crossing), words_xyxy))
+        lines.append(_parted_at_letters(found, np.maximum(contrast, crossing), words_xyxy))
     found = np.vstack(lines)
     borders = [_flat_boxes(runs, runs, thickness + 2, min_fill, thickness, _DRAWN) for runs in _fill_borders(gray)]
     return np.vstack([found, _without_sides(np.vstack(borders), found, thickness + 3)])
@@ -463,7 +463,7 @@ def _contrast(gray: Gray, size: tuple[int, int], hat: int) -> Gray:
 def _is_stroke(gray: Gray, contrast: Gray, hat: int) -> Gray:
     """Mask, 0 and 255, of what is far enough from its ground, and if it is lighter, from the seam of two fills."""
     if hat == cv2.MORPH_TOPHAT:
-        contrast = cv2.subtract(contrast, cv2.LUT(cv2.subtract(gray, contrast), _SEAM))
+        contrast = np.asarray(cv2.subtract(contrast, cv2.LUT(cv2.subtract(gray, contrast), _SEAM)), np.uint8)
     return np.asarray(cv2.threshold(contrast, _CONTRAST, 255, cv2.THRESH_BINARY)[1], np.uint8)
 
 
@@ -529,7 +529,7 @@ def _fill_borders(gray: Gray) -> list[Runs]:
         # The side of a line one pixel thick is a step of one pixel, a blurred border begins and ends with small steps.
         is_step = cv2.morphologyEx((step > _CONTRAST).view(np.uint8), cv2.MORPH_OPEN, _kernel(2, 1))
         is_steep = step >= cv2.convertScaleAbs(cv2.dilate(step, _kernel(3, 1)), alpha=0.5)
-        runs = mask_to_runs(is_step & is_steep)
+        runs = mask_to_runs(np.asarray(is_step, np.bool_) & is_steep)
         borders.append(replace(runs, row=runs.row + 1))
     return borders
 

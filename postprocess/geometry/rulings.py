@@ -14,7 +14,6 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from itertools import pairwise, repeat
-from statistics import quantiles
 
 import cv2
 import numpy as np
@@ -338,7 +337,7 @@ def _horizontal_segments(
         solid = _flat_boxes(whole, inked, thickness + 2, length, thickness, _DRAWN)
         drawn = mask_to_runs(stroke)
         dashed = _flat_boxes(drawn, drawn, dash_gap, min_fill, thickness, _DASHED)
-        dashed = as_boxes([box for box in dashed if _is_regular(stroke, box, text_height)])
+        dashed = as_boxes([box for box in dashed if _is_regular(contrast, box, text_height)])
         dashed = _standing_alone(dashed, gray, hat, text_height)
         found = np.vstack([solid, _parted_at_gaps(dashed, solid, thickness + 2, dash_gap)])
         lines.append(_parted_at_letters(found, np.maximum(contrast, crossing), words_xyxy))
@@ -467,19 +466,20 @@ def _is_stroke(gray: Gray, contrast: Gray, hat: int) -> Gray:
     return np.asarray(cv2.threshold(contrast, _CONTRAST, 255, cv2.THRESH_BINARY)[1], np.uint8)
 
 
-def _is_regular(stroke: Gray, box: Floats, text_height: float) -> bool:
+def _is_regular(contrast: Gray, box: Floats, text_height: float) -> bool:
     """Whether a run is made of dashes of one length with gaps of one length, closer than the dots of leaders."""
     x0, y0, x1, y1 = box.astype(int)
-    drawn = stroke[y0:y1, x0:x1].any(axis=0)
+    line = contrast[y0:y1, x0:x1].max(axis=0)
+    drawn = line > _BLANK * line.max()
     ends = np.flatnonzero(np.diff(drawn, prepend=False, append=False))
     dashes, gaps = ends[1::2] - ends[::2], ends[2::2] - ends[1:-1:2]
     if len(gaps) < 4:
         return False
     # Dashes that meet a crossing line are longer, and in low rows these are many: the middle half must agree.
-    low, middle, high = np.transpose([quantiles(sizes.tolist(), n=4, method="inclusive") for sizes in (dashes, gaps)])
-    dash, gap = middle.tolist()
-    is_close = gap <= max(_DOT_GAP * text_height, 1.25 * dash)
-    return is_close and bool((high - low).max() <= 0.3 * (dash + gap) + 1)
+    quarters = (np.sort(sizes)[[(len(sizes) + 2) // 4, -1 - (len(sizes) + 2) // 4]] for sizes in (dashes, gaps))
+    (low, high), (short, long) = quarters
+    is_close = short + long <= 2 * max(_DOT_GAP * text_height, 0.9 * (low + high))
+    return bool(is_close and max(high - low, long - short) <= 0.15 * (low + high + short + long) + 1)
 
 
 def _standing_alone(boxes: Floats, gray: Gray, hat: int, text_height: float) -> Floats:

@@ -14,7 +14,6 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from itertools import pairwise, repeat
-from statistics import quantiles
 
 import cv2
 import numpy as np
@@ -343,10 +342,10 @@ def _horizontal_segments(
         solid = _flat_boxes(whole, inked, thickness + 2, length, thickness, _DRAWN)
         drawn = mask_to_runs(stroke)
         dashed = _flat_boxes(drawn, drawn, dash_gap, min_fill, thickness, _DASHED)
-        dashed = as_boxes([box for box in dashed if _is_regular(stroke, box, text_height)])
+        dashed = as_boxes([box for box in dashed if _is_regular(contrast, box, text_height)])
         dashed = _standing_alone(dashed, gray, hat, text_height)
         found = np.vstack([solid, _parted_at_gaps(dashed, solid, thickness + 2, dash_gap)])
-        lines.append(_parted_at_letters(found, cv2.max(contrast, crossing), words_xyxy))
+        lines.append(_parted_at_letters(found, np.maximum(contrast, crossing), words_xyxy))
     found = np.vstack(lines)
     borders = [_flat_boxes(runs, runs, thickness + 2, min_fill, thickness, _DRAWN) for runs in _fill_borders(gray)]
     return np.vstack([found, _without_sides(np.vstack(borders), found, thickness + 3)])
@@ -468,23 +467,24 @@ def _contrast(gray: Gray, size: tuple[int, int], hat: int) -> Gray:
 def _is_stroke(gray: Gray, contrast: Gray, hat: int) -> Gray:
     """Mask, 0 and 255, of what is far enough from its ground, and if it is lighter, from the seam of two fills."""
     if hat == cv2.MORPH_TOPHAT:
-        contrast = cv2.subtract(contrast, cv2.LUT(cv2.subtract(gray, contrast), _SEAM))
+        contrast = np.asarray(cv2.subtract(contrast, cv2.LUT(cv2.subtract(gray, contrast), _SEAM)), np.uint8)
     return np.asarray(cv2.threshold(contrast, _CONTRAST, 255, cv2.THRESH_BINARY)[1], np.uint8)
 
 
-def _is_regular(stroke: Gray, box: Floats, text_height: float) -> bool:
+def _is_regular(contrast: Gray, box: Floats, text_height: float) -> bool:
     """Whether a run is made of dashes of one length with gaps of one length, closer than the dots of leaders."""
     x0, y0, x1, y1 = box.astype(int)
-    drawn = stroke[y0:y1, x0:x1].any(axis=0)
+    line = contrast[y0:y1, x0:x1].max(axis=0)
+    drawn = line > _BLANK * line.max()
     ends = np.flatnonzero(np.diff(drawn, prepend=False, append=False))
     dashes, gaps = ends[1::2] - ends[::2], ends[2::2] - ends[1:-1:2]
     if len(gaps) < 4:
         return False
     # Dashes that meet a crossing line are longer, and in low rows these are many: the middle half must agree.
-    low, middle, high = np.transpose([quantiles(sizes.tolist(), n=4, method="inclusive") for sizes in (dashes, gaps)])
-    dash, gap = middle.tolist()
-    is_close = gap <= max(_DOT_GAP * text_height, 1.25 * dash)
-    return is_close and bool((high - low).max() <= 0.3 * (dash + gap) + 1)
+    quarters = (np.sort(sizes)[[(len(sizes) + 2) // 4, -1 - (len(sizes) + 2) // 4]] for sizes in (dashes, gaps))
+    (low, high), (short, long) = quarters
+    is_close = short + long <= 2 * max(_DOT_GAP * text_height, 0.9 * (low + high))
+    return bool(is_close and max(high - low, long - short) <= 0.15 * (low + high + short + long) + 1)
 
 
 def _standing_alone(boxes: Floats, gray: Gray, hat: int, text_height: float) -> Floats:
@@ -534,7 +534,7 @@ def _fill_borders(gray: Gray) -> list[Runs]:
         # The side of a line one pixel thick is a step of one pixel, a blurred border begins and ends with small steps.
         is_step = cv2.morphologyEx((step > _CONTRAST).view(np.uint8), cv2.MORPH_OPEN, _kernel(2, 1))
         is_steep = step >= cv2.convertScaleAbs(cv2.dilate(step, _kernel(3, 1)), alpha=0.5)
-        runs = mask_to_runs(is_step & is_steep)
+        runs = mask_to_runs(np.asarray(is_step, np.bool_) & is_steep)
         borders.append(replace(runs, row=runs.row + 1))
     return borders
 

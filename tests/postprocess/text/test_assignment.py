@@ -124,6 +124,18 @@ def test_word_60_percent_inside_a_cell_and_40_percent_in_the_next() -> None:
     assert texts_of(word, row_of_cells(0, 100, 200)) == ["profit", "net"]
 
 
+@FEW
+@given(st.lists(st.tuples(st.integers(0, 60), st.integers(0, 60)), min_size=2, max_size=4), st.data())
+def test_no_word_is_lost_where_cells_overlap(corners: list[tuple[int, int]], data: st.DataObject) -> None:
+    """Cells of a network overlap; a word in two of them belongs to one."""
+    quads = [box_quad(x, y, x + 60, y + 30) for x, y in corners]
+    x, y = data.draw(st.sampled_from(corners))
+    left, top = data.draw(st.integers(x, x + 50)), data.draw(st.integers(y, y + 20))
+    pieces, unplaced = words_to_cells([Word("ab 12", box_quad(left, top, left + 10, top + 9))], quads)
+    assert unplaced == []
+    assert characters(word for cell in pieces for word in cell) == Counter("ab12")
+
+
 def test_word_far_outside_comes_back_unchanged() -> None:
     word = make_word("far", 500, 500)
     pieces, unplaced = words_to_cells([word], row_of_cells(0, 100, 200))

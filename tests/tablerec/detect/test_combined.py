@@ -10,7 +10,7 @@ import pytest
 
 from postprocess.arrays import Image
 from postprocess.candidates.candidate import Candidate
-from postprocess.candidates.choice import explain_tables
+from postprocess.candidates.choice import best_tables, explain_tables
 from postprocess.candidates.scene import Scene
 from postprocess.geometry.boxes import boxes_to_quads
 from postprocess.word import Word
@@ -229,3 +229,34 @@ def test_on_a_page_unsure_cells_and_a_line_of_words_are_no_table(
     network.found, geometry.layout = [[detection(boxes, score)]] * 2, layout
     made = CombinedDetector(network, geometry)  # type: ignore[arg-type]
     assert bool(made.detect(PICTURE, WORDS)) == (is_table or layout == "table")
+
+
+def test_ruled_cells_are_not_parted_into_empty_ones() -> None:
+    """A label of two lines beside three rows, one cell by its rulings, was three."""
+    words = [make_word("Total", 10, 5), make_word("sales", 10, 25), *WORDS[1::2]]
+    spanned = [[0.0, 0.0, 100.0, 60.0], *(box for box in RIGHT if box[0] > 0)]
+    made = CombinedDetector(Network([RIGHT], [RIGHT]), Geometry([spanned], "rulings", 0.99))  # type: ignore[arg-type]
+    [chosen] = made.detect(PICTURE, words)
+    assert len(chosen.quads) == 4
+
+
+def test_a_ruled_table_is_not_lost_where_both_passes_see_one_row() -> None:
+    one_row = slots([0, 100, 200], [0, 60])
+    made = CombinedDetector(Network([one_row], [one_row]), Geometry([RIGHT], "rulings", 0.99))  # type: ignore[arg-type]
+    [chosen] = made.detect(PICTURE, WORDS[:2])
+    assert (len(chosen.quads), chosen.detector) == (6, "rulings")
+
+
+@pytest.mark.parametrize(("detector", "wins"), [("rulings", True), ("words", False)])
+def test_of_two_grids_that_explain_the_words_alike_the_ruled_one_is_taken(detector: str, wins: bool) -> None:
+    """A head of two lines in a ruled cell was parted, since a row of one line explains a trifle more."""
+    words = [make_word("Year", 10, 5), make_word("sold", 10, 13), make_word("n", 110, 5), make_word("kg", 110, 13)]
+    words += [make_word("7", x, 25 + 20 * row) for row in range(20) for x in (10, 110)]
+    ys = [0.0, *(20.0 * k for k in range(1, 22))]
+    ruled, parted = slots([0, 100, 200], ys), slots([0, 100, 200], [0, 12, *ys[1:]])
+    first, second = candidate_of(ruled, detector, 0.9), candidate_of(parted)
+    scene = make_scene(words)
+    number, _ = best_tables([[first.in_scene(scene)], [second.in_scene(scene)]], scene)
+    explained = [each for [each] in explain_tables([[first.in_scene(scene)], [second.in_scene(scene)]], scene)]
+    assert abs(explained[0].explanation.score - explained[1].explanation.score) < 0.01  # type: ignore[union-attr]
+    assert (number == 0) == wins

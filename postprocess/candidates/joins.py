@@ -71,7 +71,7 @@ def join_texts(candidate: Candidate) -> Candidate:
     if candidate.scene is None or not len(candidate.scene.words) or not candidate.layout.owner.size:
         return candidate
     candidate = _join_cut_rows(_part_texts(_join_cut_columns(candidate)))
-    return candidate if candidate.is_enclosed else _join_centred(_join_unruled(candidate))
+    return candidate if candidate.is_enclosed else _join_centred(_join_bands(_join_unruled(candidate)))
 
 
 def _part_texts(candidate: Candidate) -> Candidate:
@@ -245,6 +245,36 @@ def _with_empty_around(borders: Borders, layout: Layout, row: int, col: int) -> 
     a, b = min(options, key=lambda ends: abs(lines[ends[0]] + lines[ends[1]] - 2 * _middle(own)))
     off = abs(lines[a] + lines[b] - 2 * _middle(own)) / 2
     return layout.joined(a, first, b, end) if off < _CENTRED * borders.height else layout
+
+
+def _join_bands(candidate: Candidate) -> Candidate:
+    """Widen the only text of a row over the columns in whose middle it stands: all, or all but the stub."""
+    borders, layout = Borders(candidate), candidate.layout
+    spans, lines = layout.spans, layout.col_lines
+    holds = ~np.isnan(borders.texts[:, 0])
+    for row in range(len(layout.owner)):
+        cells = np.unique(layout.owner[row])
+        filled = cells[holds[cells]]
+        if len(filled) != 1 or (spans[cells, 2] - spans[cells, 0] > 1).any():
+            continue
+        first, last = spans[filled[0], [1, 3]].tolist()
+        middle = borders.texts[filled[0], [0, 2]].sum() / 2
+        off = {start: abs((lines[start] + lines[-1]) / 2 - middle) for start in (0, 1) if start <= first}
+        start = min(off, key=lambda each: off[each])
+        lies_over = last - first > 1 or not _is_in_column(borders, filled[0], first)
+        is_ruled = (borders.down[row, start + 1 : -1] >= _RULED).any()
+        if off[start] < _CENTRED * borders.height and lies_over and not is_ruled:
+            layout = layout.joined(row, start, row + 1, len(lines) - 1)
+    return candidate.with_layout(layout)
+
+
+def _is_in_column(borders: Borders, cell: int, col: int) -> bool:
+    """Whether the text of a cell begins, ends or stands in the middle where other texts of its column do."""
+    spans = borders.layout.spans
+    others = borders.texts[(spans[:, 1] == col) & (spans[:, 3] == col + 1) & (np.arange(len(spans)) != cell)]
+    ends, known = borders.texts[cell, [0, 2]], others[~np.isnan(others[:, 0])][:, [0, 2]]
+    off = np.column_stack([np.abs(known - ends), np.abs((known - ends).sum(axis=1)) / 2])
+    return bool((off < _CENTRED * borders.height).any())
 
 
 def _join_unruled(candidate: Candidate) -> Candidate:

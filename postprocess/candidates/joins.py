@@ -13,7 +13,7 @@ from itertools import pairwise
 import numpy as np
 
 from postprocess.arrays import Flags, Floats
-from postprocess.candidates.borders import Borders
+from postprocess.candidates.borders import Borders, is_phrase
 from postprocess.candidates.candidate import Candidate
 from postprocess.grid.layout import Layout
 from postprocess.text.numbers import is_number, is_unit
@@ -33,6 +33,8 @@ _LEVEL = 0.25
 """Texts whose middles are off by less than this, in text heights, stand beside each other."""
 _LEAST_ROWS = 3
 """Rows whose texts do not lie beside those of other cells by chance."""
+_BLANK = 0.5
+"""Widest blank between the words of a text, in text heights."""
 _CENTRED = 0.5
 """A text stands in the middle when it is off by less than this, in text heights."""
 _CLEARLY = 0.15
@@ -255,10 +257,12 @@ def _join_bands(candidate: Candidate) -> Candidate:
     for row in range(len(layout.owner)):
         cells = np.unique(layout.owner[row])
         filled = cells[holds[cells]]
-        if len(filled) != 1 or (spans[cells, 2] - spans[cells, 0] > 1).any():
+        if not len(filled) or (spans[cells, 2] - spans[cells, 0] > 1).any():
             continue
-        first, last = spans[filled[0], [1, 3]].tolist()
-        middle = borders.texts[filled[0], [0, 2]].sum() / 2
+        if not _is_one_phrase(borders, row, len(filled)):
+            continue
+        first, last = int(spans[filled[0], 1]), int(spans[filled[-1], 3])
+        middle = (borders.texts[filled[0], 0] + borders.texts[filled[-1], 2]) / 2
         off = {start: abs((lines[start] + lines[-1]) / 2 - middle) for start in (0, 1) if start <= first}
         start = min(off, key=lambda each: off[each])
         lies_over = last - first > 1 or not _is_in_column(borders, filled[0], first)
@@ -266,6 +270,19 @@ def _join_bands(candidate: Candidate) -> Candidate:
         if off[start] < _CENTRED * borders.height and lies_over and not is_ruled:
             layout = layout.joined(row, start, row + 1, len(lines) - 1)
     return candidate.with_layout(layout)
+
+
+def _is_one_phrase(borders: Borders, row: int, n_cells: int) -> bool:
+    """Whether a row has words but no number; those of several cells stand on one line, blanks between them."""
+    words = np.flatnonzero(borders.rows == row)
+    words = words[np.argsort(borders.boxes[words, 0])]
+    texts = [borders.scene.words.texts[word] for word in words.tolist()]
+    if n_cells == 1 or not texts:
+        return not any(map(is_number, texts))
+    boxes = borders.boxes[words]
+    gaps, level = boxes[1:, 0] - boxes[:-1, 2], np.ptp(boxes[:, 1] + boxes[:, 3]) / 2
+    near = (gaps < _BLANK * borders.height).all() and level < _CENTRED * borders.height
+    return bool(near) and is_phrase(" ".join(texts))
 
 
 def _is_in_column(borders: Borders, cell: int, col: int) -> bool:

@@ -217,14 +217,24 @@ def _join_cut_rows(candidate: Candidate) -> Candidate:
     layout = candidate.layout
     crossed = borders.crossed_rows()
     for word, line, first, end in crossed:
-        extents, reach = borders.boxes[:, [1, 3]], _SHIFT[1] * borders.height
-        others = np.ones(len(extents), bool)
+        if not any(map(str.isalpha, borders.scene.words.texts[word])):
+            continue
+        # What one border cuts would move with it.
+        others = np.ones(len(borders.boxes), bool)
         others[[each for each, other, *_ in crossed if other == line]] = False
-        if any(map(str.isalpha, borders.scene.words.texts[word])) and not _can_move(
-            layout.row_lines, line, extents, word, others, reach, borders.height
-        ):
-            layout = _with_empty_around(borders, layout.joined(line - 1, first, line + 1, end), line, first)
+        extents, reach = borders.boxes[:, [1, 3]], _SHIFT[1] * borders.height
+        if _can_move(layout.row_lines, line, extents, word, others, reach, borders.height):
+            continue
+        if end - first > 1 and not _is_alone(borders, word, line, first, end):
+            first, end = borders.layout.spans[borders.cells[word], [1, 3]].tolist()
+        layout = _with_empty_around(borders, layout.joined(line - 1, first, line + 1, end), line, first)
     return candidate.with_layout(layout)
+
+
+def _is_alone(borders: Borders, word: int, line: int, first: int, end: int) -> bool:
+    """Whether a word is the only one in the slots above and below a line."""
+    inside = np.isin(borders.cells, borders.layout.owner[line - 1 : line + 1, first:end])
+    return int(inside.sum()) == int(inside[word])
 
 
 def _with_empty_around(borders: Borders, layout: Layout, row: int, col: int) -> Layout:
@@ -310,9 +320,12 @@ def _join_unruled(candidate: Candidate) -> Candidate:
             continue
         white = _white_along(borders, line)
         least = _least_white(borders, white, ruled[line], line, in_heads=in_heads)
-        asked = free[line] if stops else ~ruled[line]
-        for col in np.flatnonzero(asked & (white < least)).tolist():
-            if _is_one_text(borders, line, col) and (stops or _goes_on(borders, line, col)):
+        asked = (free[line] if stops else ~ruled[line]) & (white < least)
+        cols = [col for col in np.flatnonzero(asked).tolist() if _is_one_text(borders, line, col)]
+        cols = [col for col in cols if stops or _goes_on(borders, line, col)]
+        # Where nothing is parted any more the rows would be one, which is not for single texts to say.
+        if len(cols) < (~np.isnan(white)).sum():
+            for col in cols:
                 layout = layout.joined(line - 1, col, line + 1, col + 1)
     return candidate.with_layout(layout)
 

@@ -146,7 +146,7 @@ class Borders:
         first, end = np.searchsorted(lines, x0, "right"), np.searchsorted(lines, x1)
         found = []
         for word in np.flatnonzero((end > first) & (self.rows >= 0)).tolist():
-            if not _is_phrase(self.scene.words.texts[word]):
+            if not is_phrase(self.scene.words.texts[word]):
                 continue
             x, width = self.boxes[word, 0], self.boxes[word, 2] - self.boxes[word, 0]
             gap = _GAP * self.height / width
@@ -162,8 +162,12 @@ def _slots(lines: Floats, places: Floats) -> Ints:
     return np.where(slot < len(lines) - 1, slot, -1)
 
 
-def _is_phrase(text: str) -> bool:
-    """Whether a text has letters and says nothing twice, as where the texts of several cells were read as one."""
+def is_phrase(text: str) -> bool:
+    """Whether a text has letters and says nothing twice, as where the texts of several cells were read as one.
+
+    >>> [is_phrase(text) for text in ("Year ended", "Industry A Industry B", "12.5")]
+    [True, False, False]
+    """
     parts = [part for part in text.split() if len(part) > 2]
     return sum(map(str.isalpha, text)) > 2 and len(set(parts)) == len(parts)
 

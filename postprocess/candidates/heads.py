@@ -157,7 +157,8 @@ def _head_columns(view: _View, text: Floats, below: Floats, filled: Flags, first
     if start <= first and _is_centred(text, below[start:most], below[first:last], view.height):
         return start, most
     # As wide as its ink, in the middle of what has no other head.
-    if 1 < last - first < most - start and first - start == most - last and not np.isnan(below[start:most]).any():
+    alone = last - first == 1 and not (filled[:first].any() and filled[last:].any())
+    if first - start == most - last > 0 and not alone and not np.isnan(below[start:most]).any():
         return start, most
     return first, last
 

@@ -13,7 +13,7 @@ from itertools import pairwise
 import numpy as np
 
 from postprocess.arrays import Flags, Floats
-from postprocess.candidates.borders import Borders
+from postprocess.candidates.borders import Borders, is_phrase
 from postprocess.candidates.candidate import Candidate
 from postprocess.grid.layout import Layout
 from postprocess.text.numbers import is_number, is_unit
@@ -33,6 +33,8 @@ _LEVEL = 0.25
 """Texts whose middles are off by less than this, in text heights, stand beside each other."""
 _LEAST_ROWS = 3
 """Rows whose texts do not lie beside those of other cells by chance."""
+_BLANK = 0.5
+"""Widest blank between the words of a text, in text heights."""
 _CENTRED = 0.5
 """A text stands in the middle when it is off by less than this, in text heights."""
 _CLEARLY = 0.15
@@ -71,7 +73,7 @@ def join_texts(candidate: Candidate) -> Candidate:
     if candidate.scene is None or not len(candidate.scene.words) or not candidate.layout.owner.size:
         return candidate
     candidate = _join_cut_rows(_part_texts(_join_cut_columns(candidate)))
-    return candidate if candidate.is_enclosed else _join_centred(_join_unruled(candidate))
+    return candidate if candidate.is_enclosed else _join_centred(_join_bands(_join_unruled(candidate)))
 
 
 def _part_texts(candidate: Candidate) -> Candidate:
@@ -215,14 +217,24 @@ def _join_cut_rows(candidate: Candidate) -> Candidate:
     layout = candidate.layout
     crossed = borders.crossed_rows()
     for word, line, first, end in crossed:
-        extents, reach = borders.boxes[:, [1, 3]], _SHIFT[1] * borders.height
-        others = np.ones(len(extents), bool)
+        if not any(map(str.isalpha, borders.scene.words.texts[word])):
+            continue
+        # What one border cuts would move with it.
+        others = np.ones(len(borders.boxes), bool)
         others[[each for each, other, *_ in crossed if other == line]] = False
-        if any(map(str.isalpha, borders.scene.words.texts[word])) and not _can_move(
-            layout.row_lines, line, extents, word, others, reach, borders.height
-        ):
-            layout = _with_empty_around(borders, layout.joined(line - 1, first, line + 1, end), line, first)
+        extents, reach = borders.boxes[:, [1, 3]], _SHIFT[1] * borders.height
+        if _can_move(layout.row_lines, line, extents, word, others, reach, borders.height):
+            continue
+        if end - first > 1 and not _is_alone(borders, word, line, first, end):
+            first, end = borders.layout.spans[borders.cells[word], [1, 3]].tolist()
+        layout = _with_empty_around(borders, layout.joined(line - 1, first, line + 1, end), line, first)
     return candidate.with_layout(layout)
+
+
+def _is_alone(borders: Borders, word: int, line: int, first: int, end: int) -> bool:
+    """Whether a word is the only one in the slots above and below a line."""
+    inside = np.isin(borders.cells, borders.layout.owner[line - 1 : line + 1, first:end])
+    return int(inside.sum()) == int(inside[word])
 
 
 def _with_empty_around(borders: Borders, layout: Layout, row: int, col: int) -> Layout:
@@ -247,6 +259,51 @@ def _with_empty_around(borders: Borders, layout: Layout, row: int, col: int) -> 
     return layout.joined(a, first, b, end) if off < _CENTRED * borders.height else layout
 
 
+def _join_bands(candidate: Candidate) -> Candidate:
+    """Widen the only text of a row over the columns in whose middle it stands: all, or all but the stub."""
+    borders, layout = Borders(candidate), candidate.layout
+    spans, lines = layout.spans, layout.col_lines
+    holds = ~np.isnan(borders.texts[:, 0])
+    for row in range(len(layout.owner)):
+        cells = np.unique(layout.owner[row])
+        filled = cells[holds[cells]]
+        if not len(filled) or (spans[cells, 2] - spans[cells, 0] > 1).any():
+            continue
+        if not _is_one_phrase(borders, row, len(filled)):
+            continue
+        first, last = int(spans[filled[0], 1]), int(spans[filled[-1], 3])
+        middle = (borders.texts[filled[0], 0] + borders.texts[filled[-1], 2]) / 2
+        off = {start: abs((lines[start] + lines[-1]) / 2 - middle) for start in (0, 1) if start <= first}
+        start = min(off, key=lambda each: off[each])
+        lies_over = last - first > 1 or not _is_in_column(borders, filled[0], first)
+        is_ruled = (borders.down[row, start + 1 : -1] >= _RULED).any()
+        if off[start] < _CENTRED * borders.height and lies_over and not is_ruled:
+            layout = layout.joined(row, start, row + 1, len(lines) - 1)
+    return candidate.with_layout(layout)
+
+
+def _is_one_phrase(borders: Borders, row: int, n_cells: int) -> bool:
+    """Whether a row has words but no number; those of several cells stand on one line, blanks between them."""
+    words = np.flatnonzero(borders.rows == row)
+    words = words[np.argsort(borders.boxes[words, 0])]
+    texts = [borders.scene.words.texts[word] for word in words.tolist()]
+    if n_cells == 1 or not texts:
+        return not any(map(is_number, texts))
+    boxes = borders.boxes[words]
+    gaps, level = boxes[1:, 0] - boxes[:-1, 2], np.ptp(boxes[:, 1] + boxes[:, 3]) / 2
+    near = (gaps < _BLANK * borders.height).all() and level < _CENTRED * borders.height
+    return bool(near) and is_phrase(" ".join(texts))
+
+
+def _is_in_column(borders: Borders, cell: int, col: int) -> bool:
+    """Whether the text of a cell begins, ends or stands in the middle where other texts of its column do."""
+    spans = borders.layout.spans
+    others = borders.texts[(spans[:, 1] == col) & (spans[:, 3] == col + 1) & (np.arange(len(spans)) != cell)]
+    ends, known = borders.texts[cell, [0, 2]], others[~np.isnan(others[:, 0])][:, [0, 2]]
+    off = np.column_stack([np.abs(known - ends), np.abs((known - ends).sum(axis=1)) / 2])
+    return bool((off < _CENTRED * borders.height).any())
+
+
 def _join_unruled(candidate: Candidate) -> Candidate:
     """Join the texts above each other that go on over a line where no ruling parts them.
 
@@ -263,9 +320,12 @@ def _join_unruled(candidate: Candidate) -> Candidate:
             continue
         white = _white_along(borders, line)
         least = _least_white(borders, white, ruled[line], line, in_heads=in_heads)
-        asked = free[line] if stops else ~ruled[line]
-        for col in np.flatnonzero(asked & (white < least)).tolist():
-            if _is_one_text(borders, line, col) and (stops or _goes_on(borders, line, col)):
+        asked = (free[line] if stops else ~ruled[line]) & (white < least)
+        cols = [col for col in np.flatnonzero(asked).tolist() if _is_one_text(borders, line, col)]
+        cols = [col for col in cols if stops or _goes_on(borders, line, col)]
+        # Where nothing is parted any more the rows would be one, which is not for single texts to say.
+        if len(cols) < (~np.isnan(white)).sum():
+            for col in cols:
                 layout = layout.joined(line - 1, col, line + 1, col + 1)
     return candidate.with_layout(layout)
 

@@ -83,7 +83,7 @@ def test_texts_of_two_cells_that_were_read_as_one_join_none(text: str, x0: float
     if text == "Mean Value":
         gap = [(k / 12, (k + 1) / 12) if k < 4 else ((k + 2) / 12, (k + 3) / 12) for k in range(len(text))]
     one = Word(text, ((x0, 5), (x1, 5), (x1, 15), (x0, 15)), 1.0, tuple(gap))
-    assert join(grid(3, 3), [one, *body((1, 0), (1, 1), (2, 0), (2, 1))]) == []
+    assert join(grid(3, 3), [one, *body((0, 0), (1, 0), (1, 1), (2, 0), (2, 1))]) == []
 
 
 def test_a_text_beside_others_joins_none() -> None:
@@ -94,6 +94,12 @@ def test_a_text_beside_others_joins_none() -> None:
 def test_the_only_text_of_a_row_that_goes_through_a_border_is_that_of_the_row() -> None:
     words = [word("Improvedscenarios", 3, 25, 100), *block([0, 2, 3], range(4))]
     assert join(grid(4, 4), words) == [(1, 0, 2, 4)]
+
+
+@pytest.mark.parametrize(("x0", "spans"), [(95, [(1, 0, 2, 4)]), (63, [])])
+def test_the_only_text_of_a_row_spans_the_columns_in_whose_middle_it_is(x0: float, spans: list[Span]) -> None:
+    words = [word("of which", x0, 25, x0 + 24), word("new", x0 + 27, 25, x0 + 50), *block([0, 2, 3], range(4))]
+    assert join(grid(4, 4), words) == spans
 
 
 def test_a_cut_head_spans_the_empty_columns_that_it_is_centred_on() -> None:

@@ -10,10 +10,10 @@ from numpy.typing import NDArray
 
 from postprocess.arrays import Flags, Floats, Image
 from postprocess.geometry.boxes import inner_quads, quads_to_boxes, quads_to_polygons
-from postprocess.geometry.rulings import Rulings, image_to_rulings
+from postprocess.geometry.rulings import Rulings, TiltAndPerspective, image_to_rulings
 from postprocess.lineless.regions import words_inside
-from postprocess.text.lines import text_tilt
 from postprocess.text.numbers import is_number
+from postprocess.text.tilt import text_perspective, text_tilt
 from postprocess.text.tokens import Tokens, words_to_tokens
 from postprocess.word import Word, Words
 
@@ -110,5 +110,14 @@ def image_to_scene(image: Image, words: Iterable[Word]) -> Scene:
         words: With finite corners.
     """
     known = Words.of(words)
-    tilt = text_tilt(known.quads, _LEAST_LINES) if known else None
-    return Scene(known, image_to_rulings(image, known.quads, tilt if tilt and abs(tilt) > _LEVEL else 0.0))
+    center = (image.shape[1] / 2, image.shape[0] / 2)
+    return Scene(known, image_to_rulings(image, known.quads, _text_frame(known.quads, center)))
+
+
+def _text_frame(quads: Floats, center: tuple[float, float]) -> TiltAndPerspective:
+    """Tilt and perspective of the lines of text of a picture."""
+    tilt = text_tilt(quads, _LEAST_LINES)
+    if tilt is None:
+        return 0.0, None
+    perspective = text_perspective(quads, tilt, center)
+    return tilt if abs(tilt) > _LEVEL or perspective is not None else 0.0, perspective

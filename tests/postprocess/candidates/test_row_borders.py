@@ -241,3 +241,20 @@ def test_cells_that_stay_keep_their_corners_and_scores() -> None:
     assert after.scores.tolist() == pytest.approx([0.9, 0.8, 0.7, 0.7])
     assert after.layout.spans.tolist() == [[0, 0, 1, 1], [0, 1, 1, 2], [1, 0, 2, 1], [1, 1, 2, 2]]
     assert before.with_layout(before.layout) is before
+
+
+TALL = Layout(np.array([0.0, 20, 40, 60]), np.array([0.0, 100, 200]), UPRIGHT, np.array([[0, 1], [2, 1], [3, 4]]))
+
+
+def test_a_number_beside_the_first_of_two_lines_is_in_its_row_alone() -> None:
+    words = words_of([["Deposit", "2,00"], ["8 bottles", ""], ["Total", "9,10"]])
+    settled = settle_rows(TALL, Scene(words, FRAME), agreeing(TALL, words))
+    assert settled.owner.tolist() == [[0, 1], [2, 3], [4, 5]]
+
+
+def test_a_number_between_its_rows_or_with_rulings_beside_it_stays_over_both() -> None:
+    labels = words_of([["Deposit", ""], ["8 bottles", ""], ["Total", "9,10"]])
+    for number, rule in ((make_word("2,00", 105, 15), as_boxes([])), (make_word("2,00", 105, 5), [[0, 19, 100, 21]])):
+        words = [*labels, number]
+        ruled = Rulings(as_boxes(rule), as_boxes([]), 0.0, (0.0, 0.0), 10.0)
+        assert settle_rows(TALL, Scene(words, ruled), agreeing(TALL, words)).owner.tolist() == TALL.owner.tolist()

@@ -5,7 +5,7 @@ nats, are a weighted sum of what is seen there: the distance of the lines and th
 each other, whether the text of the upper line goes on in the lower one, and what the other grids of the same words
 have. No piece of evidence depends on where the rows of the grid begin, so the places are independent of one another:
 one pass over them finds the most likely rows. A grid has its reasons too, so a place is changed only where the odds are
-clearly against it; and rows are never joined where two numbers would come into one cell.
+clearly against it; and rows are never joined where two values that look alike would come into one cell.
 """
 
 from __future__ import annotations
@@ -124,20 +124,20 @@ def settle_rows(layout: Layout, scene: Scene, others: Sequence[Ints] = ()) -> La
     odds = [weigh(seen, _WEIGHTS, _BIAS) for seen in gather_evidence(lines, layout, scene, others)]
     odds = _alike_for_equal_labels(odds, lines)
     middles = scene.words.middles
-    numbers: dict[int, set[int]] = {}
+    values: dict[int, set[tuple[int, str]]] = {}
     for line in lines:
-        numbers.setdefault(line.row, set()).update(line.number_columns)
-    held = lines[-1].number_columns if lines else set()
-    # From the foot up, so that the numbers of the rows above stay what they are.
+        values.setdefault(line.row, set()).update(line.values)
+    held = lines[-1].values if lines else set()
+    # From the foot up, so that the values of the rows above stay what they are.
     for place in range(len(odds) - 1, -1, -1):
         above, below = lines[place], lines[place + 1]
         parted = above.row < below.row
-        if parted and odds[place] < -_SURE and not held & numbers[above.row]:
+        if parted and odds[place] < -_SURE and not held & values[above.row]:
             joined = _joined(layout, above.row, below.row, middles)
             layout, parted = joined, joined is layout
         elif not parted and odds[place] > _SURE:
             layout, parted = _parted(layout, above.row, (above.middle + below.middle) / 2), True
-        held = above.number_columns | (set() if parted else held)
+        held = above.values | (set() if parted else held)
     return _without_tall_numbers(_without_empty_rows(layout, scene), scene)
 
 

@@ -8,11 +8,11 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from postprocess.arrays import Flags, Floats, Image
+from postprocess.arrays import Flags, Floats, Image, Ints
 from postprocess.geometry.boxes import inner_quads, quads_to_boxes, quads_to_polygons
 from postprocess.geometry.rulings import Rulings, TiltAndPerspective, image_to_rulings
 from postprocess.lineless.regions import words_inside
-from postprocess.text.numbers import is_number
+from postprocess.text.numbers import is_number, text_to_form
 from postprocess.text.tilt import text_perspective, text_tilt
 from postprocess.text.tokens import Tokens, words_to_tokens
 from postprocess.word import Word, Words
@@ -65,6 +65,13 @@ class Scene:
     def numeric(self) -> Flags:
         """``(T,)`` which tokens are numbers."""
         return np.array([is_number(text) for text in self.tokens.texts], bool)
+
+    @cached_property
+    def forms(self) -> Ints:
+        """``(T,)`` number of the form of each token that has digits and letters, equal ones have one; -1 of others."""
+        known: dict[str, int] = {}
+        forms = map(text_to_form, self.tokens.texts)
+        return np.array([known.setdefault(form, len(known)) if form else -1 for form in forms], np.int64)
 
     @cached_property
     def boxes(self) -> Floats:

@@ -15,7 +15,7 @@ from postprocess.arrays import Ints
 from postprocess.geometry.boxes import quads_to_boxes
 from postprocess.grid.layout import Layout
 from postprocess.text.lines import number_lines
-from postprocess.text.numbers import is_number
+from postprocess.text.numbers import is_number, text_to_form
 from postprocess.word import Word, Words
 
 _HAN = 0x2E80
@@ -104,9 +104,11 @@ class TextLine:
     pieces: dict[int, Piece]
 
     @cached_property
-    def number_columns(self) -> set[int]:
-        """Columns in which it holds a number."""
-        return {column for column, piece in self.pieces.items() if piece.is_number}
+    def values(self) -> set[tuple[int, str]]:
+        """Columns in which it holds a value, and the form of that: no cell holds two of one form."""
+        whole = {column: piece for column, piece in self.pieces.items() if not piece.is_open}
+        forms = {column: "0" if piece.is_number else text_to_form(piece.text) for column, piece in whole.items()}
+        return {(column, form) for column, form in forms.items() if form}
 
     @property
     def is_repeated(self) -> bool:

@@ -197,6 +197,13 @@ def test_numbers_of_two_rows_never_come_into_one_cell() -> None:
     assert lines_of(settle_rows(plain([0, 20, 40, 60, 80, 100], 2), Scene(words, FRAME))) == [0, 40, 80, 100]
 
 
+def test_ranges_of_one_form_never_come_into_one_cell() -> None:
+    """Whatever other grids have, and however close the lines are."""
+    words = words_of([["IR-A", "700 nm to 800 nm"], ["", "900 nm to 1,400 nm"], ["Total", "7"]])
+    layout = plain([0, 20, 40, 60], 2)
+    assert settle_rows(layout, Scene(words, FRAME), agreeing(plain([0, 40, 60], 2), words)) is layout
+
+
 def test_a_sign_off_its_line_joins_no_rows() -> None:
     words = [*words_of([["Genes", "Total"], ["up", "12"]]), make_word("–", 150, 14.5, 8)]
     layout = plain([0, 20, 40], 2)

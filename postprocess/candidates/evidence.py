@@ -51,13 +51,15 @@ def explained_share(layout: Layout, scene: Scene, *, numbers_only: bool = False)
         beside &= (scene.numeric[1:] | scene.numeric[:-1]) & letters[1:] & letters[:-1]
     bad[1:] |= beside
     bad[:-1] |= beside
-    bad |= _in_missed_rows(owner, tokens.line, scene.numeric)
+    bad |= _in_missed_rows(owner, tokens.line, scene.numeric, scene.forms)
     return float(1 - bad.mean())
 
 
-def _in_missed_rows(owner: Ints, line: Ints, numeric: Flags) -> Flags:
+def _in_missed_rows(owner: Ints, line: Ints, numeric: Flags, forms: Ints) -> Flags:
     """``(T,)`` tokens on text lines that stack numbers in one cell, in all cells that hold several of these lines."""
     stacked = _several_lines(owner, line, numeric & (owner >= 0))
+    kinds = len(forms) + 1
+    stacked |= _several_lines(np.where(owner >= 0, owner * kinds + forms, -1), line, (forms >= 0) & (owner >= 0))
     return _several_lines(owner, line, np.isin(line, line[stacked]) & (owner >= 0))
 
 

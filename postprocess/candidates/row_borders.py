@@ -5,7 +5,7 @@ nats, are a weighted sum of what is seen there: the distance of the lines and th
 each other, whether the text of the upper line goes on in the lower one, and what the other grids of the same words
 have. No piece of evidence depends on where the rows of the grid begin, so the places are independent of one another:
 one pass over them finds the most likely rows. A grid has its reasons too, so a place is changed only where the odds are
-clearly against it; and rows are never joined where two numbers would come into one cell.
+clearly against it; and rows are never joined where two values that look alike would come into one cell.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ from postprocess.geometry.boxes import quads_to_boxes
 from postprocess.geometry.rulings import Rulings
 from postprocess.grid.layout import Layout
 from postprocess.odds import weigh
+from postprocess.text.numbers import is_number
 
 _SURE = 1.0
 """Log odds from which a place is changed; from 0.7 to 1.5 the tables that it was chosen on do as well."""
@@ -38,6 +39,8 @@ _SIGNS = 2
 """So many words of other signs are values that are not there."""
 _THROUGH = 0.6
 """Share of the height of a row along which a ruling runs through it."""
+_NEAR = 0.2
+"""Share of the height of a word that may reach into the next row."""
 _LONE = 0.8
 """Lines that are closer than this, in text heights, lie beside each other in part."""
 
@@ -121,21 +124,21 @@ def settle_rows(layout: Layout, scene: Scene, others: Sequence[Ints] = ()) -> La
     odds = [weigh(seen, _WEIGHTS, _BIAS) for seen in gather_evidence(lines, layout, scene, others)]
     odds = _alike_for_equal_labels(odds, lines)
     middles = scene.words.middles
-    numbers: dict[int, set[int]] = {}
+    values: dict[int, set[tuple[int, str]]] = {}
     for line in lines:
-        numbers.setdefault(line.row, set()).update(line.number_columns)
-    held = lines[-1].number_columns if lines else set()
-    # From the foot up, so that the numbers of the rows above stay what they are.
+        values.setdefault(line.row, set()).update(line.values)
+    held = lines[-1].values if lines else set()
+    # From the foot up, so that the values of the rows above stay what they are.
     for place in range(len(odds) - 1, -1, -1):
         above, below = lines[place], lines[place + 1]
         parted = above.row < below.row
-        if parted and odds[place] < -_SURE and not held & numbers[above.row]:
+        if parted and odds[place] < -_SURE and not held & values[above.row]:
             joined = _joined(layout, above.row, below.row, middles)
             layout, parted = joined, joined is layout
         elif not parted and odds[place] > _SURE:
             layout, parted = _parted(layout, above.row, (above.middle + below.middle) / 2), True
-        held = above.number_columns | (set() if parted else held)
-    return _without_empty_rows(layout, scene)
+        held = above.values | (set() if parted else held)
+    return _without_tall_numbers(_without_empty_rows(layout, scene), scene)
 
 
 def _alike_for_equal_labels(odds: Sequence[float], lines: Sequence[TextLine]) -> list[float]:
@@ -160,6 +163,25 @@ def _without_empty_rows(layout: Layout, scene: Scene) -> Layout:
         first = row if row + 1 < len(layout.owner) else row - 1
         layout = layout.parted(np.unique(layout.owner[row])).rows_joined(first, first + 2)
     return layout
+
+
+def _without_tall_numbers(layout: Layout, scene: Scene) -> Layout:
+    """The layout with numbers in a row of their own that stand in the first of several rows which no ruling parts."""
+    spans, cells = layout.spans, layout.cells_at(scene.words.middles)
+    tall = np.flatnonzero((spans[:, 2] - spans[:, 0] > 1) & (spans[:, 3] - spans[:, 1] == 1))
+    if not len(tall):
+        return layout
+    boxes = quads_to_boxes(layout.frame.to_upright(scene.words.quads))
+    level = _level_rulings(layout, scene.rulings)[2]
+    wrong = []
+    for cell in tall.tolist():
+        own, lines = np.flatnonzero(cells == cell), layout.row_lines[spans[cell, 0] : spans[cell, 2] + 1]
+        low, high = boxes[own, 3].max(initial=lines[0]), boxes[own, 1].min(initial=lines[0])
+        is_ruled = ((level > lines[0]) & (level < lines[-1])).any()
+        text = " ".join(scene.words.texts[index] for index in own[np.argsort(boxes[own, 0])])
+        if is_number(text) and not is_ruled and low < lines[1] + _NEAR * (low - high):
+            wrong.append(cell)
+    return layout.parted(np.array(wrong)) if wrong else layout
 
 
 def _is_drawn(layout: Layout, rulings: Rulings) -> Flags:
@@ -235,17 +257,22 @@ def _share_apart(above: Ints, below: Ints, others: Sequence[list[int]]) -> float
 
 def _ruled_share(lines: Sequence[TextLine], layout: Layout, rulings: Rulings) -> Floats:
     """``(L - 1,)`` share of the width of all text along which a ruling runs between two lines."""
-    x0, y0, x1, y1 = rulings.horizontal.T
-    middle = (y0 + y1) / 2
-    ends = rulings.to_picture(np.stack([np.column_stack([x0, middle]), np.column_stack([x1, middle])], axis=1))
-    level = layout.frame.to_upright(ends)
-    (start, end), at = level[..., 0].T, level[..., 1].mean(axis=1)
+    start, end, at = _level_rulings(layout, rulings)
     pieces = [piece for line in lines for piece in line.pieces.values()]
     left, right = min(piece.x0 for piece in pieces), max(piece.x1 for piece in pieces)
     inside = np.clip(np.minimum(end, right) - np.maximum(start, left), 0, None)
     heights = np.array([line.middle for line in lines])
     between = (at > heights[:-1, None]) & (at < heights[1:, None])
     return np.asarray(np.clip((between * inside).sum(axis=1) / max(right - left, 1e-9), 0, 1), np.float64)
+
+
+def _level_rulings(layout: Layout, rulings: Rulings) -> Floats:
+    """``(3, N)`` start, end and height of the horizontal rulings in the frame of a layout."""
+    x0, y0, x1, y1 = rulings.horizontal.T
+    middle = (y0 + y1) / 2
+    ends = rulings.to_picture(np.stack([np.column_stack([x0, middle]), np.column_stack([x1, middle])], axis=1))
+    level = layout.frame.to_upright(ends)
+    return np.vstack([level[..., 0].T, level[..., 1].mean(axis=1)])
 
 
 def _joined(layout: Layout, first: int, last: int, middles: Floats) -> Layout:

@@ -8,12 +8,12 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from postprocess.arrays import Flags, Floats, Image
+from postprocess.arrays import Flags, Floats, Image, Ints
 from postprocess.geometry.boxes import inner_quads, quads_to_boxes, quads_to_polygons
-from postprocess.geometry.rulings import Rulings, image_to_rulings
+from postprocess.geometry.rulings import Rulings, TiltAndPerspective, image_to_rulings
 from postprocess.lineless.regions import words_inside
-from postprocess.text.lines import text_tilt
-from postprocess.text.numbers import is_number
+from postprocess.text.numbers import is_number, text_to_form
+from postprocess.text.tilt import text_perspective, text_tilt
 from postprocess.text.tokens import Tokens, words_to_tokens
 from postprocess.word import Word, Words
 
@@ -67,6 +67,13 @@ class Scene:
         return np.array([is_number(text) for text in self.tokens.texts], bool)
 
     @cached_property
+    def forms(self) -> Ints:
+        """``(T,)`` number of the form of each token that has digits and letters, equal ones have one; -1 of others."""
+        known: dict[str, int] = {}
+        forms = map(text_to_form, self.tokens.texts)
+        return np.array([known.setdefault(form, len(known)) if form else -1 for form in forms], np.int64)
+
+    @cached_property
     def boxes(self) -> Floats:
         """``(W, 4)`` words in the upright frame."""
         return quads_to_boxes(self.rulings.to_upright(self.words.quads))
@@ -110,5 +117,14 @@ def image_to_scene(image: Image, words: Iterable[Word]) -> Scene:
         words: With finite corners.
     """
     known = Words.of(words)
-    tilt = text_tilt(known.quads, _LEAST_LINES) if known else None
-    return Scene(known, image_to_rulings(image, known.quads, tilt if tilt and abs(tilt) > _LEVEL else 0.0))
+    center = (image.shape[1] / 2, image.shape[0] / 2)
+    return Scene(known, image_to_rulings(image, known.quads, _text_frame(known.quads, center)))
+
+
+def _text_frame(quads: Floats, center: tuple[float, float]) -> TiltAndPerspective:
+    """Tilt and perspective of the lines of text of a picture."""
+    tilt = text_tilt(quads, _LEAST_LINES)
+    if tilt is None:
+        return 0.0, None
+    perspective = text_perspective(quads, tilt, center)
+    return tilt if abs(tilt) > _LEVEL or perspective is not None else 0.0, perspective

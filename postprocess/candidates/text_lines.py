@@ -15,7 +15,7 @@ from postprocess.arrays import Ints
 from postprocess.geometry.boxes import quads_to_boxes
 from postprocess.grid.layout import Layout
 from postprocess.text.lines import number_lines
-from postprocess.text.numbers import is_number
+from postprocess.text.numbers import is_number, text_to_form
 from postprocess.word import Word, Words
 
 _HAN = 0x2E80
@@ -23,10 +23,14 @@ _HAN = 0x2E80
 _ITEM = re.compile(r"[-–—•·*■●○▪‣]\s*\w|(?:[a-zA-Z]|\d{1,2})[.)]\s|[(（](?:[a-z]|[ivx]{2,4}|\d{1,2})[)）]\s?\w")
 _TIMES = re.compile(r"\d+(?:[.,]\d+)?\s*(?:[^\W\d_]{1,3}\.?\s*)??[xX×✗*@]\s*[$€£¥￥]?\d+\s?[.,]\d\d\b")
 _OPEN = re.compile(
-    r"(?:[,，、(（&/]|[\w%][-–]|\d%? [-–—]|\b(?:a|an|and|as|at|by|due|for|from|in|including|of|on|or|other|per|than"
+    r"(?:[,，、(（&/]|[\w%][-–]|\b(?:a|an|and|as|at|by|due|for|from|in|including|of|on|or|other|per|than"
     r"|that|the|through|to|with))$",
     re.IGNORECASE,
 )
+
+
+_UNENDED = re.compile(r"\d(?:,|%? ?[-–—])$")
+"""So end numbers that are only the begin of a range, or of a date."""
 
 
 @dataclass(frozen=True)
@@ -48,7 +52,7 @@ class Piece:
     @cached_property
     def is_number(self) -> bool:
         """Whether all of it reads as one number that ends there."""
-        return is_number(self.text) and not self.is_open
+        return is_number(self.text) and _UNENDED.search(self.text) is None
 
     @property
     def goes_on(self) -> bool:
@@ -77,10 +81,10 @@ class Piece:
     def is_open(self) -> bool:
         """Whether it ends so that more must follow.
 
-        >>> [Piece(text, 0, 9, 9).is_open for text in ("Cash and", "USD0.87-", "0.9% –", "Cash,", "Cash", "$ -")]
-        [True, True, True, True, False, False]
+        >>> [Piece(text, 0, 9, 9).is_open for text in ("Cash and", "0.9% –", "28,", "Cash", "$ -", "8,70 A")]
+        [True, True, True, False, False, False]
         """
-        return _OPEN.search(self.text) is not None
+        return (_UNENDED if is_number(self.text) else _OPEN).search(self.text) is not None
 
 
 @dataclass(frozen=True)
@@ -100,9 +104,11 @@ class TextLine:
     pieces: dict[int, Piece]
 
     @cached_property
-    def number_columns(self) -> set[int]:
-        """Columns in which it holds a number."""
-        return {column for column, piece in self.pieces.items() if piece.is_number}
+    def values(self) -> set[tuple[int, str]]:
+        """Columns in which it holds a value, and the form of that: no cell holds two of one form."""
+        whole = {column: piece for column, piece in self.pieces.items() if not piece.is_open}
+        forms = {column: "0" if piece.is_number else text_to_form(piece.text) for column, piece in whole.items()}
+        return {(column, form) for column, form in forms.items() if form}
 
     @property
     def is_repeated(self) -> bool:

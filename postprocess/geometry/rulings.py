@@ -63,6 +63,10 @@ _HATS = (cv2.MORPH_BLACKHAT, cv2.MORPH_TOPHAT)
 """Dark and light strokes."""
 
 
+TiltAndPerspective = tuple[float, Floats | None]
+"""``degrees`` and ``perspective`` of ``Rulings``."""
+
+
 @dataclass(frozen=True, slots=True)
 class Rulings:
     """Line segments in the upright frame of a picture.
@@ -89,36 +93,45 @@ class Rulings:
         >>> Rulings(as_boxes([[0, 4, 9, 5]]), as_boxes([]), 0.0, (5.0, 5.0), 10.0).scaled(2).horizontal.tolist()
         [[0.0, 8.0, 18.0, 10.0]]
         """
-        grown = np.diag([factor, factor, 1.0])
         x, y = self.center
+        _, perspective = _scaled((self.degrees, self.perspective), factor)
         return Rulings(
             self.horizontal * factor,
             self.vertical * factor,
             self.degrees,
             (x * factor, y * factor),
             self.text_height * factor,
-            None if self.perspective is None else grown @ self.perspective @ np.linalg.inv(grown),
+            perspective,
         )
 
     def to_picture(self, points: Floats) -> Floats:
         """Turn ``(..., 2)`` points of the upright frame into pixels of the picture."""
-        flat = points if self.perspective is None else _project(points, np.asarray(np.linalg.inv(self.perspective)))
+        flat = points if self.perspective is None else project(points, np.asarray(np.linalg.inv(self.perspective)))
         return rotate_points(flat, self.degrees, self.center)
 
     def to_upright(self, points: Floats) -> Floats:
         """Turn ``(..., 2)`` pixels of the picture into the upright frame."""
         turned = rotate_points(points, -self.degrees, self.center)
-        return turned if self.perspective is None else _project(np.asarray(turned), self.perspective)
+        return turned if self.perspective is None else project(np.asarray(turned), self.perspective)
 
 
-def image_to_rulings(image: NDArray[np.uint8], word_quads: ArrayLike | None = None, tilt: float = 0.0) -> Rulings:
+def _scaled(seen: TiltAndPerspective, factor: float) -> TiltAndPerspective:
+    degrees, perspective = seen
+    grown = np.diag([factor, factor, 1.0])
+    return degrees, None if perspective is None else grown @ perspective @ np.linalg.inv(grown)
+
+
+def image_to_rulings(
+    image: NDArray[np.uint8], word_quads: ArrayLike | None = None, of_text: TiltAndPerspective = (0.0, None)
+) -> Rulings:
     """Find the ruling lines of a picture.
 
     Args:
         image: ``(height, width, 3)`` or ``(height, width)`` uint8.
         word_quads: ``(W, 4, 2)`` words in pixels, where an OCR engine was there: their
             height sets the scale, and strokes of letters are not taken for lines.
-        tilt: Of the text, degrees; that of the picture where it has no long lines.
+        of_text: Degrees and ``perspective`` by the lines of text, around the middle of the picture; taken
+            where it has no long lines.
 
     Returns:
         Segments in the upright frame.
@@ -134,15 +147,15 @@ def image_to_rulings(image: NDArray[np.uint8], word_quads: ArrayLike | None = No
     words = as_quads([] if word_quads is None else word_quads)
     scale = (_MOST_PIXELS / gray.size) ** 0.5
     if scale < 0.99:  # not for the rounding of its sides
-        return image_to_rulings(_resized(gray, scale), words * scale, tilt).scaled(1 / scale)
+        return image_to_rulings(_resized(gray, scale), words * scale, _scaled(of_text, scale)).scaled(1 / scale)
     letters = estimate_text_height(gray)
     height = float(np.clip(word_height(words) if len(words) else letters, 1.0, min(gray.shape)))
     if height > _TALLEST:
         scale = _TALLEST / 2 / height
-        return image_to_rulings(_resized(gray, scale), words * scale, tilt).scaled(1 / scale)
+        return image_to_rulings(_resized(gray, scale), words * scale, _scaled(of_text, scale)).scaled(1 / scale)
     center = (gray.shape[1] / 2, gray.shape[0] / 2)
     # An OCR engine's boxes are higher than letters: by them, the lines between two columns would be too short to count.
-    degrees, perspective = _tilt_and_perspective(gray, center, min(height, letters), tilt)
+    degrees, perspective = _tilt_and_perspective(gray, center, min(height, letters), of_text)
     frame = Rulings(as_boxes([]), as_boxes([]), degrees, center, height, perspective)
     upright = _straighten(gray, frame)
     words_xyxy = quads_to_boxes(frame.to_upright(words))
@@ -202,16 +215,16 @@ def estimate_text_height(gray: Gray) -> float:
 
 
 def _tilt_and_perspective(
-    gray: Gray, center: tuple[float, float], text_height: float, tilt_of_text: float
-) -> tuple[float, Floats | None]:
+    gray: Gray, center: tuple[float, float], text_height: float, of_text: TiltAndPerspective
+) -> TiltAndPerspective:
     """Tilt in degrees, clockwise, and homography of the turned picture; 0 and None where the picture is upright.
 
-    A small copy tells most upright pictures. Where there are no lines, the tilt is that of the text.
+    A small copy tells most upright pictures. Where there are no lines, those of the text count.
     """
     for longest_side, least in ((600, 0.5), (1200, 1.0)):
         lines = _long_lines(gray, text_height, longest_side)
         if not len(lines):
-            return (tilt_of_text if abs(tilt_of_text) > _LEAST_TILT else 0.0), None
+            return of_text
         tilt = _lines_to_tilt(lines)
         degrees = tilt if abs(tilt) > least * _LEAST_TILT else 0.0
         turned = rotate_points(lines, -degrees, center)
@@ -297,7 +310,12 @@ def _line(point: tuple[float, float], degrees: float) -> Floats:
     return np.array([-y, x, y * point[0] - x * point[1]])
 
 
-def _project(points: Floats, homography: Floats) -> Floats:
+def project(points: Floats, homography: Floats) -> Floats:
+    """``(..., 2)`` points where a ``(3, 3)`` homography takes them.
+
+    >>> project(np.array([[2.0, 4.0]]), np.diag([1.0, 1.0, 2.0])).tolist()
+    [[1.0, 2.0]]
+    """
     mapped = points @ homography[:, :2].T + homography[:, 2]
     flat: Floats = mapped[..., :2] / mapped[..., 2:]
     return flat

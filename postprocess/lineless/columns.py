@@ -12,6 +12,8 @@ _LEAST_GAP = 0.15
 """A narrower gap between two tokens, in text heights, is no gap."""
 _CROSSING_COST = 1.5
 """Explained gaps that one cut token outweighs."""
+_BLANK_COST = 0.5
+"""Explained gaps that one entry outweighs which is cut between its words, where letters are equally wide."""
 _LEAST_GAIN = 0.9
 """Explained gaps, less the cost of cut tokens, that a separator must bring."""
 
@@ -47,7 +49,9 @@ def tokens_to_separators(tokens: Tokens, height: float, forced: Floats | None = 
     weight = np.minimum((right - left) / (TOKEN_GAP * height), 1.0)
     ends = np.unique(np.concatenate([left, right]))
     middles = (ends[:-1] + ends[1:]) / 2
-    cuts = _CROSSING_COST * _cut_tokens(_entries(tokens), middles, 0.15 * height)
+    inset = 0.15 * height
+    cuts = (_CROSSING_COST - _BLANK_COST) * _cut_tokens(boxes, middles, inset)
+    cuts += _BLANK_COST * _cut_tokens(_entries(tokens), middles, inset)
     # The middles that lie in each gap.
     first, end = np.searchsorted(middles, left), np.searchsorted(middles, right, side="right")
     open_gap = np.ones(len(left), bool)

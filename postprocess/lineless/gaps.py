@@ -37,7 +37,7 @@ from postprocess.lineless.columns import (
     tokens_to_separators,
 )
 from postprocess.lineless.rows import lines_to_rows
-from postprocess.text.lines import STEEP, text_tilt
+from postprocess.text.tilt import STEEP, text_tilt
 from postprocess.text.tokens import Tokens, words_to_tokens
 from postprocess.word import Word
 

@@ -4,7 +4,8 @@
 - ``assignment``: the cell of each word (``place_words``); the entry for all that fills tables
 - ``strays``: small words beside their cell follow the word they touch, others their row and column
 - ``splitting``: a word across a border is split between its characters
-- ``lines``: text lines of a page, reading order in a cell, tilt
+- ``lines``: text lines of a page, reading order in a cell
+- ``tilt``: how lines of text lie in a picture
 - ``pitch``: whether letters are equally wide, as on receipts
 - ``tokens``: pieces of words between wide gaps, for tables without rulings
 - ``numbers``: what is nothing, a label, a year, a number or a unit

@@ -1,4 +1,4 @@
-"""Lines of text: boxes by line, the words of a cell in reading order, and how far text is tilted.
+"""Lines of text: boxes by line, and the words of a cell in reading order.
 
 Two jobs, two ways. ``number_lines`` orders the text of a whole table or page in a frame in which it is level: lines
 are where middles are close, however far words lie apart. ``words_to_texts`` orders the few words of a cell in whatever
@@ -17,7 +17,6 @@ from typing import NamedTuple
 import numpy as np
 
 from postprocess.arrays import Floats, Ints
-from postprocess.geometry.boxes import quads_to_boxes, rotate_points
 from postprocess.text.bidi import visual_to_logical
 from postprocess.word import Word, Words
 
@@ -30,22 +29,6 @@ SMALL = 0.75
 """Height, as a share of the larger word, up to which a word may be an index."""
 TOUCHING = 0.35
 """Distance along the line, in heights of the larger word, up to which two words touch."""
-LONG = 2.0
-"""The direction of words is told by those so many times as long as high."""
-ALIKE, MOST = 5.0, 0.7
-"""Degrees within which this share of them agrees."""
-STEEP = 45.0
-"""Degrees from which text is not tilted but turned."""
-_LOOSE = 0.3
-"""How much more one end of a box may be off the line than the other, in heights."""
-_ENDS = 0.1, 0.9
-"""Shares of the words that are turned less than a tilt that is tried: all but a few may have been made level."""
-_ROUNDS = 4
-"""How often a tilt is refined."""
-_BETTER = 0.7
-"""A refined one is taken where words then are off their neighbours by less than this share of before."""
-_LEAST_PAIRS, _MOST_BESIDE = 3, 200
-"""Pairs of neighbours that tell a tilt, and words at one height that are looked at for them."""
 FAR = 0.1
 """Share of the common height that each height of distance weighs up."""
 
@@ -82,84 +65,6 @@ def number_lines(boxes_xyxy: Floats) -> Ints:
     line = np.empty(len(order), np.int64)
     line[order] = numbers
     return line
-
-
-def text_tilt(quads: Floats, least: int = 1) -> float | None:
-    """How far lines of text are turned clockwise, in degrees.
-
-    Long words tell their direction, about: boxes of shorter ones may have been made level. From there on words side
-    by side tell it, the better the farther they are apart; where they do not lie on straight lines, that is no help.
-
-    Args:
-        quads: ``(W, 4, 2)`` corners of words TL, TR, BR, BL.
-        least: Number of long words that it takes.
-
-    Returns:
-        None where long words are too few, do not agree, or run up or down.
-
-    >>> slanted = np.array([[[0, 0], [80, 8], [79, 18], [-1, 10]]], float)
-    >>> round(text_tilt(slanted), 1), text_tilt(slanted, least=5)
-    (5.7, None)
-    """
-    along, height = quads[:, 1] - quads[:, 0], np.linalg.norm(quads[:, 3] - quads[:, 0], axis=1)
-    length = np.linalg.norm(along, axis=1)
-    long = length > LONG * height
-    if not long.any() or long.sum() < least:
-        return None
-    angles = np.degrees(np.arctan2(along[long, 1], along[long, 0]))
-    tilt = float(np.median(angles))
-    if abs(tilt) > STEEP or (np.abs(angles - tilt) < ALIKE).mean() <= MOST:
-        return None
-    turns = [tilt, _weighted_median(angles, length[long] ** 2), *np.quantile(angles, _ENDS).tolist()]
-    refined = [_refine(quads, height, turn) for turn in dict.fromkeys(turns)]
-    usual, doubt = refined[0][1], np.degrees(_LOOSE * height[long] / length[long])
-    agreeing = [(each, after) for each, _, after in refined if (np.abs(angles - each) <= doubt).mean() > MOST]
-    # Where lines lie level with the next ones, fewer words have a neighbour.
-    best, after = min(agreeing, key=lambda each: each[1].sum(), default=(tilt, usual))
-    return best if _off_neighbours(after) < _BETTER * _off_neighbours(usual) else tilt
-
-
-def _off_neighbours(off: Floats) -> float:
-    """How far those words are off that have a neighbour, on average."""
-    return float(np.mean(off[off < SAME_LINE])) if (off < SAME_LINE).any() else SAME_LINE
-
-
-def _refine(quads: Floats, height: Floats, tilt: float) -> tuple[float, Floats, Floats]:
-    """A tilt by which words are level with those beside them, and ``(W,)`` how far each was off and is, in heights."""
-    off = []
-    for _ in range(_ROUNDS):
-        run, rise, size = _neighbours(rotate_points(quads, -tilt, (0.0, 0.0)), height)
-        alone = np.full(len(quads) - len(run), SAME_LINE)
-        off.append(np.concatenate([np.abs(rise) / size, alone]))
-        if len(run) < _LEAST_PAIRS:
-            break
-        fits = np.abs(rise - _weighted_median(rise / run, run) * run) <= SAME_LINE / 2 * size
-        tilt += float(np.degrees(np.arctan((run * rise)[fits].sum() / (run * run)[fits].sum())))
-    return tilt, off[0], off[-1]
-
-
-def _weighted_median(values: Floats, weights: Floats) -> float:
-    order = np.argsort(values)
-    total = np.cumsum(weights[order])
-    return float(values[order][np.searchsorted(total, total[-1] / 2)])
-
-
-def _neighbours(quads: Floats, height: Floats) -> tuple[Floats, Floats, Floats]:
-    """How far the next word to the right is from each that has one, along and down, and the height of that word."""
-    boxes, middles = quads_to_boxes(quads), quads.mean(axis=1)
-    order = np.argsort(middles[:, 1], kind="stable")
-    (left, _, right, _), (x, y), size = boxes[order].T, middles[order].T, height[order]
-    following, gap = np.full(len(x), -1), np.full(len(x), np.inf)
-    for step in range(1, min(len(x), _MOST_BESIDE)):
-        near = np.flatnonzero(y[step:] - y[:-step] < SAME_LINE * np.minimum(size[step:], size[:-step]))
-        if not len(near):
-            break
-        for first, second in ((near, near + step), (near + step, near)):
-            apart = left[second] - right[first]
-            closer = (apart < gap[first]) & (apart > -INDEX * size[first]) & (x[second] > x[first])
-            gap[first[closer]], following[first[closer]] = apart[closer], second[closer]
-    first = np.flatnonzero(following >= 0)
-    return x[following[first]] - x[first], y[following[first]] - y[first], size[first]
 
 
 def words_to_text(words: Iterable[Word]) -> str:

@@ -23,6 +23,7 @@ _NOTHING = re.compile(r"[-–—]+|n/?a|n\.a\.|nil", re.IGNORECASE)
 """What stands for no value."""
 _NUMBER = re.compile(rf"[\s{_SIGNS}(<>≤≥~+\-−–—±.,]*\d[\d.,:\s%‰)(*†‡±/×+\-−–—]*[a-z]{{0,2}}[)*†‡]*", re.IGNORECASE)
 _YEAR = re.compile("(?:19|20)[0-9]{2}")
+_DIGITS_OF_A_NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
 _DIGIT_GROUP = re.compile("[0-9]+")
 _PLAIN_NUMBER = re.compile(r"[-+(]?(?!(?:19|20)[0-9]{2}(?![0-9]))[0-9]+(?:[.,][0-9]+)*[%)]?", re.ASCII)
 """Most numbers; this spares them the closer reading."""
@@ -55,6 +56,16 @@ def is_currency(text: str) -> bool:
     [True, True, True, False]
     """
     return _CURRENCY.fullmatch(text) is not None
+
+
+def text_to_form(text: str) -> str:
+    """What a text of digits and letters looks like whatever its numbers and blanks are; empty for other texts.
+
+    >>> text_to_form("700 nm to 1,400 nm"), text_to_form("7.5"), text_to_form("Total")
+    ('0nmto0nm', '', '')
+    """
+    has_both = any(map(str.isdigit, text)) and any(map(str.isalpha, text))
+    return "".join(_DIGITS_OF_A_NUMBER.sub("0", text).split()) if has_both else ""
 
 
 def text_to_kind(text: str) -> int:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from postprocess.arrays import Floats
 from postprocess.geometry.boxes import quantile, word_height
-from postprocess.text.lines import text_tilt
+from postprocess.text.tilt import text_tilt
 from postprocess.word import Word, Words
 from tablerec.detect import Detection
 from tablerec.detect.margins import held_cells
@@ -165,7 +165,7 @@ def level_image(image: Image, tilt: float) -> tuple[Image, Floats]:
 
     Args:
         image: ``(H, W, 3)`` uint8.
-        tilt: As of ``postprocess.text.lines.text_tilt``, degrees.
+        tilt: As of ``postprocess.text.tilt.text_tilt``, degrees.
 
     Returns:
         The larger picture, and ``(2, 3)`` from points of the first to points of the second.

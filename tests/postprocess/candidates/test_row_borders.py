@@ -197,6 +197,13 @@ def test_numbers_of_two_rows_never_come_into_one_cell() -> None:
     assert lines_of(settle_rows(plain([0, 20, 40, 60, 80, 100], 2), Scene(words, FRAME))) == [0, 40, 80, 100]
 
 
+def test_ranges_of_one_form_never_come_into_one_cell() -> None:
+    """Whatever other grids have, and however close the lines are."""
+    words = words_of([["IR-A", "700 nm to 800 nm"], ["", "900 nm to 1,400 nm"], ["Total", "7"]])
+    layout = plain([0, 20, 40, 60], 2)
+    assert settle_rows(layout, Scene(words, FRAME), agreeing(plain([0, 40, 60], 2), words)) is layout
+
+
 def test_a_sign_off_its_line_joins_no_rows() -> None:
     words = [*words_of([["Genes", "Total"], ["up", "12"]]), make_word("–", 150, 14.5, 8)]
     layout = plain([0, 20, 40], 2)
@@ -241,3 +248,20 @@ def test_cells_that_stay_keep_their_corners_and_scores() -> None:
     assert after.scores.tolist() == pytest.approx([0.9, 0.8, 0.7, 0.7])
     assert after.layout.spans.tolist() == [[0, 0, 1, 1], [0, 1, 1, 2], [1, 0, 2, 1], [1, 1, 2, 2]]
     assert before.with_layout(before.layout) is before
+
+
+TALL = Layout(np.array([0.0, 20, 40, 60]), np.array([0.0, 100, 200]), UPRIGHT, np.array([[0, 1], [2, 1], [3, 4]]))
+
+
+def test_a_number_beside_the_first_of_two_lines_is_in_its_row_alone() -> None:
+    words = words_of([["Deposit", "2,00"], ["8 bottles", ""], ["Total", "9,10"]])
+    settled = settle_rows(TALL, Scene(words, FRAME), agreeing(TALL, words))
+    assert settled.owner.tolist() == [[0, 1], [2, 3], [4, 5]]
+
+
+def test_a_number_between_its_rows_or_with_rulings_beside_it_stays_over_both() -> None:
+    labels = words_of([["Deposit", ""], ["8 bottles", ""], ["Total", "9,10"]])
+    for number, rule in ((make_word("2,00", 105, 15), as_boxes([])), (make_word("2,00", 105, 5), [[0, 19, 100, 21]])):
+        words = [*labels, number]
+        ruled = Rulings(as_boxes(rule), as_boxes([]), 0.0, (0.0, 0.0), 10.0)
+        assert settle_rows(TALL, Scene(words, ruled), agreeing(TALL, words)).owner.tolist() == TALL.owner.tolist()

@@ -104,8 +104,8 @@ def test_tilt_is_found_and_undone(degrees: float) -> None:
 
 
 def test_tilt_of_the_text_counts_where_there_are_no_lines() -> None:
-    assert image_to_rulings(WHITE, tilt=2.0).degrees == 2.0
-    assert image_to_rulings(page_with_line(), tilt=2.0).degrees == 0.0
+    assert image_to_rulings(WHITE, of_text=(2.0, None)).degrees == 2.0
+    assert image_to_rulings(page_with_line(), of_text=(2.0, None)).degrees == 0.0
 
 
 def test_upright_picture_is_not_turned() -> None:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 
 import numpy as np
 
@@ -54,7 +53,7 @@ class RowEvidence:
         note: It begins as a note does.
         colon: It ends in a colon.
         left: It begins at the left end of the table's text.
-        centred: It stands over the middle of the table, and not at the left end.
+        centred: It stands over the middle of the table, away from both ends, and no other row does.
         stub: It reaches over text of the first column.
         cut: Borders of columns that run through a word of it, up to 2.
         free: The next row has no text in the first column.
@@ -188,7 +187,8 @@ def gather_evidence(rows: Rows, first: int, end: int, is_top: bool) -> RowEviden
     text = " ".join(rows.texts[token] for token in own)
     is_numbered, is_unit, is_marked = table_number(text) is not None, is_unit_line(text), is_note(text)
     is_left = abs(box[0] - table[0]) < _NEAR * height
-    is_centred = abs(box[0] + box[2] - table[0] - table[2]) / 2 < _NEAR * height
+    hulls = _row_hulls(rows, inside)
+    is_centred = _stands_over_middle(box, table, height) and not _stands_over_middle(hulls, table, height).any()
     stub = rows.boxes_xyxy[inside & (rows.column == rows.column[inside].min()), 2]
     is_over_stub = bool(box[0] < np.median(stub) - _OVER * height)
     cut = _count_cut(rows, own)
@@ -206,13 +206,13 @@ def gather_evidence(rows: Rows, first: int, end: int, is_top: bool) -> RowEviden
         note=is_marked,
         colon=text.rstrip().endswith((":", "：")),
         left=is_left,
-        centred=is_centred and not is_left,
+        centred=is_centred,
         stub=is_over_stub,
         cut=min(cut, 2),
-        free=not (following & (rows.column == 0)).any(),
+        free=not bool((following & (rows.column == 0)).any()),
         data=_share_of_numbers(rows, np.flatnonzero(following)),
-        ruled=_covered(rows.horizontal, (1, 0), between, table[[0, 2]]),
-        apart=np.clip(np.log((max(gap, 0.0) + height) / (_usual_gap(rows, inside) + height)), -1, 1),
+        ruled=_covered(rows.horizontal, (1, 0), between, (float(table[0]), float(table[2]))),
+        apart=np.clip(np.log((max(gap, 0.0) + height) / (_usual_gap(hulls, height) + height)), -1, 1),
         large=np.clip(np.log(np.median(rows.boxes_xyxy[own, 3] - rows.boxes_xyxy[own, 1]) / height), -0.5, 0.7),
         long=np.log(max(len(text), 1)),
     )
@@ -225,19 +225,21 @@ def _running_text(rows: Rows, row: int) -> Ints | None:
     lines = np.split(own, np.flatnonzero(np.diff(rows.line[own])) + 1)
     if not len(own) or len(lines) > _MOST_LINES or _share_of_numbers(rows, own) > _MOST_NUMBERS:
         return None
-    for line in lines:
-        gaps = rows.boxes_xyxy[line[1:], 0] - np.maximum.accumulate(rows.boxes_xyxy[line, 2])[:-1]
-        wide = (np.flatnonzero(gaps > TOKEN_GAP * rows.height) + 1).tolist()
-        if len(wide) > 1:
-            return None
-        first, last = (" ".join(rows.texts[token] for token in part) for part in np.split(line, wide or [len(line)]))
-        if last and not ((table_number(first) and len(first) < _NUMBER_ALONE) or is_unit_line(last)):
-            return None
-        x0, x1 = rows.boxes_xyxy[line[0], 0], rows.boxes_xyxy[line, 2].max()
-        # Running text knows nothing of the columns: hardly ever do its gaps lie on two borders.
-        if not _count_cut(rows, line) and ((rows.borders > x0) & (rows.borders < x1)).sum() > 1:
-            return None
-    return own
+    return own if all(_is_running(rows, line) for line in lines) else None
+
+
+def _is_running(rows: Rows, line: Ints) -> bool:
+    gaps = rows.boxes_xyxy[line[1:], 0] - np.maximum.accumulate(rows.boxes_xyxy[line, 2])[:-1]
+    wide = (np.flatnonzero(gaps > TOKEN_GAP * rows.height) + 1).tolist()
+    if len(wide) > 1:
+        return False
+    first, last = (" ".join(rows.texts[token] for token in part) for part in np.split(line, wide or [len(line)]))
+    if last and not ((table_number(first) and len(first) < _NUMBER_ALONE) or is_unit_line(last)):
+        return False
+    x0, x1 = rows.boxes_xyxy[line[0], 0], rows.boxes_xyxy[line, 2].max()
+    n_reached = int(((rows.borders > x0) & (rows.borders < x1)).sum())
+    # Running text knows nothing of the columns: hardly ever do its gaps lie on two borders.
+    return n_reached < 2 or _count_cut(rows, line) > 0
 
 
 def _share_of_numbers(rows: Rows, own: Ints) -> float:
@@ -250,6 +252,12 @@ def _count_cut(rows: Rows, own: Ints) -> int:
     slack = _OVER * rows.height
     x0, x1 = rows.boxes_xyxy[own, 0] + slack, rows.boxes_xyxy[own, 2] - slack
     return int(((rows.borders[:, None] > x0) & (rows.borders[:, None] < x1)).any(axis=1).sum())
+
+
+def _stands_over_middle(boxes: Floats, table: Floats, height: float) -> Flags:
+    """``(...)`` whether ``(..., 4)`` boxes are centred on the table and as wide as neither end of it."""
+    left, right = boxes[..., 0] - table[0], table[2] - boxes[..., 2]
+    return (np.abs(left - right) / 2 < _NEAR * height) & (left > _NEAR * height) & (right > _NEAR * height)
 
 
 def _is_underlined(rows: Rows, box: Floats, between: Sequence[float], left: float) -> bool:
@@ -267,7 +275,7 @@ def _framed_share(rows: Rows, top: float, bottom: float, table: Floats) -> float
     return min(_covered(rows.vertical, (0, 1), each, (top, bottom)) for each in places)
 
 
-def _covered(rulings: Floats, axes: tuple[int, int], between: Sequence[float], along: Sequence[float]) -> float:
+def _covered(rulings: Floats, axes: tuple[int, int], between: Sequence[float], along: tuple[float, float]) -> float:
     """Share of a length that rulings cover whose middle lies between two places.
 
     Args:
@@ -279,19 +287,25 @@ def _covered(rulings: Floats, axes: tuple[int, int], between: Sequence[float], a
     across, way = axes
     middle = (rulings[:, across] + rulings[:, across + 2]) / 2
     chosen = rulings[(middle > between[0]) & (middle < between[1])]
-    ends = np.clip(chosen[:, [way, way + 2]], *along)
+    ends = np.clip(chosen[:, [way, way + 2]], along[0], along[1])
     ends = ends[np.argsort(ends[:, 0], kind="stable")]
     reached = np.maximum.accumulate(np.append(along[0], ends[:, 1]))
     covered = np.clip(ends[:, 1] - np.maximum(ends[:, 0], reached[:-1]), 0, None).sum()
     return float(covered / max(along[1] - along[0], 1e-9))
 
 
-def _usual_gap(rows: Rows, inside: Flags) -> float:
-    """Median distance from the text of one row to that of the next, at least 0."""
-    numbers = np.unique(rows.row[inside])
-    boxes = [_hull(rows.boxes_xyxy[inside & (rows.row == number)]) for number in numbers]
-    gaps = [max(float(below[1] - above[3]), 0.0) for above, below in pairwise(boxes)]
-    return float(np.median(gaps)) if gaps else rows.height
+def _row_hulls(rows: Rows, inside: Flags) -> Floats:
+    """``(R, 4)`` extent of the text of each row that has some, from top to bottom."""
+    order = np.argsort(rows.row[inside], kind="stable")
+    boxes, row = rows.boxes_xyxy[inside][order], rows.row[inside][order]
+    starts = np.flatnonzero(np.diff(row, prepend=-2))
+    return np.hstack([np.minimum.reduceat(boxes[:, :2], starts), np.maximum.reduceat(boxes[:, 2:], starts)])
+
+
+def _usual_gap(hulls: Floats, height: float) -> float:
+    """Median distance from the text of one row to that of the next, at least 0; the height of text for a lone row."""
+    gaps = hulls[1:, 1] - hulls[:-1, 3]
+    return float(np.median(gaps.clip(0))) if len(gaps) else height
 
 
 def _hull(boxes: Floats) -> Floats:

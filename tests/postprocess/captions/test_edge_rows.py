@@ -39,6 +39,16 @@ def grid(rows: Sequence[Sequence[str]], *horizontal: Sequence[float], is_framed:
     return candidate_of(cells).in_scene(Scene(words, rulings))
 
 
+def grid_of_words(words: Sequence[Word], n_rows: int) -> Candidate:
+    return candidate_of(slots(XS, [PITCH * row for row in range(n_rows + 1)])).in_scene(make_scene(words))
+
+
+def numbers(*rows: int) -> list[Word]:
+    return [
+        make_word(text, x + 5, PITCH * row + 5) for row in rows for text, x in zip(("Ada", "12", "7"), XS, strict=False)
+    ]
+
+
 def texts_left(rows: Sequence[Sequence[str]], *horizontal: Sequence[float], is_framed: bool = False) -> list[str]:
     """The first text of each row that stays."""
     found = without_captions(grid(rows, *horizontal, is_framed=is_framed))
@@ -92,6 +102,17 @@ def test_a_head_over_the_columns_of_values_stays() -> None:
 
 def test_a_section_above_the_first_numbers_stays() -> None:
     assert texts_left([["Current:"], *BODY])[0] == "Current:"
+
+
+def test_the_first_of_several_centred_sections_stays() -> None:
+    bands = [make_word(text, 140, PITCH * row + 5, align="middle") for row, text in ((0, "Alcona"), (2, "Curtis"))]
+    rows = candidate_to_rows(grid_of_words([*bands, *numbers(1, 3, 4)], 5))
+    assert gather_evidence(rows, 0, 5, True) is None
+
+
+def test_a_centred_title_stands_above() -> None:
+    words = [make_word("Population of the towns", 140, 5, align="middle"), *numbers(1, 2, 3)]
+    assert len(without_captions(grid_of_words(words, 4)).layout.owner) == 3
 
 
 def test_a_lone_label_in_the_last_row_stays() -> None:

@@ -22,6 +22,8 @@ XS = [0.0, 120.0, 200.0, 280.0]
 HEAD, BODY = ["", "2018", "2017"], [["Cash", "12", "13"], ["Loans", "7", "9"], ["Total", "19", "22"]]
 TITLE = "Assets of the group by kind and country"
 PITCH = 20.0
+MIDDLE = 108.0
+"""Of the text in ``numbers``."""
 
 
 def grid(rows: Sequence[Sequence[str]], *horizontal: Sequence[float], is_framed: bool = False) -> Candidate:
@@ -44,9 +46,8 @@ def grid_of_words(words: Sequence[Word], n_rows: int) -> Candidate:
 
 
 def numbers(*rows: int) -> list[Word]:
-    return [
-        make_word(text, x + 5, PITCH * row + 5) for row in rows for text, x in zip(("Ada", "12", "7"), XS, strict=False)
-    ]
+    texts = ("Ada", "12", "7")
+    return [make_word(text, x + 5, PITCH * row + 5) for row in rows for text, x in zip(texts, XS, strict=False)]
 
 
 def texts_left(rows: Sequence[Sequence[str]], *horizontal: Sequence[float], is_framed: bool = False) -> list[str]:
@@ -105,14 +106,16 @@ def test_a_section_above_the_first_numbers_stays() -> None:
 
 
 def test_the_first_of_several_centred_sections_stays() -> None:
-    bands = [make_word(text, 140, PITCH * row + 5, align="middle") for row, text in ((0, "Alcona"), (2, "Curtis"))]
+    bands = [make_word(text, MIDDLE, PITCH * row + 5, align="middle") for row, text in ((0, "Alcona"), (2, "Curtis"))]
     rows = candidate_to_rows(grid_of_words([*bands, *numbers(1, 3, 4)], 5))
     assert gather_evidence(rows, 0, 5, True) is None
 
 
 def test_a_centred_title_stands_above() -> None:
-    words = [make_word("Population of the towns", 140, 5, align="middle"), *numbers(1, 2, 3)]
-    assert len(without_captions(grid_of_words(words, 4)).layout.owner) == 3
+    heads = [make_word(text, x + 5, PITCH + 5) for text, x in zip(("Town", "2018", "9"), XS, strict=False)]
+    title = make_word("Population by town", MIDDLE, 4, 13, align="middle")
+    found = without_captions(grid_of_words([title, *heads, *numbers(2, 3)], 4))
+    assert len(found.layout.owner) == 3
 
 
 def test_a_lone_label_in_the_last_row_stays() -> None:

@@ -118,6 +118,15 @@ def test_a_centred_title_stands_above() -> None:
     assert len(found.layout.owner) == 3
 
 
+def test_the_fields_of_a_report_stand_above() -> None:
+    assert texts_left([["Prepared by: Ada Lovelace & Co.", "", "Date: 3 May"], HEAD, *BODY]) == STAYS
+
+
+def test_the_fields_of_a_form_are_rows() -> None:
+    rows = candidate_to_rows(grid([[f"Name of no. {row}: Ada"] for row in range(3)]))
+    assert gather_evidence(rows, 0, 3, True) is None
+
+
 def test_a_lone_label_in_the_last_row_stays() -> None:
     assert texts_left([HEAD, *BODY, ["Notes payable"]])[-1] == "Notes payable"
 

@@ -254,8 +254,8 @@ def _is_titled(texts: Sequence[str]) -> bool:
 def _are_fields(texts: Sequence[str]) -> bool:
     """Whether the pieces of a line are fields of the head of a report, and its date.
 
-    >>> _are_fields(["编制单位：甲公司", "2018年12月31日", "单位：元"]), _are_fields(["2018", "2017"]), _are_fields(["Period"])
-    (True, False, False)
+    >>> _are_fields(["编制单位：甲公司", "2018年12月31日", "单位：元"]), _are_fields(["2018", "2017"])
+    (True, False)
     """
     are_named = [_FIELD.match(text) is not None for text in texts]
     return any(are_named) and all(

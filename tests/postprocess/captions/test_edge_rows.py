@@ -112,7 +112,7 @@ def test_the_first_of_several_centred_sections_stays() -> None:
 
 
 def test_a_centred_title_stands_above() -> None:
-    heads = [make_word(text, x + 5, PITCH + 5) for text, x in zip(("Town", "2018", "9"), XS, strict=False)]
+    heads = [make_word(text, x + 5, PITCH + 5) for text, x in zip(("Town", "2018", "2019"), XS, strict=False)]
     title = make_word("Population by town", MIDDLE, 4, 13, align="middle")
     found = without_captions(grid_of_words([title, *heads, *numbers(2, 3)], 4))
     assert len(found.layout.owner) == 3

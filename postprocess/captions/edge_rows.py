@@ -6,9 +6,9 @@ the columns; inside a frame that goes on around the next row it is a cell of the
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 
 import numpy as np
 
@@ -19,7 +19,7 @@ from postprocess.captions.evidence import is_unit_line, table_number
 from postprocess.geometry.boxes import boxes_to_quads, quads_to_boxes
 from postprocess.meaning.roles import is_note
 from postprocess.odds import to_probability, weigh
-from postprocess.text.numbers import is_number, is_year
+from postprocess.text.numbers import YEAR, is_number, is_year, text_to_kind
 from postprocess.text.tokens import TOKEN_GAP
 
 MIN_SCORE = 0.7
@@ -28,6 +28,8 @@ _MOST_ROWS = 4
 """Rows on each side that may."""
 _MOST_LINES = 3
 """Lines of text in one of them."""
+_FIELD = re.compile(r"[^\W\d][^:：]*[:：]")
+"""A name and a colon."""
 _NUMBER_ALONE = 16
 """The word for a table and its number, which a wide gap may part from the rest, are shorter than so many characters."""
 _MOST_NUMBERS = 0.3
@@ -54,7 +56,7 @@ class RowEvidence:
         note: It begins as a note does.
         colon: It ends in a colon.
         left: It begins at the left end of the table's text.
-        centred: It stands over the middle of the table, and not at the left end.
+        centred: It stands over the middle of the table, away from both ends, and no other row does.
         stub: It reaches over text of the first column.
         cut: Borders of columns that run through a word of it, up to 2.
         free: The next row has no text in the first column.
@@ -166,8 +168,8 @@ def gather_evidence(rows: Rows, first: int, end: int, is_top: bool) -> RowEviden
     """What speaks for the outermost row; None where it cannot stand beside the table.
 
     It cannot where it is the only row with text or no running text, where a frame holds it, where a rule below it says
-    which columns it heads, and where nothing in its text and place tells it from a head or a label: above, a title
-    begins at the left or stands over the middle; below, a note runs through borders of columns.
+    which columns it heads, among the fields of a form, and where nothing in its text and place tells it from a head or
+    a label: above, a title begins at the left or stands over the middle; below, a note runs through borders of columns.
 
     Args:
         rows: The text.
@@ -188,7 +190,8 @@ def gather_evidence(rows: Rows, first: int, end: int, is_top: bool) -> RowEviden
     text = " ".join(rows.texts[token] for token in own)
     is_numbered, is_unit, is_marked = table_number(text) is not None, is_unit_line(text), is_note(text)
     is_left = abs(box[0] - table[0]) < _NEAR * height
-    is_centred = abs(box[0] + box[2] - table[0] - table[2]) / 2 < _NEAR * height
+    hulls = _row_hulls(rows, inside)
+    is_centred = _stands_over_middle(box, table, height) and not _stands_over_middle(hulls, table, height).any()
     stub = rows.boxes_xyxy[inside & (rows.column == rows.column[inside].min()), 2]
     is_over_stub = bool(box[0] < np.median(stub) - _OVER * height)
     cut = _count_cut(rows, own)
@@ -197,7 +200,9 @@ def gather_evidence(rows: Rows, first: int, end: int, is_top: bool) -> RowEviden
     nearest = rows.boxes_xyxy[own[-1 if is_top else 0]]
     between = sorted(float(each[1] + each[3]) / 2 for each in (nearest, beside))
     is_head = is_top and _is_underlined(rows, box, between, float(table[0]))
-    if is_head or not (stands_apart or is_numbered or is_unit or is_marked):
+    is_plain = not (is_numbered or is_unit or is_marked)
+    is_form = is_plain and _are_fields([text]) and _have_field(rows, following)
+    if is_head or is_form or (is_plain and not stands_apart):
         return None
     gap = beside[1] - box[3] if is_top else box[1] - beside[3]
     return RowEvidence(
@@ -206,38 +211,61 @@ def gather_evidence(rows: Rows, first: int, end: int, is_top: bool) -> RowEviden
         note=is_marked,
         colon=text.rstrip().endswith((":", "：")),
         left=is_left,
-        centred=is_centred and not is_left,
+        centred=is_centred,
         stub=is_over_stub,
         cut=min(cut, 2),
-        free=not (following & (rows.column == 0)).any(),
+        free=not bool((following & (rows.column == 0)).any()),
         data=_share_of_numbers(rows, np.flatnonzero(following)),
-        ruled=_covered(rows.horizontal, (1, 0), between, table[[0, 2]]),
-        apart=np.clip(np.log((max(gap, 0.0) + height) / (_usual_gap(rows, inside) + height)), -1, 1),
+        ruled=_covered(rows.horizontal, (1, 0), between, (float(table[0]), float(table[2]))),
+        apart=np.clip(np.log((max(gap, 0.0) + height) / (_usual_gap(hulls, height) + height)), -1, 1),
         large=np.clip(np.log(np.median(rows.boxes_xyxy[own, 3] - rows.boxes_xyxy[own, 1]) / height), -0.5, 0.7),
         long=np.log(max(len(text), 1)),
     )
 
 
 def _running_text(rows: Rows, row: int) -> Ints | None:
-    """The words of a row, line by line, where each line is one piece of text, or two that a unit or number begins."""
+    """The words of a row, line by line, where each line is one piece of text, a title with its unit, or fields."""
     own = np.flatnonzero(rows.row == row)
     own = own[np.lexsort([rows.boxes_xyxy[own, 0], rows.line[own]])]
     lines = np.split(own, np.flatnonzero(np.diff(rows.line[own])) + 1)
     if not len(own) or len(lines) > _MOST_LINES or _share_of_numbers(rows, own) > _MOST_NUMBERS:
         return None
-    for line in lines:
-        gaps = rows.boxes_xyxy[line[1:], 0] - np.maximum.accumulate(rows.boxes_xyxy[line, 2])[:-1]
-        wide = (np.flatnonzero(gaps > TOKEN_GAP * rows.height) + 1).tolist()
-        if len(wide) > 1:
-            return None
-        first, last = (" ".join(rows.texts[token] for token in part) for part in np.split(line, wide or [len(line)]))
-        if last and not ((table_number(first) and len(first) < _NUMBER_ALONE) or is_unit_line(last)):
-            return None
-        x0, x1 = rows.boxes_xyxy[line[0], 0], rows.boxes_xyxy[line, 2].max()
-        # Running text knows nothing of the columns: hardly ever do its gaps lie on two borders.
-        if not _count_cut(rows, line) and ((rows.borders > x0) & (rows.borders < x1)).sum() > 1:
-            return None
-    return own
+    return own if all(_is_running(rows, line) for line in lines) else None
+
+
+def _is_running(rows: Rows, line: Ints) -> bool:
+    gaps = rows.boxes_xyxy[line[1:], 0] - np.maximum.accumulate(rows.boxes_xyxy[line, 2])[:-1]
+    wide = np.flatnonzero(gaps > TOKEN_GAP * rows.height) + 1
+    texts = [" ".join(rows.texts[token] for token in piece) for piece in np.split(line, wide)]
+    if len(texts) > 1 and not _is_titled(texts) and not _are_fields(texts):
+        return False
+    x0, x1 = rows.boxes_xyxy[line[0], 0], rows.boxes_xyxy[line, 2].max()
+    n_reached = int(((rows.borders > x0) & (rows.borders < x1)).sum())
+    # Running text knows nothing of the columns: hardly ever do its gaps lie on two borders.
+    return n_reached < 2 or _count_cut(rows, line) > 0
+
+
+def _is_titled(texts: Sequence[str]) -> bool:
+    """Whether the pieces of a line are a title parted from its number, or from its unit."""
+    is_numbered = table_number(texts[0]) is not None and len(texts[0]) < _NUMBER_ALONE
+    return len(texts) == 2 and (is_numbered or is_unit_line(texts[1]))
+
+
+def _are_fields(texts: Sequence[str]) -> bool:
+    """Whether the pieces of a line are fields of the head of a report, and its date.
+
+    >>> _are_fields(["编制单位：甲公司", "2018年12月31日", "单位：元"]), _are_fields(["2018", "2017"])
+    (True, False)
+    """
+    are_named = [_FIELD.match(text) is not None for text in texts]
+    return any(are_named) and all(
+        is_named or text_to_kind(text) == YEAR for is_named, text in zip(are_named, texts, strict=True)
+    )
+
+
+def _have_field(rows: Rows, own: Flags) -> bool:
+    texts = (rows.texts[token] for token in np.flatnonzero(own))
+    return any(_are_fields([text]) and not is_unit_line(text) for text in texts)
 
 
 def _share_of_numbers(rows: Rows, own: Ints) -> float:
@@ -250,6 +278,12 @@ def _count_cut(rows: Rows, own: Ints) -> int:
     slack = _OVER * rows.height
     x0, x1 = rows.boxes_xyxy[own, 0] + slack, rows.boxes_xyxy[own, 2] - slack
     return int(((rows.borders[:, None] > x0) & (rows.borders[:, None] < x1)).any(axis=1).sum())
+
+
+def _stands_over_middle(boxes: Floats, table: Floats, height: float) -> Flags:
+    """``(...)`` whether ``(..., 4)`` boxes are centred on the table and as wide as neither end of it."""
+    left, right = boxes[..., 0] - table[0], table[2] - boxes[..., 2]
+    return (np.abs(left - right) / 2 < _NEAR * height) & (left > _NEAR * height) & (right > _NEAR * height)
 
 
 def _is_underlined(rows: Rows, box: Floats, between: Sequence[float], left: float) -> bool:
@@ -267,7 +301,7 @@ def _framed_share(rows: Rows, top: float, bottom: float, table: Floats) -> float
     return min(_covered(rows.vertical, (0, 1), each, (top, bottom)) for each in places)
 
 
-def _covered(rulings: Floats, axes: tuple[int, int], between: Sequence[float], along: Sequence[float]) -> float:
+def _covered(rulings: Floats, axes: tuple[int, int], between: Sequence[float], along: tuple[float, float]) -> float:
     """Share of a length that rulings cover whose middle lies between two places.
 
     Args:
@@ -279,19 +313,25 @@ def _covered(rulings: Floats, axes: tuple[int, int], between: Sequence[float], a
     across, way = axes
     middle = (rulings[:, across] + rulings[:, across + 2]) / 2
     chosen = rulings[(middle > between[0]) & (middle < between[1])]
-    ends = np.clip(chosen[:, [way, way + 2]], *along)
+    ends = np.clip(chosen[:, [way, way + 2]], along[0], along[1])
     ends = ends[np.argsort(ends[:, 0], kind="stable")]
     reached = np.maximum.accumulate(np.append(along[0], ends[:, 1]))
     covered = np.clip(ends[:, 1] - np.maximum(ends[:, 0], reached[:-1]), 0, None).sum()
     return float(covered / max(along[1] - along[0], 1e-9))
 
 
-def _usual_gap(rows: Rows, inside: Flags) -> float:
-    """Median distance from the text of one row to that of the next, at least 0."""
-    numbers = np.unique(rows.row[inside])
-    boxes = [_hull(rows.boxes_xyxy[inside & (rows.row == number)]) for number in numbers]
-    gaps = [max(float(below[1] - above[3]), 0.0) for above, below in pairwise(boxes)]
-    return float(np.median(gaps)) if gaps else rows.height
+def _row_hulls(rows: Rows, inside: Flags) -> Floats:
+    """``(R, 4)`` extent of the text of each row that has some, from top to bottom."""
+    order = np.argsort(rows.row[inside], kind="stable")
+    boxes, row = rows.boxes_xyxy[inside][order], rows.row[inside][order]
+    starts = np.flatnonzero(np.diff(row, prepend=-2))
+    return np.hstack([np.minimum.reduceat(boxes[:, :2], starts), np.maximum.reduceat(boxes[:, 2:], starts)])
+
+
+def _usual_gap(hulls: Floats, height: float) -> float:
+    """Median distance from the text of one row to that of the next, at least 0; the height of text for a lone row."""
+    gaps = hulls[1:, 1] - hulls[:-1, 3]
+    return float(np.median(gaps.clip(0))) if len(gaps) else height
 
 
 def _hull(boxes: Floats) -> Floats:
@@ -299,37 +339,37 @@ def _hull(boxes: Floats) -> Floats:
 
 
 # Printed by `python -m tests.benchmarks.captions.fit_edge_rows ../shared/train`.
-_TOP_BIAS = 0.05
+_TOP_BIAS = -2.70
 _TOP_WEIGHTS = RowEvidence(
-    numbered=1.74,
-    unit=0.46,
-    note=0.00,
-    colon=-3.30,
-    left=-0.98,
-    centred=-0.84,
-    stub=0.50,
-    cut=2.28,
-    free=2.85,
-    data=-2.71,
-    ruled=0.45,
-    apart=0.37,
-    large=4.36,
-    long=-0.11,
+    numbered=4.09,
+    unit=3.18,
+    note=3.51,
+    colon=-3.44,
+    left=-1.21,
+    centred=1.17,
+    stub=2.94,
+    cut=2.39,
+    free=2.83,
+    data=-3.87,
+    ruled=0.51,
+    apart=1.61,
+    large=2.48,
+    long=-0.15,
 )
-_FOOT_BIAS = -1.66
+_FOOT_BIAS = -0.21
 _FOOT_WEIGHTS = RowEvidence(
-    numbered=0.00,
-    unit=0.00,
-    note=0.55,
+    numbered=3.60,
+    unit=-3.45,
+    note=1.83,
     colon=0.00,
-    left=0.95,
-    centred=2.23,
-    stub=3.07,
-    cut=0.41,
-    free=0.91,
-    data=1.61,
-    ruled=1.23,
-    apart=0.65,
-    large=-1.16,
-    long=0.25,
+    left=1.41,
+    centred=2.51,
+    stub=1.97,
+    cut=0.32,
+    free=-1.52,
+    data=3.35,
+    ruled=0.55,
+    apart=-0.40,
+    large=0.14,
+    long=0.07,
 )

@@ -22,6 +22,8 @@ XS = [0.0, 120.0, 200.0, 280.0]
 HEAD, BODY = ["", "2018", "2017"], [["Cash", "12", "13"], ["Loans", "7", "9"], ["Total", "19", "22"]]
 TITLE = "Assets of the group by kind and country"
 PITCH = 20.0
+MIDDLE = 108.0
+"""Of the text in ``numbers``."""
 
 
 def grid(rows: Sequence[Sequence[str]], *horizontal: Sequence[float], is_framed: bool = False) -> Candidate:
@@ -37,6 +39,15 @@ def grid(rows: Sequence[Sequence[str]], *horizontal: Sequence[float], is_framed:
     rulings = Rulings(as_boxes(list(horizontal)), as_boxes(sides), 0.0, (0.0, 0.0), 10.0)
     cells = slots(XS, [PITCH * row for row in range(len(rows) + 1)])
     return candidate_of(cells).in_scene(Scene(words, rulings))
+
+
+def grid_of_words(words: Sequence[Word], n_rows: int) -> Candidate:
+    return candidate_of(slots(XS, [PITCH * row for row in range(n_rows + 1)])).in_scene(make_scene(words))
+
+
+def numbers(*rows: int) -> list[Word]:
+    texts = ("Ada", "12", "7")
+    return [make_word(text, x + 5, PITCH * row + 5) for row in rows for text, x in zip(texts, XS, strict=False)]
 
 
 def texts_left(rows: Sequence[Sequence[str]], *horizontal: Sequence[float], is_framed: bool = False) -> list[str]:
@@ -92,6 +103,28 @@ def test_a_head_over_the_columns_of_values_stays() -> None:
 
 def test_a_section_above_the_first_numbers_stays() -> None:
     assert texts_left([["Current:"], *BODY])[0] == "Current:"
+
+
+def test_the_first_of_several_centred_sections_stays() -> None:
+    bands = [make_word(text, MIDDLE, PITCH * row + 5, align="middle") for row, text in ((0, "Alcona"), (2, "Curtis"))]
+    rows = candidate_to_rows(grid_of_words([*bands, *numbers(1, 3, 4)], 5))
+    assert gather_evidence(rows, 0, 5, True) is None
+
+
+def test_a_centred_title_stands_above() -> None:
+    heads = [make_word(text, x + 5, PITCH + 5) for text, x in zip(("Town", "2018", "2019"), XS, strict=False)]
+    title = make_word("Population by town", MIDDLE, 4, 13, align="middle")
+    found = without_captions(grid_of_words([title, *heads, *numbers(2, 3)], 4))
+    assert len(found.layout.owner) == 3
+
+
+def test_the_fields_of_a_report_stand_above() -> None:
+    assert texts_left([["Prepared by: Ada Lovelace & Co.", "", "Date: 3 May"], HEAD, *BODY]) == STAYS
+
+
+def test_the_fields_of_a_form_are_rows() -> None:
+    rows = candidate_to_rows(grid([[f"Name of no. {row}: Ada"] for row in range(3)]))
+    assert gather_evidence(rows, 0, 3, True) is None
 
 
 def test_a_lone_label_in_the_last_row_stays() -> None:

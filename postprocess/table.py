@@ -188,6 +188,15 @@ class Table:
         )
 
 
+def tables_in(cell: Cell) -> tuple[Table, ...]:
+    """The tables that stand in a cell, from top to bottom.
+
+    >>> tables_in(Cell(0, 0, tables=(Table.from_texts([["a", "b"]]),)))
+    (Table(1 rows x 2 columns, 2 cells),)
+    """
+    return tuple(each for each in cell.tables if isinstance(each, Table))
+
+
 def fill_holes(cells: Iterable[Cell]) -> tuple[Cell, ...]:
     """Add an empty cell for each slot that no cell covers.
 

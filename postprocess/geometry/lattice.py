@@ -63,6 +63,34 @@ class Lattice:
     walls_h: Floats
     walls_v: Floats
 
+    def free_slots(self) -> Ints:
+        """``(R, C)`` number of the slots that no wall separates, from 0; the outer border is a wall."""
+        return _flood(*_walls(self))
+
+
+def rulings_to_lattices(rulings: Rulings) -> list[Lattice]:
+    """The lattice of each group of rulings that touch, with all that lies within its extent.
+
+    A group that lies within another one is seen as a part of that one only.
+
+    Args:
+        rulings: Segments of one picture.
+    """
+    groups = [np.vstack(group) for group in _touching(rulings)]
+    boxes = np.array([[*each[:, :2].min(axis=0), *each[:, 2:].max(axis=0)] for each in groups]).reshape(-1, 4)
+    inside = (boxes[:, None, :2] >= boxes[:, :2]).all(axis=2) & (boxes[:, None, 2:] <= boxes[:, 2:]).all(axis=2)
+    np.fill_diagonal(inside, val=False)
+    outermost = np.flatnonzero(~inside.any(axis=1)).tolist()
+    lattices = []
+    for index in outermost:
+        x0, y0, x1, y1 = boxes[index].tolist()
+        horizontal, vertical = (
+            each[(each[:, 0] >= x0) & (each[:, 1] >= y0) & (each[:, 2] <= x1) & (each[:, 3] <= y1)]
+            for each in (rulings.horizontal, rulings.vertical)
+        )
+        lattices.append(segments_to_lattice(horizontal, vertical, rulings.text_height))
+    return lattices
+
 
 def rulings_to_areas(rulings: Rulings, *, whole: bool = False) -> list[RuledArea]:
     """Group rulings that touch and find the cells of each group.
@@ -156,9 +184,7 @@ def lattice_to_spans(lattice: Lattice) -> tuple[Ints, Floats]:
     n_rows, n_cols = len(lattice.ys) - 1, len(lattice.xs) - 1
     if n_rows < 1 or n_cols < 1:
         return np.zeros((0, 4), np.int64), np.zeros(0)
-    wall_h, wall_v = lattice.walls_h >= _COVERAGE, lattice.walls_v >= _COVERAGE
-    wall_h[[0, -1]] = True
-    wall_v[:, [0, -1]] = True
+    wall_h, wall_v = _walls(lattice)
     label = _flood(wall_h, wall_v)
     rows, cols = np.indices(label.shape).reshape(2, -1)
     order = np.argsort(label, axis=None, kind="stable")
@@ -173,6 +199,13 @@ def lattice_to_spans(lattice: Lattice) -> tuple[Ints, Floats]:
             rectangles += _cut(label == label[row[0], col[0]], wall_h, wall_v, *box)
     spans = np.array(rectangles, np.int64)
     return spans, _drawn_shares(lattice, spans)
+
+
+def _walls(lattice: Lattice) -> tuple[Flags, Flags]:
+    wall_h, wall_v = lattice.walls_h >= _COVERAGE, lattice.walls_v >= _COVERAGE
+    wall_h[[0, -1]] = True
+    wall_v[:, [0, -1]] = True
+    return wall_h, wall_v
 
 
 def _flood(wall_h: Flags, wall_v: Flags) -> Ints:

@@ -40,7 +40,6 @@ from tablerec.result import Page, PageImage, Result
 from tablerec.stages import Trace
 
 if TYPE_CHECKING:
-    from postprocess.arrays import Image
     from postprocess.candidates.candidate import Candidate
 
 _MOST_LINES = 4
@@ -202,9 +201,7 @@ class Recognizer:
             lost = unplaced + self._doubtful(inside)
             traces = tuple(
                 TableTrace(candidate, rate(table, candidate, words, lost))
-                for table, candidate in zip(
-                    titled + marked[len(outermost) :], map(explained, candidates), strict=True
-                )
+                for table, candidate in zip(titled + marked[len(outermost) :], map(explained, candidates), strict=True)
                 if len(table)
             )
             n_outermost = sum(len(table) > 0 for table in titled)

@@ -2,6 +2,7 @@
 
 ``candidate``: a grid with its cells, from the detector to the rating. ``scene``: the words and rulings that it has to
 explain. ``evidence``, ``explanation``: how well it does. ``heads``: spans that words and rulings confirm.
-``text_lines``, ``row_borders``: rows joined and parted. ``choice``: which candidates become tables. ``confidence``: how
+``text_lines``, ``row_borders``: rows joined and parted. ``choice``: which candidates become tables.
+``nesting``: tables in their cells. ``confidence``: how
 sure these are. ``trace``: all of it kept, to be looked at.
 """

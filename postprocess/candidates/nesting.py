@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import shapely
 
-from postprocess.arrays import Flags, Floats, Ints
+from postprocess.arrays import Flags, Floats
 from postprocess.candidates.candidate import Candidate, area_to_candidate
 from postprocess.candidates.scene import Scene
 from postprocess.cell import Cell

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from postprocess.arrays import Image
 from postprocess.cell import Cell, Quad
+from postprocess.table import all_tables
 from tablerec.result import Page
 
 Color = tuple[int, int, int]
@@ -57,7 +58,7 @@ def draw_overlay(page: Page) -> Image:
     """
     import cv2
 
-    cells = [cell for table in page.tables for cell in table.cells if cell.quad is not None]
+    cells = [cell for table in all_tables(page.tables) for cell in table.cells if cell.quad is not None]
     scale = _enlargement(cells, page.picture.image)
     size = (page.picture.image.shape[1] * scale, page.picture.image.shape[0] * scale)
     enlarged = cv2.resize(page.picture.image, size, interpolation=cv2.INTER_CUBIC)

@@ -95,13 +95,17 @@ def table_to_html(
     </tbody>
     </table>
     """
+    return _table_to_html(table, title, name, mark_below, "ltr")
+
+
+def _table_to_html(table: Table, title: str | None, name: str, mark_below: float | None, around: Direction) -> str:
     groups, depth = _column_groups(table), table.n_header_rows
     rows = [
         f"<tr>{''.join(_cell_to_html(cell, table.direction, groups, name, mark_below) for cell in row)}</tr>"
         for row in table.rows()
     ]
     starts = [0, *_body_starts(table), table.n_rows]
-    attributes = ' dir="rtl"' if table.direction == "rtl" else ""
+    attributes = f' dir="{table.direction}"' if table.direction != around else ""
     attributes += f' aria-describedby="{escape(name)}-notes"' if table.notes else ""
     lines = [f"<table{attributes}>"]
     shown = title if title is not None else table.title.text if table.title else None
@@ -213,12 +217,12 @@ def html_to_tables(html: str) -> list[Table]:
     reader = _TableReader()
     try:
         # Not close(): it would look at an unfinished tag once for each of its characters.
-        reader.feed(html + "</table>")
+        reader.feed(html)
+        reader.feed("</table>" * max(reader.depth, 1))
     except AssertionError as error:
         raise InputError(f"the HTML cannot be read: {error}; look for a stray <![") from error
     if reader.rawdata:
         raise InputError(f"the HTML ends inside a tag or comment that starts with {reader.rawdata[:20]!r}")
-    reader.end_all()
     return list(map(_to_table, reader.tables))
 
 
@@ -290,14 +294,14 @@ def _cell_to_html(
     content, own = _escape(cell.text), _dir(cell.text, direction)
     # In an element of its own, so that the cell is aligned like the others of its column.
     text = f"<bdi{own}>{content}</bdi>" if own else content
-    return f"<{tag}{attributes}>{text}{_inside_to_html(cell, name, mark_below)}</{tag}>"
+    return f"<{tag}{attributes}>{text}{_inside_to_html(cell, name, mark_below, direction)}</{tag}>"
 
 
-def _inside_to_html(cell: Cell, name: str, mark_below: float | None) -> str:
+def _inside_to_html(cell: Cell, name: str, mark_below: float | None, around: Direction) -> str:
     """Tables and pictures that stand in a cell."""
     pictures = [f'\n<img alt="" src="{_DATA}{b64encode(each.png).decode()}">\n' for each in cell.pictures if each.png]
     tables = [
-        f"\n{table_to_html(each, name=f'{name}-{cell.row}-{cell.col}-{number}', mark_below=mark_below)}"
+        f"\n{_table_to_html(each, None, f'{name}-{cell.row}-{cell.col}-{number}', mark_below, around)}"
         for number, each in enumerate(tables_in(cell), 1)
     ]
     return "".join(pictures + tables)
@@ -475,10 +479,10 @@ class _TableReader(HTMLParser):
             return self._text
         return self._row[-1].content if self._row else None
 
-    def end_all(self) -> None:
-        """The document has ended, and so have all its tables."""
-        while self._table is not None:
-            self.end_table()
+    @property
+    def depth(self) -> int:
+        """Number of tables that are open."""
+        return 0 if self._table is None else len(self._around) + 1
 
     def _start_table(self, attributes: dict[str, str | None]) -> None:
         direction = self._direction

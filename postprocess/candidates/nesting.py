@@ -82,7 +82,7 @@ def _inner_tables(rulings: Rulings, words: Words, *, is_deep: bool) -> Iterator[
         return
     places = rulings.to_upright(words.middles)
     for hole in _holes(rulings):
-        inside = ((places >= hole.box_xyxy[:2]) & (places <= hole.box_xyxy[2:])).all(axis=1)
+        inside = np.flatnonzero(((places >= hole.box_xyxy[:2]) & (places <= hole.box_xyxy[2:])).all(axis=1))
         own, within = words.select(inside), _clipped(rulings, hole.box_xyxy)
         deeper = list(_inner_tables(within, own, is_deep=True))
         candidate = _hole_to_candidate(_without(within, deeper), own)
@@ -138,8 +138,8 @@ def _without(rulings: Rulings, inner: Sequence[InnerTable]) -> Rulings:
 
     def outside(segments: Floats) -> Floats:
         middles = (segments[:, None, :2] + segments[:, None, 2:]) / 2
-        is_inside = ((middles >= boxes[:, :2]) & (middles <= boxes[:, 2:])).all(axis=2).any(axis=1)
-        kept: Floats = segments[~is_inside]
+        is_outside = ((middles < boxes[:, :2]) | (middles > boxes[:, 2:])).any(axis=2)
+        kept: Floats = segments[np.asarray(is_outside).all(axis=1)]
         return kept
 
     return replace(rulings, horizontal=outside(rulings.horizontal), vertical=outside(rulings.vertical))

@@ -13,7 +13,7 @@ import shapely
 from numpy.typing import NDArray
 
 from postprocess.arrays import Flags, Floats, Ints
-from postprocess.geometry.boxes import boxes_to_quads, connected, drop_unused_lines, spans_to_boxes
+from postprocess.geometry.boxes import as_boxes, boxes_to_quads, connected, drop_unused_lines, spans_to_boxes
 from postprocess.geometry.rulings import Rulings
 
 _MERGE = 0.4
@@ -68,28 +68,34 @@ class Lattice:
         return _flood(*_walls(self))
 
 
-def rulings_to_lattices(rulings: Rulings) -> list[Lattice]:
+def rulings_to_lattices(rulings: Rulings, least: int = 3) -> list[Lattice]:
     """The lattice of each group of rulings that touch, with all that lies within its extent.
 
     A group that lies within another one is seen as a part of that one only.
 
     Args:
         rulings: Segments of one picture.
+        least: Segments across and down without which a group is left out.
+
+    >>> from postprocess.geometry.boxes import as_boxes
+    >>> rulings_to_lattices(Rulings(as_boxes([]), as_boxes([]), 0.0, (0.0, 0.0), 10.0))
+    []
     """
-    groups = [np.vstack(group) for group in _touching(rulings)]
-    boxes = np.array([[*each[:, :2].min(axis=0), *each[:, 2:].max(axis=0)] for each in groups]).reshape(-1, 4)
-    inside = (boxes[:, None, :2] >= boxes[:, :2]).all(axis=2) & (boxes[:, None, 2:] <= boxes[:, 2:]).all(axis=2)
-    np.fill_diagonal(inside, val=False)
-    outermost = np.flatnonzero(~inside.any(axis=1)).tolist()
+    groups = [np.vstack(group) for group in _touching(rulings) if min(map(len, group)) >= least]
+    boxes = as_boxes([[*each[:, :2].min(axis=0), *each[:, 2:].max(axis=0)] for each in groups])
     lattices = []
-    for index in outermost:
-        x0, y0, x1, y1 = boxes[index].tolist()
-        horizontal, vertical = (
-            each[(each[:, 0] >= x0) & (each[:, 1] >= y0) & (each[:, 2] <= x1) & (each[:, 3] <= y1)]
-            for each in (rulings.horizontal, rulings.vertical)
-        )
+    for index, box in enumerate(boxes):
+        if _lie_in(np.delete(boxes, index, axis=0), box[None]).any():
+            continue
+        horizontal, vertical = (each[_lie_in(box, each)] for each in (rulings.horizontal, rulings.vertical))
         lattices.append(segments_to_lattice(horizontal, vertical, rulings.text_height))
     return lattices
+
+
+def _lie_in(boxes_xyxy: Floats, inner_xyxy: Floats) -> Flags:
+    """``(N,)`` which boxes lie in boxes, pair by pair."""
+    begins, ends = inner_xyxy[..., :2] >= boxes_xyxy[..., :2], inner_xyxy[..., 2:] <= boxes_xyxy[..., 2:]
+    return np.asarray((begins & ends).all(axis=-1), np.bool_)
 
 
 def rulings_to_areas(rulings: Rulings, *, whole: bool = False) -> list[RuledArea]:

@@ -51,7 +51,7 @@ def as_read(table: Table) -> Table:
                 header=cell.header,
                 tables=tuple(map(as_read, tables_in(cell))),
                 pictures=tuple(replace(each, quad=None) for each in cell.pictures),
-            )  # fmt: skip
+            )
             for cell in table.cells
         ],
         title=Caption(title) if title.strip() else None,

@@ -62,9 +62,20 @@ class _Hole:
     box_xyxy: Floats
     space: Floats
 
+    @property
+    def area(self) -> float:
+        """Square pixels."""
+        width, height = (self.box_xyxy[2:] - self.box_xyxy[:2]).tolist()
+        return float(width * height)
+
+    def holds(self, points: Floats) -> Flags:
+        """``(N,)`` which of ``(N, 2)`` points lie in it."""
+        low, high = self.box_xyxy[:2], self.box_xyxy[2:]
+        return np.asarray(((points >= low) & (points <= high)).all(axis=1), np.bool_)
+
 
 def find_inner_tables(picture: Scene) -> list[InnerTable]:
-    """Find the tables that stand in cells of other tables, those around before those within.
+    """Find the tables that stand in cells of other tables.
 
     Args:
         picture: All words and rulings of the picture.
@@ -74,21 +85,23 @@ def find_inner_tables(picture: Scene) -> list[InnerTable]:
     >>> find_inner_tables(Scene([], nothing))
     []
     """
-    return list(_inner_tables(picture.rulings, picture.words, is_deep=False))
-
-
-def _inner_tables(rulings: Rulings, words: Words, *, is_deep: bool) -> Iterator[InnerTable]:
-    if not len(words):
-        return
+    rulings, words = picture.rulings, picture.words
     places = rulings.to_upright(words.middles)
-    for hole in _holes(rulings):
-        inside = np.flatnonzero(((places >= hole.box_xyxy[:2]) & (places <= hole.box_xyxy[2:])).all(axis=1))
-        own, within = words.select(inside), _clipped(rulings, hole.box_xyxy)
-        deeper = list(_inner_tables(within, own, is_deep=True))
-        candidate = _hole_to_candidate(_without(within, deeper), own)
+    found: list[tuple[_Hole, InnerTable]] = []
+    # The smallest first: what is within a hole is no part of the table there.
+    for hole in sorted(_holes(rulings) if len(words) else [], key=lambda hole: hole.area):
+        within = [number for number, (each, _) in enumerate(found) if hole.holds(each.box_xyxy.reshape(2, 2)).all()]
+        inside = hole.holds(places)
+        for number in within:
+            inside &= ~found[number][0].holds(places)
+        own = _without(_clipped(rulings, hole.box_xyxy), [found[number][1] for number in within])
+        candidate = _hole_to_candidate(own, words.select(inside))
         if candidate is not None:
-            yield InnerTable(candidate, rulings.to_picture(boxes_to_quads([_outline(hole, rulings)]))[0], is_deep)
-            yield from deeper
+            for number in within:
+                found[number] = found[number][0], replace(found[number][1], is_deep=True)
+            quad = rulings.to_picture(boxes_to_quads([_outline(hole, rulings)]))[0]
+            found.append((hole, InnerTable(candidate, quad)))
+    return [table for _, table in reversed(found)]
 
 
 def _hole_to_candidate(rulings: Rulings, words: Words) -> Candidate | None:

@@ -40,18 +40,8 @@ def detect_with_inner(detector: CellDetector, image: Image, words: Words) -> tup
         held = are_held(inner, around)
         if held.all():
             return around, [each.candidate for each in inner]
-        inner = _chosen(inner, held)
+        inner = [each for each, is_held in zip(inner, held.tolist(), strict=True) if is_held]
     return found, []
-
-
-def _chosen(inner: list[InnerTable], held: Flags) -> list[InnerTable]:
-    """The inner tables that are held, and those within them, which follow them."""
-    kept, is_kept = [], False
-    for each, is_held in zip(inner, held.tolist(), strict=True):
-        is_kept = is_kept if each.is_deep else is_held
-        if is_kept:
-            kept.append(each)
-    return kept
 
 
 def _detect(detector: CellDetector, image: Image, words: Words) -> list[Candidate]:

@@ -245,12 +245,14 @@ class Filling:
         lines: Text in the cell itself.
         beside: Whether the tables stand right of the text and of one another, and not below.
         inset: Free space around each table, px.
+        flush: Whether the tables share the left border of the cell; without ``beside``.
     """
 
     tables: Sequence[Rows]
     lines: Sequence[str] = ()
     beside: bool = False
     inset: int = 8
+    flush: bool = False
 
 
 def draw_nested(rows: Rows, fillings: Mapping[Place, Filling], look: Look | None = None) -> Drawing:
@@ -270,7 +272,11 @@ def draw_nested(rows: Rows, fillings: Mapping[Place, Filling], look: Look | None
             continue
         left, top = int(xs[cell.col]) + look.thickness, int(ys[cell.row]) + look.thickness
         height, width = filling.image.shape[:2]
-        image[top : top + height, left : left + width] = filling.image
+        skipped = 0
+        if fillings[cell.row, cell.col].flush:
+            skipped = fillings[cell.row, cell.col].inset
+            left -= skipped + look.thickness // 2 + 1
+        image[top : top + height, left + skipped : left + width] = filling.image[:, skipped:]
         words += [move_word(word, left, top) for word in filling.words]
         lines = "\n".join(fillings[cell.row, cell.col].lines)
         cells[index] = replace(cell, text=lines, tables=filling.tables)

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import shapely
 
-from postprocess.arrays import Flags, Floats
+from postprocess.arrays import Flags, Floats, Ints
 from postprocess.candidates.candidate import Candidate, area_to_candidate
 from postprocess.candidates.scene import Scene
 from postprocess.cell import Cell
@@ -31,6 +31,12 @@ _ENCLOSED = 0.95
 """Rulings enclose the cells of an inner table this well."""
 _HELD = 0.9
 """Share of an inner table that lies in its cell."""
+_NEAREST = 0.25
+"""Parallel lines closer than this, in text heights, are one line; the frame of an inner table is further away."""
+_THIN = 0.6
+"""What is lower or narrower than this, in text heights, is no cell: ground between lines looks like a line."""
+_SHARED = 0.3
+"""Share of an inner table that lies in its cell at least, where no cell holds it and it is known that one does."""
 _RIM = 0.2
 """Of the space around an inner table, in text heights, this much goes with it."""
 
@@ -159,13 +165,13 @@ def _without(rulings: Rulings, inner: Sequence[InnerTable]) -> Rulings:
 
 
 def _holes(rulings: Rulings) -> Iterator[_Hole]:
-    for lattice in rulings_to_lattices(rulings):
+    for lattice in rulings_to_lattices(rulings, merge=_NEAREST):
         # A table in a table has three lines of its own across and down, beside two of the one around it.
         if min(len(lattice.xs), len(lattice.ys)) > 2 * _LEAST:
-            yield from _holes_of(lattice)
+            yield from _holes_of(lattice, _THIN * rulings.text_height)
 
 
-def _holes_of(lattice: Lattice) -> Iterator[_Hole]:
+def _holes_of(lattice: Lattice, thinnest: float) -> Iterator[_Hole]:
     """Rectangles of cells that the free slots of one cell surround."""
     label = lattice.free_slots()
     rows, cols = np.indices(label.shape)
@@ -179,13 +185,14 @@ def _holes_of(lattice: Lattice) -> Iterator[_Hole]:
     height, width = label.shape
     # Of what is not within, some cell is no row over the whole width, and some no column over the whole height.
     is_part = np.stack([right - left < width, bottom - top < height])
+    is_thin = np.minimum(lattice.xs[right] - lattice.xs[left], lattice.ys[bottom] - lattice.ys[top]) < thinnest
     for cell in np.flatnonzero(sizes < area).tolist():
         y0, x0, y1, x1 = top[cell], left[cell], bottom[cell], right[cell]
         within = (top >= y0) & (left >= x0) & (bottom <= y1) & (right <= x1)
         if not (is_part & ~within).any(axis=1).all() or (~within).sum() < 2 * _LEAST - 1:
             continue
         block = label[y0:y1, x0:x1]
-        parts = list(_parts(block != cell))
+        parts = list(_parts(~_free(block, cell, is_thin)))
         if not within[np.unique(block)].all() or any(_n_shared(part, block.shape) > 1 for part in parts):
             continue
         for a, b, c, d in parts:
@@ -194,6 +201,13 @@ def _holes_of(lattice: Lattice) -> Iterator[_Hole]:
                 box = np.array([lattice.xs[x0 + b], lattice.ys[y0 + a], lattice.xs[x0 + d], lattice.ys[y0 + c]])
                 around = np.array([lattice.xs[x0], lattice.ys[y0], lattice.xs[x1], lattice.ys[y1]])
                 yield _Hole(box, np.abs(box - around))
+
+
+def _free(block: Ints, cell: int, is_thin: Flags) -> Flags:
+    """Which slots are free space of a cell, with the thin ones beside it."""
+    free = np.pad(block == cell, 1)
+    beside = free[:-2, 1:-1] | free[2:, 1:-1] | free[1:-1, :-2] | free[1:-1, 2:]
+    return np.isin(block, [cell, *np.unique(block[beside & is_thin[block]])])
 
 
 def _parts(taken: Flags) -> Iterator[tuple[int, int, int, int]]:
@@ -223,18 +237,20 @@ def are_held(inner: Sequence[InnerTable], around: Sequence[Candidate]) -> Flags:
         inner: What was found.
         around: The tables of the picture without them.
     """
-    cells = [quad for each in around if min(each.layout.owner.shape) >= _LEAST for quad in each.quads]
+    cells = [quad for each in around if min(each.layout.owner.shape) >= _LEAST for quad in each.layout.quads]
     held = [each.is_deep or _holder(each.candidate.hull, np.array(cells).reshape(-1, 4, 2)) >= 0 for each in inner]
     return np.array(held, bool)
 
 
-def _holder(shape: shapely.Geometry, quads: Floats) -> int:
-    """The smallest cell that holds a shape, or -1."""
+def _holder(shape: shapely.Geometry, quads: Floats, least: float = _HELD) -> int:
+    """The smallest cell that holds a shape, else the one that shares most of it, or -1."""
     areas = quads_to_polygons(quads)
     sizes = shapely.area(areas)
-    shared = shapely.area(shapely.intersection(areas, shape))
-    holds = np.flatnonzero((shared >= _HELD * shapely.area(shape)) & (sizes > shapely.area(shape)))
-    return int(holds[sizes[holds].argmin()]) if len(holds) else -1
+    shared = shapely.area(shapely.intersection(areas, shape)) / max(shapely.area(shape), 1e-9)
+    holds = np.flatnonzero(shared >= _HELD)
+    if len(holds):
+        return int(holds[sizes[holds].argmin()])
+    return int(shared.argmax()) if shared.max(initial=0.0) >= least else -1
 
 
 def nest_tables(tables: Sequence[Table], inner: Sequence[Table]) -> list[Table]:
@@ -260,7 +276,9 @@ def nest_tables(tables: Sequence[Table], inner: Sequence[Table]) -> list[Table]:
         # Smaller tables have found their cells by now and hold no larger one.
         others = [number for number in range(len(all_tables)) if number < len(tables) or number > place]
         cells = [(number, cell) for number in others for cell in all_tables[number].cells if cell.quad is not None]
-        holder = _holder(outlines[index], quads_to_array([cell.quad for _, cell in cells if cell.quad is not None]))
+        quads = quads_to_array([cell.quad for _, cell in cells if cell.quad is not None])
+        # A network may have outlined less of the cell than its row and column have.
+        holder = _holder(outlines[index], quads, _SHARED)
         if holder < 0:
             alone.add(place)
             continue

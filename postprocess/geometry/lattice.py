@@ -68,7 +68,7 @@ class Lattice:
         return _flood(*_walls(self))
 
 
-def rulings_to_lattices(rulings: Rulings, least: int = 3) -> list[Lattice]:
+def rulings_to_lattices(rulings: Rulings, least: int = 3, merge: float = _MERGE) -> list[Lattice]:
     """The lattice of each group of rulings that touch, with all that lies within its extent.
 
     A group that lies within another one is seen as a part of that one only.
@@ -76,6 +76,7 @@ def rulings_to_lattices(rulings: Rulings, least: int = 3) -> list[Lattice]:
     Args:
         rulings: Segments of one picture.
         least: Segments across and down without which a group is left out.
+        merge: Parallel lines closer than this, in text heights, are one line.
 
     >>> from postprocess.geometry.boxes import as_boxes
     >>> rulings_to_lattices(Rulings(as_boxes([]), as_boxes([]), 0.0, (0.0, 0.0), 10.0))
@@ -88,7 +89,7 @@ def rulings_to_lattices(rulings: Rulings, least: int = 3) -> list[Lattice]:
         if _lie_in(np.delete(boxes, index, axis=0), box[None]).any():
             continue
         horizontal, vertical = (each[_lie_in(box, each)] for each in (rulings.horizontal, rulings.vertical))
-        lattices.append(segments_to_lattice(horizontal, vertical, rulings.text_height))
+        lattices.append(segments_to_lattice(horizontal, vertical, rulings.text_height, merge))
     return lattices
 
 
@@ -128,22 +129,22 @@ def rulings_to_areas(rulings: Rulings, *, whole: bool = False) -> list[RuledArea
     return sorted(areas, key=lambda area: (area.box_xyxy[1], area.box_xyxy[0]))
 
 
-def segments_to_lattice(horizontal: Floats, vertical: Floats, text_height: float) -> Lattice:
+def segments_to_lattice(horizontal: Floats, vertical: Floats, text_height: float, merge: float = _MERGE) -> Lattice:
     """Lines and walls of segments that belong together."""
-    merge = _MERGE * text_height
+    near, slack = merge * text_height, _MERGE * text_height
     if len(horizontal) == 0 and len(vertical) == 0:
         return Lattice(np.zeros(0), np.zeros(0), np.zeros((0, 0)), np.zeros((0, 0)))
     both = np.vstack([horizontal, vertical])
     x0, y0 = both[:, :2].min(axis=0)
     x1, y1 = both[:, 2:].max(axis=0)
     xs, column_of = _lines(
-        (vertical[:, 0] + vertical[:, 2]) / 2, vertical[:, 3] - vertical[:, 1], merge, x0, x1, text_height
+        (vertical[:, 0] + vertical[:, 2]) / 2, vertical[:, 3] - vertical[:, 1], near, x0, x1, text_height
     )
     ys, row_of = _lines(
-        (horizontal[:, 1] + horizontal[:, 3]) / 2, horizontal[:, 2] - horizontal[:, 0], merge, y0, y1, text_height
+        (horizontal[:, 1] + horizontal[:, 3]) / 2, horizontal[:, 2] - horizontal[:, 0], near, y0, y1, text_height
     )
-    walls_h = _coverage(horizontal[:, [0, 2]], row_of, len(ys), xs, merge)
-    walls_v = _coverage(vertical[:, [1, 3]], column_of, len(xs), ys, merge).T
+    walls_h = _coverage(horizontal[:, [0, 2]], row_of, len(ys), xs, slack)
+    walls_v = _coverage(vertical[:, [1, 3]], column_of, len(xs), ys, slack).T
     return Lattice(xs, ys, walls_h, walls_v)
 
 

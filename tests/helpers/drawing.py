@@ -274,8 +274,8 @@ def draw_nested(rows: Rows, fillings: Mapping[Place, Filling], look: Look | None
         height, width = filling.image.shape[:2]
         skipped = 0
         if fillings[cell.row, cell.col].flush:
-            skipped = fillings[cell.row, cell.col].inset
-            left -= skipped + look.thickness // 2 + 1
+            skipped = fillings[cell.row, cell.col].inset + look.thickness
+            left -= skipped
         image[top : top + height, left + skipped : left + width] = filling.image[:, skipped:]
         words += [move_word(word, left, top) for word in filling.words]
         lines = "\n".join(fillings[cell.row, cell.col].lines)

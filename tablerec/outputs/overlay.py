@@ -149,6 +149,8 @@ def _label(canvas: Image, cell: Cell, scale: int) -> None:
 
     corners, _, line = _frame(cell, scale)
     row_height = _height(corners) / cell.rowspan
+    if cell.tables:  # A label as large as its row would hide what is in the cell.
+        row_height = min(row_height, _READABLE_CELL * scale)
     text, font = _name(cell), cv2.FONT_HERSHEY_SIMPLEX
     (text_width, text_height), _ = cv2.getTextSize(text, font, 1.0, 1)
     size = min(0.28 * row_height / text_height, 0.8 * _width(corners) / text_width)

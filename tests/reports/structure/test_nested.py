@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
-from postprocess.table import tables_in
-from tests.helpers.drawing import Drawing, Filling, Look, Read, draw_nested, draw_table, texts_of, turn
+from postprocess.table import Table, tables_in
+from tests.helpers.drawing import Drawing, Filling, Look, Read, draw_nested, draw_table, move_word, texts_of, turn
 
 SMALL = [["x", "y"], ["1", "2"]]
 PARTS = [["Item", "Qty", "Price"], ["Bolt", "4", "1.20"], ["Nut", "10", "0.35"], ["Washer", "25", "0.05"]]
 SHIFTS = [["Day", "Mon", "Tue", "Wed"], ["Early", "3", "5", "2"], ["Late", "4", "<", "1"], ["Night", "0", "1", "7"]]
 ORDERS = [["Order", "Lines", "Total"], ["2031", "", "12.40"], ["2032", "none", "0.00"]]
+TEAMS = [["Team", "Shifts"], ["North", ""], ["South", "-"]]
 THIN, THICK = Look(), Look(thickness=3, size=18)
 
 DRAWINGS = {
@@ -24,12 +27,11 @@ DRAWINGS = {
         [["Team", "Shifts"], ["North", ""], ["South", ""], ["West", "-"]],
         {(1, 1): Filling([SHIFTS]), (2, 1): Filling([SMALL])},
     ),
-    "two in one cell": draw_nested(
-        [["Team", "Shifts"], ["North", ""], ["South", "-"]], {(1, 1): Filling([SHIFTS, SMALL])}
-    ),
-    "side by side": draw_nested(
-        [["Team", "Shifts"], ["North", ""], ["South", "-"]], {(1, 1): Filling([SMALL, PARTS], beside=True)}
-    ),
+    "two in one cell": draw_nested(TEAMS, {(1, 1): Filling([SHIFTS, SMALL])}),
+    "side by side": draw_nested(TEAMS, {(1, 1): Filling([SMALL, PARTS], beside=True)}),
+    "at the left border": draw_nested(ORDERS, {(1, 1): Filling([PARTS], flush=True)}, THIN),
+    "at the left border, below text": draw_nested(ORDERS, {(1, 1): Filling([PARTS], ["Two:"], flush=True)}, THIN),
+    "close to the borders": draw_nested(ORDERS, {(1, 1): Filling([PARTS], inset=5)}, THIN),
     "in the first cell": draw_nested([["", "Shifts"], ["North", "day"], ["South", "-"]], {(0, 0): Filling([SHIFTS])}),
     "in a spanning cell": draw_nested(
         [["Order", "Lines", "Total"], ["2031", "", "<"], ["2032", "none", "0.00"]], {(1, 1): Filling([SHIFTS])}
@@ -79,8 +81,7 @@ def test_an_inner_table_has_places_scores_and_headers(read: Read) -> None:
             ["Note", "", "<", "<"],
         ],
         [["a", "b", "c", "d"], ["e", "f", "g", "h"], ["^", "i", "j", "^"], ["k", "l", "m", "n"]],
-        [["a", "<", "<", "<"], ["b", "c", "d", "^"], ["^", "e", "f", "g"], ["h", "<", "<", "<"]][:1]
-        + [["b", "c", "d", "i"]],
+        [["a", "<", "<", "b"], ["c", "d", "e", "^"], ["^", "f", "g", "^"], ["h", "<", "<", "<"]],
     ],
 )
 def test_grids_that_share_borders_are_one_table(read: Read, rows: list[list[str]]) -> None:
@@ -101,18 +102,11 @@ def test_a_frame_around_a_table_is_no_table(read: Read) -> None:
 
 def _put_into_cell(inner: Drawing) -> Drawing:
     """The drawing in a cell of a larger table."""
-    from dataclasses import replace
-
-    from postprocess.table import Table
-    from tests.helpers.drawing import move_word
-
     height, width = inner.image.shape[:2]
-    outer = draw_table(
-        [["Van", "Boxes"], ["1", ""], ["2", "-"]], Look(widths=(60, width + 2), heights=(30, height + 2, 30))
-    )
+    look = Look(widths=(60, width + 2), heights=(30, height + 2, 30))
+    outer = draw_table([["Van", "Boxes"], ["1", ""], ["2", "-"]], look)
     image = outer.image.copy()
     image[51 : 51 + height, 81 : 81 + width] = inner.image
-    cells = [
-        replace(cell, tables=(inner.table,)) if (cell.row, cell.col) == (1, 1) else cell for cell in outer.table.cells
-    ]
+    cells = list(outer.table.cells)
+    cells[3] = replace(cells[3], tables=(inner.table,))
     return Drawing(image, [*outer.words, *(move_word(word, 81, 51) for word in inner.words)], Table(cells))

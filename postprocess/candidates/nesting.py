@@ -33,6 +33,8 @@ _HELD = 0.9
 """Share of an inner table that lies in its cell."""
 _NEAREST = 0.25
 """Parallel lines closer than this, in text heights, are one line; the frame of an inner table is further away."""
+_APART = 3.0
+"""The same in thicknesses of a line; the smaller one counts."""
 _THIN = 0.6
 """What is lower or narrower than this, in text heights, is no cell: ground between lines looks like a line."""
 _SHARED = 0.3
@@ -130,7 +132,7 @@ def _outline(hole: _Hole, rulings: Rulings) -> Floats:
 def _thickness(rulings: Rulings) -> float:
     heights = rulings.horizontal[:, 3] - rulings.horizontal[:, 1]
     widths = rulings.vertical[:, 2] - rulings.vertical[:, 0]
-    return float(np.median(np.concatenate([heights, widths])))
+    return float(np.median(np.concatenate([heights, widths, np.zeros(0 if len(heights) or len(widths) else 1)])))
 
 
 def _clipped(rulings: Rulings, box_xyxy: Floats) -> Rulings:
@@ -165,7 +167,8 @@ def _without(rulings: Rulings, inner: Sequence[InnerTable]) -> Rulings:
 
 
 def _holes(rulings: Rulings) -> Iterator[_Hole]:
-    for lattice in rulings_to_lattices(rulings, merge=_NEAREST):
+    nearest = min(_NEAREST * rulings.text_height, _APART * _thickness(rulings))
+    for lattice in rulings_to_lattices(rulings, nearest):
         # A table in a table has three lines of its own across and down, beside two of the one around it.
         if min(len(lattice.xs), len(lattice.ys)) > 2 * _LEAST:
             yield from _holes_of(lattice, _THIN * rulings.text_height)

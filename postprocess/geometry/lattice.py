@@ -68,18 +68,18 @@ class Lattice:
         return _flood(*_walls(self))
 
 
-def rulings_to_lattices(rulings: Rulings, least: int = 3, merge: float = _MERGE) -> list[Lattice]:
+def rulings_to_lattices(rulings: Rulings, nearest: float, least: int = 3) -> list[Lattice]:
     """The lattice of each group of rulings that touch, with all that lies within its extent.
 
     A group that lies within another one is seen as a part of that one only.
 
     Args:
         rulings: Segments of one picture.
+        nearest: Parallel lines closer than this, in pixels, are one line.
         least: Segments across and down without which a group is left out.
-        merge: Parallel lines closer than this, in text heights, are one line.
 
     >>> from postprocess.geometry.boxes import as_boxes
-    >>> rulings_to_lattices(Rulings(as_boxes([]), as_boxes([]), 0.0, (0.0, 0.0), 10.0))
+    >>> rulings_to_lattices(Rulings(as_boxes([]), as_boxes([]), 0.0, (0.0, 0.0), 10.0), 2.0)
     []
     """
     groups = [np.vstack(group) for group in _touching(rulings) if min(map(len, group)) >= least]
@@ -89,7 +89,7 @@ def rulings_to_lattices(rulings: Rulings, least: int = 3, merge: float = _MERGE)
         if _lie_in(np.delete(boxes, index, axis=0), box[None]).any():
             continue
         horizontal, vertical = (each[_lie_in(box, each)] for each in (rulings.horizontal, rulings.vertical))
-        lattices.append(segments_to_lattice(horizontal, vertical, rulings.text_height, merge))
+        lattices.append(segments_to_lattice(horizontal, vertical, rulings.text_height, nearest))
     return lattices
 
 
@@ -129,23 +129,39 @@ def rulings_to_areas(rulings: Rulings, *, whole: bool = False) -> list[RuledArea
     return sorted(areas, key=lambda area: (area.box_xyxy[1], area.box_xyxy[0]))
 
 
-def segments_to_lattice(horizontal: Floats, vertical: Floats, text_height: float, merge: float = _MERGE) -> Lattice:
-    """Lines and walls of segments that belong together."""
-    near, slack = merge * text_height, _MERGE * text_height
+def segments_to_lattice(
+    horizontal: Floats, vertical: Floats, text_height: float, nearest: float | None = None
+) -> Lattice:
+    """Lines and walls of segments that belong together.
+
+    Args:
+        horizontal: ``(N, 4)`` boxes.
+        vertical: ``(M, 4)`` boxes.
+        text_height: Pixels.
+        nearest: Parallel lines closer than this, in pixels, are one line; by the text height where None.
+    """
+    slack = _MERGE * text_height
+    merge = slack if nearest is None else nearest
     if len(horizontal) == 0 and len(vertical) == 0:
         return Lattice(np.zeros(0), np.zeros(0), np.zeros((0, 0)), np.zeros((0, 0)))
     both = np.vstack([horizontal, vertical])
     x0, y0 = both[:, :2].min(axis=0)
     x1, y1 = both[:, 2:].max(axis=0)
     xs, column_of = _lines(
-        (vertical[:, 0] + vertical[:, 2]) / 2, vertical[:, 3] - vertical[:, 1], near, x0, x1, text_height
+        (vertical[:, 0] + vertical[:, 2]) / 2, vertical[:, 3] - vertical[:, 1], merge, x0, x1, text_height
     )
     ys, row_of = _lines(
-        (horizontal[:, 1] + horizontal[:, 3]) / 2, horizontal[:, 2] - horizontal[:, 0], near, y0, y1, text_height
+        (horizontal[:, 1] + horizontal[:, 3]) / 2, horizontal[:, 2] - horizontal[:, 0], merge, y0, y1, text_height
     )
     walls_h = _coverage(horizontal[:, [0, 2]], row_of, len(ys), xs, slack)
-    walls_v = _coverage(vertical[:, [1, 3]], column_of, len(xs), ys, slack).T
-    return Lattice(xs, ys, walls_h, walls_v)
+    walls_v = _coverage(vertical[:, [1, 3]], column_of, len(xs), ys, slack)
+    if nearest is not None:
+        # Between lines that are close together, the slack alone would make a wall: lines end within one another there.
+        narrow_h, narrow_v = np.diff(xs) < 2 * slack, np.diff(ys) < 2 * slack
+        slack = max(nearest, 2 * float(np.median((both[:, 2:] - both[:, :2]).min(axis=1))))
+        walls_h[:, narrow_h] = _coverage(horizontal[:, [0, 2]], row_of, len(ys), xs, slack)[:, narrow_h]
+        walls_v[:, narrow_v] = _coverage(vertical[:, [1, 3]], column_of, len(xs), ys, slack)[:, narrow_v]
+    return Lattice(xs, ys, walls_h, walls_v.T)
 
 
 def _lines(

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from operator import attrgetter
-from typing import Any, Literal
+from typing import Any, Literal, Protocol
 
 from postprocess.errors import TableError
 
@@ -18,6 +18,27 @@ Direction = Literal["ltr", "rtl"]
 
 HeaderKind = Literal["column", "row", "section"]
 """What a header cell heads: the columns below it, its row, or the rows until the next section."""
+
+
+class Grid(Protocol):
+    """A table in a cell: always a ``postprocess.table.Table``, which is made of cells; ``tables_in`` gives them."""
+
+    @property
+    def cells(self) -> Sequence[Cell]:
+        """All its cells."""
+
+
+@dataclass(frozen=True, slots=True)
+class Picture:
+    """A picture in a cell: a photograph, drawing or logo.
+
+    Args:
+        quad: Corners TL, TR, BR, BL in pixels of the original picture, or None.
+        png: The picture itself, upright, as the bytes of a PNG; empty where only its place is known.
+    """
+
+    quad: Quad | None = None
+    png: bytes = field(default=b"", repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +64,8 @@ class Cell:
         is_total: Whether the cell is part of a row or column of totals: sums,
             subtotals, averages, and their labels.
         doubt: Why the text may be wrong, see ``Word``; empty where nothing speaks against it.
+        tables: Tables that stand in the cell, from top to bottom; their texts are not in ``text``.
+        pictures: Pictures that stand in the cell, from top to bottom; found where ``Settings.cell_pictures`` asks.
 
     Raises:
         TableError: Negative position, a span below 1, or a ``header_score``
@@ -66,6 +89,8 @@ class Cell:
     header_score: float | None = None
     is_total: bool = False
     doubt: str = ""
+    tables: tuple[Grid, ...] = ()
+    pictures: tuple[Picture, ...] = ()
 
     def __post_init__(self) -> None:
         if self.row < 0 or self.col < 0 or self.rowspan < 1 or self.colspan < 1:
@@ -147,7 +172,7 @@ def shift(cell: Cell, rows: int = 0, cols: int = 0) -> Cell:
     return replace(cell, row=cell.row + rows, col=cell.col + cols)
 
 
-_NAMES = tuple(field.name for field in fields(Cell))
+_NAMES = tuple(each.name for each in fields(Cell))
 _values = attrgetter(*_NAMES)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
@@ -12,7 +12,10 @@ from numpy.typing import NDArray
 from postprocess.arrays import Floats
 from postprocess.cell import Caption, Cell, Confidence, Direction, Quad, rewrite
 from postprocess.errors import TableError
-from postprocess.geometry.boxes import cells_to_quads
+from postprocess.geometry.boxes import array_to_quad, cells_to_quads
+
+Move = Callable[[Floats], Floats]
+"""Takes ``(N, 2)`` points of one picture to their places in another."""
 
 
 @dataclass(frozen=True)
@@ -65,7 +68,7 @@ class Table:
         """What a notebook shows."""
         from postprocess.preview import rows_to_html
 
-        return rows_to_html(self.rows(), direction=self.direction)
+        return rows_to_html(flatten(self).rows(), direction=self.direction)
 
     def __len__(self) -> int:
         return len(self.cells)
@@ -175,6 +178,24 @@ class Table:
         """Return the table with its columns from left to right, as the picture shows them."""
         return self if self.direction == "ltr" else self.mirrored()
 
+    def moved(self, move: Move | None) -> Table:
+        """Return the same table at its place in another picture, with all that it holds.
+
+        Args:
+            move: From pixels of its picture to pixels of the other; None where its place there is not known.
+
+        >>> Table([Cell(0, 0, quad=((0, 0), (2, 0), (2, 1), (0, 1)))]).moved(lambda points: points + 5)[0, 0].quad
+        ((5.0, 5.0), (7.0, 5.0), (7.0, 6.0), (5.0, 6.0))
+        """
+        title, *notes = (each and replace(each, quad=move_quad(each.quad, move)) for each in (self.title, *self.notes))
+        return replace(
+            self,
+            cells=[replace(move_inside(cell, move), quad=move_quad(cell.quad, move)) for cell in self.cells],
+            quad=move_quad(self.quad, move),
+            title=title,
+            notes=[note for note in notes if note],
+        )
+
     @staticmethod
     def from_texts(rows: Sequence[Sequence[str]]) -> Table:
         """Build a table without spans from rows of texts; short rows are filled.
@@ -186,6 +207,59 @@ class Table:
         return Table(
             [Cell(r, c, text=row[c] if c < len(row) else "") for r, row in enumerate(rows) for c in range(width)]
         )
+
+
+def move_quad(quad: Quad | None, move: Move | None) -> Quad | None:
+    """Return the corners at their places in another picture."""
+    return None if quad is None or move is None else array_to_quad(move(np.asarray(quad, np.float64)))
+
+
+def move_inside(cell: Cell, move: Move | None) -> Cell:
+    """Return the cell with the tables and pictures in it at their places in another picture."""
+    if not cell.tables and not cell.pictures:
+        return cell
+    pictures = tuple(replace(each, quad=move_quad(each.quad, move)) for each in cell.pictures)
+    return replace(cell, tables=tuple(each.moved(move) for each in tables_in(cell)), pictures=pictures)
+
+
+def tables_in(cell: Cell) -> tuple[Table, ...]:
+    """The tables that stand in a cell, from top to bottom.
+
+    >>> tables_in(Cell(0, 0, tables=(Table.from_texts([["a", "b"]]),)))
+    (Table(1 rows x 2 columns, 2 cells),)
+    """
+    return tuple(each for each in cell.tables if isinstance(each, Table))
+
+
+def all_tables(tables: Iterable[Table]) -> Iterator[Table]:
+    """Each table, and after it those that stand in its cells, at any depth.
+
+    >>> inner = Table.from_texts([["a", "b"]])
+    >>> [each.shape for each in all_tables([Table([Cell(0, 0, tables=(inner,))]), Table([])])]
+    [(1, 1), (1, 2), (0, 0)]
+    """
+    for table in tables:
+        yield table
+        yield from all_tables(each for cell in table.cells for each in tables_in(cell))
+
+
+def flatten(table: Table) -> Table:
+    """Write the texts of inner tables into the cells that hold them: a line for each row, bars between its cells.
+
+    >>> inner = Table.from_texts([["a", "b"], ["1", ""]])
+    >>> flatten(Table([Cell(0, 0, text="see", tables=(inner,))]))[0, 0].text
+    'see\\na | b\\n1 |'
+    """
+    if not any(cell.tables for cell in table.cells):
+        return table
+    texts = ["\n".join(filter(None, [cell.text, *map(_to_lines, tables_in(cell))])) for cell in table.cells]
+    return replace(table, cells=rewrite(table.cells, text=texts, tables=[()] * len(table.cells)))
+
+
+def _to_lines(table: Table) -> str:
+    captions = [caption.text for caption in table.captions]
+    rows = [" | ".join(text.replace("\n", " ") for text in row).rstrip() for row in flatten(table).to_grid()]
+    return "\n".join([*captions[: bool(table.title)], *rows, *captions[bool(table.title) :]])
 
 
 def fill_holes(cells: Iterable[Cell]) -> tuple[Cell, ...]:

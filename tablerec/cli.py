@@ -80,7 +80,8 @@ wrong usage; 3 if --strict found doubtful tables; 130 after Ctrl-C.
 
 
 _GROUPS = {
-    "How pictures are read": "detector ocr layout turn seals text_layer pages password join_pages recursive",
+    "How pictures are read": "detector ocr layout turn seals text_layer pages password join_pages cell_pictures "
+    "recursive",
     "What is written": "output formats as_json overlay trace_dir strict min_confidence mark_doubtful quiet timing",
     "Models": "models_dir detector_dir ocr_dir layout_model unwarp device engine",
 }
@@ -249,6 +250,7 @@ def _print_version(ctx: click.Context, param: click.Parameter, value: bool) -> N
     help="separate: read print without the seals over it, and these apart; keep: as the picture is.  "
     "[default: separate]",
 )
+@click.option("--cell-pictures", is_flag=True, help="Keep pictures that lie in cells, in HTML and Excel.")
 @click.option("--unwarp", is_flag=True, help="Flatten photographed pages with PaddleX's UVDoc first.")
 @document_options
 @click.option("--join-pages", is_flag=True, help="Join tables that go on over several pages of a document.")

@@ -34,6 +34,8 @@ class Settings:
             ``PP-LCNet_x1_0_doc_ori`` asks PaddleX's classifier of orientations.
         seals: ``separate`` reads print without the seals and stamps of coloured ink that lie over it, and these apart
             (``Page.seals``); ``keep`` leaves the picture as it is.
+        cell_pictures: Keep photographs, drawings and logos that lie in cells as ``Cell.pictures``, for HTML and
+            workbooks.
         min_ocr_score: Words below this score are reported as unplaced instead of
             written into cells; 0 to 1.
         pdf_dpi: Resolution at which PDF pages are drawn, dots per inch.
@@ -68,6 +70,7 @@ class Settings:
     layout: Literal["page", "table"] = "page"
     turn: Literal["auto", "PP-LCNet_x1_0_doc_ori", 0, 90, 180, 270] = "auto"
     seals: Literal["separate", "keep"] = "separate"
+    cell_pictures: bool = False
     min_ocr_score: float = 0.3
     pdf_dpi: int = 200
     text_layer: Literal["auto", "use", "ignore"] = "auto"

@@ -24,8 +24,10 @@ from postprocess.text.direction import in_reading_order
 from postprocess.text.lookalikes import settle_strokes
 from postprocess.word import UNREAD, Unplaced, Word, Words
 from tablerec.config import Settings
-from tablerec.detect import CellDetector, Detection
+from tablerec.detect import CellDetector
+from tablerec.detect.cell_pictures import add_pictures
 from tablerec.detect.factory import make_detector
+from tablerec.detect.nesting import detect_with_inner
 from tablerec.devices import parse_device, require_device
 from tablerec.errors import SettingsError
 from tablerec.inputs.seals import Found, without_seals, without_seals_in_layer
@@ -40,7 +42,6 @@ from tablerec.result import Page, PageImage, Result
 from tablerec.stages import Trace
 
 if TYPE_CHECKING:
-    from postprocess.arrays import Image
     from postprocess.candidates.candidate import Candidate
 
 _MOST_LINES = 4
@@ -174,12 +175,15 @@ class Recognizer:
     def _find(self, picture: PageImage, found: list[Word], seconds: dict[str, float]) -> Page:
         """The tables of an upright picture."""
         from postprocess.candidates.choice import explained
+        from postprocess.candidates.nesting import nest_tables
         from postprocess.candidates.trace import TableTrace
 
         with _timed(seconds, "detect"):
             inside, beyond = place_in_picture(found, picture.image.shape)
             words = Words(self._sure(inside))
-            candidates = [without_captions(each) for each in _detect(self.detector, picture.image, words)]
+            found_tables, inner = detect_with_inner(self.detector, picture.image, words)
+            outermost = [without_captions(each) for each in found_tables]
+            candidates = outermost + inner
         with _timed(seconds, "snap"):
             tables = [_snapped(each).to_table() for each in candidates]
         with _timed(seconds, "place"):
@@ -193,20 +197,27 @@ class Recognizer:
         with _timed(seconds, "headers"):
             marked = [mark_headers(in_reading_order(settle_strokes(table))) for table in placement.tables()]
         with _timed(seconds, "captions"):
-            marked, unplaced = find_captions(
-                marked, placement.words.select(placement.words.have_place), placement.unplaced
+            titled, unplaced = find_captions(
+                marked[: len(outermost)], placement.words.select(placement.words.have_place), placement.unplaced
             )
         with _timed(seconds, "rate"):
             lost = unplaced + self._doubtful(inside)
             traces = tuple(
                 TableTrace(candidate, rate(table, candidate, words, lost))
-                for table, candidate in zip(marked, map(explained, candidates), strict=True)
+                for table, candidate in zip(titled + marked[len(outermost) :], map(explained, candidates), strict=True)
                 if len(table)
             )
+            n_outermost = sum(len(table) > 0 for table in titled)
+            rated = [trace.table for trace in traces]
+            tables = nest_tables(rated[:n_outermost], rated[n_outermost:])
+        if self.settings.cell_pictures:
+            with _timed(seconds, "pictures"):
+                areas = np.zeros((0, 4)) if picture.layer is None else picture.layer.areas
+                tables = add_pictures(tables, picture.image, Words(inside), areas)
         self._note_unread(picture, found)
         return Page(
             picture=picture,
-            tables=tuple(trace.table for trace in traces),
+            tables=tuple(tables),
             words=tuple(found),
             unplaced=tuple(lost + beyond + hidden_words(picture)),
             dropped=tuple(cell for candidate in candidates for cell in candidate.dropped),
@@ -253,17 +264,6 @@ def recognize(source: Any, words: Sequence[Word] | None = None, **options: Any) 
     except TypeError as error:
         raise SettingsError(f"{error}; the options are {', '.join(Settings.__dataclass_fields__)}") from None
     return Recognizer(settings).recognize(source, words)
-
-
-def _detect(detector: CellDetector, image: Image, words: Words) -> list[Candidate]:
-    """The candidates that become tables, each with its words and the rulings of the picture."""
-    from postprocess.candidates.scene import image_to_scene
-
-    found = [each.to_candidate() if isinstance(each, Detection) else each for each in detector.detect(image, words)]
-    if all(each.scene is not None for each in found):
-        return found
-    picture = image_to_scene(image, words)
-    return [each if each.scene is not None else each.in_scene(picture) for each in found]
 
 
 def _snapped(candidate: Candidate) -> Candidate:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Protocol
@@ -13,9 +12,9 @@ from numpy.typing import NDArray
 from postprocess.arrays import Image
 from postprocess.candidates.candidate import Dropped
 from postprocess.captions.continuation import group_parts, join_tables
-from postprocess.cell import Caption, Quad
+from postprocess.cell import Quad
 from postprocess.geometry.boxes import array_to_quad
-from postprocess.table import Table
+from postprocess.table import Move, Table
 from postprocess.word import Unplaced, Word
 
 if TYPE_CHECKING:
@@ -168,10 +167,6 @@ class Result:
         return [[table] for page in self.pages for table in page.tables]
 
 
-Move = Callable[[NDArray[np.float64]], NDArray[np.float64]]
-"""Takes ``(N, 2)`` points of one picture to their places in another."""
-
-
 def move_page(page: Page, picture: PageImage, move: Move) -> Page:
     """Say of a page's tables and words where they are in another picture of it.
 
@@ -183,33 +178,18 @@ def move_page(page: Page, picture: PageImage, move: Move) -> Page:
     return replace(
         page,
         picture=picture,
-        tables=tuple(_move_table(table, move) for table in page.tables),
+        tables=tuple(table.moved(move) for table in page.tables),
         words=tuple(move_word(word, move) for word in page.words),
         unplaced=tuple(replace(item, word=move_word(item.word, move)) for item in page.unplaced),
-        dropped=tuple(replace(item, quad=_move_quad(item.quad, move)) for item in page.dropped),
-        seals=tuple(replace(seal, quad=_move_quad(seal.quad, move)) for seal in page.seals),
+        dropped=tuple(replace(item, quad=_moved(item.quad, move)) for item in page.dropped),
+        seals=tuple(replace(seal, quad=_moved(seal.quad, move)) for seal in page.seals),
     )
 
 
 def move_word(word: Word, move: Move) -> Word:
     """Return the word at its place in another picture."""
-    return replace(word, quad=_move_quad(word.quad, move))
+    return replace(word, quad=_moved(word.quad, move))
 
 
-def _move_table(table: Table, move: Move) -> Table:
-    cells = [replace(cell, quad=cell.quad and _move_quad(cell.quad, move)) for cell in table.cells]
-    return replace(
-        table,
-        cells=cells,
-        quad=table.quad and _move_quad(table.quad, move),
-        title=table.title and _move_caption(table.title, move),
-        notes=[_move_caption(note, move) for note in table.notes],
-    )
-
-
-def _move_caption(caption: Caption, move: Move) -> Caption:
-    return replace(caption, quad=caption.quad and _move_quad(caption.quad, move))
-
-
-def _move_quad(quad: Quad, move: Move) -> Quad:
+def _moved(quad: Quad, move: Move) -> Quad:
     return array_to_quad(move(np.asarray(quad, np.float64)))

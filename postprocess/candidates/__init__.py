@@ -3,5 +3,6 @@
 ``candidate``: a grid with its cells, from the detector to the rating. ``scene``: the words and rulings that it has to
 explain. ``evidence``, ``explanation``: how well it does. ``heads``: spans that words and rulings confirm. ``borders``,
 ``joins``: borders that texts deny. ``text_lines``, ``row_borders``: rows joined and parted. ``choice``: which of them
-become tables. ``confidence``: how sure these are. ``trace``: all of it kept, to be looked at.
+become tables. ``nesting``: tables in their cells. ``confidence``: how sure these are. ``trace``: all of it kept, to be
+looked at.
 """

@@ -105,8 +105,7 @@ def join_tables(parts: Sequence[Table]) -> Table:
         places.append(_Place(part, n_rows, going_on))
         n_rows += part.n_rows - going_on.n_repeated
     cells = [cell for place in places for cell in place.cells()]
-    unplaced = [replace(cell, quad=None) for cell in fill_holes(cells)]
-    joined = mark_headers(Table(unplaced, direction=whole.direction))
+    joined = mark_headers(Table(fill_holes(cells), direction=whole.direction).moved(None))
     notes = {note.text: replace(note, quad=None) for part in parts for note in part.notes}
     title = whole.title and replace(whole.title, quad=None)
     return replace(joined, confidence=_joined_confidence(places), title=title, notes=tuple(notes.values()))

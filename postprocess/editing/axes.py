@@ -17,7 +17,7 @@ from postprocess.arrays import Floats
 from postprocess.cell import Cell, Quad, rewrite
 from postprocess.errors import TableError
 from postprocess.geometry.boxes import array_to_quad
-from postprocess.table import Table
+from postprocess.table import Table, move_inside
 
 P = ParamSpec("P")
 
@@ -50,7 +50,10 @@ def reflect(table: Table) -> Table:
     """
     return replace(
         table,
-        cells=rewrite(table.cells, quad=[_reflect(cell.quad) for cell in table.cells]),
+        cells=[
+            move_inside(cell, lambda points: points * (-1, 1))
+            for cell in rewrite(table.cells, quad=[_reflect(cell.quad) for cell in table.cells])
+        ],
         quad=_reflect(table.quad),
         direction="ltr" if table.direction == "rtl" else "rtl",
     )

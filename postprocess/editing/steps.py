@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from itertools import chain
 
 import numpy as np
 
@@ -29,7 +30,7 @@ from postprocess.editing.axes import (
     with_span,
 )
 from postprocess.editing.placing import outline, rebuild, table_lines
-from postprocess.table import Table
+from postprocess.table import Table, tables_in
 
 _THINNEST = 1.0
 """Pixels that a cell keeps: it must be seen to be moved back."""
@@ -213,7 +214,7 @@ def _remove(table: Table, axis: Axis, index: int) -> Table:
         if start <= index < end and index in (start, end - 1):
             fraction = (lines[index + (index == start)] - lines[start]) / max(lines[end] - lines[start], 1e-9)
             pair = _cut(cell, axis, [(start, end), (start, end)], [0.0, float(fraction), 1.0])
-            cell = replace(pair[int(index == start)], text=cell.text)
+            cell = replace(pair[int(index == start)], text=cell.text, tables=cell.tables, pictures=cell.pictures)
         cells.append(with_span(cell, axis, start - (start > index), end - (end > index)))
     return rebuild(table, cells)
 
@@ -253,6 +254,8 @@ def merge(table: Table, row: int, col: int, end_row: int, end_col: int) -> Table
         text=_join(members),
         header=members[0].header,
         is_total=all(cell.is_total for cell in members),
+        tables=tuple(chain.from_iterable(cell.tables for cell in members)),
+        pictures=tuple(chain.from_iterable(cell.pictures for cell in members)),
     )  # fmt: skip
     gone = {(cell.row, cell.col) for cell in members}
     return rebuild(table, [whole, *(cell for cell in table.cells if (cell.row, cell.col) not in gone)])
@@ -388,8 +391,33 @@ def _cut(cell: Cell, axis: Axis, spans: Sequence[tuple[int, int]], fractions: Se
     parts = []
     for span, text, begin, end in zip(spans, texts, fractions, fractions[1:], strict=False):
         quad = sides_to_quad(axis, first + begin * (last - first), first + end * (last - first))
-        parts.append(with_span(replace(_touched(cell), quad=quad, text=text), axis, *span))
-    return parts
+        part = replace(_touched(cell), quad=quad, text=text, tables=(), pictures=())
+        parts.append(with_span(part, axis, *span))
+    return _share_inside(cell, parts, axis, fractions)
+
+
+def _share_inside(cell: Cell, parts: list[Cell], axis: Axis, fractions: Sequence[float]) -> list[Cell]:
+    """Tables and pictures by the part in which their middle lies; those without a place stand in the first."""
+    if not cell.tables and not cell.pictures:
+        return parts
+    first, last = (side.mean(axis=0) for side in cell_sides(cell, axis))
+
+    def part_of(corners: Floats) -> int:
+        if not corners.size:
+            return 0
+        place = float((corners.mean(axis=0) - first) @ (last - first) / max((last - first) @ (last - first), 1e-9))
+        return int(np.searchsorted(fractions[1:-1], place))
+
+    tables = [(part_of(each.quads.reshape(-1, 2)), each) for each in tables_in(cell)]
+    pictures = [(part_of(np.array(each.quad or ()).reshape(-1, 2)), each) for each in cell.pictures]
+    return [
+        replace(
+            part,
+            tables=tuple(each for place, each in tables if place == number),
+            pictures=tuple(each for place, each in pictures if place == number),
+        )
+        for number, part in enumerate(parts)
+    ]
 
 
 def _share_lines(text: str, fractions: Sequence[float]) -> list[str]:

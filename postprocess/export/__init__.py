@@ -6,6 +6,7 @@
     json.py    also read back,       markdown.py    as GitHub writes tables
                nothing left out      latex.py       tabular
     excel.py   values and styles     dataframe.py   pandas
+    sheets.py  its sheets
 """
 
 from postprocess.export.csv import CSV_ENCODING, table_to_csv, tables_to_csv

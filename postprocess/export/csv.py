@@ -1,6 +1,6 @@
 """Table -> CSV (RFC 4180): one line a row, a span writes its text once.
 
-CSV holds rows only: title and notes are left out. It has no types: Excel drops
+CSV holds rows only: title and notes are left out, and a table in a cell is its text. It has no types: Excel drops
 leading zeros when it opens one. Write ``.xlsx`` where that matters. All fields are
 quoted: a spreadsheet of a country that writes 1,5 parts them at semicolons else.
 """
@@ -13,7 +13,7 @@ import re
 from collections.abc import Sequence
 
 from postprocess.characters import clean_text, is_formula
-from postprocess.table import Table
+from postprocess.table import Table, flatten
 from postprocess.values import is_numeric
 
 CSV_ENCODING = "utf-8-sig"
@@ -42,7 +42,7 @@ def table_to_csv(table: Table, *, fill_spans: bool = False, keep_formulas: bool 
     """
     stream = io.StringIO()
     writer = csv.writer(stream, lineterminator="\r\n", quoting=csv.QUOTE_ALL)
-    for row in table.to_grid(fill_spans=fill_spans):
+    for row in flatten(table).to_grid(fill_spans=fill_spans):
         writer.writerow([clean_text(text) if keep_formulas else _defuse(clean_text(text)) for text in row])
     return stream.getvalue()
 

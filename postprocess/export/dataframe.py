@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from postprocess.errors import MissingDependencyError
-from postprocess.table import Table
+from postprocess.table import Table, flatten
 from postprocess.values import table_to_values
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ def table_to_dataframe(table: Table, *, typed: bool = False) -> pd.DataFrame:
 
     Each row is a header or a row of the frame, none is lost; where all rows are
     headers they are kept as data. A spanning header names all its columns, a
-    spanning data cell is written once.
+    spanning data cell is written once, and a table in a cell is its text.
 
     Args:
         table: Any table.
@@ -40,6 +40,7 @@ def table_to_dataframe(table: Table, *, typed: bool = False) -> pd.DataFrame:
         import pandas as pd
     except ImportError as error:
         raise MissingDependencyError("a DataFrame needs pandas: pip install pandas") from error
+    table = flatten(table)
     depth = table.n_header_rows if table.n_header_rows < table.n_rows else 0
     names = table.to_grid(fill_spans=True)[:depth]
     rows: list[list[object]] = [[*row] for row in table.to_grid()]

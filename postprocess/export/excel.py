@@ -11,6 +11,9 @@ bare text of 5.2×10⁴ must not see 5.2×104, so Unicode's characters stay ther
 The title stands above the table and the notes below it, with an empty row between, so that
 spreadsheets sort and filter the rows of the table alone.
 
+A table in a cell has a sheet of its own after that of the table around it. The cell leads there, and a line above the
+inner table back. Pictures lie over the lower part of their cell, which is made large enough.
+
 A table beyond Excel's limits is refused, not cut: see `OutputError` below.
 """
 
@@ -20,13 +23,15 @@ import re
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from copy import copy
+from io import BytesIO
 from math import ceil
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
-from postprocess.cell import Cell, Direction, shift
+from postprocess.cell import Cell, Direction, Picture, shift
 from postprocess.characters import clean_text, is_formula, text_to_width, to_one_line
 from postprocess.errors import MissingDependencyError, OutputError, SettingsError
+from postprocess.export.sheets import BACK, GAP, Sheet, column_letter, plan_sheets, sheet_names, with_links
 from postprocess.raised import Position, from_runs, raised_runs
 from postprocess.table import Table
 from postprocess.text.bidi import has_right_to_left, text_direction
@@ -47,6 +52,9 @@ MAX_FORMATS = 190
 
 LINE_HEIGHT, MAX_HEIGHT = 15, 409
 """Row heights in points."""
+
+PICTURE_WIDTH, PICTURE_HEIGHT = 240, 160
+"""Pictures in cells are shown smaller than this, in pixels; their own size stays."""
 
 
 def tables_to_workbook(
@@ -83,9 +91,11 @@ def tables_to_workbook(
     workbook.remove(workbook.active)
     workbook.properties.creator = "tablerec"
     styles = _Styles()
-    all_values = _few_formats(tables, tables_to_values(tables))
-    for table, values, name in zip(tables, all_values, _sheet_names(names or [""] * len(tables)), strict=True):
-        _write_sheet(workbook.create_sheet(name), table, values, styles, mark_below)
+    sheets = plan_sheets(tables, sheet_names(names or [""] * len(tables)))
+    written = [sheet.table for sheet in sheets]
+    all_values = _few_formats(written, tables_to_values(written))
+    for planned, values in zip(sheets, all_values, strict=True):
+        _write_sheet(workbook.create_sheet(planned.name), planned, values, styles, mark_below)
     if not tables:
         workbook.create_sheet("Tables")["A1"] = "No table found"
     return workbook
@@ -116,33 +126,13 @@ def write_excel(
         raise OutputError(f"{file}: cannot be written ({error}); choose another place with -o") from error
 
 
-def _sheet_names(wanted: Sequence[str]) -> list[str]:
-    """Names that Excel takes: 1 to 31 characters, none of ``[]:*?/\\``, unique whatever the case."""
-    names: list[str] = []
-    taken = {"", "history"}
-    for number, name in enumerate(wanted, 1):
-        base = re.sub(r"[\[\]:*?/\\\n\t]", " ", clean_text(name)).strip(" '") or f"Table {number}"
-        unique, count = _cut(base, 31), 1
-        while unique.lower() in taken:
-            count += 1
-            unique = f"{_cut(base, 31 - len(f' ({count})'))} ({count})"
-        taken.add(unique.lower())
-        names.append(unique)
-    return names
-
-
-def _cut(text: str, n_units: int) -> str:
-    # Excel counts UTF-16 units: a rare character counts two.
-    while len(text.encode("utf-16-le")) > 2 * n_units:
-        text = text[:-1]
-    return text.strip(" '")
-
-
-def _write_sheet(sheet: Any, table: Table, values: Sequence[Value], styles: _Styles, mark_below: float | None) -> None:
+def _write_sheet(
+    sheet: Any, planned: Sheet, values: Sequence[Value], styles: _Styles, mark_below: float | None
+) -> None:
+    table, top = with_links(planned), planned.top
     below = [note.text for note in table.notes]
     if any(cell.is_doubtful(mark_below) for cell in table.cells):
         below.append(f"Filled cells have a confidence below {mark_below:g}")
-    top = _GAP if table.title else 0
     if top + table.n_rows + len(below) + 1 > MAX_ROWS or table.n_cols > MAX_COLS:
         raise OutputError(
             f"sheet {sheet.title}: a table of {table.n_rows:,} x {table.n_cols:,} does not fit into Excel's "
@@ -154,7 +144,7 @@ def _write_sheet(sheet: Any, table: Table, values: Sequence[Value], styles: _Sty
         _write_cell(sheet, placed, value, table.direction, styles, cell.is_doubtful(mark_below))
     widths = _column_widths(table)
     for index, width in enumerate(widths, 1):
-        sheet.column_dimensions[_column_letter(index)].width = width
+        sheet.column_dimensions[column_letter(index)].width = width
     for row, height in _row_heights(table, widths):
         sheet.row_dimensions[top + row + 1].height = height
     # After the styles: merging spreads the border of the first cell.
@@ -166,11 +156,60 @@ def _write_sheet(sheet: Any, table: Table, values: Sequence[Value], styles: _Sty
                 start_column=cell.col + 1,
                 end_column=cell.end_col,
             )
+    for number, inner in planned.inner.items():
+        cell = table.cells[number]
+        _link(sheet.cell(top + cell.row + 1, cell.col + 1), inner[0], "A1", styles)
+    for cell in table.cells:
+        _add_pictures(sheet, cell, top)
+    if planned.back:
+        _write_line(sheet, 1, f"{BACK} {planned.back[0]}", styles, widths, is_title=False)
+        _link(sheet.cell(1, 1), *planned.back, styles)
     if table.title:
-        _write_line(sheet, 1, table.title.text, styles, widths, is_title=True)
-    for row, text in enumerate(below, top + table.n_rows + _GAP):
+        _write_line(sheet, top - GAP + 1, table.title.text, styles, widths, is_title=True)
+    for row, text in enumerate(below, top + table.n_rows + GAP):
         _write_line(sheet, row, text, styles, widths, is_title=False)
     _set_up_page(sheet, table, top)
+
+
+def _link(target: Any, name: str, place: str, styles: _Styles) -> None:
+    """Let a cell lead to a place in another sheet; no text is part of it that could be a formula."""
+    from openpyxl.worksheet.hyperlink import Hyperlink
+
+    quoted = name.replace("'", "''")
+    target.hyperlink = Hyperlink(ref=target.coordinate, location=f"'{quoted}'!{place}")
+    target.font = styles.link
+
+
+def _add_pictures(sheet: Any, cell: Cell, top: int) -> None:
+    """Anchor the pictures of a cell below its text."""
+    shown = [picture for picture in cell.pictures if picture.png]
+    if not shown:
+        return
+    from openpyxl.drawing.image import Image
+    from openpyxl.drawing.spreadsheet_drawing import AnchorMarker, OneCellAnchor
+    from openpyxl.drawing.xdr import XDRPositiveSize2D
+    from openpyxl.utils.units import pixels_to_EMU
+
+    down = round(_text_height(cell) / _POINTS) + _RIM
+    for picture in shown:
+        image = Image(BytesIO(picture.png))
+        width, height = _shown_size(picture)
+        start = AnchorMarker(col=cell.col, colOff=pixels_to_EMU(_RIM), row=top + cell.row, rowOff=pixels_to_EMU(down))
+        image.anchor = OneCellAnchor(_from=start, ext=XDRPositiveSize2D(pixels_to_EMU(width), pixels_to_EMU(height)))
+        sheet.add_image(image)
+        down += height + _RIM
+
+
+def _shown_size(picture: Picture) -> tuple[int, int]:
+    """Width and height in pixels at which a picture is shown, by what its PNG says of its own."""
+    width, height = (max(int.from_bytes(picture.png[at : at + 4], "big"), 1) for at in (16, 20))
+    scale = min(PICTURE_WIDTH / width, PICTURE_HEIGHT / height, 1.0)
+    return max(round(scale * width), 1), max(round(scale * height), 1)
+
+
+def _text_height(cell: Cell) -> float:
+    """Points that the lines of a cell need if none wraps."""
+    return LINE_HEIGHT * len(cell.text.split("\n")) if cell.text else 0.0
 
 
 def _few_formats(tables: Sequence[Table], all_values: Sequence[TableValues]) -> list[list[Value]]:
@@ -189,8 +228,12 @@ def _few_formats(tables: Sequence[Table], all_values: Sequence[TableValues]) -> 
     return written
 
 
-_GAP = 2
-"""Rows from the title to the table, and from its last row to the first note: one of them is empty."""
+_RIM = 4
+"""Pixels around a picture."""
+_POINTS = 0.75
+"""Of a pixel."""
+_CHARACTER = 7
+"""Pixels of a column's width for one character."""
 
 
 def _write_line(sheet: Any, row: int, text: str, styles: _Styles, widths: Sequence[float], *, is_title: bool) -> None:
@@ -289,6 +332,7 @@ class _Styles:
         self.title = Font(name="Calibri", size=11, bold=True)
         self.body = Font(name="Calibri", size=11)
         self.note = Font(name="Calibri", size=10, color="595959")
+        self.link = Font(name="Calibri", size=11, color="0563C1", underline="single")
         self._border = Border(line, line, line, line)
         self._head, self._body = (
             {
@@ -319,17 +363,13 @@ class _Styles:
         target._style = copy(self._known[key])
 
 
-def _column_letter(index: int) -> str:
-    from openpyxl.utils import get_column_letter
-
-    return str(get_column_letter(index))
-
-
 def _column_widths(table: Table) -> list[float]:
     """Width of each column in characters, spans included."""
     widths = [float(MIN_WIDTH)] * table.n_cols
     for cell in sorted(table.cells, key=lambda cell: cell.colspan):
         needed = min(text_to_width(clean_text(cell.text)) * (1.1 if is_heading(cell) else 1) + 2, MAX_WIDTH)
+        sizes = [_shown_size(picture) for picture in cell.pictures if picture.png]
+        needed = max([needed, *((width + 2 * _RIM) / _CHARACTER for width, _ in sizes)])
         missing = (needed - sum(widths[cell.col : cell.end_col])) / cell.colspan
         for col in range(cell.col, cell.end_col):
             widths[col] += max(missing, 0)
@@ -344,9 +384,15 @@ def _row_heights(table: Table, widths: Sequence[float]) -> Iterator[tuple[int, f
         needed = sum(max(ceil(text_to_width(line) / width), 1) for line in clean_text(cell.text).split("\n"))
         for row in range(cell.row, cell.end_row):
             n_lines[row] = max(n_lines[row], ceil(needed / cell.rowspan))
-    for row, count in enumerate(n_lines):
-        if count > 1:
-            yield row, min(count * LINE_HEIGHT, MAX_HEIGHT)
+    heights = [float(count * LINE_HEIGHT) for count in n_lines]
+    for cell in table.cells:
+        sizes = [_shown_size(picture) for picture in cell.pictures if picture.png]
+        if sizes:
+            below = _POINTS * sum(height + _RIM for _, height in sizes) + 2 * _RIM
+            heights[cell.row] = max(heights[cell.row], (_text_height(cell) + below) / cell.rowspan)
+    for row, height in enumerate(heights):
+        if height > LINE_HEIGHT:
+            yield row, min(height, MAX_HEIGHT)
 
 
 def _set_up_page(sheet: Any, table: Table, top: int) -> None:

@@ -7,24 +7,26 @@ what a header cell heads, and a row in which no cell starts is an empty ``tr``.
 Raised and lowered signs are ``sup`` and ``sub``, and read back as Unicode's characters.
 The title is the ``caption``. Notes follow the table in a block of their own, to
 which ``aria-describedby`` leads: no row, so that whoever copies the table gets its
-rows alone. Reading uses the standard's algorithm for forming a table.
+rows alone. A table in a cell is a ``table`` there, after the cell's own text, and a picture an ``img`` that holds its
+data: files beside a page are lost when it is moved. Reading uses the standard's algorithm for forming a table.
 """
 
 from __future__ import annotations
 
 import re
+from base64 import b64decode, b64encode
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from html import escape
 from html.parser import HTMLParser
 from itertools import pairwise
 
-from postprocess.cell import Caption, Cell, Direction, HeaderKind, shift
+from postprocess.cell import Caption, Cell, Direction, HeaderKind, Picture, shift
 from postprocess.characters import clean_text
 from postprocess.errors import InputError, OutputError
 from postprocess.meaning.roles import stub_width
 from postprocess.raised import Position, from_runs, raised_runs
-from postprocess.table import Table, fill_holes
+from postprocess.table import Table, fill_holes, tables_in
 from postprocess.text.direction import own_direction
 
 MAX_COLSPAN = 1000
@@ -46,10 +48,17 @@ thead th { background: #eef1f4; vertical-align: bottom; }
 thead th[colspan] { text-align: center; }
 th[scope=row] { font-weight: normal; }
 th[scope=rowgroup] { background: #f7f8fa; }
+td table, th table { margin: .3rem 0; }
 .notes { margin: -1.6rem 0 2rem; font-size: .9em; }
 .notes p { margin: 0; }
 .doubtful { background: #fff4ce; outline: 1px dashed #b58900; outline-offset: -2px; }
 """.strip()
+
+MAX_DEPTH = 10
+"""Tables read may stand in cells of one another so often."""
+
+_DATA = "data:image/png;base64,"
+_PNG = b"\x89PNG\r\n\x1a\n"
 
 _NOTES = "notes"
 """Class of the block that holds the notes of the table before it."""
@@ -86,13 +95,17 @@ def table_to_html(
     </tbody>
     </table>
     """
+    return _table_to_html(table, title, name, mark_below, "ltr")
+
+
+def _table_to_html(table: Table, title: str | None, name: str, mark_below: float | None, around: Direction) -> str:
     groups, depth = _column_groups(table), table.n_header_rows
     rows = [
-        f"<tr>{''.join(_cell_to_html(cell, table.direction, groups, mark_below) for cell in row)}</tr>"
+        f"<tr>{''.join(_cell_to_html(cell, table.direction, groups, name, mark_below) for cell in row)}</tr>"
         for row in table.rows()
     ]
     starts = [0, *_body_starts(table), table.n_rows]
-    attributes = ' dir="rtl"' if table.direction == "rtl" else ""
+    attributes = f' dir="{table.direction}"' if table.direction != around else ""
     attributes += f' aria-describedby="{escape(name)}-notes"' if table.notes else ""
     lines = [f"<table{attributes}>"]
     shown = title if title is not None else table.title.text if table.title else None
@@ -193,26 +206,29 @@ def html_to_tables(html: str) -> list[Table]:
     row group, short rows are completed with empty cells. White space is
     collapsed as a browser does, ``<br>`` becomes ``"\n"``, and what stands in ``<sup>``
     and ``<sub>`` becomes raised and lowered characters where Unicode has them. A ``th`` without
-    scope heads its columns in ``thead`` and in rows of ``th`` only, else its row.
+    scope heads its columns in ``thead`` and in rows of ``th`` only, else its row. A table in a
+    cell is one of ``Cell.tables``, and none of those returned.
 
     Raises:
-        InputError: A table inside a table, or one of more than
+        InputError: A table inside a table but in no cell of it, or one of more than
             `MAX_SLOTS` slots, or markup that cannot be read.
         TableError: Cells that overlap.
     """
     reader = _TableReader()
     try:
         # Not close(): it would look at an unfinished tag once for each of its characters.
-        reader.feed(html + "</table>")
+        reader.feed(html)
+        reader.feed("</table>" * max(reader.depth, 1))
     except AssertionError as error:
         raise InputError(f"the HTML cannot be read: {error}; look for a stray <![") from error
     if reader.rawdata:
         raise InputError(f"the HTML ends inside a tag or comment that starts with {reader.rawdata[:20]!r}")
-    return [_with_captions(_form_table(read.groups), read) for read in reader.tables]
+    return list(map(_to_table, reader.tables))
 
 
-def _with_captions(table: Table, read: _Read) -> Table:
+def _to_table(read: _Read) -> Table:
     """The table with its caption and the notes after it, as far as they hold text."""
+    table = _form_table(read.groups)
     texts = [each.text() for each in (read.title or _Text(), *read.notes)]
     title, *notes = (Caption(text) if text.strip() else None for text in texts)
     return replace(table, title=title, notes=[note for note in notes if note], direction=read.direction)
@@ -242,8 +258,12 @@ def _place_cells(group: _Group) -> Iterator[Cell]:
                 col += 1
             rowspan, end_col = min(markup.rowspan or rows_left, rows_left), col + markup.colspan
             yield Cell(
-                row, col, rowspan, markup.colspan, text=markup.content.text(), header=markup.header(is_head=is_head)
-            )
+                row, col, rowspan, markup.colspan,
+                text=markup.text(),
+                header=markup.header(is_head=is_head),
+                tables=tuple(map(_to_table, markup.tables)),
+                pictures=tuple(markup.pictures),
+            )  # fmt: skip
             free_from += [0] * (end_col - len(free_from))
             free_from[col:end_col] = [max(free, row + rowspan) for free in free_from[col:end_col]]
             col = end_col
@@ -254,7 +274,9 @@ def _check_slots(n_slots: int) -> None:
         raise InputError(f"the HTML holds a table of more than {MAX_SLOTS:,} slots: split it, or correct its spans")
 
 
-def _cell_to_html(cell: Cell, direction: Direction, groups: Sequence[tuple[int, int]], mark_below: float | None) -> str:
+def _cell_to_html(
+    cell: Cell, direction: Direction, groups: Sequence[tuple[int, int]], name: str, mark_below: float | None
+) -> str:
     if cell.colspan > MAX_COLSPAN or cell.rowspan > MAX_ROWSPAN:
         raise OutputError(
             f"the cell at row {cell.row}, column {cell.col} spans {cell.rowspan} x {cell.colspan}, HTML allows "
@@ -271,7 +293,18 @@ def _cell_to_html(cell: Cell, direction: Direction, groups: Sequence[tuple[int, 
         )
     content, own = _escape(cell.text), _dir(cell.text, direction)
     # In an element of its own, so that the cell is aligned like the others of its column.
-    return f"<{tag}{attributes}>{f'<bdi{own}>{content}</bdi>' if own else content}</{tag}>"
+    text = f"<bdi{own}>{content}</bdi>" if own else content
+    return f"<{tag}{attributes}>{text}{_inside_to_html(cell, name, mark_below, direction)}</{tag}>"
+
+
+def _inside_to_html(cell: Cell, name: str, mark_below: float | None, around: Direction) -> str:
+    """Tables and pictures that stand in a cell."""
+    pictures = [f'\n<img alt="" src="{_DATA}{b64encode(each.png).decode()}">\n' for each in cell.pictures if each.png]
+    tables = [
+        f"\n{_table_to_html(each, None, f'{name}-{cell.row}-{cell.col}-{number}', mark_below, around)}"
+        for number, each in enumerate(tables_in(cell), 1)
+    ]
+    return "".join(pictures + tables)
 
 
 def _dir(text: str, around: Direction) -> str:
@@ -331,6 +364,13 @@ class _Markup:
     rowspan: int
     colspan: int
     content: _Text = field(default_factory=_Text)
+    tables: list[_Read] = field(default_factory=list)
+    pictures: list[Picture] = field(default_factory=list)
+
+    def text(self) -> str:
+        """The text beside tables and pictures: these begin and end lines."""
+        text = self.content.text()
+        return text.strip("\n") if self.tables or self.pictures else text
 
     def header(self, *, is_head: bool) -> HeaderKind | None:
         if self.tag == "th" and self.scope in _SCOPE_TO_HEADER:
@@ -373,6 +413,8 @@ class _TableReader(HTMLParser):
         self._text: _Text | None = None
         """The cell, caption or note that is open."""
         self._notes: list[_Text] | None = None
+        self._around: list[tuple[_Read, list[_Markup], _Markup]] = []
+        """The tables around the one that is open, with the row and the cell of each."""
         self._is_hidden = False
         self._direction: Direction = "ltr"
         """Of the whole page."""
@@ -381,15 +423,14 @@ class _TableReader(HTMLParser):
         if tag in ("html", "body") and self._table is None:
             self._direction = _to_direction(dict(attrs).get("dir"), self._direction)
         elif tag == "table":
-            if self._table is not None:
-                raise InputError("the HTML holds a table inside a table: separate them first")
-            self._table = _start_table(dict(attrs), self._direction)
-            self._text = self._notes = None
+            self._start_table(dict(attrs))
+        elif tag == "img" and self._row and self._text:
+            self._add_picture(self._row[-1], dict(attrs).get("src") or "")
         elif tag == "br" and self._text:
             self._text.lines.append([])
         elif tag in ("sup", "sub") and self._text:
             self._text.raised.append("sup" if tag == "sup" else "sub")
-        elif self._table is None:
+        elif self._table is None or tag in ("div", "p"):
             self._start_note(tag, dict(attrs))
         elif tag in ("thead", "tbody", "tfoot"):
             self._start_group(tag)
@@ -413,24 +454,64 @@ class _TableReader(HTMLParser):
         elif tag in ("thead", "tbody", "tfoot", "tr"):
             self._row = self._text = None
         elif tag in ("td", "th", "caption", "p"):
-            self._text = None if tag != "p" or self._table is None else self._text
-        elif tag == "div" and self._table is None:
-            self._text = self._notes = None
+            self._text = None if tag != "p" or self._table is None else self._cell_text()
+        elif tag == "div" and (self._table is None or self._notes is not None):
+            self._text, self._notes = None if self._table is None else self._cell_text(), None
 
     def handle_data(self, data: str) -> None:
         if self._text and not self._is_hidden:
             self._text.add(data)
 
     def end_table(self) -> None:
+        if self._table is None or not self._around:
+            self.tables += [] if self._table is None else [self._table]
+            self._table = self._row = self._text = None
+            return
+        ended = self._table
+        self._table, self._row, cell = self._around.pop()
+        cell.tables.append(ended)
+        self._text = cell.content
+        self._text.lines.append([])
+
+    def _cell_text(self) -> _Text | None:
+        """The text of the cell that is open, outside the notes of a table in it."""
+        if self._notes is None:
+            return self._text
+        return self._row[-1].content if self._row else None
+
+    @property
+    def depth(self) -> int:
+        """Number of tables that are open."""
+        return 0 if self._table is None else len(self._around) + 1
+
+    def _start_table(self, attributes: dict[str, str | None]) -> None:
+        direction = self._direction
         if self._table is not None:
-            self.tables.append(self._table)
-        self._table = self._row = self._text = None
+            if not self._row or self._text is not self._row[-1].content:
+                raise InputError("the HTML holds a table inside a table, in no cell of it: separate them first")
+            if len(self._around) >= MAX_DEPTH:
+                raise InputError(f"the HTML holds tables in tables, more than {MAX_DEPTH} deep: separate them first")
+            self._around.append((self._table, self._row, self._row[-1]))
+            self._row, direction = None, self._table.direction
+        self._table = _start_table(attributes, direction)
+        self._text = self._notes = None
+
+    def _add_picture(self, cell: _Markup, source: str) -> None:
+        """What the cell shows, where the document itself holds it."""
+        try:
+            png = b64decode(source[len(_DATA) :], validate=True) if source.startswith(_DATA) else b""
+        except ValueError:
+            return
+        if png.startswith(_PNG):
+            cell.pictures.append(Picture(png=png))
+            cell.content.lines.append([])
 
     def _start_note(self, tag: str, attributes: dict[str, str | None]) -> None:
-        """A paragraph of the block that the last table names as its description."""
-        if tag == "div" and self.tables and attributes.get("class") == _NOTES:
-            is_named = attributes.get("id") in self.tables[-1].described_by
-            self._notes = self.tables[-1].notes if is_named else None
+        """A paragraph of the block that the last table names as its description, on the page or in the same cell."""
+        tables = self.tables if self._table is None else self._row[-1].tables if self._row else []
+        if tag == "div" and tables and attributes.get("class") == _NOTES:
+            is_named = attributes.get("id") in tables[-1].described_by
+            self._notes = tables[-1].notes if is_named else None
         elif tag == "p" and self._notes is not None:
             self._text = _Text()
             self._notes.append(self._text)
@@ -453,7 +534,7 @@ class _TableReader(HTMLParser):
         rowspan = min(_to_int(attributes.get("rowspan"), 1), MAX_ROWSPAN)
         colspan = min(_to_int(attributes.get("colspan"), 1) or 1, MAX_COLSPAN)
         cell = _Markup(tag, (attributes.get("scope") or "").lower(), rowspan, colspan)
-        self._text = cell.content
+        self._text, self._notes = cell.content, None
         row.append(cell)
 
 

@@ -1,10 +1,11 @@
-"""Tables <-> JSON, with nothing left out: the one export that reads back exactly.
+"""Tables <-> JSON, with nothing left out but pictures: the one export that reads back exactly.
 
 A document is ``{"format": "tablerec-tables", "version": 1, "tables": [...]}``.
 A table has ``n_rows``, ``n_cols``, ``quad``, ``confidence``, ``title``, ``notes``, ``columns`` and ``cells``; a cell
 has the fields of `postprocess.cell.Cell` and its ``role``, see `postprocess.meaning.roles`. Quads are four ``[x, y]``
-in pixels of the original picture. A reader ignores fields that it does not know; a change that an older
-reader would misread raises the version.
+in pixels of the original picture. A cell that holds tables has them as ``tables``, of the same form; one that holds
+pictures has ``pictures``, and of each its place, ``quad``, in the picture of the page. A reader ignores fields that it
+does not know; a change that an older reader would misread raises the version.
 
 ``columns`` says what `postprocess.values` decided about each column, with the fields of `postprocess.values.Column`; a
 cell has its ``value``, a number, a date as ``"2026-01-02"`` or null for text, and the ``number_format`` by which a
@@ -17,15 +18,15 @@ import json
 import math
 import re
 import reprlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from datetime import date
 from typing import Any, get_args
 
-from postprocess.cell import Caption, Cell, Confidence, Direction, HeaderKind, Quad
+from postprocess.cell import Caption, Cell, Confidence, Direction, HeaderKind, Picture, Quad
 from postprocess.errors import InputError, OutputError, TableError
 from postprocess.meaning.roles import cell_role
-from postprocess.table import Table
+from postprocess.table import Table, all_tables, tables_in
 from postprocess.values import TableValues, Value, tables_to_values
 
 FORMAT = "tablerec-tables"
@@ -35,6 +36,9 @@ MAX_SLOTS = 10_000_000
 """A table read from JSON may cover this many slots."""
 
 SCORES = ("detector_score", "ocr_score", "alignment_score", "confidence", "header_score")
+MAX_DEPTH = 10
+"""Tables read may stand in cells of one another so often."""
+
 DIRECTIONS = get_args(Direction)
 HEADERS = (None, *get_args(HeaderKind))
 
@@ -99,13 +103,20 @@ def tables_to_dicts(tables: Sequence[Table]) -> list[dict[str, Any]]:
     >>> [table["columns"][0]["decided_by"] for table in tables_to_dicts([Table([Cell(0, 0, text="0.5")])])]
     ['column']
     """
-    return [_table_to_dict(table, found) for table, found in zip(tables, tables_to_values(tables), strict=True)]
+    values = iter(tables_to_values(list(all_tables(tables))))
+    return [_table_to_dict(table, values) for table in tables]
 
 
-def _table_to_dict(table: Table, found: TableValues) -> dict[str, Any]:
+def _table_to_dict(table: Table, values: Iterator[TableValues]) -> dict[str, Any]:
     n_rows, n_cols = table.shape
+    found = next(values)
     cells = [
-        {**_cell_to_dict(cell), "role": cell_role(cell, table), **_value_to_dict(value)}
+        {
+            **_cell_to_dict(cell),
+            "role": cell_role(cell, table),
+            **_value_to_dict(value),
+            **_inside_to_dict(cell, values),
+        }
         for cell, value in zip(table.cells, found.cells, strict=True)
     ]
     data: dict[str, Any] = {"n_rows": n_rows, "n_cols": n_cols, "direction": table.direction}
@@ -115,6 +126,16 @@ def _table_to_dict(table: Table, found: TableValues) -> dict[str, Any]:
     data |= {"notes": [_caption_to_dict(note) for note in table.notes]}
     data |= {"columns": [asdict(column) for column in found.columns]}
     return {**data, "cells": cells}
+
+
+def _inside_to_dict(cell: Cell, values: Iterator[TableValues]) -> dict[str, Any]:
+    """Tables and pictures in a cell; few cells hold any."""
+    inside: dict[str, Any] = {}
+    if cell.tables:
+        inside["tables"] = [_table_to_dict(table, values) for table in tables_in(cell)]
+    if cell.pictures:
+        inside["pictures"] = [{"quad": _quad_to_list(picture.quad)} for picture in cell.pictures]
+    return inside
 
 
 def _value_to_dict(value: Value) -> dict[str, Any]:
@@ -138,7 +159,12 @@ def table_from_dict(data: Mapping[str, Any], *, name: str = "the table") -> Tabl
     Traceback (most recent call last):
     postprocess.errors.InputError: the table, cell 1: "rowspan" is '2', not a whole number
     """
+    return _table_from_dict(data, name, 0)
+
+
+def _table_from_dict(data: Any, name: str, depth: int) -> Table:
     _check(isinstance(data, Mapping), f"{name} is {reprlib.repr(data)}, not an object")
+    _check(depth <= MAX_DEPTH, f"{name}: tables stand in cells of one another, more than {MAX_DEPTH} deep")
     cells = data.get("cells")
     _check(isinstance(cells, list), f'{name}: "cells" is not a list')
     direction = data.get("direction", "ltr")
@@ -146,8 +172,8 @@ def table_from_dict(data: Mapping[str, Any], *, name: str = "the table") -> Tabl
     n_slots = 0
     parsed = []
     for number, cell_data in enumerate(cells or (), 1):
-        cell = _cell_from_dict(cell_data, f"{name}, cell {number}")
-        n_slots += cell.rowspan * cell.colspan
+        cell = _cell_from_dict(cell_data, f"{name}, cell {number}", depth)
+        n_slots += cell.rowspan * cell.colspan + sum(table.owner.size for table in tables_in(cell))
         _check(n_slots <= MAX_SLOTS, f"{name} covers more than {MAX_SLOTS:,} slots")
         parsed.append(cell)
     try:
@@ -219,7 +245,18 @@ def _cell_to_dict(cell: Cell) -> dict[str, Any]:
     return data
 
 
-def _cell_from_dict(data: Any, name: str) -> Cell:
+def _tables_from_dict(data: Any, name: str, depth: int) -> tuple[Table, ...]:
+    _check(isinstance(data, list), f'{name}: "tables" is not a list')
+    return tuple(_table_from_dict(each, f"{name}, table {number}", depth + 1) for number, each in enumerate(data, 1))
+
+
+def _pictures_from_dict(data: Any, name: str) -> tuple[Picture, ...]:
+    is_list = isinstance(data, list) and all(isinstance(each, Mapping) for each in data)
+    _check(is_list, f'{name}: "pictures" is not a list of objects')
+    return tuple(Picture(_quad_from_list(each.get("quad"), f"{name}, picture")) for each in data)
+
+
+def _cell_from_dict(data: Any, name: str, depth: int) -> Cell:
     if not isinstance(data, Mapping):
         raise InputError(f"{name} is {reprlib.repr(data)}, not an object")
     text, header, is_total = data.get("text", ""), data.get("header"), data.get("is_total", False)
@@ -248,6 +285,8 @@ def _cell_from_dict(data: Any, name: str) -> Cell:
             header_score=score("header_score"),
             is_total=is_total,
             doubt=doubt,
+            tables=_tables_from_dict(data.get("tables", []), name, depth),
+            pictures=_pictures_from_dict(data.get("pictures", []), name),
         )
     except TableError as error:
         raise InputError(f"{name}: {error}") from error

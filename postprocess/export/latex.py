@@ -3,7 +3,7 @@ r"""Table -> LaTeX ``tabular`` with ``\multicolumn`` and ``\multirow``.
 The document needs ``\usepackage{multirow}``, ``\usepackage{caption}`` where a table has a title, and an engine that
 has the letters: XeLaTeX or LuaLaTeX with a suitable font for Chinese. Raised and lowered signs are
 ``\textsuperscript`` and ``\textsubscript``. A title keeps the number that it was printed
-with, so LaTeX adds none.
+with, so LaTeX adds none. A table in a cell is its text.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 from postprocess.cell import Cell
 from postprocess.characters import clean_text, to_one_line
 from postprocess.raised import Position, raised_runs
-from postprocess.table import Table
+from postprocess.table import Table, flatten
 
 _ESCAPES = str.maketrans(
     {
@@ -51,7 +51,7 @@ def table_to_latex(table: Table) -> str:
     \hline
     \end{tabular}
     """
-    rows = _to_tabular(table)
+    rows = _to_tabular(flatten(table))
     if not table.captions:
         return rows
     title = [f"\\caption*{{{_escape(to_one_line(table.title.text))}}}"] if table.title else []

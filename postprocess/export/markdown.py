@@ -1,8 +1,8 @@
 """Table -> Markdown, as GitHub writes tables (https://github.github.com/gfm/#tables-extension-).
 
 Markdown knows one header row and no spans. So several header rows are joined,
-a table without header rows gets an empty one, and a span writes its text once;
-HTML keeps what is lost here. Title and notes are paragraphs above and below.
+a table without header rows gets an empty one, a span writes its text once, and a
+table in a cell is its text; HTML keeps what is lost here. Title and notes are paragraphs above and below.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import re
 from collections.abc import Sequence
 
 from postprocess.characters import clean_text
-from postprocess.table import Table
+from postprocess.table import Table, flatten
 
 # "&" only where it would start a character reference.
 _SPECIAL = re.compile(r"[\\`*_\[\]<>~|]|&(?=[#\w]+;)")
@@ -33,7 +33,7 @@ def table_to_markdown(table: Table) -> str:
     """
     above = [f"{_escape_paragraph(table.title.text)}\n"] if table.title else []
     below = [f"{_escape_paragraph(note.text)}\n" for note in table.notes]
-    rows = _rows_to_markdown(table)
+    rows = _rows_to_markdown(flatten(table))
     return "\n".join([*above, *([rows] if rows else []), *below])
 
 

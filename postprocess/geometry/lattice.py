@@ -13,7 +13,7 @@ import shapely
 from numpy.typing import NDArray
 
 from postprocess.arrays import Flags, Floats, Ints
-from postprocess.geometry.boxes import boxes_to_quads, connected, drop_unused_lines, spans_to_boxes
+from postprocess.geometry.boxes import as_boxes, boxes_to_quads, connected, drop_unused_lines, spans_to_boxes
 from postprocess.geometry.rulings import Rulings
 
 _MERGE = 0.4
@@ -65,6 +65,41 @@ class Lattice:
     walls_h: Floats
     walls_v: Floats
 
+    def free_slots(self) -> Ints:
+        """``(R, C)`` number of the slots that no wall separates, from 0; the outer border is a wall."""
+        return _flood(*_walls(self))
+
+
+def rulings_to_lattices(rulings: Rulings, nearest: float, least: int = 3) -> list[Lattice]:
+    """The lattice of each group of rulings that touch, with all that lies within its extent.
+
+    A group that lies within another one is seen as a part of that one only.
+
+    Args:
+        rulings: Segments of one picture.
+        nearest: Parallel lines closer than this, in pixels, are one line.
+        least: Segments across and down without which a group is left out.
+
+    >>> from postprocess.geometry.boxes import as_boxes
+    >>> rulings_to_lattices(Rulings(as_boxes([]), as_boxes([]), 0.0, (0.0, 0.0), 10.0), 2.0)
+    []
+    """
+    groups = [np.vstack(group) for group in _touching(rulings) if min(map(len, group)) >= least]
+    boxes = as_boxes([[*each[:, :2].min(axis=0), *each[:, 2:].max(axis=0)] for each in groups])
+    lattices = []
+    for index, box in enumerate(boxes):
+        if _lie_in(np.delete(boxes, index, axis=0), box[None]).any():
+            continue
+        horizontal, vertical = (each[_lie_in(box, each)] for each in (rulings.horizontal, rulings.vertical))
+        lattices.append(segments_to_lattice(horizontal, vertical, rulings.text_height, nearest))
+    return lattices
+
+
+def _lie_in(boxes_xyxy: Floats, inner_xyxy: Floats) -> Flags:
+    """``(N,)`` which boxes lie in boxes, pair by pair."""
+    begins, ends = inner_xyxy[..., :2] >= boxes_xyxy[..., :2], inner_xyxy[..., 2:] <= boxes_xyxy[..., 2:]
+    return np.asarray((begins & ends).all(axis=-1), np.bool_)
+
 
 def rulings_to_areas(rulings: Rulings, *, whole: bool = False) -> list[RuledArea]:
     """Group rulings that touch and find the cells of each group.
@@ -96,9 +131,19 @@ def rulings_to_areas(rulings: Rulings, *, whole: bool = False) -> list[RuledArea
     return sorted(areas, key=lambda area: (area.box_xyxy[1], area.box_xyxy[0]))
 
 
-def segments_to_lattice(horizontal: Floats, vertical: Floats, text_height: float) -> Lattice:
-    """Lines and walls of segments that belong together."""
-    merge = _MERGE * text_height
+def segments_to_lattice(
+    horizontal: Floats, vertical: Floats, text_height: float, nearest: float | None = None
+) -> Lattice:
+    """Lines and walls of segments that belong together.
+
+    Args:
+        horizontal: ``(N, 4)`` boxes.
+        vertical: ``(M, 4)`` boxes.
+        text_height: Pixels.
+        nearest: Parallel lines closer than this, in pixels, are one line; by the text height where None.
+    """
+    slack = _MERGE * text_height
+    merge = slack if nearest is None else nearest
     if len(horizontal) == 0 and len(vertical) == 0:
         return Lattice(np.zeros(0), np.zeros(0), np.zeros((0, 0)), np.zeros((0, 0)))
     both = np.vstack([horizontal, vertical])
@@ -110,8 +155,15 @@ def segments_to_lattice(horizontal: Floats, vertical: Floats, text_height: float
     ys, row_of = _lines(
         (horizontal[:, 1] + horizontal[:, 3]) / 2, horizontal[:, 2] - horizontal[:, 0], merge, y0, y1, text_height
     )
-    walls_h = _coverage(horizontal[:, [0, 2]], row_of, len(ys), xs, merge)
-    walls_v = _coverage(vertical[:, [1, 3]], column_of, len(xs), ys, merge).T
+    walls_h = _coverage(horizontal[:, [0, 2]], row_of, len(ys), xs, slack)
+    walls_v = _coverage(vertical[:, [1, 3]], column_of, len(xs), ys, slack).T
+    if nearest is not None:
+        # Between lines that are close together, the slack alone would make a wall: lines end within one another there.
+        narrow_h, narrow_v = np.diff(xs) < 2 * slack, np.diff(ys) < 2 * slack
+        slack = max(nearest, 2 * float(np.median((both[:, 2:] - both[:, :2]).min(axis=1))))
+        walls_h[:, narrow_h] = _coverage(horizontal[:, [0, 2]], row_of, len(ys), xs, slack)[:, narrow_h]
+        walls_v[narrow_v] = _coverage(vertical[:, [1, 3]], column_of, len(xs), ys, slack).T[narrow_v]
+        return Lattice(xs, ys, walls_h, walls_v)
     drawn_h = _coverage(horizontal[:, [0, 2]], row_of, len(ys), xs, 0.0)
     drawn_v = _coverage(vertical[:, [1, 3]], column_of, len(xs), ys, 0.0).T
     double_y, double_x = (_doubles(*each, _DOUBLE * text_height) for each in ((ys, drawn_v), (xs, drawn_h.T)))
@@ -186,9 +238,7 @@ def lattice_to_spans(lattice: Lattice) -> tuple[Ints, Floats]:
     n_rows, n_cols = len(lattice.ys) - 1, len(lattice.xs) - 1
     if n_rows < 1 or n_cols < 1:
         return np.zeros((0, 4), np.int64), np.zeros(0)
-    wall_h, wall_v = lattice.walls_h >= _COVERAGE, lattice.walls_v >= _COVERAGE
-    wall_h[[0, -1]] = True
-    wall_v[:, [0, -1]] = True
+    wall_h, wall_v = _walls(lattice)
     label = _flood(wall_h, wall_v)
     rows, cols = np.indices(label.shape).reshape(2, -1)
     order = np.argsort(label, axis=None, kind="stable")
@@ -203,6 +253,13 @@ def lattice_to_spans(lattice: Lattice) -> tuple[Ints, Floats]:
             rectangles += _cut(label == label[row[0], col[0]], wall_h, wall_v, *box)
     spans = np.array(rectangles, np.int64)
     return spans, _drawn_shares(lattice, spans)
+
+
+def _walls(lattice: Lattice) -> tuple[Flags, Flags]:
+    wall_h, wall_v = lattice.walls_h >= _COVERAGE, lattice.walls_v >= _COVERAGE
+    wall_h[[0, -1]] = True
+    wall_v[:, [0, -1]] = True
+    return wall_h, wall_v
 
 
 def _flood(wall_h: Flags, wall_v: Flags) -> Ints:

@@ -9,6 +9,7 @@ rest of the pipeline depends on which one ran.
 - ``passes``: the network in ONNX Runtime or Paddle; ``tiles``: large pictures in parts
 - ``combined``: both side by side, and the better grid of each table
 - ``paddlex``: PaddleX's detectors of cells
+- ``nesting``: tables in the cells of tables; ``cell_pictures``: pictures in them
 - ``regions``: tables where a layout model has found them, each processed alone
 """
 

@@ -16,7 +16,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from postprocess.geometry.boxes import as_quads, box_areas, cells_to_quads, quads_to_boxes
-from postprocess.table import Table
+from postprocess.table import Table, all_tables
 from postprocess.word import Word
 from tablerec.errors import MissingDependencyError, ModelNotFoundError, SettingsError
 from tablerec.evaluate.files import DetectedBox, Prediction, read_prediction, read_words, write_prediction, write_words
@@ -133,7 +133,8 @@ def detected_boxes(page: Page) -> tuple[DetectedBox, ...]:
     ((0.0, 0.0, 9.0, 7.0, 0.5),)
     """
     if page.trace is None:
-        cells = [cell for table in page.tables for cell in table.cells if cell.quad and cell.detector_score is not None]
+        tables = all_tables(page.tables)
+        cells = [cell for table in tables for cell in table.cells if cell.quad and cell.detector_score is not None]
         quads = cells_to_quads(cells)
         scores = np.array([cell.detector_score for cell in cells], float)
     else:
@@ -163,7 +164,7 @@ def _predict_or_reuse(truth: Truth, recognizer: RecognizesTables, storage: Stora
 
 
 def _page_to_prediction(name: str, page: Page, total_seconds: float, *, words_were_kept: bool) -> Prediction:
-    written = [cell.text for table in page.tables for cell in table.cells]
+    written = [cell.text for table in all_tables(page.tables) for cell in table.cells]
     written += [caption.text for table in page.tables for caption in table.captions]
     written += [item.word.text for item in page.unplaced]
     return Prediction(

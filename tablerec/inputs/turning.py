@@ -15,8 +15,9 @@ from numpy.typing import NDArray
 
 from postprocess.arrays import Image
 from postprocess.geometry.boxes import quads_to_array
+from postprocess.table import Move
 from postprocess.word import Word
-from tablerec.result import Move, Page, PageImage, move_page, move_word
+from tablerec.result import Page, PageImage, move_page, move_word
 
 if TYPE_CHECKING:
     from tablerec.ocr import OcrEngine

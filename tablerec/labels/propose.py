@@ -64,6 +64,8 @@ def why_not(page: Page, min_confidence: float = 0.8) -> str:
     least = min(_confidence(table) for table in page.tables)
     if least < min_confidence:
         return f"a table with a confidence of {least:.2f}"
+    if any(cell.tables for table in page.tables for cell in table.cells):
+        return "a table in a cell: one cell cannot be labelled as a whole and in parts"
     if any(cell.quad is None for table in page.tables for cell in table.cells):
         return "a table with cells that nobody saw"
     if "words" in page.detector.split("+"):

@@ -13,7 +13,7 @@ import numpy as np
 from postprocess.arrays import Image
 from postprocess.cell import Cell, Quad
 from postprocess.preview import MAX_ROWS, cell_kind, describe, rows_to_html
-from postprocess.table import Table
+from postprocess.table import Table, flatten
 
 MAX_BYTES = 200_000
 """Of the picture of a page, as JPEG."""
@@ -138,5 +138,5 @@ def _outline(cell: Cell, quad: Quad, name: str, scale: float) -> str:
 def _titled(table: Table, name: str) -> str:
     sure = "" if table.confidence is None else f", confidence {table.confidence.table:.2f}"
     text = f"{table.n_rows} rows x {table.n_cols} columns{sure}"
-    rows = rows_to_html(table.rows(), name=name, direction=table.direction)
+    rows = rows_to_html(flatten(table).rows(), name=name, direction=table.direction)
     return f'<div style="font-size:12px;margin-bottom:4px">{text}</div>{rows}'

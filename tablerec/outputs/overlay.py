@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from postprocess.arrays import Image
 from postprocess.cell import Cell, Quad
+from postprocess.table import all_tables
 from tablerec.result import Page
 
 Color = tuple[int, int, int]
@@ -57,7 +58,7 @@ def draw_overlay(page: Page) -> Image:
     """
     import cv2
 
-    cells = [cell for table in page.tables for cell in table.cells if cell.quad is not None]
+    cells = [cell for table in all_tables(page.tables) for cell in table.cells if cell.quad is not None]
     scale = _enlargement(cells, page.picture.image)
     size = (page.picture.image.shape[1] * scale, page.picture.image.shape[0] * scale)
     enlarged = cv2.resize(page.picture.image, size, interpolation=cv2.INTER_CUBIC)
@@ -148,6 +149,8 @@ def _label(canvas: Image, cell: Cell, scale: int) -> None:
 
     corners, _, line = _frame(cell, scale)
     row_height = _height(corners) / cell.rowspan
+    if cell.tables:  # A label as large as its row would hide what is in the cell.
+        row_height = min(row_height, _READABLE_CELL * scale)
     text, font = _name(cell), cv2.FONT_HERSHEY_SIMPLEX
     (text_width, text_height), _ = cv2.getTextSize(text, font, 1.0, 1)
     size = min(0.28 * row_height / text_height, 0.8 * _width(corners) / text_width)

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+import cv2
 import numpy as np
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from postprocess.cell import Caption, Cell, Direction, HeaderKind, Quad
+from postprocess.cell import Caption, Cell, Direction, HeaderKind, Picture, Quad
 from postprocess.geometry.boxes import boxes_to_quads, rotate_points
 from postprocess.grid.build import Grid, quads_to_grid
 from postprocess.table import Table
 
+PNG = bytes(cv2.imencode(".png", np.full((3, 4, 3), 200, np.uint8))[1])
 VALUES = st.sampled_from(
     [
         *("", " ", "-", "00123", "12.50", "1,234", "(5.2)", "12%", "2026-01-02"),
@@ -32,6 +34,7 @@ HOSTILE = st.sampled_from(
 )
 TEXTS = VALUES | HOSTILE | st.text(max_size=8)
 PLAIN_TEXTS = st.text("abc xyz表格019.,%-", max_size=8).map(lambda text: " ".join(text.split()))
+PICTURES = [Picture(((0, 0), (4, 0), (4, 3), (0, 3)), PNG), Picture(None, PNG)]
 SCORES = st.none() | st.floats(0, 1)
 DIRECTIONS: st.SearchStrategy[Direction] = st.sampled_from(["ltr", "rtl"])
 COORDINATES = st.floats(-1e4, 1e4)
@@ -64,6 +67,18 @@ def captioned(
         st.none() | each,
         st.lists(each, max_size=2),
     )
+
+
+@st.composite
+def nested(draw: st.DrawFn, plain: st.SearchStrategy[Table], depth: int = 2) -> Table:
+    """The same tables with others in some of their cells, and pictures in some."""
+    table = draw(plain)
+    cells = list(table.cells)
+    for index, cell in enumerate(cells[:4]):
+        inner = draw(st.lists(nested(plain, depth - 1), max_size=2)) if depth else []
+        pictures = draw(st.lists(st.sampled_from(PICTURES), max_size=2)) if draw(st.booleans()) else []
+        cells[index] = replace(cell, tables=tuple(inner), pictures=tuple(pictures))
+    return replace(table, cells=cells)
 
 
 @st.composite

@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import dataclasses
+from collections import Counter
+from collections.abc import Iterable
 from dataclasses import replace
 from random import Random
 
@@ -9,10 +11,10 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from postprocess.cell import Cell, shift
+from postprocess.cell import Cell, Quad, shift
 from postprocess.errors import TableError, TablerecError
-from postprocess.table import Table, fill_holes
-from tests.helpers.strategies import TEXTS, tables
+from postprocess.table import Table, all_tables, fill_holes, flatten
+from tests.helpers.strategies import TEXTS, captioned, nested, tables
 
 FEW = settings(max_examples=25)
 
@@ -194,3 +196,28 @@ def test_nothing_can_be_changed() -> None:
 
 def test_repr_is_short_for_a_large_table() -> None:
     assert repr(Table.from_texts([["a"] * 50] * 50)) == "Table(50 rows x 50 columns, 2500 cells)"
+
+
+@given(nested(captioned(tables(max_rows=3, max_cols=3, with_geometry=True), with_geometry=True)))
+def test_all_that_a_table_holds_moves_with_it(table: Table) -> None:
+    def places(table: Table) -> list[Quad | None]:
+        own = [table.quad, *(caption.quad for caption in table.captions), *(cell.quad for cell in table.cells)]
+        return [*own, *(picture.quad for cell in table.cells for picture in cell.pictures)]
+
+    before = [quad for each in all_tables([table]) for quad in places(each)]
+    after = [quad for each in all_tables([table.moved(lambda points: 2 * points)]) for quad in places(each)]
+    assert after == [quad and tuple((2 * x, 2 * y) for x, y in quad) for quad in before]
+    assert table.moved(lambda points: points) == table
+    assert not any(quad for each in all_tables([table.moved(None)]) for quad in places(each))
+
+
+@given(nested(tables(max_rows=3, max_cols=3)))
+def test_no_text_of_an_inner_table_is_lost_where_tables_cannot_be_nested(table: Table) -> None:
+    def letters(texts: Iterable[str]) -> Counter[str]:
+        return Counter("".join("".join(text.split()) for text in texts).replace("|", ""))
+
+    flat = flatten(table)
+    assert letters(cell.text for cell in flat.cells) == letters(
+        cell.text for each in all_tables([table]) for cell in each.cells
+    )
+    assert [len(each.cells) for each in all_tables([flat])] == [len(table)]

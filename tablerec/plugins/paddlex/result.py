@@ -6,7 +6,7 @@ They draw and write without a font or anything else that would have to be downlo
 from __future__ import annotations
 
 import io
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -19,10 +19,11 @@ from paddlex.inference.pipelines.ocr.result import OCRResult
 from paddlex.inference.pipelines.table_recognition.result import SingleTableRecognitionResult, TableRecognitionResult
 
 from postprocess.arrays import Image
+from postprocess.cell import Cell
 from postprocess.export import table_from_dict, table_to_html, tables_to_dicts, tables_to_html, write_excel
-from postprocess.geometry.boxes import as_quads, quads_to_boxes
+from postprocess.geometry.boxes import as_quads, cells_to_quads, quads_to_boxes
 from postprocess.lineless.regions import words_inside
-from postprocess.table import Table
+from postprocess.table import Table, tables_in
 from postprocess.text.lines import words_to_text
 from postprocess.word import Word
 from tablerec.outputs.files import atomic_file, page_to_dict, save
@@ -184,13 +185,21 @@ def _table_entry(table: Table, data: dict[str, Any], number: int, words: Sequenc
     quads = table.quads
     inside = words_inside(words, quads)
     return {
-        "cell_box_list": quads_to_boxes(quads).tolist(),
+        "cell_box_list": quads_to_boxes(cells_to_quads(_in_order(table))).tolist(),
         "pred_html": f"<html><body>{table_to_html(table)}</body></html>",
         "table_ocr_pred": words_to_lists(inside),
         "neighbor_texts": neighbor_texts(quads, words, inside),
         "table_region_id": number,
         "table": data,
     }
+
+
+def _in_order(table: Table) -> Iterator[Cell]:
+    """The cells as the HTML has them: those of a table in a cell after that cell."""
+    for cell in table.cells:
+        yield cell
+        for inner in tables_in(cell):
+            yield from _in_order(inner)
 
 
 def neighbor_texts(quads: NDArray[np.float64], words: Sequence[Word], inside: Sequence[Word]) -> str:

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
 
 import numpy as np
@@ -9,15 +10,15 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from postprocess.cell import Cell, HeaderKind
+from postprocess.cell import Cell, HeaderKind, Picture
 from postprocess.editing import steps as editing
 from postprocess.editing.axes import Axis
 from postprocess.editing.placing import complete, tidy
 from postprocess.errors import TableError
-from postprocess.geometry.boxes import array_to_quad, cells_to_quads, rotate_points
-from postprocess.table import Table
+from postprocess.geometry.boxes import array_to_quad, cells_to_quads, inner_quads, rotate_points
+from postprocess.table import Table, tables_in
 from tablerec.corrections.history import History
-from tests.helpers.strategies import PLAIN_TEXTS, tables
+from tests.helpers.strategies import PLAIN_TEXTS, PNG, tables
 
 FEW = settings(max_examples=40)
 SIZE = (600, 400)
@@ -99,6 +100,40 @@ def test_any_corrections_leave_a_valid_table_with_all_its_texts(table: Table, ev
     for state in states:
         assert history.now == state
         history = history.redo()
+
+
+@st.composite
+def with_inner(draw: st.DrawFn) -> Table:
+    """Tables with an inner table and a picture in the middle of some cells, or without a place."""
+    table = draw(filled())
+    cells = list(table.cells)
+    for index in draw(st.lists(st.integers(0, len(cells) - 1), max_size=3)):
+        quad = array_to_quad(inner_quads(cells_to_quads([cells[index]]), 0.5)[0])
+        place = quad if draw(st.booleans()) else None
+        inner = Table([Cell(0, 0, text=str(index), quad=place)])
+        cells[index] = replace(cells[index], tables=(inner,), pictures=(Picture(place, PNG + bytes([index])),))
+    return replace(table, cells=cells)
+
+
+@FEW
+@given(with_inner(), st.lists(steps(), max_size=8))
+def test_corrections_carry_inner_tables_and_pictures_along(table: Table, every: list[tuple[str, Step]]) -> None:
+    def inside(table: Table) -> tuple[list[str], list[bytes]]:
+        texts = [inner[0, 0].text for cell in table.cells for inner in tables_in(cell)]
+        return sorted(texts), sorted(picture.png for cell in table.cells for picture in cell.pictures)
+
+    now = table
+    for _, step in every:
+        with suppress(TableError):
+            now = step(now)
+    assert inside(now) == inside(table)
+
+
+def test_an_inner_table_stays_in_the_part_of_its_cell_where_it_stands() -> None:
+    inner = Table([Cell(0, 0, quad=((10, 310), (50, 310), (50, 340), (10, 340)))])
+    table = complete(Table([Cell(0, 0, text="a", tables=(inner,))]), SIZE)
+    table = editing.divide(table, "row", 0, 0.5)
+    assert [len(cell.tables) for cell in table.cells] == [0, 1]
 
 
 @FEW

@@ -7,20 +7,22 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+import cv2
+import numpy as np
 import openpyxl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from openpyxl.cell.rich_text import CellRichText
 
-from postprocess.cell import Caption, Cell
+from postprocess.cell import Caption, Cell, Picture
 from postprocess.characters import clean_text, text_to_width
 from postprocess.errors import MissingDependencyError, OutputError, SettingsError
 from postprocess.export import tables_to_workbook, write_excel
 from postprocess.raised import Position, from_runs
-from postprocess.table import Table
+from postprocess.table import Table, all_tables
 from postprocess.values import Value, tables_to_values
-from tests.helpers.strategies import tables
+from tests.helpers.strategies import captioned, nested, tables
 from tests.postprocess.values.spreadsheet import CSV_FILTER, convert, read_csv
 
 
@@ -189,6 +191,47 @@ def test_any_names_of_sheets_are_valid_and_unique(wanted: list[str]) -> None:
     names = tables_to_workbook([Table([])] * len(wanted), wanted).sheetnames if wanted else []
     assert len({name.lower() for name in names}) == len(wanted)
     assert all(0 < len(name.encode("utf-16-le")) // 2 <= 31 and not set(name) & set("[]:*?/\\") for name in names)
+
+
+INNER = Table.from_texts([["=1+1", "1,234"]])
+AROUND = Table([Cell(0, 0, text="see"), Cell(0, 1, tables=(INNER, INNER), colspan=2)], title=Caption("T"))
+
+
+def test_a_table_in_a_cell_is_a_sheet_to_which_the_cell_leads_and_which_leads_back() -> None:
+    workbook = reopen([AROUND, AROUND], ["It's", "It's B3"])
+    assert workbook.sheetnames == ["It's", "It's B3 (2)", "It's B3 (3)", "It's B3", "It's B3 B3", "It's B3 B3 (2)"]
+    outer, inner = workbook["It's"], workbook["It's B3 (2)"]
+    assert outer["B3"].value == "→ It's B3 (2)\n→ It's B3 (3)"
+    assert outer["B3"].hyperlink.location == "'It''s B3 (2)'!A1"
+    assert (inner["A1"].value, inner["A1"].hyperlink.location) == ("← It's", "'It''s'!B3")
+    assert (inner["A3"].value, inner["A3"].data_type, inner["B3"].value) == ("=1+1", "s", 1234)
+
+
+@settings(max_examples=20)
+@given(st.lists(nested(captioned(tables(max_rows=3, max_cols=3))), min_size=1, max_size=2))
+def test_each_inner_table_has_a_sheet_and_all_links_lead_somewhere(many: list[Table]) -> None:
+    workbook = reopen(many)
+    assert len(workbook.sheetnames) == len(list(all_tables(many)))
+    for sheet in workbook:
+        for row in sheet.iter_rows():
+            for cell in row:
+                assert cell.data_type != "f"
+                if cell.hyperlink:
+                    name, place = cell.hyperlink.location.rsplit("!", 1)
+                    assert workbook[name[1:-1].replace("''", "'")][place] is not None
+
+
+def test_pictures_lie_in_their_cells_which_are_made_large_enough() -> None:
+    png = bytes(cv2.imencode(".png", np.full((400, 100, 3), 200, np.uint8))[1])
+    table = Table([Cell(0, 0), Cell(0, 1, text="logo", pictures=(Picture(png=png), Picture())), Cell(1, 0), Cell(1, 1)])
+    sheet = tables_to_workbook([table])["Table 1"]
+    [picture] = sheet._images
+    assert (picture.anchor._from.row, picture.anchor._from.col) == (0, 1)
+    shown = picture.anchor.ext.width / 9525, picture.anchor.ext.height / 9525
+    assert shown == (40, 160)
+    assert sheet.row_dimensions[1].height >= 160 * 0.75 + 15
+    reopened = reopen([table])["Table 1"]
+    assert len(reopened._images) == 1
 
 
 def test_wrong_number_of_names() -> None:

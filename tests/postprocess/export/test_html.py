@@ -17,8 +17,8 @@ from postprocess.errors import InputError, OutputError, TableError, TablerecErro
 from postprocess.export import html_to_table, html_to_tables, table_to_html, tables_to_html
 from postprocess.meaning.roles import stub_width
 from postprocess.raised import SUBSCRIPTS, SUPERSCRIPTS
-from postprocess.table import Table
-from tests.helpers.strategies import captioned, tables
+from postprocess.table import Table, tables_in
+from tests.helpers.strategies import captioned, nested, tables
 
 
 def parse_strictly(html: str) -> Any:
@@ -42,7 +42,16 @@ def as_read(table: Table) -> Table:
     title = plain(table.title.text) if table.title else ""
     return Table(
         [
-            Cell(cell.row, cell.col, cell.rowspan, cell.colspan, text=plain(cell.text), header=cell.header)
+            Cell(
+                cell.row,
+                cell.col,
+                cell.rowspan,
+                cell.colspan,
+                text=plain(cell.text).strip("\n") if cell.tables or cell.pictures else plain(cell.text),
+                header=cell.header,
+                tables=tuple(map(as_read, tables_in(cell))),
+                pictures=tuple(replace(each, quad=None) for each in cell.pictures),
+            )
             for cell in table.cells
         ],
         title=Caption(title) if title.strip() else None,
@@ -298,7 +307,11 @@ def test_one_table_is_expected() -> None:
         ("<table>" + "<tr><td>" * 20_000 + "<tr>" + "<td>" * 1000, InputError),
         ("<table><tr><td rowspan=2><td rowspan=2><tr><td><tr><td colspan=3>", None),
         ("<table><tr><td><td rowspan=2><tr><td colspan=2>", TableError),
-        ("<table><tr><td><table>", InputError),
+        ("<table><tr><td><table>", None),
+        ("<table><tr><td>a</td><table>", InputError),
+        ("<table><tr><td>" * 12, InputError),
+        ("<table><tr><td>" * 100_000, InputError),
+        ("<table><tr><td><img src='data:image/png;base64,!'><img src><img src='data:image/png;base64,AAAA'>", None),
         ("<table><tr><td><![x", InputError),
         ("<table><tr><td>a<!-- ", InputError),
         ("<table><tr><td>a</td", InputError),
@@ -311,7 +324,7 @@ def test_one_table_is_expected() -> None:
         ("<table><tr><td>" + "<br>" * 100_000, None),
         ("<table><tr>" + "<th>" * 30_000, None),
     ],
-    ids=range(17),
+    ids=range(21),
 )
 def test_hostile_html_is_refused_or_read_soon(html: str, error: type[Exception] | None) -> None:
     start = time.process_time()
@@ -325,6 +338,7 @@ def test_hostile_html_is_refused_or_read_soon(html: str, error: type[Exception] 
 
 PIECES = [
     *("<table>", "</table>", "<thead>", "<tbody>", "</tbody>", "<tr>", "</tr>", "<td>", "<th scope=row>", "</td>"),
+    *("<table>", "<div class=notes id=a-notes>", "<p>", "</p>", "</div>", "<table aria-describedby=a-notes>"),
     *("<td colspan=2>", "<td rowspan=3>", "<td rowspan=0>", "<br>", "a", "&lt;", "<!-- x -->", "<", "</", "<!", "<p>"),
 ]
 
@@ -336,6 +350,18 @@ def test_any_html_gives_tables_or_one_of_our_errors(pieces: list[str]) -> None:
     except TablerecError:
         return
     assert [html_to_table(table_to_html(table)) for table in read] == read
+
+
+@given(nested(captioned(tables(max_rows=3, max_cols=3))))
+def test_tables_in_tables_and_pictures_are_read_back(table: Table) -> None:
+    page = tables_to_html([table, table])
+    assert html_to_tables(page) == [as_read(table)] * 2
+    parse_strictly(page)
+
+
+def test_text_after_a_table_in_a_cell_is_another_line_of_its_text() -> None:
+    [cell] = html_to_table("<table><tr><td>a<table><tr><td>b</table>c<br>d</table>").cells
+    assert (cell.text, [each.to_grid() for each in tables_in(cell)]) == ("a\nc\nd", [[["b"]]])
 
 
 def test_quads_and_scores_do_not_matter() -> None:

@@ -2,17 +2,18 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from postprocess.cell import Caption, Cell
+from postprocess.cell import Caption, Cell, Picture
 from postprocess.errors import InputError, OutputError
-from postprocess.export import table_from_dict, table_to_dict, tables_from_json, tables_to_json
-from postprocess.table import Table
-from tests.helpers.strategies import captioned, tables
+from postprocess.export import table_from_dict, table_to_dict, tables_from_json, tables_to_dicts, tables_to_json
+from postprocess.table import Table, tables_in
+from tests.helpers.strategies import captioned, nested, tables
 
 
 def test_no_tables_and_no_cells() -> None:
@@ -27,11 +28,35 @@ def test_round_trip_is_exact(many: list[Table], indent: int | None) -> None:
     assert tables_from_json(text) == tables_from_json(text.encode("utf-8")) == many
 
 
+@given(nested(captioned(tables(max_rows=3, max_cols=3, with_geometry=True), with_geometry=True)))
+def test_tables_in_tables_are_read_back_exactly_and_pictures_by_their_place(table: Table) -> None:
+    def without_png(table: Table) -> Table:
+        cells = [
+            replace(
+                cell,
+                tables=tuple(map(without_png, tables_in(cell))),
+                pictures=tuple(Picture(each.quad) for each in cell.pictures),
+            )
+            for cell in table.cells
+        ]
+        return replace(table, cells=cells)
+
+    assert tables_from_json(tables_to_json([table, table])) == [without_png(table)] * 2
+
+
+def test_values_in_inner_tables_are_decided_with_the_others() -> None:
+    inner = Table.from_texts([["1.234"]])
+    [data] = tables_to_dicts([Table([Cell(0, 0, text="0,5", tables=(inner,)), Cell(0, 1, text="2,5")])])
+    assert data["cells"][0]["tables"][0]["cells"][0]["value"] == 1234
+    assert "tables" not in data["cells"][1] and "pictures" not in data["cells"][1]
+
+
 def test_document_says_what_it_is() -> None:
     document = json.loads(tables_to_json([Table([Cell(0, 0, text="表")])]))
     assert (document["format"], document["version"]) == ("tablerec-tables", 1)
     assert document["tables"][0]["n_rows"] == 1
-    assert set(document["tables"][0]["cells"][0]) == {*Cell.__dataclass_fields__, "role", "value", "number_format"}
+    always = {*Cell.__dataclass_fields__} - {"tables", "pictures"}
+    assert set(document["tables"][0]["cells"][0]) == {*always, "role", "value", "number_format"}
 
 
 def test_title_notes_and_roles_are_there() -> None:
@@ -130,6 +155,11 @@ def change(**fields: Any) -> Callable[[dict[str, Any]], None]:
     return lambda data: data.update(fields)
 
 
+def deep(depth: int) -> list[dict[str, Any]]:
+    """Tables in cells of one another."""
+    return [{"cells": [{"row": 0, "col": 0, "tables": deep(depth - 1)}]}] if depth else []
+
+
 @pytest.mark.parametrize(
     ("damage", "message"),
     [
@@ -164,13 +194,20 @@ def change(**fields: Any) -> Callable[[dict[str, Any]], None]:
         (change_cell(header="row", header_score="1"), "header_score"),
         (change_cell(is_total=1), "is_total"),
         (change_cell(is_total=None), "is_total"),
+        (change_cell(tables={}), '"tables" is not a list'),
+        (change_cell(tables=[5]), "cell 1, table 1 is 5"),
+        (change_cell(tables=[{"cells": [{}]}]), "cell 1, table 1, cell 1"),
+        (change_cell(tables=[{"cells": [{"row": 0, "col": 0, "rowspan": 9_999_999}]}]), "more than 10,000,000 slots"),
+        (change_cell(tables=deep(11)), "more than 10 deep"),
+        (change_cell(pictures=5), '"pictures" is not a list'),
+        (change_cell(pictures=[{"quad": 5}]), "picture"),
         (change_cell(quad=[]), "quad"),
         (change_cell(quad="abcd"), "quad"),
         (change_cell(quad=[[0, 0], [1, 0], [1, 1], [0]]), "quad"),
         (change_cell(quad=[[0, 0], [1, 0], [1, 1], [0, None]]), "quad"),
         (change_cell(quad=[[0, 0], [1, 0], [1, 1], [0, float("nan")]]), "finite"),
     ],
-    ids=range(36),
+    ids=range(43),
 )
 def test_hostile_table_is_refused(damage: Callable[[dict[str, Any]], object], message: str) -> None:
     data = table_to_dict(Table.from_texts([["a", "b"]]))

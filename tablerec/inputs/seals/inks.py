@@ -47,8 +47,10 @@ _AROUND = 17
 _STEPS = 4
 _GHOST = 0.2
 """Share of the darkness of print that a stroke may leave of itself."""
-_CORE = 0.45
-"""Share of the darkness of print that some pixel of each of its strokes has."""
+_PIECE = 0.2
+"""Share of the darkness of print that pixels of a piece have at least ..."""
+_CORE = 0.55
+"""... and one of them, where the piece lies on strokes alone."""
 _LEAST_SHOWN = 0.3
 """Share of its contrast that print has left under opaque ink, at least."""
 _HIDDEN = 0.4
@@ -217,11 +219,12 @@ def _without_ghost(covered: Floats32, amount: Floats32, around: Mask) -> Floats3
     deepest = darkest * (1 - inked * (1 - shown))
     ghost = _GHOST * deepest * inked
     clear = np.clip((covered - ghost) / (deepest - ghost) * darkest, 0, 1)
-    # Nor is a ghost ever as dark as print: what is not at the edge of a dark stroke is none.
-    _, labels, stats, _ = cv2.connectedComponentsWithStats((covered > _CORE * deepest).view(np.uint8), connectivity=8)
-    cores = stats[:, cv2.CC_STAT_AREA] >= 3
-    cores[0] = False
-    beside = ~_dilate(cores[labels], 2 * _HALO + 1)
+    # What lies on strokes alone is a ghost unless it is dark; print goes on beside them.
+    _, labels = cv2.connectedComponents((clear > _PIECE * darkest).view(np.uint8), connectivity=8)
+    kept = np.zeros(int(labels.max()) + 1, bool)
+    kept[labels[(inked < 0.1) | (covered > _CORE * deepest)]] = True
+    kept[0] = False
+    beside = ~_dilate(kept[labels], 2 * _HALO + 1)
     return np.asarray(np.where(beside, clear * (1 - inked), clear), np.float32)
 
 

@@ -11,7 +11,8 @@ import click
 from tablerec.detect.paddlex import OFFICIAL
 from tablerec.errors import MissingDependencyError, ModelNotFoundError, SettingsError, TablerecError
 from tablerec.inputs.images import display_name
-from tablerec.models.folder import WEIGHTS
+from tablerec.models.folder import LINENET_WEIGHTS, WEIGHTS
+from tablerec.ocr.paddlex import RECOGNIZERS
 from tablerec.paddlex_support import ENGINES, Runtime, fetch_model, find_model, official_model_dir
 
 if TYPE_CHECKING:
@@ -26,8 +27,9 @@ if TYPE_CHECKING:
 @click.option(
     "--as",
     "paddlex_name",
-    type=click.Choice(OFFICIAL),
-    help="Write it in the form of PaddleX's detector of this name, whose place it takes in PaddleX's own pipelines.",
+    type=click.Choice([*OFFICIAL, *RECOGNIZERS]),
+    help="Write it in the form of PaddleX's detector or recogniser of this name, whose place it takes in PaddleX's own "
+    "pipelines.",
 )
 @click.option(
     "--report", is_flag=True, help="Also say where graphs break, how far the forms differ, how fast they are."
@@ -46,9 +48,10 @@ def command(
     """Write the network of FILE, a safetensors file of `tablerec train`, as ONNX and as Paddle's static model.
 
     Several files, of trainings that went on from the same checkpoint, are averaged; without any it is the package's
-    CellNet. Use it with `--detector cellnet --detector-dir FOLDER`, and a LineNet with `--ocr tablerec --ocr-dir
-    FOLDER`. FILE may also be the folder of an RT-DETR with model.safetensors, as PaddleX loads it: it is written as
-    Paddle's static model. Weights have 16 bits, in which no figure changes.
+    CellNet, or its LineNet where --as names a recogniser. Use it with `--detector cellnet --detector-dir FOLDER`,
+    and a LineNet with `--ocr tablerec --ocr-dir FOLDER`. FILE may also be the folder of an RT-DETR with
+    model.safetensors, as PaddleX loads it: it is written as Paddle's static model. Weights have 16 bits, in which
+    no figure changes.
     """
     for package in ("paddle", "onnx", "safetensors", "yaml"):
         if importlib.util.find_spec(package) is None:
@@ -59,7 +62,7 @@ def command(
         if report:
             raise SettingsError("--report is for CellNet: python -m tests.benchmarks.detector.static measures RT-DETR")
         if paddlex_name:
-            raise SettingsError("--as is for CellNet: the inference.yml of an RT-DETR has its name")
+            raise SettingsError("--as is for CellNet and LineNet: the inference.yml of an RT-DETR has its name")
         if only_onnx:
             raise SettingsError("--onnx is for CellNet and LineNet: an RT-DETR is written for Paddle alone")
         export_rtdetr(weights[0], output, adapter)
@@ -67,11 +70,16 @@ def command(
         return
     from tablerec.models.export import export_cellnet, export_for_paddlex, is_linenet, load_cellnet
 
-    if weights and is_linenet(weights[0]):
-        if report or paddlex_name:
-            raise SettingsError("--report and --as are for CellNet: leave them out")
-        _export_linenet(weights, output, adapter, only_onnx)
+    is_reader = paddlex_name in RECOGNIZERS
+    if is_linenet(weights[0]) if weights else is_reader:
+        if report or (paddlex_name and (only_onnx or not is_reader)):
+            raise SettingsError(
+                f"--report is for CellNet, and --as of a LineNet takes {' or '.join(RECOGNIZERS)}, without --onnx"
+            )
+        _export_linenet(weights or (LINENET_WEIGHTS,), output, adapter, only_onnx, paddlex_name)
         return
+    if is_reader:
+        raise SettingsError(f"--as {paddlex_name} is for a LineNet: name its weights, or one of {', '.join(OFFICIAL)}")
     net = load_cellnet(*(weights or (WEIGHTS,)))
     if report and (paddlex_name or only_onnx):
         raise SettingsError("--report compares CellNet's own forms: leave --as and --onnx out")
@@ -90,15 +98,20 @@ def command(
         click.echo(report_forms(load_cellnet(output), output, threshold))
 
 
-def _export_linenet(weights: tuple[Path, ...], output: Path, adapter: Path | None, only_onnx: bool) -> None:
-    from tablerec.models.export import export_linenet, load_linenet
+def _export_linenet(
+    weights: tuple[Path, ...], output: Path, adapter: Path | None, only_onnx: bool, paddlex_name: str | None
+) -> None:
+    from tablerec.models.export import export_linenet, export_linenet_for_paddlex, load_linenet
 
     net, characters = load_linenet(*weights)
     if adapter:
         from tablerec.models.adapter import apply_adapter
 
         apply_adapter(net, adapter)
-    export_linenet(net, characters, output, static=not only_onnx)
+    if paddlex_name:
+        export_linenet_for_paddlex(net, characters, output, paddlex_name)
+    else:
+        export_linenet(net, characters, output, static=not only_onnx)
     click.echo(output)
 
 

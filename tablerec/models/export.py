@@ -17,7 +17,7 @@ from tablerec.errors import InputError, ModelNotFoundError, OutputError
 from tablerec.fields import list_of, parse_json, whole
 from tablerec.models.arrays import arrays_to_network, load_arrays, load_notes, mean_arrays, network_to_arrays
 from tablerec.models.cellnet import CellNet, CellNetWithDecoder
-from tablerec.models.characters import count_letters
+from tablerec.models.characters import TURNED, count_letters
 from tablerec.models.folder import (
     DESCRIPTION,
     INPUT,
@@ -34,7 +34,7 @@ from tablerec.models.folder import (
     sha256,
 )
 from tablerec.models.formats.onnx_graph import layer_to_onnx, onnx_weights, to_half
-from tablerec.models.formats.paddlex_graph import CellNetForPaddleX
+from tablerec.models.formats.paddlex_graph import CellNetForPaddleX, LineNetForPaddleX
 from tablerec.models.linenet import HEIGHT, LineNet, LineNetWithDecoder
 from tablerec.outputs.files import atomic_file
 
@@ -66,6 +66,15 @@ _DESCRIPTION_FOR_PADDLEX = {
         {"type": "Permute"},
     ],
     "label_list": ["cell"],
+}
+_LINENET_DESCRIPTION_FOR_PADDLEX = {
+    "PreProcess": {
+        "transform_ops": [
+            {"DecodeImage": {"channel_first": False, "img_mode": "BGR"}},
+            {"RecResizeImg": {"image_shape": [3, HEIGHT, 4 * HEIGHT]}},
+            {"KeepKeys": {"keep_keys": ["image"]}},
+        ]
+    },
 }
 
 
@@ -259,6 +268,26 @@ def export_for_paddlex(net: CellNet, folder: Path, name: str, threshold: float =
     net = _without_lines(net)
     description = {**_DESCRIPTION_FOR_PADDLEX, "Global": {"model_name": name}, "network": net.arguments}
     form = _Form(lambda net: CellNetForPaddleX(net, SIDE, threshold), inputs, ("boxes", "counts"), description)
+    _export(net, form, folder, static=True)
+
+
+def export_linenet_for_paddlex(net: LineNet, characters: str, folder: Path, name: str) -> None:
+    """Write the files of a network that reads lines in the form of PaddleX's own recognisers.
+
+    Its texts are in the order in which they are seen, left to right; of a line that lies upside down there is none.
+
+    Args:
+        net: The network.
+        characters: In the order of their classes.
+        folder: Where to; it is made if need be.
+        name: PaddleX's name of the model whose place it takes, such as ``PP-OCRv5_mobile_rec``.
+
+    Raises:
+        MissingDependencyError: The package onnx is not installed.
+    """
+    decoding = {"name": "CTCLabelDecode", "character_dict": ["" if each == TURNED else each for each in characters]}
+    description = {"Global": {"model_name": name}, **_LINENET_DESCRIPTION_FOR_PADDLEX, "PostProcess": decoding}
+    form = _Form(LineNetForPaddleX, {"x": (-1, 3, HEIGHT, -1)}, ("probabilities",), description)
     _export(net, form, folder, static=True)
 
 

@@ -21,6 +21,7 @@ from postprocess.odds import to_probability, weigh
 from postprocess.word import Word
 from tablerec.errors import MissingDependencyError, ModelNotFoundError
 from tablerec.ocr.ctc import LEAST_PROBABILITY, chance_of
+from tablerec.ocr.doubts import is_doubtful
 from tablerec.ocr.ink import LEAST_CONTRAST
 from tablerec.ocr.line import Line
 from tablerec.ocr.linenet import LineNetEngine
@@ -37,10 +38,8 @@ SURE = 0.99
 and takes as much more time ..."""
 FEWEST = 5
 """... but a short one takes no less than one of so many characters."""
-SEEN = 11.4
-"""Height of a line in pixels below which print is smaller than any in the training of LineNet, 9.5 px of a font ..."""
-SMALL = 0.9
-"""... by this its score there is too high."""
+DOUBTED = 0.9
+"""By this the score of LineNet is too high where something else speaks against its reading."""
 WEAK = frozenset("☐☑☒✓✗⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻ⁿ₀₁₂₃₄₅₆₇₈₉°")
 """Signs that are in PP-OCR's list, and that it takes for others: LineNet is believed."""
 DASHES = re.compile("[-–—−]")
@@ -136,8 +135,8 @@ class CascadeEngine(CropReader):
 
 
 def _with_doubt(line: Line, crop: Image) -> Line:
-    """A line of LineNet's, its score lower where the print is smaller than what it knows."""
-    return replace(line, score=SMALL * line.score) if min(crop.shape[:2]) < SEEN else line
+    """A line of LineNet's, its score lower where something else speaks against it."""
+    return replace(line, score=DOUBTED * line.score) if is_doubtful(line, crop) else line
 
 
 def is_sure(line: Line) -> bool:

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 DEFAULT_FAMILY = "PP-OCRv6_medium"
 """What the OCR pipeline of PaddleX 3.7 takes."""
+RECOGNIZERS = ("PP-OCRv5_mobile_rec", "PP-OCRv5_server_rec")
+"""Recognisers of PaddleX whose place an exported LineNet takes."""
 
 
 class PaddleXOcrEngine(LineReader):

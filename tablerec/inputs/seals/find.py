@@ -2,8 +2,8 @@
 
 Colours are looked at as shares of the paper's, so that neither a cast nor shade nor a filled row counts as ink. A
 group of coloured strokes of one hue is a seal where it is a ring with something in it, a frame with writing in it that
-is turned or that print runs through, or large turned letters over print. Coloured text, rules, fills and charts are
-none of these.
+is turned or that print runs through, or strokes in all directions that print runs through in many places. Coloured
+text, rules, fills and charts are none of these. Of shapes that share a place, the one with most ink counts.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ Mask = NDArray[np.bool_]
 Rect = tuple[Sequence[float], Sequence[float], float]
 """Centre, size and degrees, as OpenCV has them."""
 
-COLOURED = 24
+COLOURED = 20
 """Difference between the channels of 255, as shares of the paper's, from which a pixel is coloured."""
 LEAST_SIDE = 28
 """Pixels; a smaller ring is a letter, a bullet or a circled digit."""
@@ -34,23 +34,41 @@ HUES = 12
 NO_INK = (12, 36)
 """Hues of brown and yellow: of paper, wood, forms and highlighters, not of seals."""
 
-_PIXELS = 1e6
+_PIXELS = 5e5
 """Pixels of the copy in which seals are looked for."""
 _LEAST_INK = 160
 """Coloured pixels that a seal has at least."""
 _PAPER = 19
 """Side of the window in which the brightest is the paper: wider than strokes, narrower than most fills."""
+_LEAST_RULE = 60
+"""Pixels; a shorter line is no rule."""
+_GAP = 7
+"""Pixels of a rule that print may cover."""
+_DENSE = 0.66
+"""Share of ink in a fill, around the light letters in it."""
 _DARK = 150
 """Brightest channel of print, at most."""
 _GREY = 60
 """Saturation of print, at most."""
 _LEAST_CONTRAST = 40
 """Distance between ink and ground, of 255 in each channel."""
-_JOINTS = (3, 9, 21)
+_JOINTS = (5, 19)
 """Gaps in pixels over which strokes are one group, tried one after another."""
-_MOST_GROUPS = 15
-_MOST_POINTS = 6000
+_MOST_GROUPS = 10
+_CROSSINGS = 6
+"""Places at which print runs through a seal of no known shape, at least ..."""
+_OVER = 0.03
+"""... the share of it that is print ..."""
+_ASLANT = 0.5
+"""... and the share of its edges that are not in the directions of the page."""
+_THICK = 11
+"""Side of a square that strokes do not hold."""
+_LOOSE = 0.6
+"""What its ink counts beside that of a known shape."""
+_MOST_POINTS = 5000
 """Of a group that are looked at: more show no other shape."""
+_FEW_POINTS = 1500
+"""By which a direction is found."""
 _RING = 0.03
 """Width in which an outer ring is looked for, as a share of the radius of the inner one ..."""
 _WIDEST_RING = 1.35
@@ -62,7 +80,7 @@ _ROUND = 72
 _PRINTED = 0.005
 """Share of a field of ink that is print, where it lies over some."""
 _LARGE = 0.25
-"""Share of the picture that a frame which is not turned takes at most."""
+"""Share of the picture that a seal which is no ring takes at most."""
 _TURNED = 3.0
 """Degrees from the directions of the page."""
 
@@ -117,25 +135,38 @@ def find_shapes(image: Image) -> list[Shape]:
     if scale < 1:
         small = np.asarray(cv2.resize(image, None, fx=scale, fy=scale, interpolation=cv2.INTER_AREA), np.uint8)
     inks = _to_inks(small)
-    found = _filled(small, inks)
-    for hue in _hues(inks):
-        ink = inks.coloured & _near(inks.hue, hue)
+    found: list[Shape] = []
+    for _, shape, ink in sorted(_candidates(small, inks), key=lambda each: -each[0]):
+        if any(_share_place(shape, other) or _share_place(other, shape) for other in found):
+            continue
+        if shape.is_round:
+            shape = _with_outer_rings(shape, ink)
+        if shape.is_filled or _lies_on_paper(shape, ink, small):
+            found.append(shape)
+    return [replace(each, corners=each.corners / scale) for each in found]
+
+
+def _candidates(image: Image, inks: _Inks) -> Iterator[tuple[float, Shape, Mask]]:
+    """Shapes that may be seals, how much ink speaks for each, and all ink of their hue."""
+
+    def rated(shape: Shape, ink: Mask, share: float = 1.0) -> tuple[float, Shape, Mask]:
+        return share * np.count_nonzero(ink & region(shape, ink.shape, 1.05)), shape, ink
+
+    for field, ink in _filled(image, inks):
+        yield rated(field, ink)
+    free = replace(inks, coloured=inks.coloured & ~_rules(inks.coloured))
+    for hue in _hues(free):
+        ink = free.coloured & _near(free.hue, hue)
         seen: set[tuple[int, ...]] = set()
         for joint in _JOINTS:
             for group, (x, y) in _groups(ink, joint):
                 same = (x, y, *group.shape, np.count_nonzero(group))
-                if same in seen and joint != _JOINTS[-1]:
-                    continue
+                shape = None if same in seen else _to_shape(group, (x, y), free, hue)
                 seen.add(same)
-                shape = _to_shape(group, (x, y), inks, hue, is_last=joint == _JOINTS[-1])
-                if shape is None or any(_share_place(shape, other) for other in found):
-                    continue
-                if shape.is_round:
-                    shape = _with_outer_rings(shape, ink)
-                if _lies_on_paper(shape, ink, small):
-                    found.append(shape)
-                    ink &= ~region(shape, ink.shape, 1.05)
-    return [replace(each, corners=each.corners / scale) for each in found]
+                if shape is not None:
+                    yield rated(shape, ink)
+                elif joint == _JOINTS[-1] and (corners := _crossed(group, (x, y), free)) is not None:
+                    yield rated(Shape(corners, False, hue), ink, _LOOSE)
 
 
 def _has_colour(image: Image) -> bool:
@@ -184,16 +215,38 @@ def _hues(inks: _Inks) -> list[int]:
     return found
 
 
+def _rules(coloured: Mask) -> Mask:
+    """Rules and fills that run through half of the picture."""
+    import cv2
+
+    height, width = coloured.shape
+    rules = np.zeros((height, width), bool)
+    if coloured.sum(axis=1).max() < 0.4 * width and coloured.sum(axis=0).max() < 0.4 * height:
+        return rules
+    closed = _morph("close", coloured, _GAP)
+    for size_wh in ((max(_LEAST_RULE, width // 2), 1), (1, max(_LEAST_RULE, height // 2))):
+        rules |= _morph("open", closed, size_wh)
+    # Of a fill, the rows with light text in them are left.
+    dense = (cv2.blur(coloured.astype(np.float32), (61, 11)) > _DENSE).view(np.uint8)
+    _, labels, stats, _ = cv2.connectedComponentsWithStats(dense, connectivity=4)
+    wide = stats[:, 2] > width // 2
+    wide[0] = False
+    if wide.any():
+        rules |= _morph("dilate", wide[labels], (31, 11))
+    return _morph("dilate", rules, 5) if rules.any() else rules
+
+
 def _near(hues: NDArray[np.uint8], hue: int) -> Mask:
     distance = np.abs(hues.astype(np.int16) - hue)
     return np.asarray(np.minimum(distance, 180 - distance) <= HUES, bool)
 
 
-def _morph(how: str, mask: Mask, side: int) -> Mask:
+def _morph(how: str, mask: Mask, size_wh: int | tuple[int, int]) -> Mask:
     import cv2
 
+    width, height = (size_wh, size_wh) if isinstance(size_wh, int) else size_wh
     operation = {"close": cv2.MORPH_CLOSE, "open": cv2.MORPH_OPEN, "dilate": cv2.MORPH_DILATE}[how]
-    return np.asarray(cv2.morphologyEx(mask.view(np.uint8), operation, np.ones((side, side), np.uint8)), bool)
+    return np.asarray(cv2.morphologyEx(mask.view(np.uint8), operation, np.ones((height, width), np.uint8)), bool)
 
 
 def enlargement(image: Image) -> float:
@@ -206,7 +259,9 @@ def near_paper(image: Image, enlarged: float = 1.0) -> Image:
     import cv2
 
     side = round(_PAPER * enlarged)
-    closed = cv2.morphologyEx(image, cv2.MORPH_CLOSE, np.ones((side, side), np.uint8))
+    # JPEG leaves light points around strokes, which are no ground.
+    calm = cv2.morphologyEx(image, cv2.MORPH_OPEN, np.ones((3, 3), np.uint8))
+    closed = cv2.morphologyEx(calm, cv2.MORPH_CLOSE, np.ones((side, side), np.uint8))
     return np.asarray(cv2.blur(closed, (3, 3)), np.uint8)
 
 
@@ -221,33 +276,53 @@ def wide_paper(image: Image) -> Image:
     return np.asarray(cv2.resize(closed, (width, height), interpolation=cv2.INTER_LINEAR), np.uint8)
 
 
-def _filled(image: Image, inks: _Inks) -> list[Shape]:
+def _filled(image: Image, inks: _Inks) -> Iterator[tuple[Shape, Mask]]:
     """Fields of ink that are turned, with letters left free in them, over print."""
     import cv2
 
-    hue, chroma, *_ = _to_colors(image, wide_paper(image))
+    paper = wide_paper(image)
+    coarse = _to_colors(image[::4, ::4], paper[::4, ::4])[1] > _LEAST_CONTRAST
+    if not _morph("open", _morph("close", coarse, 3), 3).any():
+        return
+    hue, chroma, *_ = _to_colors(image, paper)
     inked = chroma > _LEAST_CONTRAST
-    fields = _morph("open", _morph("close", inked, 11), LEAST_SIDE // 2)
-    _, labels, stats, _ = cv2.connectedComponentsWithStats(fields.view(np.uint8), connectivity=4)
-    found = []
-    fitting = (stats[1:, 2:4].min(axis=1) >= LEAST_SIDE) & (stats[1:, 4] <= 0.2 * labels.size)
-    for label in np.flatnonzero(fitting) + 1:
-        points = (np.argwhere(labels == label)[:, ::-1] + 0.5).astype(np.float32)
-        rect = cv2.minAreaRect(points)
-        size = sorted(rect[1])
-        if size[1] > 2 * size[0] or len(points) < 0.85 * size[0] * size[1]:
-            continue
-        within = labels == label
-        if not 0.05 < np.mean(~inked[within]) < 0.6:
-            continue
-        half = np.array(rect[1]) / 2
-        x, y, width, height = stats[label, :4].tolist()
-        dark = _inside(_points(inks.printed, (x, y), (height, width)), _axes(rect[0], rect[1], rect[2]))
-        turned = abs((rect[2] - inks.degrees + 45) % 90 - 45) >= _TURNED
-        if turned and (_n_passing(dark, half) >= 1 or np.mean(inks.printed[within]) > _PRINTED):
-            middle = int(np.median(hue[within & inked]))
-            found.append(Shape(_in_order(cv2.boxPoints(rect).astype(np.float64)), False, middle, is_filled=True))
-    return found
+    for each in _hues(replace(inks, hue=hue, coloured=inked)):
+        strokes = inked & _near(hue, each)
+        over = strokes | (inks.printed & _morph("dilate", strokes, 5))
+        fields = _morph("open", _morph("close", over, 13), LEAST_SIDE // 2)
+        _, labels, stats, _ = cv2.connectedComponentsWithStats(fields.view(np.uint8), connectivity=4)
+        fitting = (stats[1:, 2:4].min(axis=1) >= LEAST_SIDE) & (stats[1:, 4] <= 0.2 * labels.size)
+        for label in np.flatnonzero(fitting) + 1:
+            shape = _field(labels == label, stats[label, :4].tolist(), strokes, inks, each)
+            if shape is not None:
+                yield shape, strokes
+
+
+def _field(field: Mask, box_xywh: Sequence[int], strokes: Mask, inks: _Inks, hue: int) -> Shape | None:
+    """A rectangle of ink with letters left free in it, turned or with print that runs through its sides."""
+    import cv2
+
+    points = (np.argwhere(field)[:, ::-1] + 0.5).astype(np.float32)
+    hull = cv2.convexHull(points)
+    rect = cv2.minAreaRect(hull)
+    size = sorted(rect[1])
+    if size[1] > 2 * size[0] or cv2.contourArea(hull) < 0.88 * size[0] * size[1]:
+        return None
+    within = np.zeros(field.shape, np.uint8)
+    cv2.fillConvexPoly(within, np.round(hull).astype(np.int32), 1)
+    inside = within.view(bool)
+    printed = float(np.mean(inks.printed[inside]))
+    free = 1 - float(np.mean(strokes[inside])) - printed
+    if not 0.05 < free < 0.6:
+        return None
+    half = np.array(rect[1]) / 2
+    x, y, width, height = box_xywh
+    dark = _inside(_points(inks.printed, (x, y), (height, width)), _axes(rect[0], rect[1], rect[2]))
+    passing = _n_passing(dark, half)
+    turned = abs((rect[2] - inks.degrees + 45) % 90 - 45) >= _TURNED
+    if (turned and (passing >= 1 or printed > _PRINTED)) or (passing >= 2 and printed > 0.02):
+        return Shape(_in_order(cv2.boxPoints(rect).astype(np.float64)), False, hue, is_filled=True)
+    return None
 
 
 def _groups(ink: Mask, joint: int) -> Iterator[tuple[Mask, tuple[int, int]]]:
@@ -267,11 +342,13 @@ def _groups(ink: Mask, joint: int) -> Iterator[tuple[Mask, tuple[int, int]]]:
             yield group[rows[0] : rows[-1] + 1, columns[0] : columns[-1] + 1], (x + int(columns[0]), y + int(rows[0]))
 
 
-def _to_shape(group: Mask, at: tuple[int, int], inks: _Inks, hue: int, is_last: bool) -> Shape | None:
-    part = np.s_[at[1] : at[1] + group.shape[0], at[0] : at[0] + group.shape[1]]
-    printed = inks.printed[part]
+def _to_shape(group: Mask, at: tuple[int, int], inks: _Inks, hue: int) -> Shape | None:
+    if min(group.shape) < 2 * LEAST_SIDE:
+        # Small and over no print it is a word, or nothing that disturbs.
+        printed = inks.printed[at[1] : at[1] + group.shape[0], at[0] : at[0] + group.shape[1]]
+        if not _crossings(group, printed).any():
+            return None
     prints = _points(inks.printed, at, group.shape)
-    crossings = _crossings(group, printed)
     # What else lies near, such as red numbers, is no part of a rim or frame.
     whole = np.count_nonzero(group)
     for strokes in (group, _largest(group)):
@@ -285,8 +362,7 @@ def _to_shape(group: Mask, at: tuple[int, int], inks: _Inks, hue: int, is_last: 
             corners = _frame(points, prints, rect, inks)
             if corners is not None:
                 return Shape(corners, False, hue)
-    corners = _letters(group, at, printed, crossings, inks) if is_last else None
-    return None if corners is None else Shape(corners, False, hue)
+    return None
 
 
 def _largest(group: Mask) -> Mask:
@@ -380,7 +456,7 @@ def _with_outer_rings(shape: Shape, ink: Mask) -> Shape:
     inner = _inside(np.asarray(places, np.float64), axes)
     ring = np.round((np.linalg.norm(inner, axis=1) - 1) / _RING).astype(int)
     drawn = np.zeros((round((_WIDEST_RING - 1) / _RING) + 2, _ROUND), bool)
-    outside = ring >= 1
+    outside = (ring >= 1) & (ring < len(drawn))
     drawn[ring[outside], _sectors(inner)[outside]] = True
     rings = np.flatnonzero((drawn[1:] | drawn[:-1]).mean(axis=1) > 0.7)
     grown = 1 + _RING * (int(rings[-1]) + 1) if len(rings) else 1.0
@@ -431,21 +507,28 @@ def _rects(points: Floats) -> Iterator[Rect]:
     some = _some(points)
     yield cv2.minAreaRect(some.astype(np.float32))
     angles = np.deg2rad(np.arange(0, 90, 1.0))
-    across = some @ np.stack([np.cos(angles), np.sin(angles)])
-    down = some @ np.stack([-np.sin(angles), np.cos(angles)])
-    sharpness = [
-        sum(float(np.square(_histogram(each)).sum()) for each in pair) for pair in zip(across.T, down.T, strict=True)
-    ]
+    few = some[:: 1 + len(some) // _FEW_POINTS]
+    across = few @ np.stack([np.cos(angles), np.sin(angles)])
+    down = few @ np.stack([-np.sin(angles), np.cos(angles)])
+    sharpness = _sharpness(across) + _sharpness(down)
     best = int(np.argmax(sharpness))
     sides = []
-    for each in (across[:, best], down[:, best]):
+    turn = np.array([[np.cos(angles[best]), np.sin(angles[best])], [-np.sin(angles[best]), np.cos(angles[best])]])
+    for each in (some @ turn.T).T:
         counts = _histogram(each)
         lines = np.flatnonzero(counts > 0.5 * counts.max())
         sides.append((2.0 * lines[0] + each.min(), 2.0 * lines[-1] + 2 + each.min()))
     (x0, x1), (y0, y1) = sides
-    turn = np.array([[np.cos(angles[best]), np.sin(angles[best])], [-np.sin(angles[best]), np.cos(angles[best])]])
     x, y = (np.array([x0 + x1, y0 + y1]) / 2 @ turn).tolist()
     yield (x, y), (float(x1 - x0), float(y1 - y0)), float(np.rad2deg(angles[best]))
+
+
+def _sharpness(places: Floats) -> Floats:
+    """Sums of squares of the histograms of columns."""
+    bins = ((places - places.min(axis=0)) / 2).astype(np.int64)
+    n_bins, n_columns = int(bins.max()) + 1, places.shape[1]
+    counts = np.bincount((bins + np.arange(n_columns) * n_bins).ravel(), minlength=n_bins * n_columns)
+    return np.square(counts.reshape(n_columns, n_bins).astype(np.float64)).sum(axis=1)
 
 
 def _histogram(places: Floats) -> NDArray[np.int64]:
@@ -483,10 +566,10 @@ def _frame(points: Floats, prints: Floats, rect: Rect, inks: _Inks) -> Floats | 
     share = np.count_nonzero(writing) / (4 * (half * (1 - near)).prod())
     if not 0.01 < share < 0.6:
         return None
-    if _n_lines(inner[(np.abs(inner) < 1 - 2 * near).all(axis=1)], half, near) > 3:
-        return None
     turned = abs((degrees - inks.degrees + 45) % 90 - 45) >= _TURNED
-    if not (turned or (_n_passing(dark, half) >= 2 and 4 * half.prod() < _LARGE * inks.hue.size)):
+    if not turned and _n_lines(inner[(np.abs(inner) < 1 - 2 * near).all(axis=1)], half, near) > 3:
+        return None
+    if 4 * half.prod() > _LARGE * inks.hue.size or not (turned or _n_passing(dark, half) >= 2):
         return None
     return _in_order(cv2.boxPoints(rect).astype(np.float64))
 
@@ -532,33 +615,42 @@ def _n_lines(inner: Floats, half: Floats, near: Floats) -> int:
     return count
 
 
-def _letters(group: Mask, at: tuple[int, int], printed: Mask, crossings: Mask, inks: _Inks) -> Floats | None:
-    """Corners around large letters over print that are turned, or most of which print runs through."""
+def _crossed(group: Mask, at: tuple[int, int], inks: _Inks) -> Floats | None:
+    """Corners around strokes in all directions, over more than a line, that print runs through in many places."""
     import cv2
 
-    joined = _morph("dilate", group, 3).view(np.uint8)
-    _, labels, stats, _ = cv2.connectedComponentsWithStats(joined, connectivity=8)
-    high = stats[1:, 2:4].max(axis=1)
-    tallest = float(np.sort(high)[-2:].min())
-    is_letter = (high > 0.5 * tallest) & (high >= 0.6 * LEAST_SIDE)
-    if np.count_nonzero(is_letter) < 2 or high.max() > 4 * np.median(high[is_letter]):
-        return None
     points = (np.argwhere(group)[:, ::-1] + np.array(at, np.float64) + 0.5).astype(np.float32)
-    rect = cv2.minAreaRect(points)
-    size = sorted(rect[1])
-    share = len(points) / max(1.0, size[0] * size[1])
-    if size[0] < 0.7 * LEAST_SIDE or size[1] < 1.3 * size[0] or not 0.08 < share < 0.65:
+    hull = cv2.convexHull(points)
+    rect = cv2.minAreaRect(hull)
+    share = len(points) / max(1.0, cv2.contourArea(hull))
+    large = rect[1][0] * rect[1][1] > _LARGE * inks.hue.size
+    if large or min(rect[1]) < 1.5 * LEAST_SIDE or not 0.05 < share < 0.6:
         return None
+    if np.count_nonzero(_morph("open", group, _THICK)) > 0.3 * np.count_nonzero(group):
+        return None
+    printed = inks.printed[at[1] : at[1] + group.shape[0], at[0] : at[0] + group.shape[1]]
+    within = np.zeros(group.shape, np.uint8)
+    cv2.fillConvexPoly(within, np.round(hull - at).astype(np.int32), 1)
+    if np.mean(printed[within > 0]) < _OVER:
+        return None
+    # The colours of a ground or of JPEG around print are no ink.
     if np.count_nonzero(group & _morph("dilate", printed, 5)) > 0.6 * np.count_nonzero(group):
         return None
-    met = [label for label in np.flatnonzero(is_letter) + 1 if _count(crossings & (labels == label)) >= 1]
-    if len(met) < 2 or _count(crossings) < 3:
-        return None
-    strokes = np.where(group, 0, 255).astype(np.uint8)
-    turned = (page_degrees(strokes) - inks.degrees + 45) % 90 - 45
-    if abs(turned) < _TURNED:
+    if _count(_crossings(group, printed)) < _CROSSINGS or _aslant(group, inks.degrees) < _ASLANT:
         return None
     return _in_order(cv2.boxPoints(rect).astype(np.float64))
+
+
+def _aslant(strokes: Mask, degrees: float) -> float:
+    """Share of the edges of strokes that are not in the directions of the page."""
+    import cv2
+
+    grey = cv2.copyMakeBorder(255 * strokes.astype(np.float32), 2, 2, 2, 2, cv2.BORDER_CONSTANT)
+    smooth = cv2.GaussianBlur(grey, (5, 5), 1)
+    x, y = cv2.Sobel(smooth, cv2.CV_32F, 1, 0), cv2.Sobel(smooth, cv2.CV_32F, 0, 1)
+    strength, angle = cv2.cartToPolar(x, y, angleInDegrees=True)
+    aside = np.abs((angle - degrees + 45) % 90 - 45) > _TURNED
+    return float(strength[aside].sum() / max(1.0, float(strength.sum())))
 
 
 def page_degrees(grey: NDArray[np.uint8]) -> float:

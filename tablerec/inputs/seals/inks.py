@@ -1,7 +1,8 @@
 """Two inks on paper told apart: what a picture would be without a seal, and the seal alone.
 
-Each ink takes its share of the light, so densities add up (Beer and Lambert). A pixel's density in three channels is
-the sum of an amount of the seal's ink, whose colour is that of its own strokes, and one of print, which is grey.
+Where an amount of the seal's ink lies, it takes light and gives colour, both by that amount; print takes light alone
+(a linear mixture, as of partly covered pixels). JPEG, and most lenses, keep light sharp and blur colours, so the
+amount is what explains the colours around a pixel and is as sharp as the light allows.
 """
 
 from __future__ import annotations
@@ -12,13 +13,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from postprocess.arrays import Floats
 from tablerec.inputs.seals.find import Shape, enlargement, near_paper, region, wide_paper
 
 if TYPE_CHECKING:
     from postprocess.arrays import Image
 
 Mask = NDArray[np.bool_]
+Floats32 = NDArray[np.float32]
 
 FAINT = 0.06
 """Difference between the channels, as a share of the paper, from which a pixel near a stroke belongs to it."""
@@ -28,8 +29,6 @@ _LEAST_INK = 0.05
 """Amount of ink of a stroke, in that of full strokes ..."""
 _NEAR = 41
 """... within this window of others."""
-_GHOSTLY = 0.05
-"""Amount of ink from which it leaves ghosts."""
 _WINDOWS = (101, 51, 21)
 """In which the ground is looked for, the smallest with enough of it counts."""
 _ENOUGH = 0.15
@@ -37,12 +36,25 @@ _ENOUGH = 0.15
 _HALO = 2
 """Pixels around strokes that have some of their colour."""
 _HUES = 22
-_SPREAD = 3
-"""Pixels over which JPEG spreads colours."""
-_LEAST = 0.03
-"""Share of the paper's light below which noise decides."""
-_MOST_INK = 1.2
-"""Amount of the seal's ink, in that of its full strokes."""
+_SAME_HUE = 10
+"""Half the width of the range of hues of strokes, and of those by which the ink is measured."""
+_LUMA = np.array([0.114, 0.587, 0.299], np.float32)
+"""Shares of blue, green and red in light, as JPEG has them."""
+_SPREADS = (1, 3, 5)
+"""Pixels over which a picture may spread colours."""
+_AROUND = 17
+"""Window in which the ink is measured where it is: JPEG takes blocks of 16 pixels together."""
+_STEPS = 4
+_GHOST = 0.2
+"""Share of the darkness of print that a stroke may leave of itself."""
+_PIECE = 0.2
+"""Share of the darkness of print that pixels of a piece have at least ..."""
+_CORE = 0.55
+"""... and one of them, where the piece lies on strokes alone."""
+_LEAST_SHOWN = 0.3
+"""Share of its contrast that print has left under opaque ink, at least."""
+_HIDDEN = 0.4
+"""Light left by print under which the seal is not seen."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -85,26 +97,23 @@ def part(image: Image, shape: Shape) -> Parted | None:
         return None
     enlarged = enlargement(image)
     ground = wide_paper(image)[y0:y1, x0:x1] if shape.is_filled else near_paper(image[y0:y1, x0:x1], enlarged)
-    strokes = inside & _is_ink(piece / np.maximum(ground, 1), shape.hue)
+    strokes = inside & _is_ink(piece / np.maximum(ground, 1), shape.hue, _HUES)
     if not strokes.any():
         return None
     around = _dilate(strokes, 2 * _HALO + 1) & inside
     paper = _paper(piece, _dilate(strokes, 2 * _HALO + 3) & inside, enlarged)
-    shares = np.clip(piece / paper, _LEAST, 1.25)
-    density = -np.log(shares)
-    chroma = np.ptp(shares, axis=2)
-    pure = strokes & (chroma >= 0.7 * np.quantile(chroma[strokes], 0.9))
-    ink = np.median(density[pure], axis=0)
-    amount, printed = _unmix(density, ink)
-    # Pale strokes, whose hue is lost, show by their amount of ink.
-    around |= inside & _dilate(strokes, round(_NEAR * enlarged)) & (amount > _LEAST_INK)
-    covered = _without_ghost(1 - np.exp(-printed), amount, around, strokes)
-    cleaned = np.where(around[..., None], paper * (1 - covered)[..., None], piece)
-    # JPEG keeps grey sharper than colours.
-    light = np.minimum(shares.mean(axis=2) / np.maximum(1 - covered, 0.3), 1)
-    alone = np.where(around, 1 - (1 - light) / (1 - float(np.median(light[pure]))), 1.0)
-    hidden = around & (covered > 0.6)
-    grey = cv2.inpaint(np.round(255 * alone.clip(0, 1)).astype(np.uint8), hidden.view(np.uint8), 3, cv2.INPAINT_TELEA)
+    shares = np.clip(piece / paper, 0, 1.25)
+    light, colour = _to_light(shares, strokes)
+    pure = _full_strokes(colour, strokes, _is_ink(piece / np.maximum(ground, 1), shape.hue, _SAME_HUE))
+    # Pale strokes, whose hue is lost, show by their amount of colour.
+    around |= inside & _dilate(strokes, round(_NEAR * enlarged)) & (colour > _LEAST_INK * np.median(colour[pure]))
+    amount, darkness = _sharpen(light, np.where(around, colour, np.float32(0)), pure)
+    covered = _without_ghost(1 - np.clip(light + darkness * amount, 0, 1), amount, around)
+    cleaned = np.where((amount > 0)[..., None], paper * (1 - covered)[..., None], piece)
+    hidden = around & (covered > 1 - _HIDDEN)
+    ink = np.where(hidden, 0, amount / np.maximum(1 - covered, _HIDDEN))
+    alone = np.clip(1 - ink / max(float(np.median(ink[pure])), 1e-3), 0, 1)
+    grey = cv2.inpaint(np.round(255 * alone).astype(np.uint8), hidden.view(np.uint8), 3, cv2.INPAINT_TELEA)
     blue, green, red = np.median(piece[pure], axis=0).round().astype(int).tolist()
     return Parted(
         (x0, y0, x1, y1),
@@ -114,20 +123,26 @@ def part(image: Image, shape: Shape) -> Parted | None:
     )
 
 
-def _is_ink(shares: NDArray[np.floating], hue: int) -> Mask:
+def _is_ink(shares: NDArray[np.floating], hue: int, reach: int) -> Mask:
     import cv2
 
     hues, saturation, value = cv2.split(cv2.cvtColor(np.clip(shares, 0, 1).astype(np.float32), cv2.COLOR_BGR2HSV))
     distance = np.abs(hues / 2 - hue)
     chroma = saturation * value
     is_coloured = (chroma > FAINT) & (chroma > _COLOURFUL * (1 - value + chroma))
-    return np.asarray((np.minimum(distance, 180 - distance) <= _HUES) & is_coloured, bool)
+    return np.asarray((np.minimum(distance, 180 - distance) <= reach) & is_coloured, bool)
 
 
 def _dilate(mask: Mask, side: int) -> Mask:
     import cv2
 
     return np.asarray(cv2.dilate(mask.view(np.uint8), np.ones((side, side), np.uint8)), bool)
+
+
+def _blur(values: Floats32, side: int) -> Floats32:
+    import cv2
+
+    return np.asarray(cv2.blur(values, (side, side)), np.float32)
 
 
 def _paper(piece: NDArray[np.float32], inked: Mask, enlarged: float) -> NDArray[np.float32]:
@@ -147,46 +162,73 @@ def _paper(piece: NDArray[np.float32], inked: Mask, enlarged: float) -> NDArray[
     return np.maximum(paper, 1)
 
 
-def _unmix(density: NDArray[np.float32], ink: Floats) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-    """Amounts of the seal's ink, within limits, and of grey print that explain densities best.
+def _to_light(shares: Floats32, strokes: Mask) -> tuple[Floats32, Floats32]:
+    """Light of pixels, 1 for paper, and how much of the colour of strokes they have, beside light."""
+    light = shares @ _LUMA
+    colours = shares - light[..., None]
+    direction = colours[strokes].sum(axis=0)
+    direction /= max(float(np.linalg.norm(direction)), 1e-6)
+    return light, np.maximum(colours @ direction, 0)
 
-    Where there is no print its amount is below 0 as often as above: JPEG spreads colours over neighbours.
+
+def _full_strokes(colour: Floats32, strokes: Mask, same_hue: Mask) -> Mask:
+    """The strokes with most of the ink's own colour."""
+    own = strokes & same_hue if (strokes & same_hue).any() else strokes
+    return np.asarray(own & (colour >= 0.7 * np.quantile(colour[own], 0.9)), bool)
+
+
+def _sharpen(light: Floats32, colour: Floats32, pure: Mask) -> tuple[Floats32, Floats32]:
+    """Amounts of ink that explain blurred colours and are as sharp as the light (Richardson and Lucy).
+
+    A pixel has no more ink than takes all light that it lacks, and none that is darker than the fullest nearby: what is
+    darker holds print.
+
+    Returns:
+        Amounts, in units of colour, and how much light such a unit takes; both ``(h, w)`` float32.
     """
-    a, b, c = float(ink @ ink), float(ink.sum()), 3.0
-    of_ink, of_print = density @ ink.astype(np.float32), density.sum(axis=2)
-    amount = (c * of_ink - b * of_print) / max(a * c - b * b, 1e-6)
-    amount = np.clip(amount, 0, _MOST_INK)
-    return amount, (of_print - amount * np.float32(b)) / np.float32(c)
+    import cv2
+
+    dark = np.maximum(1 - light, 0)
+    usual = float(np.median(_blur(dark, 5)[pure] / np.maximum(_blur(colour, 5)[pure], 1e-3)))
+    side = min(_SPREADS, key=lambda side: float(np.median(np.abs(_blur(dark / usual, side) - colour)[pure])))
+    full = np.asarray(cv2.dilate(_blur(colour, 3), np.ones((9, 9), np.uint8)), np.float32)
+    bare = (colour > 0.25 * np.median(colour[pure])) & (dark < 1.15 * usual * full)
+    own = [_blur(np.where(bare, values, 0).astype(np.float32), _AROUND) for values in (dark, colour)]
+    darkness = np.clip((own[0] + 1e-3 * usual) / (own[1] + 1e-3), 0.75 * usual, 1.5 * usual).astype(np.float32)
+    most = np.minimum(dark / darkness, light * 1.1 * full / np.maximum(1 - 1.1 * full * darkness, 0.05))
+    amount = most
+    for _ in range(_STEPS):
+        missing = np.minimum(colour / np.maximum(_blur(amount, side), 1e-3), 4)
+        amount = np.minimum(amount * _blur(missing, side), most)
+    return amount, darkness
 
 
-def _without_ghost(
-    covered: NDArray[np.float32], amount: NDArray[np.float32], around: Mask, strokes: Mask
-) -> NDArray[np.float32]:
-    """Shares of pixels that print covers, without what strokes of the seal leave of themselves, as dark as they were.
+def _without_ghost(covered: Floats32, amount: Floats32, around: Mask) -> Floats32:
+    """Shares of pixels that print covers, without what strokes leave of themselves, as dark under them as beside.
 
-    The colour of a thin stroke is spread over its neighbours, so that it seems to hold print, and they less than none:
-    together they hold none, where real print has a share of its neighbourhood.
+    Opaque ink leaves print a part of its contrast.
     """
     import cv2
 
     darkest = _darkness(covered[~around])
-    nearby = cv2.blur(covered, (_SPREAD, _SPREAD))
-    bare = strokes & (nearby < 0.4 * darkest)
-    if not bare.any():
-        return np.clip(covered, 0, 1)
-    usual = min(float(np.quantile(nearby[bare], 0.7)), 0.15 * darkest)
-    gate = np.clip((nearby - usual) / (0.12 * darkest), 0, 1)
-    # Nor is a ghost ever as dark as a point.
-    gate = np.maximum(gate, np.clip((covered - 0.5 * darkest) / (0.2 * darkest), 0, 1))
-    ghost = min(max(0.06, float(np.quantile(covered[bare], 0.6))), 0.25 * darkest)
-    likely = np.asarray(gate * np.maximum(covered - ghost, 0) * (darkest / (darkest - ghost)), np.float32)
-    # Where there is no ink near, there is no ghost.
-    spread = cv2.dilate(cv2.blur(amount.astype(np.float32), (3, 3)), np.ones((3, 3), np.uint8))
-    inked = np.clip((spread - _LEAST_INK) / _GHOSTLY, 0, 1)
-    return np.clip(inked * likely + (1 - inked) * covered, 0, 1)
+    full = cv2.dilate(_blur(amount, 3), np.ones((5, 5), np.uint8))
+    usual = float(np.quantile(amount[amount > 0], 0.9)) if (amount > 0).any() else 1.0
+    inked = np.clip(full / (0.4 * usual), 0, 1)
+    seen = covered[(inked == 1) & (covered > 0.25 * darkest)]
+    shown = np.clip(np.quantile(seen, 0.9) / darkest, _LEAST_SHOWN, 1) if len(seen) >= 20 else 1.0
+    deepest = darkest * (1 - inked * (1 - shown))
+    ghost = _GHOST * deepest * inked
+    clear = np.clip((covered - ghost) / (deepest - ghost) * darkest, 0, 1)
+    # What lies on strokes alone is a ghost unless it is dark; print goes on beside them.
+    _, labels = cv2.connectedComponents((clear > _PIECE * darkest).view(np.uint8), connectivity=8)
+    kept = np.zeros(int(labels.max()) + 1, bool)
+    kept[labels[(inked < 0.1) | (covered > _CORE * deepest)]] = True
+    kept[0] = False
+    beside = ~_dilate(kept[labels], 2 * _HALO + 1)
+    return np.asarray(np.where(beside, clear * (1 - inked), clear), np.float32)
 
 
-def _darkness(covered: NDArray[np.float32]) -> float:
+def _darkness(covered: Floats32) -> float:
     """How much of a pixel dark print covers, by the print beside the seal."""
     printed = covered[covered > 0.25]
     return float(np.quantile(printed, 0.9)) if len(printed) >= 20 else 0.9

@@ -1,4 +1,4 @@
-"""CellNet as a graph with the inputs and outputs of PaddleX's own detectors."""
+"""CellNet and LineNet as graphs with the inputs and outputs of PaddleX's own detectors and recognisers."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from paddle import Tensor, nn
 from paddle.nn import functional as F  # noqa: N812
 
 from tablerec.models.cellnet import CellNet, decode
+from tablerec.models.linenet import LineNet
 
 PAPER = 127.0
 """Grey around a picture."""
@@ -66,6 +67,38 @@ class CellNetForPaddleX(nn.Layer):
         places = paddle.concat([x + 0.0 * y, y + 0.0 * x], 3)
         # What lies beyond the canvas is 0.
         return F.grid_sample(image - PAPER, places, align_corners=False) + PAPER
+
+
+class LineNetForPaddleX(nn.Layer):
+    """The network with the input and output of PaddleX's recognisers of text.
+
+    All classes are asked at each position, as the decoder of PaddleX wants them, so it is slower than
+    ``LineNetWithDecoder``.
+
+    Args:
+        net: The network.
+    """
+
+    def __init__(self, net: LineNet) -> None:
+        super().__init__()
+        self.net = net
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Compute the probabilities of the classes at each position.
+
+        Args:
+            x: ``(B, 3, 32, W)`` float32, RGB from -1 to 1; 0 to the right of a line that is narrower than others.
+
+        Returns:
+            ``(B, ceil(W / 4), 1 + n_letters + n_han)`` float32, which add up to 1; the first is for none.
+        """
+        net = self.net
+        features = net.features(paddle.scale(x, 127.5, 127.5))
+        letters = F.softmax(net.letters(features))
+        if net.han is None:
+            return letters
+        han = F.softmax(net.han(features)) * letters[:, :, net.n_letters + 1 :]
+        return paddle.concat([letters[:, :, : net.n_letters + 1], han], -1)
 
 
 def _are_best(boxes: Tensor, score: Tensor, which: Tensor) -> Tensor:

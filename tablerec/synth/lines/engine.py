@@ -25,29 +25,38 @@ Write = Callable[[Random], "str | list[Word]"]
 
 @dataclass(frozen=True, slots=True)
 class _Kind:
-    """What a kind of line says, in which script, how often, and how small its characters may be, px."""
+    """What a kind of line says, in which script, how often, and how small its characters may be.
+
+    Args:
+        share: Of all lines.
+        write: Returns a text.
+        script: Of its fonts.
+        least: Size of a font for training, px, near what a person can still read ...
+        usual: ... and of lines for measuring, so that these stay the same.
+    """
 
     share: float
     write: Write
     script: Script = "latin"
-    least: float = 9.5
+    least: float = 7
+    usual: float = 9.5
 
 
 KINDS: Mapping[str, _Kind] = {
-    "number": _Kind(0.3, number_text),
-    "latin": _Kind(0.26, wording.latin_text),
-    "chinese": _Kind(0.19, wording.chinese_text, "chinese", 12),
-    "cyrillic": _Kind(0.035, wording.cyrillic_text, "cyrillic", 10),
-    "greek": _Kind(0.02, wording.greek_text, "greek", 10),
-    "hebrew": _Kind(0.02, wording.hebrew_words, "hebrew", 11),
-    "arabic": _Kind(0.045, wording.arabic_words, "arabic", 15),
-    "kana": _Kind(0.015, wording.kana_text, "kana", 11),
-    "checkbox": _Kind(0.025, signs.checkbox_text),
-    "raised": _Kind(0.03, signs.raised_text, least=11),
-    "dash": _Kind(0.02, signs.dash_text, least=10),
-    "sign": _Kind(0.025, signs.sign_text, least=10),
-    "single": _Kind(0.025, signs.single_text),
-    "random": _Kind(0.02, signs.random_text),
+    "number": _Kind(0.25, number_text),
+    "latin": _Kind(0.21, wording.latin_text, least=7.5),
+    "chinese": _Kind(0.165, wording.chinese_text, "chinese", 10.5, 12),
+    "cyrillic": _Kind(0.045, wording.cyrillic_text, "cyrillic", 7.5, 10),
+    "greek": _Kind(0.03, wording.greek_text, "greek", 7.5, 10),
+    "hebrew": _Kind(0.03, wording.hebrew_words, "hebrew", 8.5, 11),
+    "arabic": _Kind(0.065, wording.arabic_words, "arabic", 12, 15),
+    "kana": _Kind(0.015, wording.kana_text, "kana", 9.5, 11),
+    "checkbox": _Kind(0.035, signs.checkbox_text, least=8),
+    "raised": _Kind(0.05, signs.raised_text, least=9, usual=11),
+    "dash": _Kind(0.035, signs.dash_text, least=8, usual=10),
+    "sign": _Kind(0.025, signs.sign_text, least=8, usual=10),
+    "single": _Kind(0.02, signs.single_text, least=8),
+    "random": _Kind(0.015, signs.random_text, least=8),
     "row": _Kind(0.01, wording.name_and_number),
 }
 """Kinds of lines by name."""
@@ -56,6 +65,7 @@ MIXED = "mixed"
 """All kinds, each with its share."""
 
 _LARGEST = 44
+_TINY = 9
 _MOST_PIXELS = 72
 """Of a font, when a line is drawn larger than it is seen."""
 _SAME_TURNED = frozenset("0168 9bdpqnuoxHNIlzsSZmwMWOX|")
@@ -157,9 +167,13 @@ def _set(kind: _Kind, label: str, split: Split, rng: Random) -> tuple[Setting, f
             break
         face = pool[rng.randrange(len(pool))]
     face = weighted(face, bold=rng.random() < 0.25, italic=rng.random() < 0.08)
-    least = kind.least + (2 if script == "chinese" and kind.least < 12 else 0)
+    least, chinese = (kind.usual, 12) if split == "unseen" else (kind.least, 10.5)
+    if script == "chinese" and least < chinese:
+        least = least + 2 if split == "unseen" else chinese
     em = least * (_LARGEST / least) ** (rng.random() ** 1.25)
     zoom = rng.choice((1, 1, 2, 2, 3)) if em < 15 else rng.choice((1, 1, 1, 2, 2))
+    if em < _TINY:
+        zoom = max(zoom, 2)  # drawn as it is, a font loses strokes
     if em < 12 and zoom == 1 and rng.random() < 0.5:
         zoom = 2
     zoom = min(zoom, _MOST_PIXELS / em) if em * zoom > _MOST_PIXELS else zoom

@@ -11,13 +11,17 @@ from numpy.typing import NDArray
 from tablerec.synth.lines.layout import Ink, Mask
 from tablerec.synth.lines.seals import pooled_seal
 from tablerec.synth.lines.typefaces import Split
-from tablerec.synth.lines.wear import apply_effect, bolden, break_up, dot_matrix, thin
+from tablerec.synth.lines.wear import TINIEST, apply_effect, bolden, break_up, dot_matrix, thin
 
 Image = NDArray[np.uint8]
 Floats = NDArray[np.float32]
 
 _SEALS: dict[Split, int] = {"train": 160, "unseen": 40}
 _LEAST_CONTRAST = 62
+_SMALL_CONTRAST = 120
+"""Of ink and paper, of 255; small print is not read with less."""
+_TIGHT = 0.4
+"""Share of lone dashes whose ink alone is framed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,22 +64,29 @@ def take_picture(
     Returns:
         ``(h, w, 3)`` uint8 RGB.
     """
-    canvas = _place(ink, around, rng)
+    canvas = _place(ink, around, split, rng)
     canvas.print = _wear(canvas.print, canvas.em, rng, noise)
     _draw_rules(canvas, rng)
     printed, other = _cut(canvas, zoom, rng)
-    image = _colour(printed, other, rng, noise)
+    is_small = split == "train" and printed.shape[0] < TINIEST
+    image = _colour(printed, other, rng, noise, _SMALL_CONTRAST if is_small else _LEAST_CONTRAST)
     if rng.random() < 0.06:
         image = _seal(image, split, rng)
+    elif split == "train" and rng.random() < 0.04:
+        image = _remains(image, split, rng, noise)
     return apply_effect(np.clip(image, 0, 255).astype(np.uint8), split, rng, noise)
 
 
-def _place(ink: Ink, around: Surroundings, rng: Random) -> _Canvas:
+def _place(ink: Ink, around: Surroundings, split: Split, rng: Random) -> _Canvas:
     """Put the line on a canvas with room around it, and find its box: of its ink, or of a usual line."""
     height, width = ink.mask.shape
     em = ink.em
     top, bottom = 0.0, float(height)
-    if rng.random() < 0.9 or height < 0.45 * em:  # a detector sees the line, not the ink of a dash
+    is_low = height < 0.45 * em
+    if is_low and split == "train" and rng.random() < _TIGHT:
+        spare = rng.uniform(0.25, 0.45) * em
+        top, bottom = top - spare, bottom + spare
+    elif rng.random() < 0.9 or is_low:  # a detector mostly sees the line, not the ink of a dash
         top, bottom = min(top, ink.baseline - 0.74 * em), max(bottom, ink.baseline + 0.02 * em)
     left, right = 0.0, float(width)
     if width < 0.4 * em:
@@ -209,9 +220,9 @@ def _bent(wide: float, high: float, rng: Random) -> Floats:
     return shift
 
 
-def _colour(printed: Floats, other: Floats, rng: Random, noise: np.random.Generator) -> Floats:
+def _colour(printed: Floats, other: Floats, rng: Random, noise: np.random.Generator, contrast: float) -> Floats:
     """Put ink on paper: dark on light mostly."""
-    ground, ink = _colours(rng)
+    ground, ink = _colours(rng, contrast)
     image = np.empty((*printed.shape, 3), np.float32)
     image[:] = ground
     if rng.random() < 0.12:
@@ -223,12 +234,12 @@ def _colour(printed: Floats, other: Floats, rng: Random, noise: np.random.Genera
     if other.any():
         color = ink if rng.random() < 0.5 else _between(ground, ink, rng.uniform(0.3, 1))
         image += (color - image) * other[..., None]
-    strength = 1.0 if rng.random() < 0.85 else rng.uniform(0.5, 0.95)
+    strength = 1.0 if rng.random() < 0.85 or contrast > _LEAST_CONTRAST else rng.uniform(0.5, 0.95)
     image += (ink - image) * (strength * printed)[..., None]
     return image
 
 
-def _colours(rng: Random) -> tuple[Floats, Floats]:
+def _colours(rng: Random, contrast: float) -> tuple[Floats, Floats]:
     """Return the colours of paper and ink, ``(3,)`` float32 each, with enough contrast to be read."""
     form = rng.random()
     if form < 0.58:
@@ -260,7 +271,7 @@ def _colours(rng: Random) -> tuple[Floats, Floats]:
         ground = np.array([rng.uniform(90, 255) for _ in range(3)], np.float32)
         ink = np.array([rng.uniform(0, 160) for _ in range(3)], np.float32)
     weights = np.array([0.299, 0.587, 0.114], np.float32)
-    if abs(float((ground - ink) @ weights)) < _LEAST_CONTRAST:
+    if abs(float((ground - ink) @ weights)) < contrast:
         ink = np.full(3, 0 if float(ground @ weights) > 110 else 255, np.float32)
     return ground, ink
 
@@ -311,6 +322,15 @@ def _watermark(image: Floats, rng: Random) -> None:
 
 def _seal(image: Floats, split: Split, rng: Random) -> Floats:
     """Press a part of a seal over the line, which darkens and hides nothing."""
+    piece, part = _part_of_seal(image, split, rng)
+    if part.size:
+        cover = part[..., 3:] * np.float32(rng.uniform(0.45, 0.95))
+        piece *= 1 - cover * (1 - part[..., :3])
+    return image
+
+
+def _part_of_seal(image: Floats, split: Split, rng: Random) -> tuple[Floats, Floats]:
+    """A part of the picture, and what of a seal lies there: colour and amount, from 0 to 1; both may be empty."""
     import cv2
 
     height, width = image.shape[:2]
@@ -319,9 +339,27 @@ def _seal(image: Floats, split: Split, rng: Random) -> Floats:
     scaled = cv2.resize(seal, (side, side), interpolation=cv2.INTER_AREA if side < seal.shape[0] else cv2.INTER_LINEAR)
     x, y = rng.randint(-side // 2, max(0, width - side // 2)), rng.randint(-side + height // 2, height // 2)
     first, last, left, right = max(0, y), min(height, y + side), max(0, x), min(width, x + side)
-    if first >= last or left >= right:
-        return image
+    first, left = min(first, last), min(left, right)
     part = scaled[first - y : last - y, left - x : right - x].astype(np.float32) / 255
-    cover = part[..., 3:] * np.float32(rng.uniform(0.45, 0.95))
-    image[first:last, left:right] *= 1 - cover * (1 - part[..., :3])
+    return image[first:last, left:right], part
+
+
+def _remains(image: Floats, split: Split, rng: Random, noise: np.random.Generator) -> Floats:
+    """Leave what a seal that was taken off leaves: points at the edges of strokes, some colour, paler print."""
+    import cv2
+
+    piece, part = _part_of_seal(image, split, rng)
+    if not part.size:
+        return image
+    strokes, color = part[..., 3], part[..., :3]
+    edges = np.clip(2.5 * np.abs(strokes - cv2.blur(strokes, (3, 3))), 0, 1)
+    height, width = strokes.shape
+    kept = cv2.resize(noise.random((height // 2 + 1, width // 2 + 1), np.float32), (width, height))
+    edges *= (kept > rng.uniform(0.3, 0.8)) * np.float32(rng.uniform(0.1, 0.45))
+    piece *= 1 - (strokes * rng.uniform(0, 0.12))[..., None] * (1 - color)
+    if rng.random() < 0.8:
+        piece *= 1 - edges[..., None]
+    else:  # print is lighter where the seal lay
+        ground = np.median(image.reshape(-1, 3), axis=0)
+        piece += (ground - piece) * (strokes * np.float32(rng.uniform(0.1, 0.4)))[..., None]
     return image

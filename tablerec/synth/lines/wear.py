@@ -191,11 +191,15 @@ EFFECTS: dict[Split, dict[Effect, float]] = {
 """Shares of the effects on the picture."""
 
 _TINY = 15
-"""Below this height, px, strong effects leave nothing to read."""
+"""Below this height, px, strong effects leave nothing to read ..."""
+TINIEST = 11
+"""... and below this one, any but a little loss."""
 
 
 def apply_effect(image: Image, split: Split, rng: Random, noise: np.random.Generator) -> Image:
     """Let a picture, ``(h, w, 3)`` uint8 RGB, be seen through one of the effects of the split."""
     effect = rng.choices(list(EFFECTS[split]), list(EFFECTS[split].values()))[0]
+    if split == "train" and image.shape[0] < TINIEST:
+        return clean(image, rng, noise) if effect is clean else jpeg(image, rng.randint(60, 95))
     is_tiny = image.shape[0] < _TINY and effect in (low, photo, fax, copied)
     return soft(image, rng, noise) if is_tiny else effect(image, rng, noise)

@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
+import importlib.util
 import shutil
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
+import yaml
+from click.testing import CliRunner
 
+from tablerec.cli import command
+from tablerec.detect.paddlex import OFFICIAL
 from tablerec.errors import InputError, ModelNotFoundError, OutputError
+from tablerec.models.characters import TURNED
+from tablerec.ocr.paddlex import RECOGNIZERS
+from tablerec.paddlex_support import import_paddlex
 
 paddle = pytest.importorskip("paddle")
 onnx = pytest.importorskip("onnx")
@@ -17,6 +26,7 @@ from tablerec.models.arrays import load_arrays, network_to_arrays, save_arrays  
 from tablerec.models.catalogue import by_name  # noqa: E402
 from tablerec.models.export import (  # noqa: E402
     export_linenet,
+    export_linenet_for_paddlex,
     is_linenet,
     load_linenet,
     static_folder,
@@ -26,6 +36,7 @@ from tablerec.models.linenet import LineNet, LineNetWithDecoder, move_classes  #
 from tablerec.models.opening import choose_network  # noqa: E402
 
 CHARACTERS = "0123456789abc表格数据"
+WITH_TURNED = f"0123456789ab{TURNED}表格数据"
 SMALL = {"widths": (8, 16, 16, 32, 16), "depths": (1, 0, 1)}
 OUTPUTS = ("chars", "scores")
 
@@ -205,3 +216,69 @@ def test_known_characters_keep_their_weights(wanted: str) -> None:
 
 def test_it_is_in_the_list_of_models() -> None:
     assert by_name("LineNet").origin == "tablerec"
+
+
+def import_stock_paddlex() -> Any:
+    if importlib.util.find_spec("paddlex") is None:
+        pytest.skip("needs the paddle extra")
+    return import_paddlex()
+
+
+@pytest.fixture(scope="module")
+def recognizer(net: LineNet, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("paddlex")
+    export_linenet_for_paddlex(net, WITH_TURNED, folder, RECOGNIZERS[0])
+    return folder
+
+
+@pytest.mark.parametrize("width", [128, 97, 4])
+def test_the_form_of_paddlex_holds_the_probabilities_of_all_classes(
+    recognizer: Path, net: LineNet, images: np.ndarray, width: int
+) -> None:
+    import onnxruntime
+
+    images = images[..., :width]
+    session = onnxruntime.InferenceSession(str(recognizer / ONNX))
+    (found,) = session.run(None, {"x": images / 127.5 - 1})
+    assert found.shape == (5, -(-width // 4), 18)
+    np.testing.assert_allclose(found.sum(-1), 1, atol=1e-4)
+    static = paddle.jit.load(str(recognizer / "inference"))(paddle.to_tensor(images / 127.5 - 1))
+    np.testing.assert_allclose(static.numpy(), found, atol=1e-4)
+    np.testing.assert_allclose(np.exp(net(paddle.to_tensor(images)).numpy()), found, atol=0.02)
+
+
+def test_paddlex_decodes_what_we_decode(recognizer: Path, net: LineNet, images: np.ndarray) -> None:
+    import_stock_paddlex()
+    from paddlex.inference.models.text_recognition.processors import CTCLabelDecode
+
+    description = yaml.safe_load((recognizer / "inference.yml").read_text(encoding="utf-8"))
+    assert description["Global"]["model_name"] == RECOGNIZERS[0]
+    decode = CTCLabelDecode(description["PostProcess"]["character_dict"])
+    probabilities = np.exp(net(paddle.to_tensor(images)).numpy())
+    texts, scores = decode([probabilities])
+    chars = probabilities.argmax(-1)
+    expected = []
+    for line in chars:
+        kept = line[np.append(True, line[1:] != line[:-1]) & (line > 0)]
+        expected.append("".join(WITH_TURNED[each - 1] for each in kept).replace(TURNED, ""))
+    assert texts == expected
+    assert any(texts) and all(0 <= score <= 1 for score in scores)
+
+
+def test_stock_paddlex_reads_with_it(recognizer: Path) -> None:
+    model = import_stock_paddlex().create_model(RECOGNIZERS[0], str(recognizer), device="cpu")
+    pictures = list(np.random.default_rng(2).integers(0, 255, (2, 40, 200, 3), np.uint8))
+    results = list(model.predict(pictures, batch_size=2))
+    assert [type(result["rec_text"]) for result in results] == [str, str]
+
+
+@pytest.mark.parametrize("options", [["--as", OFFICIAL[0]], ["--as", RECOGNIZERS[0], "--onnx"], ["--report"]])
+def test_options_that_are_not_for_a_linenet(folder: Path, tmp_path: Path, options: list[str]) -> None:
+    result = CliRunner().invoke(command, ["export", str(folder), "-o", str(tmp_path / "out"), *options])
+    assert result.exit_code == 2 and "--report is for CellNet, and --as of a LineNet" in result.output
+
+
+def test_the_command_writes_the_packages_linenet_for_paddlex(tmp_path: Path) -> None:
+    result = CliRunner().invoke(command, ["export", "--as", RECOGNIZERS[1], "-o", str(tmp_path)])
+    assert result.exit_code == 0, result.output
+    assert read_model_name(tmp_path) == RECOGNIZERS[1]

@@ -46,4 +46,4 @@ def test_bad_folders_are_refused(tmp_path: Path) -> None:
     assert result.exit_code == 1 and "holds no RT-DETR" in result.output
     assert not (tmp_path / "out").exists()
     result = CliRunner().invoke(command, ["export", str(tmp_path), "-o", str(tmp_path / "out"), "--as", OFFICIAL[0]])
-    assert result.exit_code == 2 and "--as is for CellNet" in result.output
+    assert result.exit_code == 2 and "--as is for CellNet and LineNet" in result.output

@@ -16,7 +16,7 @@ from tablerec.result import Page, PageImage, move_page
 if TYPE_CHECKING:
     from postprocess.arrays import Image
 
-MODEL = "UVDoc"
+UVDOC = "UVDoc"
 
 Map = NDArray[np.float32]
 """``(H, W, 2)`` for each pixel of the flat picture where it lies in the picture as given, x and y in pixels."""
@@ -32,7 +32,7 @@ class Unwarper:
     """
 
     def __init__(self, runtime: Runtime | None = None) -> None:
-        self._model = LazyModel(MODEL, None, runtime)
+        self._model = LazyModel(UVDOC, None, runtime)
 
     def flatten(self, picture: PageImage) -> tuple[PageImage, Map | None]:
         """Make a picture flat.
@@ -47,11 +47,11 @@ class Unwarper:
         network = getattr(getattr(model, "runner", None), "_model", None)
         if hasattr(network, "backbone"):
             flat_map = _ask_for_map(network, picture.image)
-            return replace(picture, image=_remap(picture.image, flat_map)), flat_map
+            return replace(picture, image=remap(picture.image, flat_map)), flat_map
         # PaddleX turns the order of the channels round.
         flat = np.ascontiguousarray(self._model.predict(picture.image)["doctr_img"][:, :, ::-1])
         warnings.warn(
-            f"{MODEL} tells no map with this engine: corners are in pixels of the flattened picture; "
+            f"{UVDOC} tells no map with this engine: corners are in pixels of the flattened picture; "
             "the engine paddle_dynamic has it",
             stacklevel=2,
         )
@@ -77,7 +77,13 @@ def _ask_for_map(network: Any, image: Image) -> Map:
     return np.ascontiguousarray(scaled, np.float32)
 
 
-def _remap(image: Image, flat_map: Map) -> Image:
+def remap(image: Image, flat_map: Map) -> Image:
+    """Make a picture flat.
+
+    Args:
+        image: ``(height, width)`` or ``(height, width, channels)`` uint8.
+        flat_map: See ``Map``; beyond the picture its edge goes on.
+    """
     import cv2
 
     x, y = flat_map[:, :, 0], flat_map[:, :, 1]

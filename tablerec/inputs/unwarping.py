@@ -77,17 +77,23 @@ def _ask_for_map(network: Any, image: Image) -> Map:
     return np.ascontiguousarray(scaled, np.float32)
 
 
-def remap(image: Image, flat_map: Map) -> Image:
+def remap(image: Image, flat_map: Map, *, fill: bool = False) -> Image:
     """Make a picture flat.
 
     Args:
         image: ``(height, width)`` or ``(height, width, channels)`` uint8.
-        flat_map: See ``Map``; beyond the picture its edge goes on.
+        flat_map: See ``Map``.
+        fill: Whether the median colour of its edge is beyond the picture; if not, the edge goes on.
     """
     import cv2
 
     x, y = flat_map[:, :, 0], flat_map[:, :, 1]
-    return np.asarray(cv2.remap(image, x, y, cv2.INTER_LINEAR, borderMode=cv2.BORDER_REPLICATE), np.uint8)
+    if not fill:
+        return np.asarray(cv2.remap(image, x, y, cv2.INTER_LINEAR, borderMode=cv2.BORDER_REPLICATE), np.uint8)
+    edge = np.concatenate([image[0], image[-1], image[:, 0], image[:, -1]])
+    color = np.median(edge, axis=0).ravel().tolist()
+    flat = cv2.remap(image, x, y, cv2.INTER_LINEAR, borderMode=cv2.BORDER_CONSTANT, borderValue=color)
+    return np.asarray(flat, np.uint8)
 
 
 def unflatten_page(page: Page, picture: PageImage, flat_map: Map) -> Page:

@@ -201,10 +201,40 @@ def _stroke_pairs(gray: Gray, height: float) -> tuple[Pairs, Pairs]:
     ends = np.zeros((0, 2, 2)) if found is None else found.reshape(-1, 2, 2).astype(np.float64)
     errors = np.maximum(np.zeros(0) if wide is None else wide.ravel() / 2, _ERROR / 2 * height)
     pairs = []
-    for lines in (ends, ends[..., ::-1]):
+    for lines, picture in ((ends, gray), (ends[..., ::-1], gray.T)):
         order = np.argsort(lines[..., :1], axis=1)
-        pairs.append(_long_pairs(np.take_along_axis(lines, order, axis=1), errors, height))
+        long = _long_pairs(np.take_along_axis(lines, order, axis=1), errors, height)
+        pairs.append(Pairs.joined([long, _traced(np.ascontiguousarray(picture), long.ends, height)]))
     return pairs[0], pairs[1]
+
+
+def _traced(gray: Gray, ends: Floats, height: float) -> Pairs:
+    """Pieces of strokes, each where its edge lies: a stroke is as straight as it looks from afar."""
+    import cv2
+
+    step = _WINDOW * height
+    along = ends[:, 1] - ends[:, 0]
+    count = np.maximum(along[:, 0] / step, 1).astype(np.int64) + 1
+    stroke = np.repeat(np.arange(len(ends)), count)
+    if not len(stroke):
+        return Pairs(np.zeros((0, 2, 2)), np.zeros(0))
+    first = np.cumsum(count) - count
+    share = (np.arange(len(stroke)) - first[stroke]) / np.maximum(count - 1, 1)[stroke]
+    places = ends[stroke, 0] + share[:, None] * along[stroke]
+    reach = np.arange(-np.ceil(0.4 * height), np.ceil(0.4 * height) + 1)
+    at_x = np.repeat(places[:, :1], len(reach), axis=1).astype(np.float32)
+    at_y = (places[:, 1:] + reach).astype(np.float32)
+    profile = cv2.remap(gray.astype(np.float32), at_x - 0.5, at_y - 0.5, cv2.INTER_LINEAR, borderMode=cv2.BORDER_REPLICATE)
+    edge = np.gradient(profile, axis=1) * np.exp(-0.5 * (reach / (0.2 * height)) ** 2)
+    # A stroke has ink on one side.
+    side = np.sign(np.bincount(stroke, edge.sum(axis=1), len(ends)))[stroke]
+    power = np.maximum(edge * side[:, None], 0) ** 2
+    total = power.sum(axis=1)
+    places[:, 1] += (power * reach).sum(axis=1) / np.maximum(total, 1e-9)
+    usual = np.bincount(stroke, total, len(ends)) / count
+    seen = total > 0.3 * usual[stroke]
+    pair = np.flatnonzero((stroke[1:] == stroke[:-1]) & seen[1:] & seen[:-1])
+    return Pairs(np.stack([places[pair], places[pair + 1]], axis=1), np.full(len(pair), _ERROR / 3 * height))
 
 
 def _ink_pairs(gray: Gray, height: float) -> Pairs:

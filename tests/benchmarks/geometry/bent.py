@@ -128,7 +128,9 @@ def main() -> None:
     parser.add_argument("--sags", type=float, nargs="*", default=SAGS)
     parser.add_argument("--draw", type=Path, help="folder for pictures of what was found")
     args = parser.parse_args()
-    recognizer = Recognizer(Settings(layout="table", ocr=args.ocr, **({"unwarp": "off"} if args.off else {})))
+    unwarp = "off" if args.off else "auto"
+    # A page on a desk is not what a user has cropped.
+    recognizers = [Recognizer(Settings(layout=layout, ocr=args.ocr, unwarp=unwarp)) for layout in ("table", "page")]
     scores: dict[str, list[tuple[float, ...]]] = defaultdict(list)
     for index in range(args.count * len(BENDS)):
         recipe, kind = RECIPES[index // len(BENDS) % len(RECIPES)], BENDS[index % len(BENDS)]
@@ -141,7 +143,7 @@ def main() -> None:
             words = [Word(text, quad) for text, quad in zip(sample.words.texts, quads, strict=True)]
             image = np.ascontiguousarray(sample.image[..., ::-1])
             started = time.perf_counter()
-            (page,) = recognizer.recognize(image, words if args.known else None).pages
+            (page,) = recognizers[index // len(BENDS) % 2].recognize(image, words if args.known else None).pages
             seconds = time.perf_counter() - started
             table, (true,) = largest_table(page.tables), sample.to_tables()
             grits = 0.0 if table is None else grits_top(table, true) or 0.0

@@ -2,17 +2,17 @@
 
 Lines of text, straight strokes (rulings, edges of the page) and the direction in which ink runs are evidence of one
 kind: two points that lie on one line of the flat page. By them a smooth surface is fitted: the line that lies at
-``level`` in the flat page runs along ``y = level + shift(x, level)`` in the picture. Along the line the shift is a cubic
-spline whose curvature is held low (P-splines: Eilers and Marx, Statistical Science 11, 1996), and it changes slowly from
-line to line. Upright strokes tell the same of what is upright. The directions of ink are those of the structure tensor
-(Bigün and Granlund, ICCV 1987), the strokes those of LSD (von Gioi et al., IPOL 2012). In the picture that is flattened
-by a first surface more is found, so the surface is fitted again, until it stays as it is.
+``level`` in the flat page runs along ``y = level + shift(x, level)`` in the picture. Along the line the shift is a
+cubic spline whose curvature is held low (P-splines: Eilers and Marx, Statistical Science 11, 1996), and it changes
+slowly from line to line. Upright strokes tell the same of what is upright. The directions of ink are those of the
+structure tensor (Bigün and Granlund, ICCV 1987), the strokes those of LSD (von Gioi et al., IPOL 2012). In the picture
+that is flattened by a first surface more is found, so the surface is fitted again, until it stays as it is.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from postprocess.arrays import Floats
 from postprocess.geometry.boxes import quantile, word_height
 from postprocess.geometry.rulings import estimate_text_height
-from tablerec.inputs.unwarping import Map, remap
+from tablerec.inputs.unwarping import Map, remap, spread
 from tablerec.result import PageImage, move_picture
 
 if TYPE_CHECKING:
@@ -53,6 +53,8 @@ _LONGEST = 1400
 """... and its longest side."""
 _WINDOW = 1.5
 """Side of the windows in which ink has one direction, text heights."""
+_REACH = 0.4
+"""The edge of a stroke is this near to where the stroke is straight, text heights."""
 _MOST = 700
 """Windows, and strokes, that the surface is fitted to: more of them do not make it better."""
 _ROUNDS = 4
@@ -117,7 +119,7 @@ def find_surface(image: NDArray[np.uint8], quads: Floats) -> Surface | None:
 def _fit_surface(gray: Gray, height: float, words: Pairs) -> Surface | None:
     """The surface of a grey picture by its long words and its ink; None where it is flat. All sizes are in pixels."""
     size = (gray.shape[1], gray.shape[0])
-    strokes, _ = _stroke_pairs(gray, height)
+    strokes, _ = _strokes(gray, height)
     pairs = Pairs.joined([words, _ink_pairs(gray, height), strokes])
     if len(pairs.ends) < _FEW:
         return None
@@ -126,32 +128,25 @@ def _fit_surface(gray: Gray, height: float, words: Pairs) -> Surface | None:
     gain = np.log1p(off_straight**2).sum() - np.log1p(off**2).sum()
     places = pairs.places()
     sag = np.ptp(bend.shift(*places) - straight.shift(*places), axis=1).max()
-    if DEBUG:
-        print("sag", sag / height, "gain", gain)
     if sag < _LEAST_SAG * height or gain < _LEAST_GAIN:
         return None
-    upright = Bend((size[1], size[0]), np.zeros_like(bend.coefficients))
-    surface = Surface.of(bend, upright)
+    surface = Surface.of(bend, Bend(size[::-1], np.zeros_like(bend.coefficients)))
     lean = None
     for _ in range(_ROUNDS):
         flat = remap(gray, surface.to_map(), fill=True)
         lean = _lean(flat, height) if lean is None else lean
-        level, plumb = _stroke_pairs(flat, height)
-        level = Pairs.joined([_ink_pairs(flat, height), level])
+        level, upright = _strokes(flat, height)
+        level = Pairs.joined([_ink_pairs(flat, height), level, _traced(flat, level, height)])
+        upright = Pairs.joined([upright, _traced(np.ascontiguousarray(flat.T), upright, height)])
         pairs = Pairs(surface.unflatten_points(level.ends), level.errors)
         before, (bend, _) = bend, _fit(pairs, size)
-        x, y = np.moveaxis(surface.unflatten_points(plumb.ends[..., ::-1]), -1, 0)
-        upright, _ = _fit(Pairs(np.stack([bend.level(x, y), x], axis=-1), plumb.errors), (size[1], size[0]), lean)
-        surface = Surface.of(bend, upright)
+        x, y = np.moveaxis(surface.unflatten_points(upright.ends[..., ::-1]), -1, 0)
+        aside, _ = _fit(Pairs(np.stack([bend.level(x, y), x], axis=-1), upright.errors), size[::-1], lean)
+        surface = Surface.of(bend, aside)
         places = pairs.places()
-        if DEBUG:
-            print("moved", np.abs(bend.shift(*places) - before.shift(*places)).max() / height, "lean", lean, "plumb", len(plumb.ends))
         if np.abs(bend.shift(*places) - before.shift(*places)).max() < _STILL * height:
             break
     return surface
-
-
-DEBUG = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,48 +188,48 @@ def _long_pairs(ends: Floats, errors: Floats, height: float) -> Pairs:
     return Pairs(ends[chosen], errors[chosen])
 
 
-def _stroke_pairs(gray: Gray, height: float) -> tuple[Pairs, Pairs]:
+def _strokes(gray: Gray, height: float) -> tuple[Pairs, Pairs]:
     """Long straight strokes of a grey picture: those that run to the right, and those that run down."""
     import cv2
 
     found, wide, *_ = cv2.createLineSegmentDetector(cv2.LSD_REFINE_NONE).detect(gray)
-    ends = np.zeros((0, 2, 2)) if found is None else found.reshape(-1, 2, 2).astype(np.float64)
-    errors = np.maximum(np.zeros(0) if wide is None else wide.ravel() / 2, _ERROR / 2 * height)
-    pairs = []
-    for lines, picture in ((ends, gray), (ends[..., ::-1], gray.T)):
-        order = np.argsort(lines[..., :1], axis=1)
-        long = _long_pairs(np.take_along_axis(lines, order, axis=1), errors, height)
-        pairs.append(Pairs.joined([long, _traced(np.ascontiguousarray(picture), long.ends, height)]))
-    return pairs[0], pairs[1]
+    if found is None or wide is None:
+        nothing = Pairs(np.zeros((0, 2, 2)), np.zeros(0))
+        return nothing, nothing
+    ends = found.reshape(-1, 2, 2).astype(np.float64)
+    errors = np.maximum(wide.ravel() / 2, _ERROR / 2 * height)
+    level, upright = (
+        _long_pairs(np.take_along_axis(lines, np.argsort(lines[..., :1], axis=1), axis=1), errors, height)
+        for lines in (ends, ends[..., ::-1])
+    )
+    return level, upright
 
 
-def _traced(gray: Gray, ends: Floats, height: float) -> Pairs:
-    """Pieces of strokes, each where its edge lies: a stroke is as straight as it looks from afar."""
+def _traced(gray: Gray, strokes: Pairs, height: float) -> Pairs:
+    """Pieces of strokes that run to the right, each where its edge lies: from afar a stroke looks too straight."""
     import cv2
 
-    step = _WINDOW * height
+    ends = strokes.ends
+    if not len(ends):
+        return strokes
     along = ends[:, 1] - ends[:, 0]
-    count = np.maximum(along[:, 0] / step, 1).astype(np.int64) + 1
+    count = np.maximum(along[:, 0] / (_WINDOW * height), 1).astype(np.int64) + 1
     stroke = np.repeat(np.arange(len(ends)), count)
-    if not len(stroke):
-        return Pairs(np.zeros((0, 2, 2)), np.zeros(0))
-    first = np.cumsum(count) - count
-    share = (np.arange(len(stroke)) - first[stroke]) / np.maximum(count - 1, 1)[stroke]
-    places = ends[stroke, 0] + share[:, None] * along[stroke]
-    reach = np.arange(-np.ceil(0.4 * height), np.ceil(0.4 * height) + 1)
-    at_x = np.repeat(places[:, :1], len(reach), axis=1).astype(np.float32)
-    at_y = (places[:, 1:] + reach).astype(np.float32)
-    profile = cv2.remap(gray.astype(np.float32), at_x - 0.5, at_y - 0.5, cv2.INTER_LINEAR, borderMode=cv2.BORDER_REPLICATE)
-    edge = np.gradient(profile, axis=1) * np.exp(-0.5 * (reach / (0.2 * height)) ** 2)
-    # A stroke has ink on one side.
-    side = np.sign(np.bincount(stroke, edge.sum(axis=1), len(ends)))[stroke]
-    power = np.maximum(edge * side[:, None], 0) ** 2
+    number = np.arange(len(stroke)) - np.repeat(np.cumsum(count) - count, count)
+    places = ends[stroke, 0] + (number / (count[stroke] - 1))[:, None] * along[stroke]
+    side = np.ceil(_REACH * height)
+    reach = np.arange(-side, side + 1)
+    x, y = (np.float32(at - 0.5) for at in np.broadcast_arrays(places[:, :1], places[:, 1:] + reach))
+    profiles = cv2.remap(np.float32(gray), x, y, cv2.INTER_LINEAR, borderMode=cv2.BORDER_REPLICATE)
+    edge = np.gradient(profiles, axis=1) * np.exp(-2 * (reach / (_REACH * height)) ** 2)
+    # A stroke is the one edge of a ruling, from light to dark or from dark to light.
+    towards = np.sign(np.bincount(stroke, edge.sum(axis=1)))[stroke]
+    power = np.maximum(edge * towards[:, None], 0) ** 2
     total = power.sum(axis=1)
     places[:, 1] += (power * reach).sum(axis=1) / np.maximum(total, 1e-9)
-    usual = np.bincount(stroke, total, len(ends)) / count
-    seen = total > 0.3 * usual[stroke]
-    pair = np.flatnonzero((stroke[1:] == stroke[:-1]) & seen[1:] & seen[:-1])
-    return Pairs(np.stack([places[pair], places[pair + 1]], axis=1), np.full(len(pair), _ERROR / 3 * height))
+    is_drawn = total > 0.3 * (np.bincount(stroke, total) / count)[stroke]
+    first = np.flatnonzero((stroke[1:] == stroke[:-1]) & is_drawn[1:] & is_drawn[:-1])
+    return Pairs(np.stack([places[first], places[first + 1]], axis=1), np.full(len(first), _ERROR / 3 * height))
 
 
 def _ink_pairs(gray: Gray, height: float) -> Pairs:
@@ -258,9 +253,11 @@ def _lean(gray: Gray, height: float) -> float:
     return float(quantile(leans, 0.5)) if len(leans) else 0.0
 
 
-def _directions(along: NDArray[np.float32], across: NDArray[np.float32], height: float) -> tuple[Floats, Floats]:
-    """``(N, 2)`` middles, x and y, of the windows with much ink, and ``(N,)`` its direction, pixels across per pixel
-    along, by the gradients of a grey picture.
+def _directions(along: NDArray[Any], across: NDArray[Any], height: float) -> tuple[Floats, Floats]:
+    """Where ink runs, by the gradients of a grey picture along lines and across them.
+
+    Returns:
+        ``(N, 2)`` middles, x and y, of the windows with much ink, and ``(N,)`` pixels across per pixel along.
     """
     import cv2
 
@@ -322,9 +319,8 @@ class Surface:
     def of(down: Bend, aside: Bend) -> Surface:
         """The surface with a flat picture in which all of the picture is, if that is not much larger."""
         size = np.array(down.size)
-        rim = np.linspace(0, 1, 21)
-        points = np.concatenate([np.stack([rim, 0 * rim + end], axis=1)[:, ::order] for end in (0, 1) for order in (1, -1)])
-        flat = Surface(down, aside, (0.0, 0.0), (0, 0)).flatten_points(points * size)
+        rim = np.stack(np.meshgrid(np.linspace(0, 1, 21), np.linspace(0, 1, 21)), axis=-1).reshape(-1, 2)
+        flat = Surface(down, aside, (0.0, 0.0), (0, 0)).flatten_points(rim * size)
         low = np.floor(np.clip(flat.min(axis=0), -_GROWN * size, 0))
         high = np.ceil(np.clip(flat.max(axis=0), size, (1 + _GROWN) * size))
         width, height = (high - low).astype(int).tolist()
@@ -344,24 +340,14 @@ class Surface:
 
     def scaled(self, factor: float, size_wh: tuple[int, int]) -> Surface:
         """The same page in a picture of another size, so many times as large."""
-        width, height = size_wh
-        return Surface.of(
-            Bend((width, height), self.down.coefficients * factor), Bend((height, width), self.aside.coefficients * factor)
-        )
+        down, aside = self.down.coefficients * factor, self.aside.coefficients * factor
+        return Surface.of(Bend(size_wh, down), Bend(size_wh[::-1], aside))
 
     def to_map(self) -> Map:
         """Where the pixels of the flat picture lie in the picture."""
-        import cv2
-
         # Between so many nodes the surface is straight.
-        nodes = [8 * INTERVALS + 1, 8 * INTERVALS + 1]
-        places = [np.linspace(0, side, count) for side, count in zip(self.flat_wh, nodes, strict=True)]
-        coarse = self.unflatten_points(np.stack(np.meshgrid(*places), axis=-1)).astype(np.float32)
-        at = [
-            ((np.arange(side) + 0.5) * ((count - 1) / side)).astype(np.float32)
-            for side, count in zip(self.flat_wh, nodes, strict=True)
-        ]
-        return np.asarray(cv2.remap(coarse, *np.meshgrid(*at), cv2.INTER_LINEAR) - 0.5, np.float32)
+        places = [np.linspace(0.5, side - 0.5, 8 * INTERVALS + 1) for side in self.flat_wh]
+        return spread(self.unflatten_points(np.stack(np.meshgrid(*places), axis=-1)) - 0.5, self.flat_wh)
 
 
 def _powers(share: Floats) -> Floats:
@@ -381,9 +367,7 @@ def _spline(share: Floats) -> Floats:
     return values
 
 
-def _fit(
-    pairs: Pairs, size: tuple[int, int], slope: float = 0.0, curvature: float = _CURVATURE
-) -> tuple[Bend, Floats]:
+def _fit(pairs: Pairs, size: tuple[int, int], slope: float = 0.0, curvature: float = _CURVATURE) -> tuple[Bend, Floats]:
     """The most likely bend, and how far off each pair is, in 1.5 of its error.
 
     By Cauchy's law, so that what is no line does not count; with normal laws for what is usual.

@@ -96,14 +96,7 @@ class Unwarper:
         small = cv2.resize(image, _INPUT_HW[::-1], interpolation=cv2.INTER_AREA)[None, :, :, ::-1]
         pixels = (small.transpose(0, 3, 1, 2) / 255).astype(np.float16)
         places = self._session.run(None, {self._session.get_inputs()[0].name: pixels})[0][0].astype(np.float32)
-        # The corners of the net are those of the picture.
-        at = (
-            np.linspace(0, nodes - 1, side, dtype=np.float32)
-            for nodes, side in zip(places.shape[:0:-1], (width, height), strict=True)
-        )
-        grid = np.ascontiguousarray(places.transpose(1, 2, 0))
-        full = cv2.remap(grid, *np.meshgrid(*at), cv2.INTER_LINEAR)
-        return np.asarray((full + 1) / 2 * (width - 1, height - 1), np.float32)
+        return spread(np.moveaxis((places + 1) / 2, 0, -1) * np.array([width - 1, height - 1]), (width, height))
 
 
 def _find_wheel() -> Path | None:
@@ -160,6 +153,28 @@ def remap(image: Image, flat_map: Map, *, fill: bool = False) -> Image:
     color = np.median(edge, axis=0).ravel().tolist()
     flat = cv2.remap(image, x, y, cv2.INTER_LINEAR, borderMode=cv2.BORDER_CONSTANT, borderValue=color)
     return np.asarray(flat, np.uint8)
+
+
+def spread(nodes: NDArray[np.floating], size_wh: tuple[int, int]) -> Map:
+    """The map of which some places are known, straight between them.
+
+    Args:
+        nodes: ``(R, C, 2)`` for pixels that are evenly spread over the flat picture, from corner to corner, where they
+            lie, as in ``Map``; OpenCV would know the places between them to a 32nd only.
+        size_wh: Of the flat picture, pixels.
+
+    >>> spread(np.array([[[0, 0], [4, 0]], [[0, 2], [4, 2]]], float), (5, 3))[1].tolist()
+    [[0.0, 1.0], [1.0, 1.0], [2.0, 1.0], [3.0, 1.0], [4.0, 1.0]]
+    """
+    across, down = (
+        np.maximum(0, 1 - np.abs(np.linspace(0, count - 1, side)[:, None] - np.arange(count))).astype(np.float32)
+        for side, count in zip(size_wh, nodes.shape[1::-1], strict=True)
+    )
+    columns = np.tensordot(down, nodes.astype(np.float32), axes=1)
+    flat_map = np.empty((*columns.shape[:1], len(across), 2), np.float32)
+    for axis in (0, 1):
+        np.matmul(columns[:, :, axis], across.T, out=flat_map[:, :, axis])
+    return flat_map
 
 
 def unflatten_page(page: Page, picture: PageImage, flat_map: Map) -> Page:

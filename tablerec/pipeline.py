@@ -30,11 +30,12 @@ from tablerec.detect.factory import make_detector
 from tablerec.detect.nesting import detect_with_inner
 from tablerec.devices import parse_device, require_device
 from tablerec.errors import SettingsError
+from tablerec.inputs.bending import flatten
 from tablerec.inputs.seals import Found, without_seals, without_seals_in_layer
 from tablerec.inputs.seals.read import read_seal
 from tablerec.inputs.text_layer import compare_hidden, hidden_words, trust_layer
 from tablerec.inputs.turning import ORIENTATION, ask_for_turn, choose_turn, turn_page_back, turn_picture
-from tablerec.inputs.unwarping import Map, Unwarper, unflatten_page
+from tablerec.inputs.unwarping import UVDOC, Map, Unwarper, unflatten_page
 from tablerec.ocr import OcrEngine, make_ocr_engine
 from tablerec.ocr.unread import unread_notes
 from tablerec.paddlex_support import LazyModel, make_runtime
@@ -72,7 +73,7 @@ class Recognizer:
         self.ocr = ocr or make_ocr_engine(self.settings)
         runtime = make_runtime(self.settings)
         self._orientation = LazyModel(ORIENTATION, None, runtime) if self.settings.turn == ORIENTATION else None
-        self._unwarper = Unwarper(runtime) if self.settings.unwarp else None
+        self._unwarper = Unwarper(runtime) if self.settings.unwarp == UVDOC else None
 
     def recognize(self, source: Any, words: Sequence[Word] | None = None) -> Result:
         """Read all pages of one input.
@@ -143,11 +144,22 @@ class Recognizer:
         if turn:
             cleaned, seals = self._without_seals(upright, seconds)
         with _timed(seconds, "read"):
-            found = compare_hidden(cleaned, self._words(cleaned) if turn else found)
-        page = self._find(cleaned, found, seconds)
+            found = self._words(cleaned) if turn else found
+        with _timed(seconds, "straighten"):
+            level, level_map = self._unbend(cleaned, found)
+        with _timed(seconds, "read"):
+            found = compare_hidden(level, found if level_map is None else self._words(level))
+        page = self._find(level, found, seconds)
+        if level_map is not None:
+            page = unflatten_page(page, cleaned, level_map)
         with _timed(seconds, "seals"):
             page = replace(page, picture=upright, seals=tuple(read_seal(*seal, self.ocr) for seal in seals))
         return turn_page_back(page, picture, turn) if turn else page
+
+    def _unbend(self, picture: PageImage, words: Sequence[Word]) -> tuple[PageImage, Map | None]:
+        """A picture whose text is known, flat, and its map if it was bent."""
+        bent = flatten(picture, Words(words).quads) if self.settings.unwarp == "auto" else None
+        return bent or (picture, None)
 
     def _without_seals(self, picture: PageImage, seconds: dict[str, float]) -> tuple[PageImage, list[Found]]:
         """A picture as it is read, and the seals that are read apart."""

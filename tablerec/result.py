@@ -186,6 +186,22 @@ def move_page(page: Page, picture: PageImage, move: Move) -> Page:
     )
 
 
+def move_picture(picture: PageImage, image: Image, move: Move) -> PageImage:
+    """Say of the words that are known of a picture where they are in another one.
+
+    Args:
+        picture: A picture.
+        image: The pixels of the other.
+        move: From pixels of the picture to pixels of the other.
+    """
+    words = picture.words and tuple(move_word(word, move) for word in picture.words)
+    hidden = picture.layer.hidden if picture.layer is not None else ()
+    layer = picture.layer and replace(
+        picture.layer, hidden=tuple(replace(item, word=move_word(item.word, move)) for item in hidden)
+    )
+    return replace(picture, image=image, words=words, layer=layer)
+
+
 def move_word(word: Word, move: Move) -> Word:
     """Return the word at its place in another picture."""
     return replace(word, quad=_moved(word.quad, move))

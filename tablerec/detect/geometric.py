@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from postprocess.word import Word
 
 if TYPE_CHECKING:
@@ -60,7 +62,7 @@ class GeometricDetector:
         areas = rulings_to_areas(picture.rulings, whole=self.layout == "table")
         ruled = [area_to_candidate(area, picture) for area in areas]
         if self.layout == "page":
-            ruled = [each for each in ruled if _is_plausible(each, picture)]
+            ruled = _without_frames([each for each in ruled if _is_plausible(each, picture)])
         if self.name == "rulings":
             return ruled
         return [settle(each) for each in self._best(ruled, picture)]
@@ -112,6 +114,16 @@ def _is_plausible(ruled: Candidate, picture: Scene) -> bool:
     grid = n_cells > 3 or (n_cells > 1 and closed > _CLOSED)
     filled = bool(n_words) or not picture.words
     return grid and filled and closed > _RULED and cut_share(ruled.layout, ruled.scene) < _CUT
+
+
+def _without_frames(ruled: list[Candidate]) -> list[Candidate]:
+    """The ruled areas but for single cells around others, such as the edge of a page on a desk."""
+    boxes = [np.concatenate([each.quads.min(axis=(0, 1)), -each.quads.max(axis=(0, 1))]) for each in ruled]
+    return [
+        each
+        for each, box in zip(ruled, boxes, strict=True)
+        if len(each.scores) > 1 or not any((box < other).all() for other in boxes)
+    ]
 
 
 def _lineless(scene: Scene, picture: Scene) -> list[Candidate]:

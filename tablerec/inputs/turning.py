@@ -17,7 +17,7 @@ from postprocess.arrays import Image
 from postprocess.geometry.boxes import quads_to_array
 from postprocess.table import Move
 from postprocess.word import Word
-from tablerec.result import Page, PageImage, move_page, move_word
+from tablerec.result import Page, PageImage, move_page, move_picture
 
 if TYPE_CHECKING:
     from tablerec.ocr import OcrEngine
@@ -160,13 +160,7 @@ def turn_picture(picture: PageImage, turn: int) -> PageImage:
     """Turn a picture, with the words that are known of it, so many degrees clockwise."""
     if not turn:
         return picture
-    move = _turning(turn, picture)
-    words = picture.words and tuple(move_word(word, move) for word in picture.words)
-    hidden = picture.layer.hidden if picture.layer is not None else ()
-    layer = picture.layer and replace(
-        picture.layer, hidden=tuple(replace(item, word=move_word(item.word, move)) for item in hidden)
-    )
-    return replace(picture, image=turn_image(picture.image, turn), words=words, layer=layer)
+    return move_picture(picture, turn_image(picture.image, turn), _turning(turn, picture))
 
 
 def turn_page_back(page: Page, picture: PageImage, turn: int) -> Page:

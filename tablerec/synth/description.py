@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, fields, is_dataclass, replace
 from typing import Any, Literal
 
-from tablerec.synth.sample import CellKind
+from tablerec.synth.sample import CellKind, TextRole
 
 Color = tuple[int, int, int]
 Align = Literal["left", "center", "right"]
@@ -198,7 +198,7 @@ class Paragraph:
     align: Align = "left"
     line_height: float = 1.25
     width: float = 0
-    role: Literal["title", "unit", "note", "none"] = "none"
+    role: TextRole = "none"
 
 
 @dataclass(frozen=True, slots=True)
@@ -284,15 +284,15 @@ class Page:
         margin: Space around all blocks, px.
         background: Of the page.
         framing: What the picture shows: ``flush``, what is drawn of a table and nothing else;
-            ``tight``, a table and a few pixels around it; ``loose``, with its surroundings;
-            ``page``, everything.
+            ``tight``, a table and a few pixels around it; ``captioned``, with its title and notes;
+            ``loose``, with its surroundings; ``page``, everything.
         about: How the page was chosen, see ``Sample.about``.
     """
 
     blocks: tuple[Placed, ...]
     margin: float
     background: Color
-    framing: Literal["flush", "tight", "loose", "page"]
+    framing: Literal["flush", "tight", "captioned", "loose", "page"]
     about: tuple[tuple[str, str], ...] = ()
 
     @property

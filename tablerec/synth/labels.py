@@ -30,7 +30,7 @@ def sample_to_label(sample: Sample, name: str, source: str = "synth") -> dict[st
     exactly one table these also stand at the top, as ``tablerec eval`` wants them. A cell has
     ``row``, ``col``, ``rowspan``, ``colspan``, ``bbox`` (the hull of ``quad``), ``quad``, ``text``,
     ``kind`` and, for headers, ``header``. A word has ``quad``, ``text``, ``cell``, its index in the order of
-    all cells, or -1, and ``type``, see ``Words``.
+    all cells, or -1, and ``type``, see ``Words``; outside of the tables also ``role``, where that is known.
 
     Args:
         sample: A sample.
@@ -49,8 +49,14 @@ def sample_to_label(sample: Sample, name: str, source: str = "synth") -> dict[st
         "tables": tables,
         "words": [
             {"quad": _quad(quad), "text": text, "cell": int(cell), "type": _quad(kind)}
-            for quad, text, cell, kind in zip(
-                words.quads, words.texts, words.cells, words.quads if words.types is None else words.types, strict=True
+            | ({"role": role} if words.roles and cell < 0 else {})
+            for quad, text, cell, kind, role in zip(
+                words.quads,
+                words.texts,
+                words.cells,
+                words.quads if words.types is None else words.types,
+                words.roles or ("none",) * len(words),
+                strict=True,
             )
         ],
         "meta": {
@@ -102,6 +108,7 @@ def label_to_sample(label: dict[str, Any], image: NDArray[np.uint8]) -> Sample:
             tuple(word["text"] for word in words),
             np.array([word["cell"] for word in words], np.int32),
             np.array([word.get("type", word["quad"]) for word in words], np.float32).reshape(-1, 4, 2),
+            tuple(word.get("role", "none") for word in words),
         ),
         tables=Tables(
             quads(tables),

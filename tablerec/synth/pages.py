@@ -34,12 +34,18 @@ def compose(recipe: Recipe, writer: Writer) -> Page:
         touches = number > 0 and writer.chance(recipe.touching)
         if around and not touches:
             blocks += _above(writer, look, is_page=framing == "page", is_first=number == 0)
+        if recipe.neighbours and writer.chance(recipe.neighbours) and not (around or touches):
+            blocks.append(_neighbour(writer, look, "notes"))
+        if recipe.report_heads and writer.chance(recipe.report_heads):
+            blocks += _report_head(writer, look)
         indent = look.style.size * writer.real((0, 3)) if framing == "page" and writer.chance(0.3) else 0.0
         beside = number > 0 and writer.chance(0.25) and not around
         gap = 0.0 if touches else look.style.size * writer.real((0.2, 1.6))
         blocks.append(Placed(table, gap, indent, beside))
         if around:
             blocks += _below(writer, look, is_page=framing == "page", is_last=number == n_tables - 1)
+        if recipe.neighbours and writer.chance(recipe.neighbours):
+            blocks.append(_neighbour(writer, look, "captions"))
         if number < n_tables - 1 and writer.chance(0.4):
             structure, look = _structure(recipe, writer), _other_rules(recipe, writer, look)
     about = (
@@ -155,6 +161,34 @@ def _page_head(writer: Writer, look: Look) -> list[Placed]:
         title = _paragraph(writer, look, writer.label("captions"), bold=True, size=size * writer.real((1.2, 1.9)))
         blocks.append(Placed(replace(title, role="title"), size))
     return blocks
+
+
+def _report_head(writer: Writer, look: Look) -> list[Placed]:
+    """Return the lines above the column heads of a report: who, what, when, in what unit."""
+    size = look.style.size
+    align: Align = "center" if writer.chance(0.65) else "left"
+    lines = [(writer.company(), 1.0), (writer.label("captions"), writer.real((1, 1.5)))]
+    if writer.chance(0.6):
+        lines.append((writer.date(writer.date_format()), 1.0))
+    if writer.chance(0.3):
+        lines[0], lines[1] = lines[1], lines[0]
+    bold = writer.chance(0.6)
+    blocks = []
+    for text, factor in lines[writer.chance(0.25) :]:
+        line = _paragraph(writer, look, text, bold=bold and writer.chance(0.8), size=size * factor)
+        blocks.append(Placed(replace(line, align=align, role="title"), size * writer.real((0, 0.4))))
+    if writer.chance(0.55):
+        unit = _paragraph(writer, look, writer.label("units"), italic=writer.chance(0.3), size=size * 0.95)
+        side: Align = align if writer.chance(0.5) else "right"
+        blocks.append(Placed(replace(unit, align=side, role="unit"), size * writer.real((0, 0.3))))
+    return blocks
+
+
+def _neighbour(writer: Writer, look: Look, what: str) -> Placed:
+    """Return the note of a table that ends above, or the caption of one that begins below."""
+    size = look.style.size
+    line = _caption(writer, look) if what == "captions" else _paragraph(writer, look, writer.label(what))
+    return Placed(replace(line, role="none"), size * writer.real((0.5, 1.8)))
 
 
 def _caption(writer: Writer, look: Look) -> Paragraph:

@@ -40,6 +40,9 @@ STRUCTURES = (
     "invoice",  # lines, sums below on the right
     "catalogue",  # groups of rows within groups, texts for whole groups
     "worksheet",  # values, ticks, formulas, cells to fill in: textbooks
+    "receipt",  # articles and prices in two lines, wide blanks: tills
+    "ledger",  # dated entries with wrapped descriptions, values beside them
+    "banded",  # bands over all columns, labels over several rows, heads over several columns
     "register",  # many narrow columns under headers of many lines: official statistics
     "schedule",  # days by hours, or groups of rows, merged both ways
     "paragraphs",  # long texts
@@ -54,11 +57,11 @@ RULES = (
     "tabular", "none",
 )  # fmt: skip
 FILLS = ("none", "header", "dark_header", "bands", "columns", "stub", "totals", "current", "cells")
-THEMES = ("light", "tinted", "dark", "coloured")
+THEMES = ("light", "tinted", "dark", "coloured", "saturated")
 FLAVORS = ("serif", "sans", "mono", "modern")
 RENDERERS = ("fast", "browser")
-FRAMINGS = ("flush", "tight", "loose", "page")
-EFFECTS = ("clean", "soft", "low", "thumbnail", "scan", "fax", "photo")
+FRAMINGS = ("flush", "tight", "captioned", "loose", "page")
+EFFECTS = ("clean", "soft", "low", "thumbnail", "scan", "fax", "photo", "bent")
 
 _MAX_BYTES = 100_000
 _MAX_DEPTH = 4
@@ -97,8 +100,10 @@ class Recipe:
         tables: Number of tables in the picture.
         touching: Chance that tables follow one another without a gap, 0 to 1.
         surroundings: Chance of text or figures around the table, 0 to 1.
-        framing: ``flush``, hardly a pixel around what is drawn; ``tight``, a few; ``loose``, with surroundings;
-            ``page``.
+        report_heads: Chance of the head of a report above the column heads: company, subject, period, unit, 0 to 1.
+        neighbours: Chance of text of other tables right above or below, 0 to 1.
+        framing: ``flush``, hardly a pixel around what is drawn; ``tight``, a few; ``captioned``, with titles, units
+            and notes, and a cut line of what follows; ``loose``, with surroundings; ``page``.
         effects: What happens to the picture.
         turns: Quarter turns counter-clockwise, in degrees: 0, 90, 180, 270.
         max_side: Longest side of a picture, px; larger ones are made smaller.
@@ -134,6 +139,8 @@ class Recipe:
     tables: Range = (1, 1)
     touching: float = 0
     surroundings: float = 0.5
+    report_heads: float = 0
+    neighbours: float = 0
     framing: Weights = field(default_factory=lambda: {"tight": 7, "loose": 2, "page": 1})
     effects: Weights = field(default_factory=lambda: {"clean": 4, "soft": 4, "low": 1.5, "scan": 1})
     turns: Weights = field(default_factory=lambda: {"0": 1})
@@ -378,6 +385,8 @@ _CHECKS: dict[str, ValueCheck] = {
     "tables": _range(1, 6),
     "touching": _chance,
     "surroundings": _chance,
+    "report_heads": _chance,
+    "neighbours": _chance,
     "framing": _choice(*FRAMINGS),
     "effects": _choice(*EFFECTS),
     "turns": _choice("0", "90", "180", "270"),

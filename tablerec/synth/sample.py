@@ -20,6 +20,11 @@ CellKind = Literal["body", "column", "row", "section", "total"]
 
 CELL_KINDS: tuple[CellKind, ...] = get_args(CellKind)
 
+TextRole = Literal["none", "title", "unit", "note"]
+"""What text outside tables is to the table right beside it."""
+
+TEXT_ROLES: tuple[TextRole, ...] = get_args(TextRole)
+
 Image: TypeAlias = NDArray[np.uint8]
 """``(height, width, 3)`` uint8 in RGB order."""
 
@@ -78,17 +83,22 @@ class Words:
         cells: ``(N,)`` index of the word's cell; -1 outside all tables.
         types: ``(N, 4, 2)`` the same as high as any word in this font, with the check box before it; the tight quads
             where that is not known.
+        roles: What each word outside of the tables is to one of them; ``none`` for those in cells. Empty where that is
+            not known.
     """
 
     quads: Quads
     texts: tuple[str, ...]
     cells: Indices
     types: Quads | None = None
+    roles: tuple[TextRole, ...] = ()
 
     def __post_init__(self) -> None:
         _check_quads("words.quads", self.quads)
         if self.types is not None:
             _check_length("words.types", self.types, len(self.quads))
+        if self.roles:
+            _check_length("words.roles", self.roles, len(self.quads))
         _check_length("words.texts", self.texts, len(self.quads))
         _check_length("words.cells", self.cells, len(self.quads))
 

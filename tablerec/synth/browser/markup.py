@@ -23,6 +23,7 @@ from tablerec.synth.description import (
 from tablerec.synth.drawing.fonts import family_by_name
 from tablerec.synth.drawing.glyphs import Font
 from tablerec.synth.drawing.layout import is_wide
+from tablerec.synth.sample import TEXT_ROLES
 
 _GENERIC = {"serif": "serif", "sans": "sans-serif", "mono": "monospace"}
 _LANGUAGES = {"english": "en", "latin": "fr", "chinese": "zh-CN"}
@@ -92,7 +93,8 @@ def to_html(page: Page, habits: Habits) -> str:
     """Return a page as one document that needs nothing else.
 
     Cells are ``td`` elements whose ``data-cell`` is the cell's index on the page; other text
-    has -1. Elements of class ``ink`` show something that is no text.
+    has -1 minus the place of its role in ``sample.TEXT_ROLES``. Elements of class ``ink`` show something that is no
+    text.
 
     >>> from tablerec.synth.description import WHITE
     >>> text = Placed(Paragraph("a < b", TextStyle("Sans", 12)))
@@ -161,7 +163,8 @@ class _Document:
         long = len(block.text) > 120
         align = "justify" if self.habits.justifies and long and block.align == "left" else block.align
         style = f"{_font(block.style)};text-align:{align};line-height:{block.line_height:.3f};{place}"
-        return f'<p class="{name} {self._class(style)}" data-cell="-1">{_text(block.text)}</p>'
+        role = -1 - TEXT_ROLES.index(block.role)
+        return f'<p class="{name} {self._class(style)}" data-cell="{role}">{_text(block.text)}</p>'
 
     def _table(self, spec: TableSpec, place: str) -> str:
         spaced = is_spaced(spec, self.habits)

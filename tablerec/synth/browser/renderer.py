@@ -25,7 +25,7 @@ from tablerec.synth.browser.chromium import BrowserError, Chromium
 from tablerec.synth.browser.markup import Habits, is_spaced, to_html
 from tablerec.synth.description import Page, Rule, TableSpec
 from tablerec.synth.drawing.layout import Extent, true_sides
-from tablerec.synth.sample import Cells, Image, Sample, Tables, Words
+from tablerec.synth.sample import TEXT_ROLES, Cells, Image, Sample, Tables, Words
 
 _MAX_PIXELS = 8e6
 """Larger pages are drawn smaller, as by the fast renderer."""
@@ -160,7 +160,13 @@ def _to_sample(page: Page, habits: Habits, measured: dict[str, Any], image: Imag
             kinds=tuple(cell.kind for cell in specs),
             texts=tuple(texts.get(index, "") for index in range(len(specs))),
         ),
-        words=Words(word_quads, tuple(word[0] for word in words), column([word[1] for word in words]), word_types),
+        words=Words(
+            word_quads,
+            tuple(word[0] for word in words),
+            column([max(-1, word[1]) for word in words]),
+            word_types,
+            tuple(TEXT_ROLES[max(0, -1 - word[1])] for word in words),
+        ),
         tables=Tables(
             quads(outlines),
             column([len(table.rows) for table in page.tables]),

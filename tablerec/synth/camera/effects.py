@@ -21,7 +21,7 @@ from tablerec.synth.camera.optics import (
     stamp_seal,
     to_grey,
 )
-from tablerec.synth.camera.warp import curl, perspective, quarter_turn, rescale, rotate
+from tablerec.synth.camera.warp import bend, curl, perspective, quarter_turn, rescale, rotate
 from tablerec.synth.recipe import EFFECTS, Recipe, pick
 from tablerec.synth.sample import Image, Sample
 
@@ -164,6 +164,18 @@ def _photo(sample: Sample, rng: np.random.Generator) -> Sample:
     return _with(sample, jpeg(image, int(rng.integers(35, 92))))
 
 
+def _bent(sample: Sample, rng: np.random.Generator) -> Sample:
+    """A page of an open book or a curled sheet, which a camera sees from near."""
+    sample = bend(sample, rng)
+    if _chance(rng, 0.5):
+        sample = perspective(sample, rng)
+    image = relight(sample.image, rng)
+    if _chance(rng, 0.6):
+        image = blur(image, float(rng.uniform(0.3, 0.9)))
+    image = add_noise(image, float(rng.uniform(0, 6)), rng)
+    return _with(sample, jpeg(image, int(rng.integers(45, 92))))
+
+
 _EFFECTS: dict[str, Callable[[Sample, np.random.Generator], Sample]] = {
     "clean": _clean,
     "soft": _soft,
@@ -172,5 +184,6 @@ _EFFECTS: dict[str, Callable[[Sample, np.random.Generator], Sample]] = {
     "scan": _scan,
     "fax": _fax,
     "photo": _photo,
+    "bent": _bent,
 }
 assert _EFFECTS.keys() == set(EFFECTS)

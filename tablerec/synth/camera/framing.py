@@ -16,11 +16,11 @@ _INK = 48
 
 
 def frame(sample: Sample, framing: str, rng: np.random.Generator) -> Sample:
-    """Crop a page to its tables, flush, tightly or with surroundings; ``page`` keeps everything.
+    """Crop a page to its tables, flush, tightly, with their titles and notes, or with surroundings.
 
     Args:
         sample: Upright: all quads are boxes.
-        framing: One of ``recipe.FRAMINGS``.
+        framing: One of ``recipe.FRAMINGS``; ``page`` keeps everything.
         rng: Source of chance.
     """
     if framing == "page" or not len(sample.tables):
@@ -32,6 +32,8 @@ def frame(sample: Sample, framing: str, rng: np.random.Generator) -> Sample:
         # A program leaves as much on all sides, and cuts into the ink at times.
         same = float(rng.uniform(0, 4))
         left, top, right, bottom = np.where(rng.random(4) < 0.8, same, rng.uniform(-1.5, 4, 4))
+    elif framing == "captioned":
+        return crop(sample, _captioned_box(sample, (x0, y0, x1, y1), rng))
     elif framing == "loose":
         left, top, right, bottom = rng.uniform(15, 140, 4)
     else:
@@ -75,6 +77,7 @@ def crop(sample: Sample, box: tuple[float, float, float, float]) -> Sample:
             tuple(text for text, keep in zip(words.texts, kept, strict=True) if keep),
             owners,
             None if words.types is None else clip(words.types[kept]),
+            tuple(role for role, keep in zip(words.roles, kept, strict=True) if keep) if words.roles else (),
         ),
         tables=Tables(
             clip(sample.tables.quads[kept_tables]),
@@ -82,6 +85,35 @@ def crop(sample: Sample, box: tuple[float, float, float, float]) -> Sample:
             np.array([shapes[index][1] for index in kept_tables], np.int32),
         ),
     )
+
+
+def _captioned_box(
+    sample: Sample, box: tuple[float, float, float, float], rng: np.random.Generator
+) -> tuple[float, float, float, float]:
+    """Return what holds the tables and the titles, units and notes right beside them.
+
+    The line of text that follows is cut into at times: a neighbour's caption.
+    """
+    words = sample.words
+    x0, y0, x1, y1 = box
+    margins = np.minimum(rng.exponential(6, 4), 24)
+    low, high = words.quads.min(axis=1), words.quads.max(axis=1)
+    # What stands above is passed from below, what stands below from above.
+    for sign, beyond in ((-1, high[:, 1] <= y0 + 1), (1, low[:, 1] >= y1 - 1)):
+        near, far = (high[:, 1], low[:, 1]) if sign < 0 else (low[:, 1], high[:, 1])
+        edge = y0 if sign < 0 else y1
+        for index in np.flatnonzero(beyond)[np.argsort(sign * near[beyond], kind="stable")]:
+            if not words.roles or words.roles[index] == "none":
+                gap, size = sign * (near[index] - edge), abs(far[index] - near[index])
+                side = 1 if sign < 0 else 3
+                margins[side] = min(margins[side], max(0, gap - 1))
+                if rng.random() < 0.4 and gap < 4 * size:
+                    margins[side] = gap + float(rng.uniform(0.1, 0.4)) * size
+                break
+            edge = min(edge, far[index]) if sign < 0 else max(edge, far[index])
+            x0, x1 = min(x0, low[index, 0]), max(x1, high[index, 0])
+        y0, y1 = (edge, y1) if sign < 0 else (y0, edge)
+    return x0 - margins[0], y0 - margins[1], x1 + margins[2], y1 + margins[3]
 
 
 def _ink_box(sample: Sample, box: tuple[float, float, float, float]) -> tuple[float, float, float, float]:

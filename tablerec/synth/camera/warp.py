@@ -113,6 +113,90 @@ def curl(sample: Sample, rng: np.random.Generator) -> Sample:
     return sample.mapped(np.asarray(bent_image, np.uint8), move)
 
 
+_LARGEST_SAG = 0.11
+"""Largest departure of a straight line from its chord, in widths of the flat page; up to 0.13 of what is seen."""
+_MAP_STEP = 8
+"""Distance of the points at which the map of a bent page is computed, px."""
+
+
+def bend(sample: Sample, rng: np.random.Generator, sag: float | None = None) -> Sample:
+    """Bend a page as an open book does: a sheet of cubic profile, seen by a camera from near.
+
+    The page is a cylinder: flat from head to foot, and as high above the desk along its width as a cubic that is 0 at
+    both sides (after M. Zucker's ``page-dewarp``). Lines of text become curves that differ from head to foot, and
+    what stands on a slope becomes narrower.
+
+    Args:
+        sample: Upright.
+        rng: Source of chance.
+        sag: Departure of the middle line from its chord, in widths of the flat page; by default up to 0.11,
+            small ones more often.
+    """
+    import cv2
+
+    height, width = sample.image.shape[:2]
+    sag = _LARGEST_SAG * float(rng.random()) ** 1.5 if sag is None else sag
+    crest = float(rng.uniform(0.15, 0.5)) if rng.random() < 0.7 else 0.5  # the side at which the spine is
+    crest = 1 - crest if rng.random() < 0.5 else crest
+    tilt = math.radians(float(rng.uniform(30, 50))) * float(rng.choice([-1, 1]))
+    distance = float(rng.uniform(1.6, 4)) * max(1, height / width)
+    # With cubic u(1-u)(a(1-u) + b u) the page is highest at the crest.
+    profile = np.polynomial.Polynomial([0, 1]) * np.polynomial.Polynomial([1, -1])
+    profile = profile * np.polynomial.Polynomial([1 - crest, 2 * crest - 1])
+    places = np.linspace(0, 1, 257)
+    heights = profile(places)
+    heights = heights * (sag / (float(heights.max()) * abs(math.sin(tilt))))
+    slopes = np.clip(np.gradient(heights, places), -0.9, 0.9)
+    across = np.concatenate([[0], np.cumsum(np.sqrt(1 - ((slopes[1:] + slopes[:-1]) / 2) ** 2))]) / 256
+    across = across - across[-1] / 2
+    sin, cos = math.sin(tilt), math.cos(tilt)
+
+    def see(points: Floats) -> NDArray[np.float64]:
+        """Return where points of the page appear, in widths of the page around its middle."""
+        at = points[:, 0] / width
+        x = np.interp(at, places, across) + np.clip(at - 1, 0, None) + np.clip(at, None, 0)
+        y, z = (points[:, 1] - height / 2) / width, np.interp(at, places, heights)
+        seen = np.stack([x, y * cos - z * sin], axis=1)
+        return np.asarray(seen * (distance / (distance - y * sin - z * cos))[:, None])
+
+    rim = np.array([[x, y] for x in np.linspace(0, width, 65) for y in (0, height)], np.float32)
+    low, high = see(rim).min(axis=0), see(rim).max(axis=0)
+    steps = [math.ceil(float(side) * width / _MAP_STEP) for side in high - low]
+    out_width, out_height = (_MAP_STEP * count for count in steps)
+    # One more at each end, so that enlarging the map interpolates up to the rim.
+    columns, rows = ((_MAP_STEP * (np.arange(-1, count + 1) + 0.5) - 0.5) / width for count in steps)
+    seen_x, seen_y = columns + low[0], (rows + low[1])[:, None]
+    # In a row of the picture each place of the profile is seen once, from left to right.
+    beyond = np.array([-1, *places, 2])
+    z, x = np.pad(heights, 1), np.array([across[0] - 1, *across, across[-1] + 1])
+    y = (seen_y * (distance - z * cos) + distance * z * sin) / (distance * cos + seen_y * sin)
+    x = x * distance / (distance - y * sin - z * cos)
+    at = np.stack([np.interp(seen_x, line, beyond) for line in x])
+    z = np.interp(at, beyond, z)
+    y = (seen_y * (distance - z * cos) + distance * z * sin) / (distance * cos + seen_y * sin)
+    source = np.stack([at * width, y * width + height / 2], axis=-1)
+    larger = (_MAP_STEP * len(columns), _MAP_STEP * len(rows))
+    inside = slice(_MAP_STEP, -_MAP_STEP)
+    map_x, map_y = (
+        cv2.resize(np.ascontiguousarray(source[..., axis], np.float32), larger)[inside, inside].copy()
+        for axis in (0, 1)
+    )
+    ground = _edge_color(sample.image)
+    backdrop = make_backdrop(out_height, out_width, rng) if rng.random() < 0.5 else None
+    image = cv2.remap(sample.image, map_x, map_y, cv2.INTER_LINEAR, borderMode=cv2.BORDER_CONSTANT, borderValue=ground)
+    if backdrop is not None:
+        outside = (map_x < 0) | (map_x > width) | (map_y < 0) | (map_y > height)
+        image[outside] = backdrop[outside]
+    # A slope is darker: the light comes from one side.
+    light = 1 - 0.45 * np.clip(np.interp(map_x / width, places, slopes) * rng.choice([-1, 1]), 0, 1)
+    image = (image * light[..., None]).astype(np.uint8)
+
+    def move(points: Floats) -> Floats:
+        return np.asarray((see(points) - low) * width, np.float32)
+
+    return sample.mapped(np.asarray(image, np.uint8), move)
+
+
 def matrix_map(matrix: NDArray[np.float64]) -> PointMap:
     """Return the map of points that belongs to a homography.
 

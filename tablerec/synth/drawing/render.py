@@ -13,7 +13,7 @@ from tablerec.synth.drawing.canvas import Box, Canvas
 from tablerec.synth.drawing.figures import draw_figure
 from tablerec.synth.drawing.glyphs import Font
 from tablerec.synth.drawing.layout import CellLayout, TableLayout, lay_out_table, wrap
-from tablerec.synth.sample import CellKind, Cells, Sample, Tables, Words
+from tablerec.synth.sample import CellKind, Cells, Sample, Tables, TextRole, Words
 
 Quad = list[list[float]]
 
@@ -36,9 +36,19 @@ class _Truth:
     word_types: list[Quad] = field(default_factory=list)
     words: list[str] = field(default_factory=list)
     word_cells: list[int] = field(default_factory=list)
+    word_roles: list[TextRole] = field(default_factory=list)
     tables: list[tuple[Box, int, int]] = field(default_factory=list)
 
-    def add_word(self, text: str, box: Box, cell: int, held: Box | None = None, *, turned: bool = False) -> None:
+    def add_word(
+        self,
+        text: str,
+        box: Box,
+        cell: int,
+        held: Box | None = None,
+        *,
+        turned: bool = False,
+        role: TextRole = "none",
+    ) -> None:
         """Note a word, the box of its ink, and another box that is part of its type."""
         for quads, others in ((self.word_quads, [box]), (self.word_types, [box, held or box])):
             (x0, y0), (x1, y1) = np.min(others, axis=0)[:2].tolist(), np.max(others, axis=0)[2:].tolist()
@@ -48,6 +58,7 @@ class _Truth:
                 quads.append([[x0, y0], [x1, y0], [x1, y1], [x0, y1]])
         self.words.append(text)
         self.word_cells.append(cell)
+        self.word_roles.append(role)
 
     def to_sample(self, page: Page, canvas: Canvas) -> Sample:
         slots = np.array(self.cell_slots, np.int32).reshape(-1, 5)
@@ -70,6 +81,7 @@ class _Truth:
                 tuple(self.words),
                 np.array(self.word_cells, np.int32),
                 np.array(self.word_types, np.float32).reshape(-1, 4, 2),
+                tuple(self.word_roles),
             ),
             tables=Tables(boxes_to_quads(table_boxes).astype(np.float32), shapes[:, 0].copy(), shapes[:, 1].copy()),
             about=dict(page.about),
@@ -153,7 +165,7 @@ def _draw_paragraph(canvas: Canvas, truth: _Truth, item: _Item) -> None:
         width = font.width(line)
         shift = {"left": 0.0, "center": (item.width - width) / 2, "right": item.width - width}[paragraph.align]
         base = item.y + index * step + (step - font.ascent - font.descent) / 2 + font.ascent
-        _draw_words(canvas, truth, line, item.x + shift, base, font, paragraph.style, -1)
+        _draw_words(canvas, truth, line, item.x + shift, base, font, paragraph.style, -1, role=paragraph.role)
 
 
 def _draw_table(canvas: Canvas, truth: _Truth, layout: TableLayout, x: float, y: float) -> None:
@@ -248,6 +260,7 @@ def _draw_words(
     cell: int,
     mark: str = "",
     before: float = 0.0,
+    role: TextRole = "none",
 ) -> None:
     """Draw a line of words; a sign of a width stands before the first one."""
     space = font.advance(" ")
@@ -263,7 +276,7 @@ def _draw_words(
                 raised = canvas.text(end, base - 0.36 * font.size, mark, small, style.color)
                 box = (min(box[0], raised[0]), min(box[1], raised[1]), max(box[2], raised[2]), max(box[3], raised[3]))
                 token += mark
-            truth.add_word(token, box, cell, (x - before, high, end, low))
+            truth.add_word(token, box, cell, (x - before, high, end, low), role=role)
             x, before = end, 0.0
         x += space
     if style.underline:

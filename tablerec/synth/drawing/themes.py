@@ -35,7 +35,7 @@ class Theme:
 
 
 def make_theme(writer: Writer, name: str) -> Theme:
-    """Return the colours of a theme of that kind: ``light``, ``tinted``, ``dark`` or ``coloured``.
+    """Return the colours of a theme: ``light``, ``tinted``, ``dark``, ``coloured`` or ``saturated``.
 
     >>> import numpy as np
     >>> theme = make_theme(Writer(np.random.default_rng(1), "english"), "dark")
@@ -52,6 +52,8 @@ def make_theme(writer: Writer, name: str) -> Theme:
             ground, ink, mix(ground, ink, writer.real((0.2, 0.7))), mix(ground, WHITE, writer.real((0.06, 0.2))),
             mix(ground, WHITE, writer.real((0.03, 0.1))), mix(strong, BLACK, 0.2), WHITE,
         )  # fmt: skip
+    if name == "saturated":
+        return _saturated(writer)
     ground = WHITE
     ink = BLACK if writer.chance(0.7) else _color(hue, writer.real((0, 0.7)), writer.real((0.05, 0.45)))
     if name == "tinted":
@@ -67,6 +69,28 @@ def make_theme(writer: Writer, name: str) -> Theme:
         light = mix(WHITE, strong, writer.real((0.2, 0.5)))
         ink = BLACK if body is None or _luma(body) > 120 else WHITE
     return Theme(ground, ink, rule, light, mix(ground, light, writer.real((0.4, 1))), strong, accent_ink, body)
+
+
+_BRIGHT = (0.14, 0.09, 0.22, 0.27, 0.5, 0.03)
+"""Hues that black text stands on: yellow, orange, lime, green, cyan, tomato."""
+_DEEP = (0.39, 0.6, 0.65, 0.97, 0.78)
+"""Hues that white text stands on: dark green, blues, crimson, purple."""
+
+
+def _saturated(writer: Writer) -> Theme:
+    """Return fills of full colour, with lines that are black, white or a shade of the ground."""
+
+    def hue(hues: tuple[float, ...]) -> float:
+        return writer.choose_real(*hues) + writer.real((-0.015, 0.015))
+
+    bright, second = (_color(hue(_BRIGHT), writer.real((0.75, 1)), writer.real((0.85, 1))) for _ in range(2))
+    deep = _color(hue(_DEEP), writer.real((0.75, 1)), writer.real((0.3, 0.7)))
+    accent, accent_ink = (deep, WHITE) if writer.chance(0.65) else (second, BLACK)
+    rule = writer_choice(writer, [BLACK, BLACK, WHITE, mix(deep, BLACK, writer.real((0, 0.6)))])
+    body = mix(WHITE, second, writer.real((0.3, 1))) if writer.chance(0.35) else None
+    if rule == WHITE and body is None:
+        body = mix(WHITE, second, 0.6)
+    return Theme(WHITE, BLACK, rule, bright, mix(WHITE, second, writer.real((0.4, 1))), accent, accent_ink, body)
 
 
 def writer_choice(writer: Writer, colors: list[Color]) -> Color:

@@ -3,12 +3,12 @@
 ::
 
     accounts.py      statements, bilingual statements      prospectus.py    tall headers, wrapped labels
-    catalogues.py    groups within groups                  registers.py     many narrow columns
+    catalogues.py    groups within groups, bands           registers.py     many narrow columns
     census.py        dense rows under boxed headers        studies.py       statistical, scientific
     experiments.py   blocks of results                     unseen.py        kinds that nothing was trained on
-    forms.py         forms, invoices                       worksheets.py    textbooks and exams
+    forms.py         forms, invoices, receipts             worksheets.py    textbooks and exams
     journal.py       journal articles                      headers.py       column headers, for all of them
-    lists.py         records, schedules, paragraphs, pairs
+    lists.py         records, schedules, paragraphs, pairs, ledgers
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from tablerec.synth.content.texts import Writer
 from tablerec.synth.draft import Draft
 from tablerec.synth.recipe import STRUCTURES, Recipe
 from tablerec.synth.structures.accounts import bilingual, statement
-from tablerec.synth.structures.catalogues import catalogue
+from tablerec.synth.structures.catalogues import banded, catalogue
 from tablerec.synth.structures.census import census
 from tablerec.synth.structures.experiments import experiment
-from tablerec.synth.structures.forms import form, invoice, official
+from tablerec.synth.structures.forms import form, invoice, official, receipt
 from tablerec.synth.structures.journal import journal
-from tablerec.synth.structures.lists import pairs, paragraphs, records, schedule
+from tablerec.synth.structures.lists import ledger, pairs, paragraphs, records, schedule
 from tablerec.synth.structures.prospectus import prospectus
 from tablerec.synth.structures.registers import register
 from tablerec.synth.structures.studies import scientific, statistical
@@ -46,6 +46,9 @@ BUILDERS: dict[str, Callable[[Writer, Recipe], Draft]] = {
     "invoice": invoice,
     "catalogue": catalogue,
     "worksheet": worksheet,
+    "receipt": receipt,
+    "ledger": ledger,
+    "banded": banded,
     "register": register,
     "schedule": schedule,
     "paragraphs": paragraphs,

@@ -1,13 +1,13 @@
-"""Catalogues: things in groups within groups, and descriptions that hold for a whole group."""
+"""Catalogues: things in groups within groups, bands, and descriptions that hold for a whole group."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
 from tablerec.synth.content.texts import Writer
-from tablerec.synth.draft import ColumnKind, Draft, DraftCell
+from tablerec.synth.draft import ColumnKind, Draft, DraftCell, Fill
 from tablerec.synth.recipe import Recipe
-from tablerec.synth.structures.headers import choose_size
+from tablerec.synth.structures.headers import choose_size, put_group
 
 Runs = list[tuple[int, int]]
 """First rows and numbers of rows."""
@@ -119,3 +119,60 @@ def _long_text(writer: Writer) -> Callable[[], str]:
     low = writer.whole((3, 12))
     bounds = low, low + writer.whole((3, 30))
     return lambda: writer.prose(bounds)
+
+
+def banded(writer: Writer, recipe: Recipe) -> Draft:
+    """Compose rows below bands over all columns, with labels in the middle of several rows and wide heads."""
+    n_rows, n_cols = choose_size(writer, recipe)
+    n_cols = max(3, n_cols)
+    is_grouped = n_cols > 3 and writer.chance(0.5)
+    stub = 1 + is_grouped
+    draft = Draft([*(["label"] * stub), *(["number"] * (n_cols - stub))])  # type: ignore[list-item]
+    if writer.pick(recipe.header_levels) != "0":
+        _wide_heads(draft, writer, stub)
+    fill: Fill = writer.choose(["", "", "shade", "accent", "band"])  # type: ignore[assignment]
+    align = writer.choose(["left", "left", "center"])
+    forms = [writer.number_format() for _ in range(n_cols)]
+    same_form = writer.chance(0.5)
+    count = max(3, n_rows - len(draft.rows))
+    while count > 0:
+        row = draft.add_row("section")
+        text = writer.label("captions") if writer.chance(0.4) else writer.label("groups")
+        draft.put(DraftCell(row, 0, text, colspan=n_cols, kind="section", align=align, fill=fill))  # type: ignore[arg-type]
+        size = min(count, writer.whole((2, 7)))
+        count -= size + 1
+        start = len(draft.rows)
+        for _ in range(size):
+            row = draft.add_row()
+            draft.put(DraftCell(row, stub - 1, writer.label("items"), kind="row"))
+            for col in range(stub, n_cols):
+                if not writer.chance(recipe.empty[1] / 2):
+                    draft.put_value(row, col, writer.number(forms[0 if same_form else col]))
+        if is_grouped:
+            _fill(draft, 0, _runs(writer, start, size, 4), lambda: writer.label("regions"), "row")
+    return draft.finish()
+
+
+def _wide_heads(draft: Draft, writer: Writer, stub: int) -> None:
+    """Add heads over several columns, centred or at the left, above those of single ones; unit line at times."""
+    n_cols = len(draft.columns)
+    top, leaf = draft.add_row("header"), draft.add_row("header")
+    shared = stub > 1 and writer.chance(0.3)
+    for col in range(stub):
+        draft.put(DraftCell(top, col, writer.label("headers"), rowspan=2, colspan=2 if shared else 1, kind="column"))
+    at_left, same = writer.chance(0.45), writer.labels("measures", 2)
+    col = stub
+    while col < n_cols:
+        width = min(writer.whole((1, 4)), n_cols - col)
+        if width == 1:
+            draft.put(DraftCell(top, col, writer.label("measures"), rowspan=2, kind="column"))
+        else:
+            text = writer.label("measure_groups")
+            put_group(draft, top, col, width, text)
+            # At the left of its columns a short head would stand above the first of them alone.
+            if at_left and len(text) * (1 + writer.is_chinese) > 14:
+                draft.cells[-1].align = "left"
+            for place in range(width):
+                name = same[place % 2] if width % 2 == 0 else writer.label("measures")
+                draft.put(DraftCell(leaf, col + place, name, kind="column"))
+        col += width

@@ -1,4 +1,4 @@
-"""Forms and invoices: labels and values, merged cells without a plan, boxes to tick."""
+"""Forms, invoices and receipts: labels and values, merged cells without a plan, boxes to tick."""
 
 from __future__ import annotations
 
@@ -194,3 +194,67 @@ def _invoice_sums(draft: Draft, writer: Writer, money: NumberFormat) -> None:
         else:
             draft.put(DraftCell(row, n_cols - 2, name, kind="total"))
         draft.put_value(row, n_cols - 1, writer.number(money), "total")
+
+
+def receipt(writer: Writer, recipe: Recipe) -> Draft:
+    """Compose what a till prints: articles with wide blanks inside, a second line with the quantity, sums."""
+    n_rows, n_cols = choose_size(writer, recipe)
+    n_cols = min(max(2, n_cols), 4)
+    has_count = n_cols > 2 and writer.chance(0.5)
+    kinds: list[ColumnKind] = [*(["code"] if has_count else []), "label", *(["number"] * (n_cols - 1 - has_count))]  # type: ignore[list-item]
+    draft = Draft(kinds)
+    label = int(has_count)
+    draft.widths = {label: writer.real((10, 22))}
+    if writer.pick(recipe.header_levels) != "0":
+        row = draft.add_row("header")
+        heads = _receipt_heads(writer)
+        for col in range(n_cols):
+            text = heads[0] if col < label else heads[1] if col == label else heads[col - n_cols]
+            draft.put(DraftCell(row, col, text, kind="column"))
+    money = NumberFormat(0.3, 10 ** writer.real((1.3, 3)), 2, prefix=writer.choose(["", "", "", "$", "€", "¥"]))
+    capitals, blanks = writer.chance(0.6), writer.real((0, 0.6))
+    inside, leaders = not has_count and writer.chance(0.4), writer.chance(0.15)
+    tax = writer.choose(["", "", " A", " B", "*"])
+    second = writer.choose_real(0, 0.2, 0.6)
+    for _ in range(max(1, n_rows - 3)):
+        row, count = draft.add_row(), writer.whole((1, 4))
+        price = writer.number(money).text
+        text = _article(writer, blanks)
+        text = text.upper() if capitals else text
+        if inside:
+            text = f"{count}{writer.choose(['x', ' x', ''])}{writer.choose([' ', '  ', '   '])}{text}"
+        if writer.chance(second):
+            text += f"\n{writer.choose(['  ', '   ', ''])}{count} x {writer.choose([' ', ''])}{price}"
+        draft.put(DraftCell(row, label, text, kind="row", has_leader=leaders))
+        if has_count:
+            draft.put(DraftCell(row, 0, f"{count}{writer.choose(['', 'x'])}"))
+        for col in range(label + 1, n_cols):
+            draft.put(DraftCell(row, col, writer.number(money).text + (tax if col == n_cols - 1 else "")))
+    for name in _receipt_sums(writer):
+        row = draft.add_row("total")
+        draft.put(DraftCell(row, label, name.upper() if capitals else name, kind="total", has_leader=leaders))
+        draft.put(DraftCell(row, n_cols - 1, writer.number(money).text, kind="total"))
+    return draft.finish()
+
+
+def _receipt_heads(writer: Writer) -> list[str]:
+    """Return heads of the columns: quantity, article, others, unit price, amount."""
+    if writer.is_chinese:
+        return ["数量", "品名", "单价", "金额"]
+    return ["Qty", "Item", "Price", "Total"] if writer.language == "english" else ["Qté", "Article", "P.U.", "Montant"]
+
+
+def _receipt_sums(writer: Writer) -> list[str]:
+    names = ["小计", "合计", "现金", "找零"] if writer.is_chinese else ["Subtotal", "Total", "Cash", "Change"]
+    return names[: writer.whole((1, 4))]
+
+
+def _article(writer: Writer, blanks: float) -> str:
+    """Return an article whose parts stand apart as far as tills put them."""
+    parts = writer.label("items").split(" ")
+    if writer.chance(0.5):
+        parts.append(writer.choose(["250g", "1L", "3.5%", "BIO", "6 PK", "XL", "0.7L"]))
+    text = parts[0]
+    for part in parts[1:]:
+        text += (" " * writer.whole((2, 3)) if writer.chance(blanks) else " ") + part
+    return text

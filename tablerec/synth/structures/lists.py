@@ -274,3 +274,41 @@ def schedule(writer: Writer, recipe: Recipe) -> Draft:
                 text += f"\n{writer.person()}"
             draft.put(DraftCell(number, col, text, rowspan, colspan, align="center", is_centred=True))
     return draft.finish()
+
+
+def ledger(writer: Writer, recipe: Recipe) -> Draft:
+    """Compose entries: a date or number, a description of up to four lines, values beside it; some in two lines."""
+    n_rows, n_cols = choose_size(writer, recipe)
+    n_cols = max(3, n_cols)
+    n_before = writer.whole((1, 2)) if n_cols > 3 else 1
+    kinds: list[ColumnKind] = [*(["code"] * n_before), "long", *(["number"] * (n_cols - n_before - 1))]  # type: ignore[list-item]
+    draft = Draft(kinds)
+    draft.widths = {n_before: writer.real((9, 26))}
+    if writer.pick(recipe.header_levels) != "0":
+        row = draft.add_row("header")
+        for col, kind in enumerate(kinds):
+            draft.put(DraftCell(row, col, writer.label("measures" if kind == "number" else "headers"), kind="column"))
+    dates, codes, form = writer.date_format(), writer.code_format(), writer.money_format()
+    is_dated, in_two_lines, is_spaced = writer.chance(0.7), writer.chance(0.3), writer.chance(0.5)
+    longest = writer.whole((4, 18))
+    share_empty = max(0.0, min(0.8, writer.real(recipe.empty) + writer.choose_real(0, 0.3)))
+    for number in range(max(1, n_rows - len(draft.rows))):
+        row = draft.add_row(gap=is_spaced and number > 0)
+        for col in range(n_before):
+            text = writer.date(dates) if (col == 0) == is_dated else writer.code(codes)
+            if in_two_lines and col == n_before - 1:
+                text += f"\n{writer.whole((0, 23)):02}:{writer.whole((0, 59)):02}"
+            draft.put(DraftCell(row, col, text, kind="row"))
+        text = writer.company() if writer.chance(0.3) else writer.prose((2, longest))
+        if in_two_lines:
+            text += f"\n{writer.choose([writer.person(), writer.label('items'), writer.code(codes)])}"
+        draft.put(DraftCell(row, n_before, text))
+        filled = [col for col in range(n_before + 1, n_cols) if not writer.chance(share_empty)]
+        for col in filled or [n_cols - 1]:
+            draft.put_value(row, col, writer.number(form))
+    if writer.chance(0.3):
+        row = draft.add_row("total")
+        draft.put(DraftCell(row, n_before, writer.short_total(), kind="total"))
+        for col in range(n_before + 1, n_cols):
+            draft.put_value(row, col, writer.number(form), "total").sum_rule = writer.chance(0.7)
+    return draft.finish()

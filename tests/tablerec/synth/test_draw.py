@@ -6,6 +6,7 @@ import subprocess
 import sys
 import warnings
 from collections import defaultdict
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
@@ -14,9 +15,12 @@ import pytest
 
 from tablerec.synth import Sample, describe, draw, load_recipe, recipe_names
 from tablerec.synth.camera.framing import _ink_box, crop, frame
-from tablerec.synth.camera.warp import curl, perspective, quarter_turn, rescale, rotate
+from tablerec.synth.camera.warp import bend, curl, perspective, quarter_turn, rescale, rotate
+from tablerec.synth.description import WHITE, Page, Paragraph, Placed, TextStyle
 from tablerec.synth.drawing import fonts
 from tablerec.synth.drawing.render import render
+from tablerec.synth.labels import label_to_sample, sample_to_label
+from tablerec.synth.sample import TEXT_ROLES, Words
 from tests.helpers.labels import fingerprint
 
 RECIPES = recipe_names()
@@ -64,6 +68,8 @@ def test_quads_are_convex_and_inside_the_picture(name: str) -> None:
 @pytest.mark.parametrize("name", RECIPES)
 def test_words_lie_in_their_cell(name: str) -> None:
     for sample in samples(name):
+        if sample.about["effect"] == "bent":
+            continue  # the sides of a wide cell are bent, those of its quad are straight
         words, cells = sample.words, sample.cells
         owned = words.cells >= 0
         centres = words.quads[owned].mean(axis=1)[:, None]
@@ -156,6 +162,8 @@ def test_tight_crops_are_the_most_frequent_framing() -> None:
         lambda sample: rescale(sample, 1.5),
         lambda sample: curl(sample, np.random.default_rng(3)),
         lambda sample: perspective(sample, np.random.default_rng(4)),
+        lambda sample: bend(sample, np.random.default_rng(5)),
+        lambda sample: bend(sample, np.random.default_rng(6), sag=0.12),
     ],
 )
 def test_truth_moves_with_the_picture(change) -> None:
@@ -170,6 +178,54 @@ def test_truth_moves_with_the_picture(change) -> None:
     ys, xs = np.nonzero((moved.image[..., 0] > 180) & (moved.image[..., 1] < 100) & (moved.image[..., 2] < 100))
     centre = moved.words.quads[0].mean(axis=0)
     assert np.abs(centre - [xs.mean() + 0.5, ys.mean() + 0.5]).max() < 2.5
+
+
+def test_a_page_is_bent_as_far_as_asked() -> None:
+    """Seen from near, a little further than on the flat page."""
+    sample = draw(load_recipe("ruled"), 0, 1)
+    height, width = sample.image.shape[:2]
+    line = np.stack([np.linspace(0, width, 50), np.full(50, height / 2)], axis=1)
+    quads = np.repeat(line[:, None], 4, axis=1).astype(np.float32)
+    words = Words(quads, ("a",) * 50, np.full(50, -1, np.int32))
+    for seed, sag in ((0, 0.0), (1, 0.03), (2, 0.11)):
+        places = bend(replace(sample, words=words), np.random.default_rng(seed), sag).words.quads[:, 0]
+        chord = places[-1] - places[0]
+        away = np.abs((places - places[0]) @ [-chord[1], chord[0]]).max() / (chord @ chord)
+        assert 0.95 * sag - 1e-3 <= away <= 1.3 * sag + 1e-3
+
+
+def test_words_outside_say_what_they_are_to_the_table() -> None:
+    roles = set()
+    for index in range(12):
+        sample = draw(load_recipe("report"), 4, index)
+        words = sample.words
+        assert len(words.roles) == len(words)
+        assert all(role == "none" for role, cell in zip(words.roles, words.cells, strict=True) if cell >= 0)
+        roles |= set(words.roles)
+        label = sample_to_label(sample, "a")
+        assert label_to_sample(label, sample.image).words.roles == words.roles
+    assert roles == set(TEXT_ROLES)
+
+
+def test_a_captioned_crop_holds_title_and_note_and_cuts_the_neighbour() -> None:
+    table, style = describe(load_recipe("ruled"), 5, 0).tables[0], TextStyle("Sans", 12)
+    texts = (("Above", "none"), ("Title", "title"), (None, ""), ("Note", "note"), ("Table 8", "none"))
+    blocks = tuple(
+        Placed(table if text is None else Paragraph(text, style, role=role), 6)  # type: ignore[arg-type]
+        for text, role in texts
+    )
+    sample = render(Page(blocks, 30, WHITE, "captioned"))
+    heights = set()
+    for seed in range(20):
+        cropped = frame(sample, "captioned", np.random.default_rng(seed))
+        outside = [text for text, cell in zip(cropped.words.texts, cropped.words.cells, strict=True) if cell < 0]
+        assert outside == ["Title", "Note"]
+        assert len(cropped.cells) == len(sample.cells)
+        heights.add(cropped.image.shape[0])
+    assert len(heights) > 5
+    assert frame(
+        render(Page((Placed(table),), 30, WHITE, "captioned")), "captioned", np.random.default_rng(0)
+    ).image.size
 
 
 def test_crop_leaves_whole_grids() -> None:

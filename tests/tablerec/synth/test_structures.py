@@ -147,6 +147,29 @@ def test_a_large_title_does_not_make_other_rows_high() -> None:
     assert heights(3) == [40, 16, 16]
 
 
+def test_receipts_ledgers_and_bands_look_as_they_should() -> None:
+    """Wide blanks and second lines stay in their entry, and a band covers all columns."""
+    articles = [cell.text for draft in drafts("receipt", "receipt") for cell in draft.cells if cell.kind == "row"]
+    assert any("  " in text.strip() for text in articles) and any("\n" in text for text in articles)
+    for draft in drafts("ledger", "ledger"):
+        long = draft.columns.index("long")
+        filled = {cell.row for cell in draft.cells if cell.col > long and cell.text}
+        assert filled == set(range(len(draft.rows)))
+    for draft in drafts("banded", "banded"):
+        bands = [cell for cell in draft.cells if cell.kind == "section"]
+        assert bands and {cell.colspan for cell in bands} == {len(draft.columns)}
+    cells = [cell for draft in drafts("banded", "banded") for cell in draft.cells]
+    assert any(cell.rowspan > 1 and cell.is_centred for cell in cells)
+    assert {cell.align for cell in cells if cell.kind == "column" and cell.colspan > 1} >= {"left", "center"}
+
+
+def test_saturated_fills_are_of_full_colour() -> None:
+    for seed in range(20):
+        theme = make_theme(Writer(np.random.default_rng(seed), "english"), "saturated")
+        assert max(theme.shade) - min(theme.shade) > 120
+        assert max(theme.accent) - min(theme.accent) > 50
+
+
 def test_what_is_unseen_looks_as_it_should() -> None:
     """Cards hold several lines, days are narrow and some filled, and all answers to a question share a cell."""
     for draft in drafts("cards", "unseen_cards", 9):

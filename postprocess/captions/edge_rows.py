@@ -211,7 +211,7 @@ def gather_evidence(rows: Rows, first: int, end: int, is_top: bool) -> RowEviden
         note=is_marked,
         colon=text.rstrip().endswith((":", "：")),
         left=is_left,
-        centred=is_centred,
+        centred=bool(is_centred),
         stub=is_over_stub,
         cut=min(cut, 2),
         free=not bool((following & (rows.column == 0)).any()),
@@ -264,12 +264,12 @@ def _are_fields(texts: Sequence[str]) -> bool:
 
 
 def _have_field(rows: Rows, own: Flags) -> bool:
-    texts = (rows.texts[token] for token in np.flatnonzero(own))
+    texts = (rows.texts[token] for token in np.flatnonzero(own).tolist())
     return any(_are_fields([text]) and not is_unit_line(text) for text in texts)
 
 
 def _share_of_numbers(rows: Rows, own: Ints) -> float:
-    texts = [rows.texts[token] for token in own]
+    texts = [rows.texts[token] for token in own.tolist()]
     return sum(is_number(text) and not is_year(text) for text in texts) / len(texts)
 
 
@@ -283,7 +283,8 @@ def _count_cut(rows: Rows, own: Ints) -> int:
 def _stands_over_middle(boxes: Floats, table: Floats, height: float) -> Flags:
     """``(...)`` whether ``(..., 4)`` boxes are centred on the table and as wide as neither end of it."""
     left, right = boxes[..., 0] - table[0], table[2] - boxes[..., 2]
-    return (np.abs(left - right) / 2 < _NEAR * height) & (left > _NEAR * height) & (right > _NEAR * height)
+    near = _NEAR * height
+    return np.asarray((np.abs(left - right) / 2 < near) & (left > near) & (right > near))
 
 
 def _is_underlined(rows: Rows, box: Floats, between: Sequence[float], left: float) -> bool:

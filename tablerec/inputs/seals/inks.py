@@ -189,7 +189,7 @@ def _sharpen(light: Floats32, colour: Floats32, pure: Mask) -> tuple[Floats32, F
     import cv2
 
     dark = np.maximum(1 - light, 0)
-    usual = float(np.median(_blur(dark, 5)[pure] / np.maximum(_blur(colour, 5)[pure], 1e-3)))
+    usual = np.float32(np.median(_blur(dark, 5)[pure] / np.maximum(_blur(colour, 5)[pure], 1e-3)))
     side = min(_SPREADS, key=lambda side: float(np.median(np.abs(_blur(dark / usual, side) - colour)[pure])))
     full = np.asarray(cv2.dilate(_blur(colour, 3), np.ones((9, 9), np.uint8)), np.float32)
     bare = (colour > 0.25 * np.median(colour[pure])) & (dark < 1.15 * usual * full)

@@ -80,7 +80,9 @@ def best_tables(place: Sequence[Tables], picture: Scene) -> tuple[int, Tables]:
     enclosed = next((n for n, tables in enumerate(place) if all(each.is_enclosed for each in tables)), None)
     if enclosed is not None:
         others = [n for n in range(len(place)) if n != enclosed]
-        if len(others) < 2:
+        # Of columns a frame around ruled rows says nothing; else both passes have to see the very same other grid.
+        only_rows = all(each.layout.owner.shape[1] == 1 for each in place[enclosed])
+        if len(others) < 2 or not (only_rows or _are_same(*(place[n] for n in others))):
             return enclosed, place[enclosed]
         pairs = [explain_tables([place[enclosed], place[n]], picture) for n in others]
         if not all(_denies(detected, ruled) for ruled, detected in pairs):
@@ -156,6 +158,12 @@ def _with_rest(tables: Tables, scene: Scene) -> list[Scene]:
     taken = set[int]().union(*(each.ids for each in own))
     rest = scene.without(taken).words
     return [Scene([*each.words, *rest], scene.rulings) for each in own]
+
+
+def _are_same(one: Tables, two: Tables) -> bool:
+    return len(one) == len(two) and all(
+        np.array_equal(a.layout.owner, b.layout.owner) for a, b in zip(one, two, strict=True)
+    )
 
 
 def _denies(detected: Tables, enclosed: Tables) -> bool:

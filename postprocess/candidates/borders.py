@@ -53,6 +53,12 @@ class Borders:
         assert self.candidate.scene is not None
         return self.candidate.scene
 
+    def with_layout(self, layout: Layout) -> Borders:
+        """The borders of the candidate with another layout, the very same where nothing is other in it."""
+        if np.array_equal(layout.owner, self.layout.owner):
+            return self
+        return Borders(self.candidate.with_layout(layout))
+
     @property
     def height(self) -> float:
         """Text height in pixels."""

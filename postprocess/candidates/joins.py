@@ -72,17 +72,18 @@ def join_texts(candidate: Candidate) -> Candidate:
     """
     if candidate.scene is None or not len(candidate.scene.words) or not candidate.layout.owner.size:
         return candidate
-    candidate = _join_cut_rows(_part_texts(_join_cut_columns(candidate)))
-    return candidate if candidate.is_enclosed else _join_centred(_join_bands(_join_unruled(candidate)))
+    always, where_open = (_part_texts, _join_cut_rows), (_join_unruled, _join_bands, _join_centred)
+    borders = _join_cut_columns(Borders(candidate))
+    for step in always if candidate.is_enclosed else always + where_open:
+        borders = borders.with_layout(step(borders))
+    return borders.candidate
 
 
-def _part_texts(candidate: Candidate) -> Candidate:
+def _part_texts(borders: Borders) -> Layout:
     """Part the cells over several rows or columns that hold a text for each of them."""
-    borders, layout = Borders(candidate), candidate.layout
-    for cell in np.flatnonzero(
-        (candidate.layout.spans[:, 2:] - candidate.layout.spans[:, :2]).max(axis=1) > 1
-    ).tolist():
-        row, col, end_row, end_col = candidate.layout.spans[cell].tolist()
+    layout = borders.layout
+    for cell in np.flatnonzero((borders.layout.spans[:, 2:] - borders.layout.spans[:, :2]).max(axis=1) > 1).tolist():
+        row, col, end_row, end_col = borders.layout.spans[cell].tolist()
         own = borders.cells == cell
         if end_row - row >= _LEAST_ROWS and end_col - col == 1 and _has_row_each(borders, own, row, end_row):
             layout = layout.parted(layout.owner[row, [col]])
@@ -92,7 +93,7 @@ def _part_texts(candidate: Candidate) -> Candidate:
                 layout = layout.parted(layout.owner[row, [col]])
                 for first, last in pairwise([col, *lines, end_col]):
                     layout = layout.joined(row, first, end_row, last)
-    return candidate.with_layout(layout)
+    return layout
 
 
 def _has_row_each(borders: Borders, own: Flags, row: int, end_row: int) -> bool:
@@ -119,18 +120,17 @@ def _parts_columns(borders: Borders, own: Flags, line: int) -> bool:
     return bool(level and gap > TOKEN_GAP * borders.height and (owner[:, line - 1] != owner[:, line]).mean() > 0.5)
 
 
-def _join_cut_columns(candidate: Candidate) -> Candidate:
+def _join_cut_columns(borders: Borders) -> Borders:
     """Join the slots over which one word lies, a border between its letters; heads above others get their own row."""
     seen: set[int] = set()
     while True:
-        borders = Borders(candidate)
         words = [word for word, line in borders.crossed_columns() if word not in seen and _is_cut(borders, word, line)]
         if not words:
-            return candidate
+            return borders
         layout = _with_word_whole(borders, words[0])
-        if len(layout.owner) == len(candidate.layout.owner):
+        if len(layout.owner) == len(borders.layout.owner):
             seen.add(words[0])
-        candidate = candidate.with_layout(layout)
+        borders = borders.with_layout(layout)
 
 
 def _is_cut(borders: Borders, word: int, line: int) -> bool:
@@ -211,10 +211,9 @@ def _as_band(borders: Borders, joined: Layout, row: int) -> Layout:
     return joined.joined(row, 0, row + 1, len(spans)) if alone and not ruled and spans[0, 3] > 1 else joined
 
 
-def _join_cut_rows(candidate: Candidate) -> Candidate:
+def _join_cut_rows(borders: Borders) -> Layout:
     """Join the slots above each other over which one word lies, and those to whose middle this brings it."""
-    borders = Borders(candidate)
-    layout = candidate.layout
+    layout = borders.layout
     crossed = borders.crossed_rows()
     for word, line, first, end in crossed:
         if not any(map(str.isalpha, borders.scene.words.texts[word])):
@@ -228,7 +227,7 @@ def _join_cut_rows(candidate: Candidate) -> Candidate:
         if end - first > 1 and not _is_alone(borders, word, line, first, end):
             first, end = borders.layout.spans[borders.cells[word], [1, 3]].tolist()
         layout = _with_empty_around(borders, layout.joined(line - 1, first, line + 1, end), line, first)
-    return candidate.with_layout(layout)
+    return layout
 
 
 def _is_alone(borders: Borders, word: int, line: int, first: int, end: int) -> bool:
@@ -259,9 +258,9 @@ def _with_empty_around(borders: Borders, layout: Layout, row: int, col: int) -> 
     return layout.joined(a, first, b, end) if off < _CENTRED * borders.height else layout
 
 
-def _join_bands(candidate: Candidate) -> Candidate:
+def _join_bands(borders: Borders) -> Layout:
     """Widen the only text of a row over the columns in whose middle it stands: all, or all but the stub."""
-    borders, layout = Borders(candidate), candidate.layout
+    layout = borders.layout
     spans, lines = layout.spans, layout.col_lines
     holds = ~np.isnan(borders.texts[:, 0])
     for row in range(len(layout.owner)):
@@ -279,7 +278,7 @@ def _join_bands(candidate: Candidate) -> Candidate:
         is_ruled = (borders.down[row, start + 1 : -1] >= _RULED).any()
         if off[start] < _CENTRED * borders.height and lies_over and not is_ruled:
             layout = layout.joined(row, start, row + 1, len(lines) - 1)
-    return candidate.with_layout(layout)
+    return layout
 
 
 def _is_one_phrase(borders: Borders, row: int, n_cells: int) -> bool:
@@ -304,12 +303,12 @@ def _is_in_column(borders: Borders, cell: int, col: int) -> bool:
     return bool((off < _CENTRED * borders.height).any())
 
 
-def _join_unruled(candidate: Candidate) -> Candidate:
+def _join_unruled(borders: Borders) -> Layout:
     """Join the texts above each other that go on over a line where no ruling parts them.
 
     In rows of heads, and in a table whose rows are ruled, it shows that the ruling along the line stops short of them.
     """
-    borders, layout = Borders(candidate), candidate.layout
+    layout = borders.layout
     ruled, free = borders.across >= _RULED, borders.across < _FREE
     heads = _depth(ruled)
     is_ruled = len(ruled) > 3 and bool(ruled[1:-1].mean(axis=0).max() > _RULED)
@@ -327,7 +326,7 @@ def _join_unruled(candidate: Candidate) -> Candidate:
         if len(cols) < (~np.isnan(white)).sum():
             for col in cols:
                 layout = layout.joined(line - 1, col, line + 1, col + 1)
-    return candidate.with_layout(layout)
+    return layout
 
 
 def _depth(ruled: Flags) -> int:
@@ -387,20 +386,20 @@ def _is_level(borders: Borders, row: int, cell: int) -> bool:
     return bool((off < _LEVEL * height).any())
 
 
-def _join_centred(candidate: Candidate) -> Candidate:
+def _join_centred(borders: Borders) -> Layout:
     """Join the rows between two rulings for a label of the first column that stands alone in their middle."""
-    borders, layout = Borders(candidate), candidate.layout
+    layout = borders.layout
     holds = ~np.isnan(borders.texts[:, 0])[layout.owner]
     through = np.flatnonzero((borders.across >= _RULED).mean(axis=1) >= _MOST).tolist()
     for top, bottom in pairwise(through):
         own, rest = holds[top:bottom, 0], holds[top:bottom, 1:]
         if bottom - top < 3 or own.sum() != 1 or own[0] or not rest.any(axis=1).all():
             continue
-        label, texts = (borders.texts[candidate.layout.owner[top:bottom, cols]] for cols in (slice(1), slice(1, None)))
+        label, texts = (borders.texts[borders.layout.owner[top:bottom, cols]] for cols in (slice(1), slice(1, None)))
         off = [np.nanmin(each[..., 1]) + np.nanmax(each[..., 3]) for each in (label, texts)]
         if abs(off[0] - off[1]) / 2 < _CENTRED * borders.height:
             layout = layout.joined(top, 0, bottom, 1)
-    return candidate.with_layout(layout)
+    return layout
 
 
 def _middle(boxes: Floats) -> float:

@@ -24,9 +24,6 @@ _CENTRED = 0.5, 1.0
 """A head stands over the middle of its columns when it is off by less than the first; and over others when
 it is off by more than the second. In text heights."""
 
-_STRUCK = 0.2
-"""A line that is closer to the middle of a word than this share of its height runs through it."""
-
 
 @dataclass(frozen=True, slots=True)
 class _View:
@@ -108,9 +105,7 @@ def _view(layout: Layout, scene: Scene) -> _View:
     for side, least in enumerate((np.fmin, np.fmin, np.fmax, np.fmax)):
         least.at(texts[:, side], cell[inside], scene.boxes[inside, side])
     has_text = ~np.isnan(texts[:, 0])
-    return _View(
-        texts, _column_middles(layout, texts), has_text[layout.owner], _beside_text(scene), scene.rulings.text_height
-    )
+    return _View(texts, _column_middles(layout, texts), has_text[layout.owner], scene.rules, scene.rulings.text_height)
 
 
 def _column_middles(layout: Layout, texts: Floats) -> Floats:
@@ -121,15 +116,6 @@ def _column_middles(layout: Layout, texts: Floats) -> Floats:
     np.fmin.at(low, layout.spans[single, 1], texts[single, 0])
     np.fmax.at(high, layout.spans[single, 1], texts[single, 2])
     return np.where(np.isnan(low), middles, (low + high) / 2)
-
-
-def _beside_text(scene: Scene) -> Floats:
-    """``(S, 4)`` horizontal rulings that do not run through a word: such are made of its strokes."""
-    rulings, (middle, height) = scene.rulings.horizontal, scene.heights
-    y = (rulings[:, 1] + rulings[:, 3])[:, None] / 2
-    along = np.minimum(rulings[:, 2, None], scene.boxes[:, 2]) - np.maximum(rulings[:, 0, None], scene.boxes[:, 0])
-    through = (np.abs(y - middle) < _STRUCK * height) & (along > scene.rulings.text_height)
-    return np.asarray(rulings[~through.any(axis=1)])
 
 
 def _widen_heads(layout: Layout, view: _View, row: int) -> Layout:

@@ -215,18 +215,22 @@ def _join_cut_rows(borders: Borders) -> Layout:
     """Join the slots above each other over which one word lies, and those to whose middle this brings it."""
     layout = borders.layout
     crossed = borders.crossed_rows()
-    for word, line, first, end in crossed:
+    if 2 * len(crossed) > len(borders.boxes):  # rows of another text
+        return layout
+    words, low, high = np.array(crossed, np.int64).reshape(-1, 3).T
+    for word, line, last in crossed:
         if not any(map(str.isalpha, borders.scene.words.texts[word])):
             continue
         # What one border cuts would move with it.
         others = np.ones(len(borders.boxes), bool)
-        others[[each for each, other, *_ in crossed if other == line]] = False
+        others[words[(low <= line) & (line < high)]] = False
         extents, reach = borders.boxes[:, [1, 3]], _SHIFT[1] * borders.height
-        if _can_move(layout.row_lines, line, extents, word, others, reach, borders.height):
+        if last - line == 1 and _can_move(layout.row_lines, line, extents, word, others, reach, borders.height):
             continue
+        first, end = borders.columns(word)
         if end - first > 1 and not _is_alone(borders, word, line, first, end):
             first, end = borders.layout.spans[borders.cells[word], [1, 3]].tolist()
-        layout = _with_empty_around(borders, layout.joined(line - 1, first, line + 1, end), line, first)
+        layout = _with_empty_around(borders, layout.joined(line - 1, first, last, end), line, first)
     return layout
 
 

@@ -15,6 +15,7 @@ import numpy as np
 from postprocess.arrays import Flags, Floats
 from postprocess.candidates.borders import Borders, is_phrase
 from postprocess.candidates.candidate import Candidate
+from postprocess.candidates.text_lines import HAN
 from postprocess.grid.layout import Layout
 from postprocess.text.numbers import is_number, is_unit
 from postprocess.text.tokens import TOKEN_GAP
@@ -115,9 +116,12 @@ def _parts_columns(borders: Borders, own: Flags, line: int) -> bool:
     left, right = boxes[boxes[:, 2] < x + _CLOSER * borders.height], boxes[boxes[:, 0] > x - _CLOSER * borders.height]
     if not len(left) or not len(right) or len(left) + len(right) != len(boxes):
         return False
+    texts = [borders.scene.words.texts[word] for word in np.flatnonzero(own).tolist()]
+    if any(len(text) == 1 and ord(text) >= HAN for text in texts):  # such words are spaced to a width
+        return False
     level = np.ptp(boxes[:, 1] + boxes[:, 3]) < borders.height
     gap = right[:, 0].min() - left[:, 2].max()
-    return bool(level and gap > TOKEN_GAP * borders.height and (owner[:, line - 1] != owner[:, line]).mean() > 0.5)
+    return bool(level and gap > TOKEN_GAP * borders.height and (owner[:, line - 1] != owner[:, line]).mean() > _HALF)
 
 
 def _join_cut_columns(borders: Borders) -> Borders:
@@ -312,38 +316,37 @@ def _join_unruled(borders: Borders) -> Layout:
 
     In rows of heads, and in a table whose rows are ruled, it shows that the ruling along the line stops short of them.
     """
-    layout = borders.layout
+    layout, wide = borders.layout, _wide_heads(borders)
     ruled, free = borders.across >= _RULED, borders.across < _FREE
-    heads = _depth(ruled)
     is_ruled = len(ruled) > 3 and bool(ruled[1:-1].mean(axis=0).max() > _RULED)
-    for line in (np.flatnonzero(free[1:-1].any(axis=1)) + 1).tolist():
-        stops = bool(ruled[line].any())
-        in_heads = line < heads and _is_below_heads(borders, line, ruled[line])
-        if stops and not (in_heads or (is_ruled and ruled[line].mean() >= _HALF)):
-            continue
+    for line in (np.flatnonzero(~ruled[1:-1].all(axis=1)) + 1).tolist():
+        above, stops = wide[line - 1], bool(ruled[line].any())
+        in_heads = bool(above[ruled[line]].mean() > _HALF) if stops else bool(above.any())
         white = _white_along(borders, line)
         least = _least_white(borders, white, ruled[line], line, in_heads=in_heads)
-        asked = (free[line] if stops else ~ruled[line]) & (white < least)
-        cols = [col for col in np.flatnonzero(asked).tolist() if _is_one_text(borders, line, col)]
-        cols = [col for col in cols if stops or _goes_on(borders, line, col)]
+        if in_heads:
+            asked = ~ruled[line] & ~above
+        elif stops:
+            asked = free[line] & (is_ruled and ruled[line].mean() >= _HALF)
+        else:
+            asked = ~ruled[line]
+        cols = [col for col in np.flatnonzero(asked & (white < least)).tolist() if _is_one_text(borders, line, col)]
+        if not stops:
+            cols = [col for col in cols if _goes_on(borders, line, col, in_heads=in_heads)]
         # Where nothing is parted any more the rows would be one, which is not for single texts to say.
-        if len(cols) < (~np.isnan(white)).sum():
+        if in_heads or len(cols) < (~np.isnan(white)).sum():
             for col in cols:
                 layout = layout.joined(line - 1, col, line + 1, col + 1)
     return layout
 
 
-def _depth(ruled: Flags) -> int:
-    """Number of rows of heads: those above the first line that is ruled through, where others are ruled in part."""
-    through = np.flatnonzero(ruled[1:].mean(axis=1) >= _MOST) + 1
-    deep = int(through[0]) if len(through) else 0
-    return deep if 1 < deep <= _DEEPEST else 0
-
-
-def _is_below_heads(borders: Borders, line: int, ruled: Flags) -> bool:
-    """Whether most of what is ruled along a line lies below heads over several columns."""
-    spans = borders.layout.spans[borders.layout.owner[line - 1]]
-    return bool(ruled.any()) and bool((spans[ruled, 3] - spans[ruled, 1] > 1).mean() > 0.5)
+def _wide_heads(borders: Borders) -> Flags:
+    """``(R, C)`` slots of heads over several columns, in the first rows that have some."""
+    owner, spans = borders.layout.owner, borders.layout.spans
+    wide = ((spans[:, 3] - spans[:, 1] > 1) & ~np.isnan(borders.texts[:, 0]))[owner]
+    partly = wide.any(axis=1) & ~wide.all(axis=1)
+    wide[int(np.append(partly, False)[:_DEEPEST].argmin()) :] = False
+    return np.asarray(wide)
 
 
 def _white_along(borders: Borders, line: int) -> Floats:
@@ -358,8 +361,8 @@ def _least_white(borders: Borders, white: Floats, ruled: Flags, line: int, *, in
     """White that parts two texts: in heads the usual one between lines, below them what parts other texts there."""
     usual = _TIGHT * borders.height
     if in_heads:
-        units = any(is_unit(borders.scene.words.texts[word]) for word in np.flatnonzero(borders.rows == line).tolist())
-        return -np.inf if units else usual
+        texts = [borders.scene.words.texts[word] for word in np.flatnonzero(borders.rows == line).tolist()]
+        return -np.inf if 2 * sum(map(is_unit, texts)) >= len(texts) else usual
     known = white[~np.isnan(white) & (ruled | ~ruled.any())]
     return min(float(np.median(known)) - _CLOSER * borders.height, usual) if len(known) else -np.inf
 
@@ -372,13 +375,14 @@ def _is_one_text(borders: Borders, line: int, col: int) -> bool:
     return upper == lower and not any(is_number(borders.scene.words.texts[word]) for word in words)
 
 
-def _goes_on(borders: Borders, line: int, col: int) -> bool:
-    """Whether the text below a line begins as the rest of a sentence does, and is not level with texts of its row."""
+def _goes_on(borders: Borders, line: int, col: int, *, in_heads: bool) -> bool:
+    """Whether the text below a line begins as the rest of a sentence does, and below heads not level with its row."""
     upper, lower = borders.layout.owner[line - 1 : line + 1, col].tolist()
     words = np.flatnonzero(borders.cells == lower)
     first = words[np.lexsort([borders.boxes[words, 0], borders.boxes[words, 1] // borders.height])[0]]
-    are_rows = all(_is_level(borders, row, cell) for row, cell in ((line - 1, upper), (line, lower)))
-    return borders.scene.words.texts[first][:1].islower() and not are_rows
+    if not borders.scene.words.texts[first][:1].islower():
+        return False
+    return in_heads or not all(_is_level(borders, row, cell) for row, cell in ((line - 1, upper), (line, lower)))
 
 
 def _is_level(borders: Borders, row: int, cell: int) -> bool:

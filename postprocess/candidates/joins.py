@@ -395,19 +395,35 @@ def _is_level(borders: Borders, row: int, cell: int) -> bool:
 
 
 def _join_centred(borders: Borders) -> Layout:
-    """Join the rows between two rulings for a label of the first column that stands alone in their middle."""
-    layout = borders.layout
-    holds = ~np.isnan(borders.texts[:, 0])[layout.owner]
-    through = np.flatnonzero((borders.across >= _RULED).mean(axis=1) >= _MOST).tolist()
-    for top, bottom in pairwise(through):
-        own, rest = holds[top:bottom, 0], holds[top:bottom, 1:]
-        if bottom - top < 3 or own.sum() != 1 or own[0] or not rest.any(axis=1).all():
-            continue
-        label, texts = (borders.texts[borders.layout.owner[top:bottom, cols]] for cols in (slice(1), slice(1, None)))
-        off = [np.nanmin(each[..., 1]) + np.nanmax(each[..., 3]) for each in (label, texts)]
-        if abs(off[0] - off[1]) / 2 < _CENTRED * borders.height:
-            layout = layout.joined(top, 0, bottom, 1)
+    """Join the rows between two rulings for a text that stands alone in their middle.
+
+    In the first column the rulings go through the table; in others each line between them is ruled elsewhere.
+    """
+    layout, texts = borders.layout, borders.texts
+    ruled = borders.across >= _RULED
+    through = ruled.mean(axis=1) >= _MOST
+    within = ruled.mean(axis=1) >= _HALF
+    for col in range(layout.owner.shape[1]):
+        ends = ruled[:, col].copy()
+        ends[[0, -1]] = True
+        for top, bottom in pairwise(np.flatnonzero(ends).tolist()):
+            closed = within[top + 1 : bottom].all() or (col == 0 and through[[top, bottom]].all())
+            if bottom - top > 1 and closed and _is_in_middle(borders, texts, top, bottom, col):
+                layout = layout.joined(top, col, bottom, col + 1)
     return layout
+
+
+def _is_in_middle(borders: Borders, texts: Floats, top: int, bottom: int, col: int) -> bool:
+    """Whether a column has a single text in some rows, below the first of them, in the middle of what others have."""
+    owner, spans = borders.layout.owner, borders.layout.spans
+    cells = np.unique(owner[top:bottom, col])
+    filled = cells[~np.isnan(texts[cells, 0])]
+    rest = texts[np.delete(owner[top:bottom], col, axis=1)]
+    if len(filled) != 1 or len(cells) < 2 or np.isnan(rest[..., 0]).all(axis=1).any():
+        return False
+    inside = (spans[cells, 0] >= top) & (spans[cells, 2] <= bottom) & (spans[cells, 3] - spans[cells, 1] == 1)
+    off = texts[filled[0], [1, 3]].sum() - np.nanmin(rest[..., 1]) - np.nanmax(rest[..., 3])
+    return bool(inside.all() and spans[filled[0], 0] > top and abs(off) / 2 < _CENTRED * borders.height)
 
 
 def _middle(boxes: Floats) -> float:

@@ -423,7 +423,11 @@ def _is_in_middle(borders: Borders, texts: Floats, top: int, bottom: int, col: i
         return False
     inside = (spans[cells, 0] >= top) & (spans[cells, 2] <= bottom) & (spans[cells, 3] - spans[cells, 1] == 1)
     off = texts[filled[0], [1, 3]].sum() - np.nanmin(rest[..., 1]) - np.nanmax(rest[..., 3])
-    return bool(inside.all() and spans[filled[0], 0] > top and abs(off) / 2 < _CENTRED * borders.height)
+    first, last = spans[filled[0], [0, 2]].tolist()
+    if not inside.all() or first == top or abs(off) / 2 > _CENTRED * borders.height:
+        return False
+    # A text level with those of a row that is not in the middle is of that row.
+    return 2 * first + 1 == top + bottom or last - first > 1 or not _is_level(borders, first, int(filled[0]))
 
 
 def _middle(boxes: Floats) -> float:

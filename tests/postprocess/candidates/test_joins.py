@@ -184,6 +184,23 @@ def test_a_label_between_two_rules_spans_the_rows_of_which_it_is_in_the_middle(r
     assert join(grid(5, 3), words, [0, 19, 180, 21], [0, 79, 180, 81]) == spans
 
 
+RULES = [[0, 19, 180, 21], [60, 39, 180, 41], [0, 59, 180, 61]]
+
+
+@pytest.mark.parametrize(
+    ("y", "rules", "spans"),
+    [(35, RULES, [(1, 0, 3, 1)]), (35, [], []), (25, RULES, []), (44, RULES, [])],
+    ids=["between the rows", "no rules", "in the first", "in the second"],
+)
+def test_a_label_spans_two_rows_where_the_ruling_beside_it_stops(
+    y: float, rules: list[list[float]], spans: list[Span]
+) -> None:
+    quads = grid(4, 3).quads.copy()
+    quads[[3, 6]] = boxes_to_quads([[0, 20, 60, 34], [0, 34, 60, 60]])  # as a detector may see them
+    words = [word("Label", 3, y, 30), *block(range(4), [1, 2]), *body((0, 0), (3, 0))]
+    assert join(quads_to_candidate(quads), words, *rules) == spans
+
+
 def test_a_cell_with_a_line_for_each_row_comes_apart() -> None:
     words = block(range(4), range(2))
     assert join(grid(4, 2, (1, 0, 4, 1)), words) == []

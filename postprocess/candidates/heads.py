@@ -200,9 +200,10 @@ def _lengthen_heads(layout: Layout, view: _View, scene: Scene) -> Layout:
 
 
 def _is_label(layout: Layout, cells: Ints, scene: Scene) -> bool:
-    """Whether no word in some cells is a number."""
+    """Whether no word in some cells is a number, or goes on in the heads beside it as "As at December 31," does."""
     inside = np.isin(layout.cells_at(scene.words.middles), cells)
-    return not any(is_number(scene.words.texts[word]) for word in np.flatnonzero(inside).tolist())
+    texts = [scene.words.texts[word] for word in np.flatnonzero(inside).tolist()]
+    return not any(is_number(text) or text.endswith(",") for text in texts)
 
 
 def _is_free(view: _View, text: Floats) -> bool:

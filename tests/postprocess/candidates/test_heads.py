@@ -87,7 +87,10 @@ def test_the_head_of_the_stub_spans_the_rows_of_heads(rules: list[list[float]], 
     assert wide(settle_spans(layout, make_scene(words, *rules))) == spans
 
 
-@pytest.mark.parametrize(("label", "spans"), [("Item", [(0, 0, 2, 1), (0, 1, 1, 4)]), ("12", [(0, 1, 1, 4)])])
+@pytest.mark.parametrize(
+    ("label", "spans"),
+    [("Item", [(0, 0, 2, 1), (0, 1, 1, 4)]), ("12", [(0, 1, 1, 4)]), ("At May 1,", [(0, 1, 1, 4)])],
+)
 def test_beside_the_only_head_of_all_other_columns_a_label_spans_its_row_too(
     label: str, spans: list[tuple[int, ...]]
 ) -> None:

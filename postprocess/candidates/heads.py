@@ -175,7 +175,7 @@ def _is_centred(text: Floats, wide: Floats, own: Floats, height: float) -> bool:
 def _lengthen_heads(layout: Layout, view: _View, scene: Scene) -> Layout:
     """A head at the foot of several rows of heads stands for all of them where a ruling above frames it.
 
-    So does one without any ruling above, where all other columns share one head.
+    So does one with a ruling below and none above, where all other columns share one head.
     """
     spans = layout.spans[layout.owner]
     wide = view.filled & (spans[..., 3] - spans[..., 1] > 1)
@@ -207,8 +207,9 @@ def _is_label(layout: Layout, cells: Ints, scene: Scene) -> bool:
 
 
 def _is_free(view: _View, text: Floats) -> bool:
-    """Whether no ruling lies above a text: nothing parts it from what is beside the only head of all others."""
-    return not view.is_ruled(text, -np.inf, text[1] + _NEAR * view.height)
+    """Whether no ruling lies above a text, so that nothing parts it from the head of all others, and one below."""
+    near, far = _NEAR * view.height, _FAR * view.height
+    return not view.is_ruled(text, -np.inf, text[1] + near) and view.is_ruled(text, text[3] - near, text[3] + far)
 
 
 def _is_framed(view: _View, text: Floats, top: float) -> bool:

@@ -95,7 +95,9 @@ def test_beside_the_only_head_of_all_other_columns_a_label_spans_its_row_too(
     label: str, spans: list[tuple[int, ...]]
 ) -> None:
     words = [word("2026", 100, 0), word(label, 10, 1), *body(4, 1, 2, 3)[1:]]
-    assert wide(settle_spans(plain(4, 4).joined(0, 1, 1, 4), make_scene(words))) == spans
+    heads = plain(4, 4).joined(0, 1, 1, 4)
+    assert wide(settle_spans(heads, make_scene(words, BELOW_HEADS))) == spans
+    assert wide(settle_spans(heads, make_scene(words))) == [(0, 1, 1, 4)]  # nothing says that the row is one of heads
 
 
 def test_a_head_leaves_the_columns_beyond_the_rule_below_it() -> None:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+import shapely
 
 from postprocess.arrays import Flags, Floats, Ints
 from postprocess.candidates.candidate import Candidate
@@ -52,6 +53,12 @@ class Borders:
         """The words of the table, and the rulings of the picture."""
         assert self.candidate.scene is not None
         return self.candidate.scene
+
+    def with_layout(self, layout: Layout) -> Borders:
+        """The borders of the candidate with another layout, the very same where nothing is other in it."""
+        if np.array_equal(layout.owner, self.layout.owner):
+            return self
+        return Borders(self.candidate.with_layout(layout))
 
     @property
     def height(self) -> float:
@@ -115,20 +122,20 @@ class Borders:
         """``(S, 4)`` rulings of the upright frame of the picture in that of the layout."""
         return quads_to_boxes(self.layout.frame.to_upright(self.scene.rulings.to_picture(boxes_to_quads(upright))))
 
-    def crossed_rows(self) -> list[tuple[int, int, int, int]]:
-        """Word, line, first and end column of each row border that runs through a word, as cells were detected too."""
+    def crossed_rows(self) -> list[tuple[int, int, int]]:
+        """Word, first and end line of the row borders that run through it, as cells were detected too."""
         y0, y1 = self.boxes[:, 1] + self.margin, self.boxes[:, 3] - self.margin
         lines, owner = self.layout.row_lines, self.layout.owner
-        first, end = np.searchsorted(lines, y0, "right"), np.searchsorted(lines, y1)
+        first = np.maximum(np.searchsorted(lines, y0, "right"), 1)
+        end = np.minimum(np.searchsorted(lines, y1), len(lines) - 1)
         found = []
         for word in np.flatnonzero((end > first) & (self.cells >= 0)).tolist():
-            columns = self.columns(word)
-            for line in range(max(int(first[word]), 1), min(int(end[word]), len(lines) - 1)):
-                upper, lower = owner[line - 1 : line + 1, slice(*columns)]
-                parted = upper != lower
-                bottoms, tops = self.detected[upper[parted], 3], self.detected[lower[parted], 1]
-                if parted.any() and ((bottoms < y1[word]) & (tops > y0[word])).all():
-                    found.append((word, line, *columns))
+            low, high, cols = int(first[word]), int(end[word]), slice(*self.columns(word))
+            upper, lower = owner[low - 1 : high - 1, cols], owner[low:high, cols]
+            cut = (self.detected[upper, 3] < y1[word]) & (self.detected[lower, 1] > y0[word])
+            crossed = ((upper != lower).any(axis=1) & (cut | (upper == lower)).all(axis=1)).nonzero()[0]
+            if len(crossed):
+                found.append((word, low + int(crossed[0]), low + int(crossed[-1]) + 1))
         return found
 
     def columns(self, word: int) -> tuple[int, int]:
@@ -190,10 +197,12 @@ def _without_strokes(rulings: Floats, boxes: Floats, margin: float) -> Floats:
         boxes: ``(W, 4)`` words.
         margin: How far strokes reach over the box of a word, in pixels.
     """
-    middle = ((rulings[:, 1] + rulings[:, 3]) / 2)[:, None]
-    within = (rulings[:, :1] > boxes[:, 0] - margin) & (rulings[:, 2:3] < boxes[:, 2] + margin)
-    inside = within & (middle > boxes[:, 1] - margin) & (middle < boxes[:, 3] + margin)
-    return np.asarray(rulings[~inside.any(axis=1)])
+    middle = (rulings[:, 1] + rulings[:, 3]) / 2
+    lines = shapely.linestrings(np.stack([rulings[:, [0, 2]], np.stack([middle, middle], axis=1)], axis=2))
+    around = shapely.box(*(boxes + margin * np.array([-1, -1, 1, 1])).T)
+    inside = np.zeros(len(rulings), bool)
+    inside[shapely.STRtree(around).query(lines, predicate="within")[0]] = True
+    return np.asarray(rulings[~inside])
 
 
 def _ruled_shares(lines: Floats, crossing: Floats, rulings: Floats, texts: Floats, near: float) -> Floats:

@@ -24,9 +24,6 @@ _CENTRED = 0.5, 1.0
 """A head stands over the middle of its columns when it is off by less than the first; and over others when
 it is off by more than the second. In text heights."""
 
-_STRUCK = 0.2
-"""A line that is closer to the middle of a word than this share of its height runs through it."""
-
 
 @dataclass(frozen=True, slots=True)
 class _View:
@@ -108,9 +105,7 @@ def _view(layout: Layout, scene: Scene) -> _View:
     for side, least in enumerate((np.fmin, np.fmin, np.fmax, np.fmax)):
         least.at(texts[:, side], cell[inside], scene.boxes[inside, side])
     has_text = ~np.isnan(texts[:, 0])
-    return _View(
-        texts, _column_middles(layout, texts), has_text[layout.owner], _beside_text(scene), scene.rulings.text_height
-    )
+    return _View(texts, _column_middles(layout, texts), has_text[layout.owner], scene.rules, scene.rulings.text_height)
 
 
 def _column_middles(layout: Layout, texts: Floats) -> Floats:
@@ -121,15 +116,6 @@ def _column_middles(layout: Layout, texts: Floats) -> Floats:
     np.fmin.at(low, layout.spans[single, 1], texts[single, 0])
     np.fmax.at(high, layout.spans[single, 1], texts[single, 2])
     return np.where(np.isnan(low), middles, (low + high) / 2)
-
-
-def _beside_text(scene: Scene) -> Floats:
-    """``(S, 4)`` horizontal rulings that do not run through a word: such are made of its strokes."""
-    rulings, (middle, height) = scene.rulings.horizontal, scene.heights
-    y = (rulings[:, 1] + rulings[:, 3])[:, None] / 2
-    along = np.minimum(rulings[:, 2, None], scene.boxes[:, 2]) - np.maximum(rulings[:, 0, None], scene.boxes[:, 0])
-    through = (np.abs(y - middle) < _STRUCK * height) & (along > scene.rulings.text_height)
-    return np.asarray(rulings[~through.any(axis=1)])
 
 
 def _widen_heads(layout: Layout, view: _View, row: int) -> Layout:
@@ -189,7 +175,7 @@ def _is_centred(text: Floats, wide: Floats, own: Floats, height: float) -> bool:
 def _lengthen_heads(layout: Layout, view: _View, scene: Scene) -> Layout:
     """A head at the foot of several rows of heads stands for all of them where a ruling above frames it.
 
-    So does one without any ruling above, where all other columns share one head.
+    So does one with a ruling below and none above, where all other columns share one head.
     """
     spans = layout.spans[layout.owner]
     wide = view.filled & (spans[..., 3] - spans[..., 1] > 1)
@@ -214,14 +200,16 @@ def _lengthen_heads(layout: Layout, view: _View, scene: Scene) -> Layout:
 
 
 def _is_label(layout: Layout, cells: Ints, scene: Scene) -> bool:
-    """Whether no word in some cells is a number."""
+    """Whether no word in some cells is a number, or goes on in the heads beside it as "As at December 31," does."""
     inside = np.isin(layout.cells_at(scene.words.middles), cells)
-    return not any(is_number(scene.words.texts[word]) for word in np.flatnonzero(inside).tolist())
+    texts = [scene.words.texts[word] for word in np.flatnonzero(inside).tolist()]
+    return not any(is_number(text) or text.endswith(",") for text in texts)
 
 
 def _is_free(view: _View, text: Floats) -> bool:
-    """Whether no ruling lies above a text: nothing parts it from what is beside the only head of all others."""
-    return not view.is_ruled(text, -np.inf, text[1] + _NEAR * view.height)
+    """Whether no ruling lies above a text, so that nothing parts it from the head of all others, and one below."""
+    near, far = _NEAR * view.height, _FAR * view.height
+    return not view.is_ruled(text, -np.inf, text[1] + near) and view.is_ruled(text, text[3] - near, text[3] + far)
 
 
 def _is_framed(view: _View, text: Floats, top: float) -> bool:

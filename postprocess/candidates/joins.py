@@ -15,6 +15,7 @@ import numpy as np
 from postprocess.arrays import Flags, Floats
 from postprocess.candidates.borders import Borders, is_phrase
 from postprocess.candidates.candidate import Candidate
+from postprocess.candidates.text_lines import HAN
 from postprocess.grid.layout import Layout
 from postprocess.text.numbers import is_number, is_unit
 from postprocess.text.tokens import TOKEN_GAP
@@ -72,17 +73,18 @@ def join_texts(candidate: Candidate) -> Candidate:
     """
     if candidate.scene is None or not len(candidate.scene.words) or not candidate.layout.owner.size:
         return candidate
-    candidate = _join_cut_rows(_part_texts(_join_cut_columns(candidate)))
-    return candidate if candidate.is_enclosed else _join_centred(_join_bands(_join_unruled(candidate)))
+    always, where_open = (_part_texts, _join_cut_rows), (_join_unruled, _join_bands, _join_centred)
+    borders = _join_cut_columns(Borders(candidate))
+    for step in always if candidate.is_enclosed else always + where_open:
+        borders = borders.with_layout(step(borders))
+    return borders.candidate
 
 
-def _part_texts(candidate: Candidate) -> Candidate:
+def _part_texts(borders: Borders) -> Layout:
     """Part the cells over several rows or columns that hold a text for each of them."""
-    borders, layout = Borders(candidate), candidate.layout
-    for cell in np.flatnonzero(
-        (candidate.layout.spans[:, 2:] - candidate.layout.spans[:, :2]).max(axis=1) > 1
-    ).tolist():
-        row, col, end_row, end_col = candidate.layout.spans[cell].tolist()
+    layout = borders.layout
+    for cell in np.flatnonzero((borders.layout.spans[:, 2:] - borders.layout.spans[:, :2]).max(axis=1) > 1).tolist():
+        row, col, end_row, end_col = borders.layout.spans[cell].tolist()
         own = borders.cells == cell
         if end_row - row >= _LEAST_ROWS and end_col - col == 1 and _has_row_each(borders, own, row, end_row):
             layout = layout.parted(layout.owner[row, [col]])
@@ -92,7 +94,7 @@ def _part_texts(candidate: Candidate) -> Candidate:
                 layout = layout.parted(layout.owner[row, [col]])
                 for first, last in pairwise([col, *lines, end_col]):
                     layout = layout.joined(row, first, end_row, last)
-    return candidate.with_layout(layout)
+    return layout
 
 
 def _has_row_each(borders: Borders, own: Flags, row: int, end_row: int) -> bool:
@@ -114,23 +116,25 @@ def _parts_columns(borders: Borders, own: Flags, line: int) -> bool:
     left, right = boxes[boxes[:, 2] < x + _CLOSER * borders.height], boxes[boxes[:, 0] > x - _CLOSER * borders.height]
     if not len(left) or not len(right) or len(left) + len(right) != len(boxes):
         return False
+    texts = [borders.scene.words.texts[word] for word in np.flatnonzero(own).tolist()]
+    if any(len(text) == 1 and ord(text) >= HAN for text in texts):  # such words are spaced to a width
+        return False
     level = np.ptp(boxes[:, 1] + boxes[:, 3]) < borders.height
     gap = right[:, 0].min() - left[:, 2].max()
-    return bool(level and gap > TOKEN_GAP * borders.height and (owner[:, line - 1] != owner[:, line]).mean() > 0.5)
+    return bool(level and gap > TOKEN_GAP * borders.height and (owner[:, line - 1] != owner[:, line]).mean() > _HALF)
 
 
-def _join_cut_columns(candidate: Candidate) -> Candidate:
+def _join_cut_columns(borders: Borders) -> Borders:
     """Join the slots over which one word lies, a border between its letters; heads above others get their own row."""
     seen: set[int] = set()
     while True:
-        borders = Borders(candidate)
         words = [word for word, line in borders.crossed_columns() if word not in seen and _is_cut(borders, word, line)]
         if not words:
-            return candidate
+            return borders
         layout = _with_word_whole(borders, words[0])
-        if len(layout.owner) == len(candidate.layout.owner):
+        if len(layout.owner) == len(borders.layout.owner):
             seen.add(words[0])
-        candidate = candidate.with_layout(layout)
+        borders = borders.with_layout(layout)
 
 
 def _is_cut(borders: Borders, word: int, line: int) -> bool:
@@ -211,24 +215,27 @@ def _as_band(borders: Borders, joined: Layout, row: int) -> Layout:
     return joined.joined(row, 0, row + 1, len(spans)) if alone and not ruled and spans[0, 3] > 1 else joined
 
 
-def _join_cut_rows(candidate: Candidate) -> Candidate:
+def _join_cut_rows(borders: Borders) -> Layout:
     """Join the slots above each other over which one word lies, and those to whose middle this brings it."""
-    borders = Borders(candidate)
-    layout = candidate.layout
+    layout = borders.layout
     crossed = borders.crossed_rows()
-    for word, line, first, end in crossed:
+    if 2 * len(crossed) > len(borders.boxes):  # rows of another text
+        return layout
+    words, low, high = np.array(crossed, np.int64).reshape(-1, 3).T
+    for word, line, last in crossed:
         if not any(map(str.isalpha, borders.scene.words.texts[word])):
             continue
         # What one border cuts would move with it.
         others = np.ones(len(borders.boxes), bool)
-        others[[each for each, other, *_ in crossed if other == line]] = False
+        others[words[(low <= line) & (line < high)]] = False
         extents, reach = borders.boxes[:, [1, 3]], _SHIFT[1] * borders.height
-        if _can_move(layout.row_lines, line, extents, word, others, reach, borders.height):
+        if last - line == 1 and _can_move(layout.row_lines, line, extents, word, others, reach, borders.height):
             continue
+        first, end = borders.columns(word)
         if end - first > 1 and not _is_alone(borders, word, line, first, end):
             first, end = borders.layout.spans[borders.cells[word], [1, 3]].tolist()
-        layout = _with_empty_around(borders, layout.joined(line - 1, first, line + 1, end), line, first)
-    return candidate.with_layout(layout)
+        layout = _with_empty_around(borders, layout.joined(line - 1, first, last, end), line, first)
+    return layout
 
 
 def _is_alone(borders: Borders, word: int, line: int, first: int, end: int) -> bool:
@@ -259,9 +266,9 @@ def _with_empty_around(borders: Borders, layout: Layout, row: int, col: int) -> 
     return layout.joined(a, first, b, end) if off < _CENTRED * borders.height else layout
 
 
-def _join_bands(candidate: Candidate) -> Candidate:
+def _join_bands(borders: Borders) -> Layout:
     """Widen the only text of a row over the columns in whose middle it stands: all, or all but the stub."""
-    borders, layout = Borders(candidate), candidate.layout
+    layout = borders.layout
     spans, lines = layout.spans, layout.col_lines
     holds = ~np.isnan(borders.texts[:, 0])
     for row in range(len(layout.owner)):
@@ -279,7 +286,7 @@ def _join_bands(candidate: Candidate) -> Candidate:
         is_ruled = (borders.down[row, start + 1 : -1] >= _RULED).any()
         if off[start] < _CENTRED * borders.height and lies_over and not is_ruled:
             layout = layout.joined(row, start, row + 1, len(lines) - 1)
-    return candidate.with_layout(layout)
+    return layout
 
 
 def _is_one_phrase(borders: Borders, row: int, n_cells: int) -> bool:
@@ -304,43 +311,42 @@ def _is_in_column(borders: Borders, cell: int, col: int) -> bool:
     return bool((off < _CENTRED * borders.height).any())
 
 
-def _join_unruled(candidate: Candidate) -> Candidate:
+def _join_unruled(borders: Borders) -> Layout:
     """Join the texts above each other that go on over a line where no ruling parts them.
 
     In rows of heads, and in a table whose rows are ruled, it shows that the ruling along the line stops short of them.
     """
-    borders, layout = Borders(candidate), candidate.layout
+    layout, wide = borders.layout, _wide_heads(borders)
     ruled, free = borders.across >= _RULED, borders.across < _FREE
-    heads = _depth(ruled)
     is_ruled = len(ruled) > 3 and bool(ruled[1:-1].mean(axis=0).max() > _RULED)
-    for line in (np.flatnonzero(free[1:-1].any(axis=1)) + 1).tolist():
-        stops = bool(ruled[line].any())
-        in_heads = line < heads and _is_below_heads(borders, line, ruled[line])
-        if stops and not (in_heads or (is_ruled and ruled[line].mean() >= _HALF)):
-            continue
+    for line in (np.flatnonzero(~ruled[1:-1].all(axis=1)) + 1).tolist():
+        above, stops = wide[line - 1], bool(ruled[line].any())
+        in_heads = bool(above[ruled[line]].mean() > _HALF) if stops else bool(above.any())
         white = _white_along(borders, line)
         least = _least_white(borders, white, ruled[line], line, in_heads=in_heads)
-        asked = (free[line] if stops else ~ruled[line]) & (white < least)
-        cols = [col for col in np.flatnonzero(asked).tolist() if _is_one_text(borders, line, col)]
-        cols = [col for col in cols if stops or _goes_on(borders, line, col)]
+        if in_heads:
+            asked = ~ruled[line] & ~above
+        elif stops:
+            asked = free[line] & (is_ruled and ruled[line].mean() >= _HALF)
+        else:
+            asked = ~ruled[line]
+        cols = [col for col in np.flatnonzero(asked & (white < least)).tolist() if _is_one_text(borders, line, col)]
+        if not stops:
+            cols = [col for col in cols if _goes_on(borders, line, col, in_heads=in_heads)]
         # Where nothing is parted any more the rows would be one, which is not for single texts to say.
-        if len(cols) < (~np.isnan(white)).sum():
+        if in_heads or len(cols) < (~np.isnan(white)).sum():
             for col in cols:
                 layout = layout.joined(line - 1, col, line + 1, col + 1)
-    return candidate.with_layout(layout)
+    return layout
 
 
-def _depth(ruled: Flags) -> int:
-    """Number of rows of heads: those above the first line that is ruled through, where others are ruled in part."""
-    through = np.flatnonzero(ruled[1:].mean(axis=1) >= _MOST) + 1
-    deep = int(through[0]) if len(through) else 0
-    return deep if 1 < deep <= _DEEPEST else 0
-
-
-def _is_below_heads(borders: Borders, line: int, ruled: Flags) -> bool:
-    """Whether most of what is ruled along a line lies below heads over several columns."""
-    spans = borders.layout.spans[borders.layout.owner[line - 1]]
-    return bool(ruled.any()) and bool((spans[ruled, 3] - spans[ruled, 1] > 1).mean() > 0.5)
+def _wide_heads(borders: Borders) -> Flags:
+    """``(R, C)`` slots of heads over several columns, in the first rows that have some."""
+    owner, spans = borders.layout.owner, borders.layout.spans
+    wide = ((spans[:, 3] - spans[:, 1] > 1) & ~np.isnan(borders.texts[:, 0]))[owner]
+    partly = wide.any(axis=1) & ~wide.all(axis=1)
+    wide[int(np.append(partly, False)[:_DEEPEST].argmin()) :] = False
+    return np.asarray(wide)
 
 
 def _white_along(borders: Borders, line: int) -> Floats:
@@ -355,8 +361,8 @@ def _least_white(borders: Borders, white: Floats, ruled: Flags, line: int, *, in
     """White that parts two texts: in heads the usual one between lines, below them what parts other texts there."""
     usual = _TIGHT * borders.height
     if in_heads:
-        units = any(is_unit(borders.scene.words.texts[word]) for word in np.flatnonzero(borders.rows == line).tolist())
-        return -np.inf if units else usual
+        texts = [borders.scene.words.texts[word] for word in np.flatnonzero(borders.rows == line).tolist()]
+        return -np.inf if 2 * sum(map(is_unit, texts)) >= len(texts) else usual
     known = white[~np.isnan(white) & (ruled | ~ruled.any())]
     return min(float(np.median(known)) - _CLOSER * borders.height, usual) if len(known) else -np.inf
 
@@ -369,13 +375,14 @@ def _is_one_text(borders: Borders, line: int, col: int) -> bool:
     return upper == lower and not any(is_number(borders.scene.words.texts[word]) for word in words)
 
 
-def _goes_on(borders: Borders, line: int, col: int) -> bool:
-    """Whether the text below a line begins as the rest of a sentence does, and is not level with texts of its row."""
+def _goes_on(borders: Borders, line: int, col: int, *, in_heads: bool) -> bool:
+    """Whether the text below a line begins as the rest of a sentence does, and below heads not level with its row."""
     upper, lower = borders.layout.owner[line - 1 : line + 1, col].tolist()
     words = np.flatnonzero(borders.cells == lower)
     first = words[np.lexsort([borders.boxes[words, 0], borders.boxes[words, 1] // borders.height])[0]]
-    are_rows = all(_is_level(borders, row, cell) for row, cell in ((line - 1, upper), (line, lower)))
-    return borders.scene.words.texts[first][:1].islower() and not are_rows
+    if not borders.scene.words.texts[first][:1].islower():
+        return False
+    return in_heads or not all(_is_level(borders, row, cell) for row, cell in ((line - 1, upper), (line, lower)))
 
 
 def _is_level(borders: Borders, row: int, cell: int) -> bool:
@@ -387,20 +394,40 @@ def _is_level(borders: Borders, row: int, cell: int) -> bool:
     return bool((off < _LEVEL * height).any())
 
 
-def _join_centred(candidate: Candidate) -> Candidate:
-    """Join the rows between two rulings for a label of the first column that stands alone in their middle."""
-    borders, layout = Borders(candidate), candidate.layout
-    holds = ~np.isnan(borders.texts[:, 0])[layout.owner]
-    through = np.flatnonzero((borders.across >= _RULED).mean(axis=1) >= _MOST).tolist()
-    for top, bottom in pairwise(through):
-        own, rest = holds[top:bottom, 0], holds[top:bottom, 1:]
-        if bottom - top < 3 or own.sum() != 1 or own[0] or not rest.any(axis=1).all():
-            continue
-        label, texts = (borders.texts[candidate.layout.owner[top:bottom, cols]] for cols in (slice(1), slice(1, None)))
-        off = [np.nanmin(each[..., 1]) + np.nanmax(each[..., 3]) for each in (label, texts)]
-        if abs(off[0] - off[1]) / 2 < _CENTRED * borders.height:
-            layout = layout.joined(top, 0, bottom, 1)
-    return candidate.with_layout(layout)
+def _join_centred(borders: Borders) -> Layout:
+    """Join the rows between two rulings for a text that stands alone in their middle.
+
+    In the first column the rulings go through the table; in others each line between them is ruled elsewhere.
+    """
+    layout, texts = borders.layout, borders.texts
+    ruled = borders.across >= _RULED
+    through = ruled.mean(axis=1) >= _MOST
+    within = ruled.mean(axis=1) >= _HALF
+    for col in range(layout.owner.shape[1]):
+        ends = ruled[:, col].copy()
+        ends[[0, -1]] = True
+        for top, bottom in pairwise(np.flatnonzero(ends).tolist()):
+            closed = within[top + 1 : bottom].all() or (col == 0 and through[[top, bottom]].all())
+            if bottom - top > 1 and closed and _is_in_middle(borders, texts, top, bottom, col):
+                layout = layout.joined(top, col, bottom, col + 1)
+    return layout
+
+
+def _is_in_middle(borders: Borders, texts: Floats, top: int, bottom: int, col: int) -> bool:
+    """Whether a column has a single text in some rows, below the first of them, in the middle of what others have."""
+    owner, spans = borders.layout.owner, borders.layout.spans
+    cells = np.unique(owner[top:bottom, col])
+    filled = cells[~np.isnan(texts[cells, 0])]
+    rest = texts[np.delete(owner[top:bottom], col, axis=1)]
+    if len(filled) != 1 or len(cells) < 2 or np.isnan(rest[..., 0]).all(axis=1).any():
+        return False
+    inside = (spans[cells, 0] >= top) & (spans[cells, 2] <= bottom) & (spans[cells, 3] - spans[cells, 1] == 1)
+    off = texts[filled[0], [1, 3]].sum() - np.nanmin(rest[..., 1]) - np.nanmax(rest[..., 3])
+    first, last = spans[filled[0], [0, 2]].tolist()
+    if not inside.all() or first == top or abs(off) / 2 > _CENTRED * borders.height:
+        return False
+    # A text level with those of a row that is not in the middle is of that row.
+    return 2 * first + 1 == top + bottom or last - first > 1 or not _is_level(borders, first, int(filled[0]))
 
 
 def _middle(boxes: Floats) -> float:

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from functools import cached_property
 
 import numpy as np
+import shapely
 from numpy.typing import NDArray
 
 from postprocess.arrays import Flags, Floats, Image, Ints
@@ -21,6 +22,8 @@ _LEVEL = 0.5
 """Degrees up to which text counts as level: words beside each other are not always set at one height."""
 _LEAST_LINES = 5
 """Long words that tell the tilt of a picture."""
+_STRUCK = 0.2
+"""A line that is closer to the middle of a word than this share of its height runs through it."""
 
 
 class Scene:
@@ -83,6 +86,18 @@ class Scene:
         """``(W,)`` middle and height of each word in the upright frame."""
         low, high = self.boxes[:, 1], self.boxes[:, 3]
         return (low + high) / 2, high - low
+
+    @cached_property
+    def rules(self) -> Floats:
+        """``(S, 4)`` horizontal rulings in the upright frame, without those that run through a word: its strokes."""
+        rulings, (middle, height) = self.rulings.horizontal, self.heights
+        half = _STRUCK * height
+        cores = shapely.box(self.boxes[:, 0], middle - half, self.boxes[:, 2], middle + half)
+        y = (rulings[:, 1] + rulings[:, 3]) / 2
+        lines = shapely.linestrings(np.stack([rulings[:, [0, 2]], np.stack([y, y], axis=1)], axis=2))
+        line, word = shapely.STRtree(cores).query(lines, predicate="intersects")
+        shared = np.minimum(rulings[line, 2], self.boxes[word, 2]) - np.maximum(rulings[line, 0], self.boxes[word, 0])
+        return np.asarray(np.delete(rulings, line[shared > self.rulings.text_height], axis=0))
 
     @cached_property
     def inner_quads(self) -> Floats:

@@ -18,7 +18,7 @@ from postprocess.text.lines import number_lines
 from postprocess.text.numbers import is_number, text_to_form
 from postprocess.word import Word, Words
 
-_HAN = 0x2E80
+HAN = 0x2E80
 """From here on scripts have no blanks between words: a line of theirs ends anywhere."""
 _ITEM = re.compile(r"[-–—•·*■●○▪‣]\s*\w|(?:[a-zA-Z]|\d{1,2})[.)]\s|[(（](?:[a-z]|[ivx]{2,4}|\d{1,2})[)）]\s?\w")
 _TIMES = re.compile(r"\d+(?:[.,]\d+)?\s*(?:[^\W\d_]{1,3}\.?\s*)??[xX×✗*@]\s*[$€£¥￥]?\d+\s?[.,]\d\d\b")
@@ -174,6 +174,6 @@ def _piece(own: list[int], words: Words, boxes: list[list[float]]) -> Piece:
 
 def _first_share(word: Word) -> float:
     """Share of the width that the first word takes of what may be several; of scripts without blanks its first sign."""
-    ends = (i for i, char in enumerate(word.text) if i and (char.isspace() or ord(char) >= _HAN))
+    ends = (i for i, char in enumerate(word.text) if i and (char.isspace() or ord(char) >= HAN))
     end = next(ends, len(word.text))
     return word.spans()[end - 1][1] if end else 1.0

@@ -87,12 +87,17 @@ def test_the_head_of_the_stub_spans_the_rows_of_heads(rules: list[list[float]], 
     assert wide(settle_spans(layout, make_scene(words, *rules))) == spans
 
 
-@pytest.mark.parametrize(("label", "spans"), [("Item", [(0, 0, 2, 1), (0, 1, 1, 4)]), ("12", [(0, 1, 1, 4)])])
+@pytest.mark.parametrize(
+    ("label", "spans"),
+    [("Item", [(0, 0, 2, 1), (0, 1, 1, 4)]), ("12", [(0, 1, 1, 4)]), ("At May 1,", [(0, 1, 1, 4)])],
+)
 def test_beside_the_only_head_of_all_other_columns_a_label_spans_its_row_too(
     label: str, spans: list[tuple[int, ...]]
 ) -> None:
     words = [word("2026", 100, 0), word(label, 10, 1), *body(4, 1, 2, 3)[1:]]
-    assert wide(settle_spans(plain(4, 4).joined(0, 1, 1, 4), make_scene(words))) == spans
+    heads = plain(4, 4).joined(0, 1, 1, 4)
+    assert wide(settle_spans(heads, make_scene(words, BELOW_HEADS))) == spans
+    assert wide(settle_spans(heads, make_scene(words))) == [(0, 1, 1, 4)]  # nothing says that the row is one of heads
 
 
 def test_a_head_leaves_the_columns_beyond_the_rule_below_it() -> None:

@@ -157,9 +157,17 @@ def test_lines_of_a_head_are_one_text_where_the_rule_of_its_neighbour_stops(
     assert join(grid(4, 4, (0, 1, 1, 3)), words, *rules) == spans
 
 
-def test_a_unit_below_a_head_is_no_part_of_it() -> None:
-    words = [each for each in HEADS if each.quad[0] != (183, 25)] + [word("(kg)", 183, 18, 237)]
+def test_a_row_of_units_below_heads_is_no_part_of_them() -> None:
+    units = [word("(kg)", 60 * col + 3, 18 if col == 3 else 25, 60 * col + 47) for col in range(1, 4)]
+    words = [HEADS[0], HEADS[-1], *units, *block([2, 3], range(4))]
     assert join(grid(4, 4, (0, 1, 1, 3)), words, [60, 19, 180, 21], [0, 39, 240, 41]) == [(0, 1, 1, 3)]
+
+
+def test_lines_of_a_head_beside_others_are_one_text_where_the_second_goes_on() -> None:
+    words = [each for each in HEADS if each.quad[0] != (183, 25)]
+    heads = grid(4, 4, (0, 1, 1, 3))
+    assert join(heads, [*words, word("of schools", 183, 18, 237)]) == [(0, 1, 1, 3), (0, 3, 2, 4)]
+    assert join(heads, [*words, word("Schools", 183, 18, 237)]) == [(0, 1, 1, 3)]
 
 
 def test_a_text_that_goes_on_closer_than_rows_are_is_one() -> None:
@@ -176,6 +184,23 @@ def test_a_label_between_two_rules_spans_the_rows_of_which_it_is_in_the_middle(r
     assert join(grid(5, 3), words, [0, 19, 180, 21], [0, 79, 180, 81]) == spans
 
 
+RULES = [[0, 19, 180, 21], [60, 39, 180, 41], [0, 59, 180, 61]]
+
+
+@pytest.mark.parametrize(
+    ("y", "rules", "spans"),
+    [(35, RULES, [(1, 0, 3, 1)]), (35, [], []), (25, RULES, []), (44, RULES, [])],
+    ids=["between the rows", "no rules", "in the first", "in the second"],
+)
+def test_a_label_spans_two_rows_where_the_ruling_beside_it_stops(
+    y: float, rules: list[list[float]], spans: list[Span]
+) -> None:
+    quads = grid(4, 3).quads.copy()
+    quads[[3, 6]] = boxes_to_quads([[0, 20, 60, 34], [0, 34, 60, 60]])  # as a detector may see them
+    words = [word("Label", 3, y, 30), *block(range(4), [1, 2]), *body((0, 0), (3, 0))]
+    assert join(quads_to_candidate(quads), words, *rules) == spans
+
+
 def test_a_cell_with_a_line_for_each_row_comes_apart() -> None:
     words = block(range(4), range(2))
     assert join(grid(4, 2, (1, 0, 4, 1)), words) == []
@@ -185,6 +210,8 @@ def test_a_cell_with_a_line_for_each_row_comes_apart() -> None:
 def test_a_cell_with_a_text_for_each_column_comes_apart() -> None:
     words = [word("Trustee", 3, 25, 40), word("Rep", 70, 25, 100), *block([0, 2, 3], range(2))]
     assert join(grid(4, 2, (1, 0, 2, 2)), words) == []
+    words[:2] = [word("项", 20, 25, 30), word("目", 80, 25, 90)]  # one word whose signs are spaced
+    assert join(grid(4, 2, (1, 0, 2, 2)), words) == [(1, 0, 2, 2)]
 
 
 def test_in_enclosed_cells_only_a_word_across_a_border_joins() -> None:

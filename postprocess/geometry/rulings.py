@@ -49,6 +49,8 @@ _BESIDE_WORD = 0.15
 """A ruling goes on this far beyond both ends of a word that it crosses."""
 _BLANK = 0.5
 """Where a ruling stands out less than this share of what it does elsewhere, it is not drawn."""
+_INSET = 0.5
+"""Fills end this near the rulings that frame them, with a margin of the page between."""
 _TOUCH = 3.0
 """A ruling ends at another one this near, in pixels."""
 _TILT = 20.0
@@ -343,7 +345,7 @@ def _horizontal_segments(
         lines.append(_parted_at_letters(found, np.maximum(contrast, crossing), words_xyxy))
     found = np.vstack(lines)
     borders = [_flat_boxes(runs, runs, thickness + 2, min_fill, thickness, _DRAWN) for runs in _fill_borders(gray)]
-    return np.vstack([found, _without_sides(np.vstack(borders), found, thickness + 3)])
+    return np.vstack([found, _without_sides(np.vstack(borders), found, max(thickness + 3, _INSET * text_height))])
 
 
 def _transposed(gray: Gray) -> Gray:
@@ -410,7 +412,7 @@ def _parted_at_letters(segments: Floats, contrast: Gray, words_xyxy: Floats) -> 
 
 
 def _without_sides(fills: Floats, lines: Floats, reach: float) -> Floats:
-    """Drop fill borders that are no more than the side of a line already found."""
+    """Drop fill borders that are no more than the side of a line already found, or leave a margin along it."""
     if not len(fills) or not len(lines):
         return fills
     grown = lines + np.array([0, -reach, 0, reach])

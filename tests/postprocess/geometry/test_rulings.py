@@ -324,3 +324,15 @@ def test_a_ruling_between_columns_stays_where_words_of_both_were_read_as_one() -
     for x, bottom in ((150, 101), (220, 61)):
         [line] = vertical[np.abs(vertical[:, 0] - x) < 4]
         assert line == pytest.approx([x, 40, x + 1, bottom], abs=3)
+
+
+def test_the_edge_of_a_fill_inside_a_ruled_cell_is_no_ruling() -> None:
+    """A fill that leaves a margin in its cell made a thin column beside the frame."""
+    page = WHITE.copy()
+    page[40:160, 20] = page[40:160, 280] = 0
+    page[40, 20:281] = page[160, 20:281] = 0
+    page[46:155, 26:275] = 200
+    rulings = image_to_rulings(page, boxes_to_quads([[40, 60, 90, 80], [40, 100, 90, 120]]))
+    assert {round(x / 20) * 20 for x in rulings.vertical[:, 0]} == {20, 280}
+    assert (np.abs(rulings.vertical[:, 0] - 26) > 3).all()
+    assert (np.abs(rulings.horizontal[:, 1] - 46) > 3).all()

@@ -43,12 +43,16 @@ _DOT_GAP = 0.2
 """Widest gap between the dots of a line; the dots of a leader in text are farther apart."""
 _DASHED = 0.3
 """Share of a dashed line that must be drawn."""
+_GAPS = 0.3
+"""Share of a line that is blank from which it is dashed."""
 _INK_BESIDE = 0.15
 """Share of the ground along a dashed line that may hold ink."""
 _BESIDE_WORD = 0.15
 """A ruling goes on this far beyond both ends of a word that it crosses."""
 _BLANK = 0.5
 """Where a ruling stands out less than this share of what it does elsewhere, it is not drawn."""
+_INSET = 0.5
+"""Fills end this near the rulings that frame them, with a margin of the page between."""
 _TOUCH = 3.0
 """A ruling ends at another one this near, in pixels."""
 _TILT = 20.0
@@ -361,12 +365,12 @@ def _horizontal_segments(
         drawn = mask_to_runs(stroke)
         dashed = _flat_boxes(drawn, drawn, dash_gap, min_fill, thickness, _DASHED)
         dashed = as_boxes([box for box in dashed if _is_regular(contrast, box, text_height)])
-        dashed = _standing_alone(dashed, gray, hat, text_height)
+        dashed = _without_leaders(_standing_alone(dashed, gray, hat, text_height), words_xyxy)
         found = np.vstack([solid, _parted_at_gaps(dashed, solid, thickness + 2, dash_gap)])
         lines.append(_parted_at_letters(found, np.maximum(contrast, crossing), words_xyxy))
     found = np.vstack(lines)
     borders = [_flat_boxes(runs, runs, thickness + 2, min_fill, thickness, _DRAWN) for runs in _fill_borders(gray)]
-    return np.vstack([found, _without_sides(np.vstack(borders), found, thickness + 3)])
+    return np.vstack([found, _without_sides(np.vstack(borders), found, max(thickness + 3, _INSET * text_height))])
 
 
 def _transposed(gray: Gray) -> Gray:
@@ -417,8 +421,10 @@ def _parted_at_letters(segments: Floats, contrast: Gray, words_xyxy: Floats) -> 
         margin = max(round(_BESIDE_WORD * letter[word]), 1)
         low, high = int(words_xyxy[word, 0]) - margin, int(words_xyxy[word, 2]) + margin
         line = contrast[y0:y1, x0:x1].max(axis=0)
-        near = line[max(low - x0, 0) : high - x0]
-        blanks = np.flatnonzero(near < _BLANK * float(quantile(line, 0.5))) + max(low, x0)
+        is_blank = line < _BLANK * float(quantile(line, 0.8))
+        if is_blank.mean() > _GAPS:
+            continue  # a dashed line has blanks everywhere
+        blanks = np.flatnonzero(is_blank[max(low - x0, 0) : high - x0]) + max(low, x0)
         ends = [*([x0] if x0 > low else []), *blanks.tolist(), *([x1] if x1 < high else [])]
         if len(blanks) and len(ends) > 1:
             cuts.setdefault(index, []).append((ends[0], ends[-1] + 1))
@@ -433,7 +439,7 @@ def _parted_at_letters(segments: Floats, contrast: Gray, words_xyxy: Floats) -> 
 
 
 def _without_sides(fills: Floats, lines: Floats, reach: float) -> Floats:
-    """Drop fill borders that are no more than the side of a line already found."""
+    """Drop fill borders that are no more than the side of a line already found, or leave a margin along it."""
     if not len(fills) or not len(lines):
         return fills
     grown = lines + np.array([0, -reach, 0, reach])
@@ -522,6 +528,17 @@ def _standing_alone(boxes: Floats, gray: Gray, hat: int, text_height: float) -> 
     above, below = share(y0 - 1 - reach, y0 - 1), share(y1 + 1, y1 + 1 + reach)
     kept: Floats = boxes[np.maximum(above, below) < _INK_BESIDE]
     return kept
+
+
+def _without_leaders(dashed: Floats, words_xyxy: Floats) -> Floats:
+    """Drop dotted lines that go on where a word ends, at the foot of its letters."""
+    width, height = (words_xyxy[:, 2:] - words_xyxy[:, :2]).T
+    words, letter = words_xyxy[width > height], height[width > height]
+    if not len(dashed) or not len(words):
+        return dashed
+    # The dots stand on the base line, which is a little above the end of the box.
+    feet = words + np.column_stack([0 * letter, 0.55 * letter, 1.5 * letter, -0.1 * letter])
+    return np.delete(dashed, _meeting(dashed, feet)[0], axis=0)
 
 
 def _flat_boxes(mask: Runs, drawn: Runs, bridge: int, length: int, thickness: int, min_drawn: float) -> Floats:

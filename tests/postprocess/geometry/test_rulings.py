@@ -285,10 +285,19 @@ def test_dotted_and_dashed_lines_are_rulings(dot: int, gap: int) -> None:
     assert line == pytest.approx([30, 100, 270, 101], abs=4)
 
 
-def test_dots_of_a_leader_are_no_ruling() -> None:
+@pytest.mark.parametrize(("dot", "pitch"), [(2, 9), (1, 3), (2, 4)])
+@pytest.mark.parametrize("start", [60, 96], ids=["in the box of the word", "after it"])
+def test_dots_of_a_leader_are_no_ruling(dot: int, pitch: int, start: int) -> None:
     page = WHITE.copy()
-    page[100:102, 30:270][:, np.arange(240) % 9 < 2] = 0
-    assert len(image_to_rulings(page, boxes_to_quads([[20, 20, 90, 40], [20, 50, 90, 70]])).horizontal) == 0
+    page[100:102, start:270][:, np.arange(270 - start) % pitch < dot] = 0
+    assert len(image_to_rulings(page, boxes_to_quads([[20, 85, 90, 105], [20, 50, 90, 70]])).horizontal) == 0
+
+
+@pytest.mark.parametrize("y", [79, 95, 112], ids=["above", "beside the middle", "below"])
+def test_a_dotted_ruling_near_a_word_stays(y: int) -> None:
+    page = WHITE.copy()
+    page[y, 100:270][np.arange(170) % 3 < 1] = 0
+    assert len(image_to_rulings(page, boxes_to_quads([[20, 85, 90, 105], [20, 50, 90, 70]])).horizontal) == 1
 
 
 @pytest.mark.parametrize("noisy", [False, True])
@@ -329,3 +338,23 @@ def test_a_ruling_between_columns_stays_where_words_of_both_were_read_as_one() -
     for x, bottom in ((150, 101), (220, 61)):
         [line] = vertical[np.abs(vertical[:, 0] - x) < 4]
         assert line == pytest.approx([x, 40, x + 1, bottom], abs=3)
+
+
+def test_the_edge_of_a_fill_inside_a_ruled_cell_is_no_ruling() -> None:
+    """A fill that leaves a margin in its cell made a thin column beside the frame."""
+    page = WHITE.copy()
+    page[40:160, 20] = page[40:160, 280] = 0
+    page[40, 20:281] = page[160, 20:281] = 0
+    page[46:155, 26:275] = 200
+    rulings = image_to_rulings(page, boxes_to_quads([[40, 60, 90, 80], [40, 100, 90, 120]]))
+    assert {round(x / 20) * 20 for x in rulings.vertical[:, 0]} == {20, 280}
+    assert (np.abs(rulings.vertical[:, 0] - 26) > 3).all()
+    assert (np.abs(rulings.horizontal[:, 1] - 46) > 3).all()
+
+
+@pytest.mark.parametrize(("dash", "gap"), [(4, 3), (1, 2)])
+def test_a_dashed_ruling_stays_where_words_lie_on_it(dash: int, gap: int) -> None:
+    page = WHITE.copy()
+    page[20:180, 150][np.arange(160) % (dash + gap) < dash] = 0
+    [line] = image_to_rulings(page, boxes_to_quads([[100, y, 200, y + 18] for y in (40, 90)])).vertical
+    assert line == pytest.approx([150, 20, 151, 180], abs=4)

@@ -8,15 +8,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from postprocess.arrays import Flags, Floats, Ints
-from postprocess.candidates.candidate import Candidate
+from postprocess.candidates.candidate import Candidate, Dropped
 from postprocess.candidates.heads import settle
 from postprocess.captions.evidence import is_unit_line, table_number
-from postprocess.geometry.boxes import boxes_to_quads, quads_to_boxes
+from postprocess.geometry.boxes import array_to_quad, boxes_to_quads, quads_to_boxes
 from postprocess.meaning.roles import is_note
 from postprocess.odds import to_probability, weigh
 from postprocess.text.numbers import YEAR, is_number, is_year, text_to_kind
@@ -24,6 +24,7 @@ from postprocess.text.tokens import TOKEN_GAP
 
 MIN_SCORE = 0.7
 """A row stands beside the table from this probability on: a row that is lost is worse than a title that stays."""
+_REASON = "its row is text beside the table"
 _MOST_ROWS = 4
 """Rows on each side that may."""
 _MOST_LINES = 3
@@ -131,7 +132,13 @@ def without_captions(candidate: Candidate) -> Candidate:
             first, end = (int(inner.min()), end) if is_top else (first, int(inner.max()) + 1)
     if end - first == len(layout.owner):
         return candidate
+    taken_off = candidate.is_detected & ((layout.spans[:, 2] <= first) | (layout.spans[:, 0] >= end))
+    dropped = tuple(
+        Dropped(array_to_quad(candidate.quads[cell]), float(candidate.scores[cell]), _REASON)
+        for cell in np.flatnonzero(taken_off)
+    )
     kept = candidate.with_layout(layout.rows_kept(first, end))
+    kept = replace(kept, dropped=candidate.dropped + dropped)
     # Heads that stood below such a row are the uppermost now.
     return kept if kept.scene is None else settle(kept.in_scene(kept.scene))
 

@@ -8,15 +8,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from postprocess.arrays import Flags, Floats, Ints
-from postprocess.candidates.candidate import Candidate
+from postprocess.candidates.candidate import Candidate, Dropped
 from postprocess.candidates.heads import settle
 from postprocess.captions.evidence import is_unit_line, table_number
-from postprocess.geometry.boxes import boxes_to_quads, quads_to_boxes
+from postprocess.geometry.boxes import array_to_quad, boxes_to_quads, quads_to_boxes
 from postprocess.meaning.roles import is_note
 from postprocess.odds import to_probability, weigh
 from postprocess.text.numbers import YEAR, is_number, is_year, text_to_kind
@@ -24,6 +24,7 @@ from postprocess.text.tokens import TOKEN_GAP
 
 MIN_SCORE = 0.7
 """A row stands beside the table from this probability on: a row that is lost is worse than a title that stays."""
+_REASON = "its row is text beside the table"
 _MOST_ROWS = 4
 """Rows on each side that may."""
 _MOST_LINES = 3
@@ -40,6 +41,10 @@ _FRAMED = 0.5
 """Rules on both sides along more than this share of the text of a row, and of the next one, frame them."""
 _OVER = 0.3
 """Boxes of words are loose by so many text heights."""
+_WHOLE = 0.9
+"""Rules along more than this share of a table run along the whole of it."""
+_OUTER = 1.5
+"""The rule on the other side of a row is no further from its text, in text heights."""
 _BESIDE = 3.0
 """Rules of a frame are no further from the text of the table and the borders of the grid, in text heights."""
 
@@ -62,6 +67,7 @@ class RowEvidence:
         free: The next row has no text in the first column.
         data: Texts of the next row that are numbers and no years.
         ruled: Width of the table that rules cover between both rows.
+        boxed: Rules run along the whole table on both sides of the row.
         apart: Logarithm of the distance to the next row in usual distances, -1 to 1.
         large: Logarithm of its height in text heights, -0.5 to 0.7.
         long: Logarithm of its number of characters.
@@ -78,6 +84,7 @@ class RowEvidence:
     free: float
     data: float
     ruled: float
+    boxed: float
     apart: float
     large: float
     long: float
@@ -131,7 +138,13 @@ def without_captions(candidate: Candidate) -> Candidate:
             first, end = (int(inner.min()), end) if is_top else (first, int(inner.max()) + 1)
     if end - first == len(layout.owner):
         return candidate
+    taken_off = candidate.is_detected & ((layout.spans[:, 2] <= first) | (layout.spans[:, 0] >= end))
+    dropped = tuple(
+        Dropped(array_to_quad(candidate.quads[cell]), float(candidate.scores[cell]), _REASON)
+        for cell in np.flatnonzero(taken_off)
+    )
     kept = candidate.with_layout(layout.rows_kept(first, end))
+    kept = replace(kept, dropped=candidate.dropped + dropped)
     # Heads that stood below such a row are the uppermost now.
     return kept if kept.scene is None else settle(kept.in_scene(kept.scene))
 
@@ -187,11 +200,12 @@ def gather_evidence(rows: Rows, first: int, end: int, is_top: bool) -> RowEviden
     if min(_framed_share(rows, float(each[1]), float(each[3]), table) for each in (box, beside)) > _FRAMED:
         return None
     height = rows.height
-    text = " ".join(rows.texts[token] for token in own)
+    text = " ".join(rows.texts[token] for token in own.tolist())
     is_numbered, is_unit, is_marked = table_number(text) is not None, is_unit_line(text), is_note(text)
     is_left = abs(box[0] - table[0]) < _NEAR * height
     hulls = _row_hulls(rows, inside)
-    is_centred = _stands_over_middle(box, table, height) and not _stands_over_middle(hulls, table, height).any()
+    is_centred = bool(_stands_over_middle(box[None], table, height)[0])
+    is_centred &= not _stands_over_middle(hulls, table, height).any()
     stub = rows.boxes_xyxy[inside & (rows.column == rows.column[inside].min()), 2]
     is_over_stub = bool(box[0] < np.median(stub) - _OVER * height)
     cut = _count_cut(rows, own)
@@ -205,6 +219,9 @@ def gather_evidence(rows: Rows, first: int, end: int, is_top: bool) -> RowEviden
     if is_head or is_form or (is_plain and not stands_apart):
         return None
     gap = beside[1] - box[3] if is_top else box[1] - beside[3]
+    ends = float(table[0]), float(table[2])
+    beyond = (box[1] - _OUTER * height, box[1]) if is_top else (box[3], box[3] + _OUTER * height)
+    ruled = _covered(rows.horizontal, (1, 0), between, ends)
     return RowEvidence(
         numbered=is_numbered,
         unit=is_unit,
@@ -216,7 +233,8 @@ def gather_evidence(rows: Rows, first: int, end: int, is_top: bool) -> RowEviden
         cut=min(cut, 2),
         free=not bool((following & (rows.column == 0)).any()),
         data=_share_of_numbers(rows, np.flatnonzero(following)),
-        ruled=_covered(rows.horizontal, (1, 0), between, (float(table[0]), float(table[2]))),
+        ruled=ruled,
+        boxed=min(ruled, _covered(rows.horizontal, (1, 0), beyond, ends)) > _WHOLE,
         apart=np.clip(np.log((max(gap, 0.0) + height) / (_usual_gap(hulls, height) + height)), -1, 1),
         large=np.clip(np.log(np.median(rows.boxes_xyxy[own, 3] - rows.boxes_xyxy[own, 1]) / height), -0.5, 0.7),
         long=np.log(max(len(text), 1)),
@@ -236,7 +254,7 @@ def _running_text(rows: Rows, row: int) -> Ints | None:
 def _is_running(rows: Rows, line: Ints) -> bool:
     gaps = rows.boxes_xyxy[line[1:], 0] - np.maximum.accumulate(rows.boxes_xyxy[line, 2])[:-1]
     wide = np.flatnonzero(gaps > TOKEN_GAP * rows.height) + 1
-    texts = [" ".join(rows.texts[token] for token in piece) for piece in np.split(line, wide)]
+    texts = [" ".join(rows.texts[token] for token in piece.tolist()) for piece in np.split(line, wide)]
     if len(texts) > 1 and not _is_titled(texts) and not _are_fields(texts):
         return False
     x0, x1 = rows.boxes_xyxy[line[0], 0], rows.boxes_xyxy[line, 2].max()
@@ -281,8 +299,8 @@ def _count_cut(rows: Rows, own: Ints) -> int:
 
 
 def _stands_over_middle(boxes: Floats, table: Floats, height: float) -> Flags:
-    """``(...)`` whether ``(..., 4)`` boxes are centred on the table and as wide as neither end of it."""
-    left, right = boxes[..., 0] - table[0], table[2] - boxes[..., 2]
+    """``(N,)`` whether ``(N, 4)`` boxes are centred on the table and reach neither end of it."""
+    left, right = boxes[:, 0] - table[0], table[2] - boxes[:, 2]
     near = _NEAR * height
     return np.asarray((np.abs(left - right) / 2 < near) & (left > near) & (right > near))
 
@@ -340,37 +358,39 @@ def _hull(boxes: Floats) -> Floats:
 
 
 # Printed by `python -m tests.benchmarks.captions.fit_edge_rows ../shared/train`.
-_TOP_BIAS = -2.70
+_TOP_BIAS = -3.38
 _TOP_WEIGHTS = RowEvidence(
-    numbered=4.09,
-    unit=3.18,
-    note=3.51,
-    colon=-3.44,
-    left=-1.21,
-    centred=1.17,
-    stub=2.94,
-    cut=2.39,
-    free=2.83,
-    data=-3.87,
-    ruled=0.51,
-    apart=1.61,
-    large=2.48,
-    long=-0.15,
+    numbered=3.95,
+    unit=2.91,
+    note=4.27,
+    colon=-3.37,
+    left=-0.45,
+    centred=1.51,
+    stub=3.07,
+    cut=2.13,
+    free=2.29,
+    data=-4.61,
+    ruled=1.75,
+    boxed=-6.33,
+    apart=1.04,
+    large=2.28,
+    long=-0.04,
 )
-_FOOT_BIAS = -0.21
+_FOOT_BIAS = -0.23
 _FOOT_WEIGHTS = RowEvidence(
-    numbered=3.60,
-    unit=-3.45,
+    numbered=3.57,
+    unit=-3.42,
     note=1.83,
     colon=0.00,
     left=1.41,
     centred=2.51,
-    stub=1.97,
-    cut=0.32,
-    free=-1.52,
+    stub=1.94,
+    cut=0.34,
+    free=-1.49,
     data=3.35,
     ruled=0.55,
+    boxed=1.09,
     apart=-0.40,
-    large=0.14,
+    large=0.16,
     long=0.07,
 )

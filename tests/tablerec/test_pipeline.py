@@ -254,6 +254,25 @@ def test_headers_are_marked() -> None:
     assert table.n_header_rows == 1
 
 
+def test_a_title_in_the_first_row_of_the_cells_is_the_title_of_the_table() -> None:
+    texts = [["Table 3: Prices of all drinks", "", ""], ["Item", "2024", "2025"], ["Tea", "1.20", "3.40"]]
+    cells = even_layout(plain_table(3, 3), 80, 30, 20, 20)
+    corners = {(cell.row, cell.col): box for cell, box in zip(cells.table.cells, cells.boxes.tolist(), strict=True)}
+    words = [
+        make_word(text, corners[row, col][0] + 5, corners[row, col][1] + 8)
+        for row, line in enumerate(texts)
+        for col, text in enumerate(line)
+        if text
+    ]
+    found = detection(cells.boxes)
+    page = run(words, found)
+    [table] = page.tables
+    assert table.title is not None and table.title.text == texts[0][0]
+    assert table.to_grid() == texts[1:]
+    assert {each.reason for each in page.dropped} == {"its row is text beside the table"}
+    check_nothing_lost(page, found)
+
+
 def test_seconds_of_every_stage() -> None:
     page = run([make_word("a", 25, 30)], detection(PLAIN.boxes))
     assert set(page.seconds) >= STAGES

@@ -13,9 +13,9 @@ those of a text layer, or whole lines as OCR engines read them. Pages are split 
 Printed on 2026-11-29 for ``../shared/train`` and 240 drawn pages; wrong are mostly sections inside drawn tables::
 
     TOP
-      fitted, other pages  183 beside, taken 159, rightly 152
+      fitted, other pages  183 beside, taken 172, rightly 163
     FOOT
-      fitted, other pages  132 beside, taken 134, rightly 130
+      fitted, other pages  130 beside, taken 131, rightly 128
 """
 
 from __future__ import annotations

@@ -41,8 +41,9 @@ def grid(rows: Sequence[Sequence[str]], *horizontal: Sequence[float], is_framed:
     return candidate_of(cells).in_scene(Scene(words, rulings))
 
 
-def grid_of_words(words: Sequence[Word], n_rows: int) -> Candidate:
-    return candidate_of(slots(XS, [PITCH * row for row in range(n_rows + 1)])).in_scene(make_scene(words))
+def grid_of_words(words: Sequence[Word], n_rows: int, *horizontal: Sequence[float]) -> Candidate:
+    cells = slots(XS, [PITCH * row for row in range(n_rows + 1)])
+    return candidate_of(cells).in_scene(make_scene(words, *horizontal))
 
 
 def numbers(*rows: int) -> list[Word]:
@@ -97,6 +98,10 @@ def test_a_title_in_the_frame_of_the_table_is_a_row() -> None:
     assert texts_left([[TITLE], HEAD, *BODY], is_framed=True) == [TITLE, *STAYS]
 
 
+def test_a_title_between_rules_along_the_whole_table_is_a_row() -> None:
+    assert texts_left([["Assets of the group"], HEAD, *BODY], [0, -1, 280, 1], [0, 19, 280, 21])[1:] == STAYS
+
+
 def test_a_head_over_the_columns_of_values_stays() -> None:
     assert texts_left([["", "Year ended"], HEAD, *BODY]) == ["Year ended", *STAYS]
 
@@ -111,10 +116,10 @@ def test_the_first_of_several_centred_sections_stays() -> None:
     assert gather_evidence(rows, 0, 5, True) is None
 
 
-def test_a_centred_title_stands_above() -> None:
+def test_a_centred_title_above_the_top_rule_stands_above() -> None:
     heads = [make_word(text, x + 5, PITCH + 5) for text, x in zip(("Town", "2018", "2019"), XS, strict=False)]
     title = make_word("Population by town", MIDDLE, 4, 13, align="middle")
-    found = without_captions(grid_of_words([title, *heads, *numbers(2, 3)], 4))
+    found = without_captions(grid_of_words([title, *heads, *numbers(2, 3)], 4, [0, 19, 280, 21]))
     assert len(found.layout.owner) == 3
 
 

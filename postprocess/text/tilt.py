@@ -29,6 +29,10 @@ _BETTER = 0.7
 """A refined one is taken where words then are off their neighbours by less than this share of before."""
 _LEAST_PAIRS, _MOST_BESIDE = 3, 200
 """Pairs of neighbours that tell a tilt, and words at one height that are looked at for them."""
+_ALIGNED = 0.03
+"""Words that are off by less, in heights, are level with their neighbours."""
+_STILL = 1e-4
+"""A slope that is none."""
 _LEAST_SPREAD, _MOST_SPREAD = 0.5, 12.0
 """Degrees between the first line of text and the last: less is none, more is no photograph of a table."""
 
@@ -83,7 +87,10 @@ def _refine(quads: Floats, height: Floats, tilt: float) -> tuple[float, Floats, 
             break
         usual = _weighted_median(pairs.rise / pairs.run, pairs.run)
         fits = np.abs(pairs.rise - usual * pairs.run) <= SAME_LINE / 2 * pairs.size
-        tilt += float(np.degrees(np.arctan((pairs.run * pairs.rise)[fits].sum() / (pairs.run**2)[fits].sum())))
+        slope = float((pairs.run * pairs.rise)[fits].sum() / (pairs.run**2)[fits].sum())
+        tilt += float(np.degrees(np.arctan(slope)))
+        if abs(slope) < _STILL:
+            break
     return tilt, off[0], off[-1]
 
 
@@ -113,14 +120,16 @@ def text_perspective(quads: Floats, degrees: float, center: tuple[float, float])
     length = np.linalg.norm(along, axis=1)
     slopes = along[:, 1] / np.maximum(along[:, 0], 1e-9)
     told = (length > LONG * height) & (along[:, 0] > 0)
+    usual = _off(_neighbours(turned, height), len(quads))
+    if _off_neighbours(usual) < _ALIGNED:
+        return None
     starts = [(0.0, 0.0)]
     for known in (told, told & (np.abs(slopes) > _LEVEL)):
         if known.sum() >= 2 * _LEAST_PAIRS and np.ptp(y[known]) > 0:
             spread, slope = np.polyfit(y[known], slopes[known], 1, w=length[known])
             starts.append((float(slope), float(spread)))
     found = [_spread(turned, height, middle, start) for start in starts]
-    usual, best = _off(_neighbours(turned, height), len(quads)), None
-    least = usual.sum()
+    least, best = usual.sum(), None
     for (slope, spread), off in found:
         agree = np.abs(slopes - slope - spread * y)[told] <= _LOOSE * height[told] / length[told]
         reach = np.degrees(abs(spread)) * float(np.ptp(y))
@@ -150,6 +159,8 @@ def _spread(
             if fits.sum() < 2 * _LEAST_PAIRS:
                 return (slope, spread), off
         slope, spread = slope + float(more[0]), spread + float(more[1])
+        if np.abs(more * [1, np.ptp(pairs.y)]).max() < _STILL:
+            break
     return (slope, spread), off
 
 

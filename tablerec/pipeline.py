@@ -281,7 +281,7 @@ def _empty_quads(tables: Sequence[Table], words: Words) -> Floats:
     """
     import shapely
 
-    quads = cells_to_quads(cell for table in tables for cell in table.cells if not cell.text)
+    quads = cells_to_quads(cell for table in tables for cell in table.cells if not cell.text and not cell.pictures)
     if not words or not len(quads):
         return quads[:0]
     inner = quads_to_polygons(inner_quads(words.quads, 0.7))

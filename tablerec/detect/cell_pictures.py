@@ -97,12 +97,11 @@ def lie_in_pictures(tables: Sequence[Table], words: Words) -> Flags:
         tables: With pictures.
         words: Of the same page.
     """
-    quads = quads_to_array(
-        [each.quad for table in tables for cell in table.cells for each in cell.pictures if each.quad]
-    )
-    boxes, middles = quads_to_boxes(quads), words.middles[:, None]
-    inside = ((middles >= boxes[:, :2]) & (middles <= boxes[:, 2:])).all(axis=2)
-    return np.asarray(inside.any(axis=1) & (words.scores < _SURE), np.bool_)
+    pictures = [each for table in tables for cell in table.cells for each in cell.pictures]
+    boxes = quads_to_boxes(quads_to_array([each.quad for each in pictures if each.quad]))
+    middles = words.middles[:, None]
+    is_outside = np.asarray(((middles < boxes[:, :2]) | (middles > boxes[:, 2:])).any(axis=2), np.bool_)
+    return np.asarray(~is_outside.all(axis=1) & (words.scores < _SURE), np.bool_)
 
 
 def _mask(boxes_xyxy: Floats, shape: tuple[int, ...], rim: float) -> Gray:
@@ -124,7 +123,7 @@ def _without_inner(image: Image, table: Table, tables: Sequence[Table]) -> Gray:
     for other in tables:
         if _extent(other) < size:
             cv2.fillConvexPoly(mask, cv2.convexHull(other.quads.reshape(-1, 1, 2).round().astype(np.int32)), 0)
-    return mask if mask.all() else cv2.erode(mask, np.ones((9, 9), np.uint8))
+    return mask if mask.all() else np.asarray(cv2.erode(mask, np.ones((9, 9), np.uint8)), np.uint8)
 
 
 def _extent(table: Table) -> float:

@@ -25,7 +25,7 @@ from postprocess.text.lookalikes import settle_strokes
 from postprocess.word import UNREAD, Unplaced, Word, Words
 from tablerec.config import Settings
 from tablerec.detect import CellDetector
-from tablerec.detect.cell_pictures import add_pictures
+from tablerec.detect.cell_pictures import add_pictures, lie_in_pictures
 from tablerec.detect.factory import make_detector
 from tablerec.detect.nesting import detect_with_inner
 from tablerec.devices import parse_device, require_device
@@ -198,6 +198,13 @@ class Recognizer:
             candidates = outermost + inner
         with _timed(seconds, "snap"):
             tables = [_snapped(each).to_table() for each in candidates]
+        if self.settings.cell_pictures:
+            with _timed(seconds, "pictures"):
+                areas = np.zeros((0, 4)) if picture.layer is None else picture.layer.areas
+                tables = add_pictures(tables, picture.image, words, areas)
+                pictured = lie_in_pictures(tables, words)
+                beyond = beyond + [Unplaced(word, "it lies in a picture") for word in words.select(pictured)]
+                words = words.select(~pictured)
         with _timed(seconds, "place"):
             placement = place_words(tables, words)
         if picture.words is None or (picture.layer is not None and len(picture.layer.areas)):
@@ -221,15 +228,10 @@ class Recognizer:
             )
             n_outermost = sum(len(table) > 0 for table in titled)
             rated = [trace.table for trace in traces]
-            tables = nest_tables(rated[:n_outermost], rated[n_outermost:])
-        if self.settings.cell_pictures:
-            with _timed(seconds, "pictures"):
-                areas = np.zeros((0, 4)) if picture.layer is None else picture.layer.areas
-                tables = add_pictures(tables, picture.image, Words(inside), areas)
         self._note_unread(picture, found)
         return Page(
             picture=picture,
-            tables=tuple(tables),
+            tables=tuple(nest_tables(rated[:n_outermost], rated[n_outermost:])),
             words=tuple(found),
             unplaced=tuple(lost + beyond + hidden_words(picture)),
             dropped=tuple(cell for candidate in candidates for cell in candidate.dropped),
@@ -293,7 +295,7 @@ def _empty_quads(tables: Sequence[Table], words: Words) -> Floats:
     """
     import shapely
 
-    quads = cells_to_quads(cell for table in tables for cell in table.cells if not cell.text)
+    quads = cells_to_quads(cell for table in tables for cell in table.cells if not cell.text and not cell.pictures)
     if not words or not len(quads):
         return quads[:0]
     inner = quads_to_polygons(inner_quads(words.quads, 0.7))

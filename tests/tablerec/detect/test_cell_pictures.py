@@ -8,10 +8,10 @@ import pytest
 
 from postprocess.export import html_to_tables, tables_to_html, tables_to_workbook
 from postprocess.table import Table
-from postprocess.word import Words
+from postprocess.word import Word, Words
 from tablerec import Recognizer, Settings
 from tablerec.detect.cell_pictures import MAX_SIDE, add_pictures
-from tests.helpers.drawing import Drawing, Look, draw_table
+from tests.helpers.drawing import Drawing, Filling, Look, draw_nested, draw_table
 
 Paint = Callable[[np.ndarray], None]
 NONE = np.zeros((0, 4))
@@ -80,6 +80,22 @@ def test_a_photograph_that_fills_its_cell() -> None:
 def test_text_beside_a_picture_stays_text() -> None:
     table = read(draw(logo, np.s_[20:100, 110:190], text="M6 steel"))
     assert pictures_of(table) == {(1, 1): 1} and table[1, 1].text == "M6 steel"
+
+
+def test_what_was_read_in_a_picture_is_no_text_unless_it_is_sure() -> None:
+    drawing = draw(logo, np.s_[20:100, 60:140])
+    for score, text, reasons in [(0.5, "", ["it lies in a picture"]), (0.95, "O", [])]:
+        word = Word("O", ((185, 90), (215, 90), (215, 110), (185, 110)), score)
+        recognizer = Recognizer(Settings(ocr="none", cell_pictures=True, layout="table"))
+        [page] = recognizer.recognize(drawing.image, [*drawing.words, word]).pages
+        assert page.tables[0][1, 1].text == text and len(page.tables[0][1, 1].pictures) == 1
+        assert [item.reason for item in page.unplaced] == reasons
+
+
+def test_a_table_in_a_cell_is_no_picture() -> None:
+    drawing = draw_nested([["Part", "Details"], ["A-17", ""]], {(1, 1): Filling([[["x", "y"], ["1", "2"]]])})
+    table = read(drawing)
+    assert len(table[1, 1].tables) == 1 and pictures_of(table) == {}
 
 
 def fill(area: np.ndarray) -> None:

@@ -192,10 +192,10 @@ def _sharpen(light: Floats32, colour: Floats32, pure: Mask) -> tuple[Floats32, F
 
     dark = np.maximum(1 - light, 0)
     usual = float(np.median(_blur(dark, 5)[pure] / np.maximum(_blur(colour, 5)[pure], 1e-3)))
-    side = min(_SPREADS, key=lambda side: float(np.median(np.abs(_blur(dark / usual, side) - colour)[pure])))
+    side = min(_SPREADS, key=lambda side: float(np.median(np.abs(_blur(dark, side) / usual - colour)[pure])))
     full = np.asarray(cv2.dilate(_blur(colour, 3), np.ones((9, 9), np.uint8)), np.float32)
     bare = (colour > 0.25 * np.median(colour[pure])) & (dark < 1.15 * usual * full)
-    own = [_blur(values * bare.astype(np.float32), _AROUND) for values in (dark, colour)]
+    own = [_blur(np.where(bare, values, np.float32(0)), _AROUND) for values in (dark, colour)]
     darkness = np.clip((own[0] + 1e-3 * usual) / (own[1] + 1e-3), 0.75 * usual, 1.5 * usual).astype(np.float32)
     most = np.minimum(dark / darkness, light * 1.1 * full / np.maximum(1 - 1.1 * full * darkness, 0.05))
     amount = most

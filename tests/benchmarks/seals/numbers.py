@@ -1,4 +1,5 @@
-"""Numbers under seals: ``python -m tests.benchmarks.seals.numbers [--count 100] [--seed N] [--ocr NAME] [--pictures FOLDER]``.
+"""Numbers under seals:
+``python -m tests.benchmarks.seals.numbers [--count 100] [--seed N] [--ocr NAME] [--pictures FOLDER]``.
 
 A developer script, not a test. So many tables of numbers are drawn with a seal over some of them, as ink, under or
 over the print, and saved as programs, scanners and cameras do; the seals are those that no training sees. Each is read

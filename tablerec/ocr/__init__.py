@@ -5,7 +5,7 @@
 - ``script``, ``unread``: in which script a line is, and what was found and not read
 - ``raised``: raised and lowered signs, by the pixels
 - ``rapidocr``, ``paddlex``, ``linenet``: the OCR engines themselves; ``cascade``: two of them, one after the other
-- ``ctc``: from LineNet's classes to text; ``doubts``: what speaks against a reading that is sure of itself
+- ``ctc``: from LineNet's classes to text; ``doubts``: what speaks against a reading
 
 An OCR engine is anything with a ``name``, a ``read`` and a ``read_quads`` method; ``make_ocr_engine`` creates the one
 that the settings name.

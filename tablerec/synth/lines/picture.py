@@ -340,8 +340,8 @@ def _part_of_seal(image: Floats, split: Split, rng: Random) -> tuple[Floats, Flo
     x, y = rng.randint(-side // 2, max(0, width - side // 2)), rng.randint(-side + height // 2, height // 2)
     first, last, left, right = max(0, y), min(height, y + side), max(0, x), min(width, x + side)
     first, left = min(first, last), min(left, right)
-    part: Floats = scaled[first - y : last - y, left - x : right - x].astype(np.float32) / np.float32(255)
-    return image[first:last, left:right], part
+    part = scaled[first - y : last - y, left - x : right - x].astype(np.float32) / np.float32(255)
+    return image[first:last, left:right], np.asarray(part, np.float32)
 
 
 def _remains(image: Floats, split: Split, rng: Random, noise: np.random.Generator) -> Floats:

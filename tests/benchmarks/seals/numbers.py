@@ -1,4 +1,5 @@
-"""Numbers under seals: ``python -m tests.benchmarks.seals.numbers [--count 100] [--ocr NAME] [--pictures FOLDER]``.
+"""Numbers under seals:
+``python -m tests.benchmarks.seals.numbers [--count 100] [--seed N] [--ocr NAME] [--pictures FOLDER]``.
 
 A developer script, not a test. So many tables of numbers are drawn with a seal over some of them, as ink, under or
 over the print, and saved as programs, scanners and cameras do; the seals are those that no training sees. Each is read
@@ -51,13 +52,13 @@ def likeness(said: str, read: str) -> float:
     return sum(block.size for block in matched) / max(1, len(plain(said)))
 
 
-def measure_seals(recognizers: dict[str, Recognizer], count: int, verbose: bool) -> None:
+def measure_seals(recognizers: dict[str, Recognizer], seed: int, count: int, verbose: bool) -> None:
     """Print what is read under seals, and of them."""
     right: dict[str, list[bool]] = {name: [] for name in (*recognizers, "no seal")}
     seconds = dict.fromkeys(recognizers, 0.0)
     found, texts = [], []
     for index in range(count):
-        drawn = draw(SEED, index, with_seal=True)
+        drawn = draw(seed, index, with_seal=True)
         bare = recognizers["keep"].recognize(drawn.bare).pages[0]
         right["no seal"] += right_numbers(bare, drawn)
         for name, recognizer in recognizers.items():
@@ -85,11 +86,11 @@ def measure_seals(recognizers: dict[str, Recognizer], count: int, verbose: bool)
     print(f"seals     {np.mean(found):7.1%} found {np.mean(texts):7.1%} of their characters read")
 
 
-def measure_others(recognizers: dict[str, Recognizer], count: int, folder: Path | None) -> None:
+def measure_others(recognizers: dict[str, Recognizer], seed: int, count: int, folder: Path | None) -> None:
     """Print what is taken for a seal where there is none, and whether it changes what is read."""
     with_seal, same, n_numbers = 0, 0, 0
     for index in range(count):
-        drawn = draw(SEED, index, with_seal=False)
+        drawn = draw(seed, index, with_seal=False)
         if not find_shapes(drawn.image):
             continue  # the picture is read as it is
         with_seal += 1
@@ -109,14 +110,15 @@ def measure_others(recognizers: dict[str, Recognizer], count: int, folder: Path 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--count", type=int, default=100)
+    parser.add_argument("--seed", type=int, default=SEED, help="a fresh one shows what a change is worth")
     parser.add_argument("--ocr", default=Settings().ocr)
     parser.add_argument("--pictures", type=Path)
     parser.add_argument("--verbose", action="store_true")
     args = parser.parse_args()
     ocr = make_ocr_engine(Settings(ocr=args.ocr))
     recognizers = {name: Recognizer(Settings(ocr=args.ocr, seals=name), ocr=ocr) for name in ("keep", "separate")}  # type: ignore[arg-type]
-    measure_seals(recognizers, args.count, args.verbose)
-    measure_others(recognizers, args.count, args.pictures)
+    measure_seals(recognizers, args.seed, args.count, args.verbose)
+    measure_others(recognizers, args.seed, args.count, args.pictures)
 
 
 if __name__ == "__main__":

@@ -54,6 +54,40 @@ def frame(side: int, text: str = "RECEIVED", degrees: float = 8.0) -> np.ndarray
     return np.asarray(canvas.rotate(degrees, Image.Resampling.BICUBIC), np.float32) / 255
 
 
+def filled(side: int, text: str = "FULL", degrees: float = 7.0) -> np.ndarray:
+    """The same for a field of ink in which letters are left free, turned."""
+    canvas = Image.new("L", (side, side))
+    pen = ImageDraw.Draw(canvas)
+    pen.rectangle((side * 0.15, side * 0.15, side * 0.85, side * 0.85), fill=255)
+    for index, char in enumerate(text):
+        place = side * (0.34 + 0.32 * (index % 2)), side * (0.34 + 0.32 * (index // 2))
+        pen.text(place, char, 0, ImageFont.load_default(side // 3), anchor="mm")
+    return np.asarray(canvas.rotate(degrees, Image.Resampling.BICUBIC), np.float32) / 255
+
+
+def lines(
+    side: int, texts: tuple[str, ...] = ("RECEIVED", "2024-03-05", "ACME LTD"), degrees: float = 9.0
+) -> np.ndarray:
+    """The same for lines of text without a frame."""
+    canvas = Image.new("L", (side, side))
+    pen = ImageDraw.Draw(canvas)
+    for index, text in enumerate(("RECEIVED", "2024-03-05", "ACME LTD")):
+        place = side / 2, side * (0.3 + 0.2 * index)
+        pen.text(place, text, 255, ImageFont.load_default(side // 8), anchor="mm", stroke_width=1, stroke_fill=255)
+    return np.asarray(canvas.rotate(degrees, Image.Resampling.BICUBIC), np.float32) / 255
+
+
+def cover(image: np.ndarray, ink: np.ndarray, at: tuple[int, int], color: Color, share: float = 0.75) -> np.ndarray:
+    """Lay ink that hides most of what is below on a BGR picture, as programs do."""
+    x, y = at
+    side = len(ink)
+    covered = image.astype(np.float32)
+    weight = share * ink[..., None]
+    covered[y : y + side, x : x + side] *= 1 - weight
+    covered[y : y + side, x : x + side] += weight * np.array(color[::-1], np.float32)
+    return covered.round().astype(np.uint8)
+
+
 def press(image: np.ndarray, ink: np.ndarray, at: tuple[int, int], color: Color) -> np.ndarray:
     """Press ink on a BGR picture, as ink on paper: what is below shows through."""
     x, y = at

@@ -8,7 +8,19 @@ import pytest
 from tablerec.inputs.seals import without_seals
 from tablerec.inputs.seals.find import find_shapes
 from tests.helpers.drawing import Color, Look
-from tests.tablerec.inputs.seals.drawing import BLUE, GREEN, PURPLE, RED, draw_numbers, frame, jpeg, press, ring
+from tests.tablerec.inputs.seals.drawing import (
+    BLUE,
+    GREEN,
+    PURPLE,
+    RED,
+    draw_numbers,
+    filled,
+    frame,
+    jpeg,
+    lines,
+    press,
+    ring,
+)
 
 
 @pytest.mark.parametrize("shape", [(0, 0, 3), (0, 50, 3), (1, 1, 3), (5, 2000, 3)])
@@ -40,6 +52,34 @@ def test_two_seals() -> None:
 def test_a_seal_where_there_is_no_print() -> None:
     blank = np.full((300, 300, 3), 255, np.uint8)
     assert len(find_shapes(press(blank, ring(200), (50, 50), RED))) == 1
+
+
+@pytest.mark.parametrize("quality", [None, 60])
+@pytest.mark.parametrize("color", [RED, BLUE, GREEN, PURPLE], ids=["red", "blue", "green", "purple"])
+@pytest.mark.parametrize("kind", [filled, lines])
+def test_fields_and_lines_without_a_frame(kind: type, quality: int | None, color: Color) -> None:
+    image = press(draw_numbers().image, kind(160), (130, 80), color)
+    [found] = find_shapes(image if quality is None else jpeg(image, quality))
+    assert found.is_filled == (kind is filled) and not found.is_round
+    np.testing.assert_allclose(found.corners.mean(axis=0), (210, 160), atol=10)
+
+
+def test_rules_of_the_same_colour_do_not_hide_a_ring() -> None:
+    image = draw_numbers(Look(size=20, gap=16, leading=9, margin=50, line=RED)).image
+    [found] = find_shapes(press(image, ring(160), (130, 80), RED))
+    assert found.is_round
+    np.testing.assert_allclose(found.corners.mean(axis=0), (210, 160), atol=6)
+
+
+def test_a_ring_counts_and_not_what_is_framed_in_it() -> None:
+    image = press(draw_numbers().image, ring(190, middle=""), (120, 60), RED)
+    [found] = find_shapes(press(image, frame(110, degrees=4), (160, 100), RED))
+    assert found.is_round
+
+
+@pytest.mark.parametrize("side", [24, 28, 29, 31, 40, 57])
+def test_small_ones_are_no_error(side: int) -> None:
+    find_shapes(press(np.full((90, 90, 3), 255, np.uint8), ring(side), (20, 20), RED))
 
 
 @pytest.mark.parametrize("scale", [1, 3])

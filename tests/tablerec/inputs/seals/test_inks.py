@@ -8,7 +8,19 @@ import pytest
 
 from tablerec.inputs.seals import without_seals
 from tests.helpers.drawing import Color, Look
-from tests.tablerec.inputs.seals.drawing import BLUE, GREEN, PURPLE, RED, draw_numbers, frame, jpeg, press, ring
+from tests.tablerec.inputs.seals.drawing import (
+    BLUE,
+    GREEN,
+    PURPLE,
+    RED,
+    cover,
+    draw_numbers,
+    filled,
+    frame,
+    jpeg,
+    press,
+    ring,
+)
 
 COLORS = pytest.mark.parametrize("color", [RED, BLUE, GREEN, PURPLE], ids=["red", "blue", "green", "purple"])
 
@@ -74,3 +86,36 @@ def test_the_seal_alone(color: Color) -> None:
     assert np.quantile(seal[ink > 0.9], 0.9) < 140
     assert np.quantile(seal[ink < 0.02], 0.05) > 200
     assert np.abs(np.array(parted.color) - color).max() < 40
+
+
+@COLORS
+@pytest.mark.parametrize("quality", [None, 55, 75])
+def test_no_ghosts_beside_print(color: Color, quality: int | None) -> None:
+    clean = draw_numbers().image
+    image = press(clean, ring(160), (130, 80), color)
+    cleaned, [_] = without_seals(image if quality is None else jpeg(image, quality))
+    part = np.s_[80:240, 130:290]
+    near_print = cv2.dilate((grey(clean) < 200).astype(np.uint8), np.ones((9, 9), np.uint8))[part] > 0
+    assert (grey(cleaned)[part][~near_print] < 170).mean() < (0.002 if quality is None else 0.025)
+
+
+@COLORS
+def test_print_under_opaque_ink_stays(color: Color) -> None:
+    clean = draw_numbers().image
+    ink = filled(160)
+    cleaned, [_] = without_seals(cover(clean, ink, (130, 80), color))
+    part = np.s_[80:240, 130:290]
+    dark = (grey(clean)[part] < 40) & (ink > 0.95)
+    assert np.median(grey(cleaned)[part][dark]) < 170
+    assert np.median(grey(cleaned)[part][(grey(clean)[part] > 250) & (ink > 0.95)]) > 230
+
+
+@COLORS
+def test_dots_under_ink_stay(color: Color) -> None:
+    clean = np.full((200, 200, 3), 255, np.uint8)
+    clean[40:160:20, 30:170] = 0
+    dots = [(x, y) for x in range(60, 140, 16) for y in range(70, 130, 20)]
+    for x, y in dots:
+        clean[y : y + 3, x : x + 3] = 0
+    cleaned, [_] = without_seals(press(clean, ring(150), (25, 25), color))
+    assert all(grey(cleaned)[y + 1, x + 1] < 110 for x, y in dots)

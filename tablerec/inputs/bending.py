@@ -55,6 +55,8 @@ _WINDOW = 1.5
 """Side of the windows in which ink has one direction, text heights."""
 _REACH = 0.4
 """The edge of a stroke is this near to where the stroke is straight, text heights."""
+_RIM = 0.5
+"""What is nearer to the border of the picture may be that border, text heights."""
 _MOST = 700
 """Windows, and strokes, that the surface is fitted to: more of them do not make it better."""
 _ROUNDS = 4
@@ -120,7 +122,7 @@ def _fit_surface(gray: Gray, height: float, words: Pairs) -> Surface | None:
     """The surface of a grey picture by its long words and its ink; None where it is flat. All sizes are in pixels."""
     size = (gray.shape[1], gray.shape[0])
     strokes, _ = _strokes(gray, height)
-    pairs = Pairs.joined([words, _ink_pairs(gray, height), strokes])
+    pairs = Pairs.joined([words, _ink_pairs(gray, height), strokes]).inside(size, height)
     if len(pairs.ends) < _FEW:
         return None
     bend, off = _fit(pairs, size)
@@ -133,14 +135,15 @@ def _fit_surface(gray: Gray, height: float, words: Pairs) -> Surface | None:
     surface = Surface.of(bend, Bend(size[::-1], np.zeros_like(bend.coefficients)))
     lean = None
     for _ in range(_ROUNDS):
-        flat = remap(gray, surface.to_map(), fill=True)
+        flat = remap(gray, surface.to_map())
         lean = _lean(flat, height) if lean is None else lean
         level, upright = _strokes(flat, height)
         level = Pairs.joined([_ink_pairs(flat, height), level, _traced(flat, level, height)])
         upright = Pairs.joined([upright, _traced(np.ascontiguousarray(flat.T), upright, height)])
-        pairs = Pairs(surface.unflatten_points(level.ends), level.errors)
+        pairs = Pairs(surface.unflatten_points(level.ends), level.errors).inside(size, height)
         before, (bend, _) = bend, _fit(pairs, size)
-        x, y = np.moveaxis(surface.unflatten_points(upright.ends[..., ::-1]), -1, 0)
+        upright = Pairs(surface.unflatten_points(upright.ends[..., ::-1]), upright.errors).inside(size, height)
+        x, y = np.moveaxis(upright.ends, -1, 0)
         aside, _ = _fit(Pairs(np.stack([bend.level(x, y), x], axis=-1), upright.errors), size[::-1], lean)
         surface = Surface.of(bend, aside)
         places = pairs.places()
@@ -166,6 +169,12 @@ class Pairs:
         """``(N,)`` pixels across per pixel along."""
         step = self.ends[:, 1] - self.ends[:, 0]
         return np.asarray(step[:, 1] / step[:, 0])
+
+    def inside(self, size: tuple[int, int], height: float) -> Pairs:
+        """Those that keep away from the border of the picture: that is straight, whatever the page."""
+        near = (self.ends < _RIM * height) | (self.ends > np.array(size) - _RIM * height)
+        kept = ~near.any(axis=2).all(axis=1)
+        return Pairs(self.ends[kept], self.errors[kept])
 
     def places(self) -> tuple[Floats, Floats]:
         """``(3, 40)`` along and across: three lines through what the pairs cover, but for its rim."""

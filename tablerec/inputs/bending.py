@@ -28,14 +28,14 @@ if TYPE_CHECKING:
 
 INTERVALS = 10
 """Of the spline along a line."""
-ORDERS = 3
-"""Of the polynomial from line to line: constant, linear, quadratic."""
-_CURVATURE, _SLOPE, _LATER = 4.0, 0.4, 0.35
+ORDERS = 4
+"""Of the polynomial from line to line: up to the third power."""
+_CURVATURE, _SLOPE, _LATER = 4.0, 0.4, 0.4
 """What is usual before anything is seen: the second derivative of the shift and its slope, lengths as shares of that of
 the lines, and how much less they are with each order."""
 _ERROR = 0.15
 """How far the ends of a piece of a line are off, in text heights."""
-_LEAST_SAG = 0.45
+_LEAST_SAG = 0.35
 """Pages that are bent by less, in text heights, are left as they are: no rows are mixed up."""
 _LEAST_GAIN = 5.0
 """Logarithm of how much likelier the evidence is on a bent page than on a flat one."""
@@ -295,7 +295,7 @@ class Bend:
     def shift(self, along: Floats, level: Floats) -> Floats:
         """How far lines are off their levels, pixels."""
         basis = _spline(along / self.size[0]) @ self.coefficients
-        return np.asarray((basis * _powers(level / self.size[1])).sum(axis=-1))
+        return np.asarray((basis * _polynomials(level / self.size[1])).sum(axis=-1))
 
     def level(self, along: Floats, across: Floats) -> Floats:
         """Levels of the lines through points, pixels."""
@@ -359,10 +359,9 @@ class Surface:
         return spread(self.unflatten_points(np.stack(np.meshgrid(*places), axis=-1)) - 0.5, self.flat_wh)
 
 
-def _powers(share: Floats) -> Floats:
-    """``(..., ORDERS)`` powers of a place from -1 at the first line to 1 at the last; beyond, it stays."""
-    place = np.clip(2 * share - 1, -1, 1)
-    return np.stack([np.ones_like(place), place, place * place], axis=-1)
+def _polynomials(share: Floats) -> Floats:
+    """``(..., ORDERS)`` Legendre polynomials of a share of the depth, 0 to 1; beyond, they stay."""
+    return np.asarray(np.polynomial.legendre.legvander(np.clip(2 * share - 1, -1, 1), ORDERS - 1))
 
 
 def _spline(share: Floats) -> Floats:
@@ -403,7 +402,7 @@ def _fit(pairs: Pairs, size: tuple[int, int], slope: float = 0.0, curvature: flo
     rise = (pairs.ends[:, 1, 1] - pairs.ends[:, 0, 1]) / pairs.errors
     weight, level = np.ones(len(rise)), middle[:, 1]
     for _ in range(8):
-        terms = (step[:, :, None] * _powers(level / depth)[:, None]).reshape(len(rise), count * ORDERS)
+        terms = (step[:, :, None] * _polynomials(level / depth)[:, None]).reshape(len(rise), count * ORDERS)
         weighted = terms.T * weight
         solved = np.linalg.solve(weighted @ terms + prior, weighted @ rise + prior @ start.ravel())
         off = (rise - terms @ solved) / 1.5

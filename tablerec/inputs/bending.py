@@ -28,14 +28,14 @@ if TYPE_CHECKING:
 
 INTERVALS = 10
 """Of the spline along a line."""
-ORDERS = 3
-"""Of the polynomial from line to line: constant, linear, quadratic."""
-_CURVATURE, _SLOPE, _LATER = 4.0, 0.4, 0.35
+ORDERS = 4
+"""Of the polynomial from line to line: up to the third power."""
+_CURVATURE, _SLOPE, _LATER = 4.0, 0.4, 0.4
 """What is usual before anything is seen: the second derivative of the shift and its slope, lengths as shares of that of
 the lines, and how much less they are with each order."""
 _ERROR = 0.15
 """How far the ends of a piece of a line are off, in text heights."""
-_LEAST_SAG = 0.45
+_LEAST_SAG = 0.35
 """Pages that are bent by less, in text heights, are left as they are: no rows are mixed up."""
 _LEAST_GAIN = 5.0
 """Logarithm of how much likelier the evidence is on a bent page than on a flat one."""
@@ -55,6 +55,8 @@ _WINDOW = 1.5
 """Side of the windows in which ink has one direction, text heights."""
 _REACH = 0.4
 """The edge of a stroke is this near to where the stroke is straight, text heights."""
+_RIM = 0.5
+"""What is nearer to the border of the picture may be that border, text heights."""
 _MOST = 700
 """Windows, and strokes, that the surface is fitted to: more of them do not make it better."""
 _ROUNDS = 4
@@ -120,7 +122,7 @@ def _fit_surface(gray: Gray, height: float, words: Pairs) -> Surface | None:
     """The surface of a grey picture by its long words and its ink; None where it is flat. All sizes are in pixels."""
     size = (gray.shape[1], gray.shape[0])
     strokes, _ = _strokes(gray, height)
-    pairs = Pairs.joined([words, _ink_pairs(gray, height), strokes])
+    pairs = Pairs.joined([words, _ink_pairs(gray, height), strokes]).inside(size, height)
     if len(pairs.ends) < _FEW:
         return None
     bend, off = _fit(pairs, size)
@@ -133,14 +135,15 @@ def _fit_surface(gray: Gray, height: float, words: Pairs) -> Surface | None:
     surface = Surface.of(bend, Bend(size[::-1], np.zeros_like(bend.coefficients)))
     lean = None
     for _ in range(_ROUNDS):
-        flat = remap(gray, surface.to_map(), fill=True)
+        flat = remap(gray, surface.to_map())
         lean = _lean(flat, height) if lean is None else lean
         level, upright = _strokes(flat, height)
         level = Pairs.joined([_ink_pairs(flat, height), level, _traced(flat, level, height)])
         upright = Pairs.joined([upright, _traced(np.ascontiguousarray(flat.T), upright, height)])
-        pairs = Pairs(surface.unflatten_points(level.ends), level.errors)
+        pairs = Pairs(surface.unflatten_points(level.ends), level.errors).inside(size, height)
         before, (bend, _) = bend, _fit(pairs, size)
-        x, y = np.moveaxis(surface.unflatten_points(upright.ends[..., ::-1]), -1, 0)
+        upright = Pairs(surface.unflatten_points(upright.ends[..., ::-1]), upright.errors).inside(size, height)
+        x, y = np.moveaxis(upright.ends, -1, 0)
         aside, _ = _fit(Pairs(np.stack([bend.level(x, y), x], axis=-1), upright.errors), size[::-1], lean)
         surface = Surface.of(bend, aside)
         places = pairs.places()
@@ -166,6 +169,12 @@ class Pairs:
         """``(N,)`` pixels across per pixel along."""
         step = self.ends[:, 1] - self.ends[:, 0]
         return np.asarray(step[:, 1] / step[:, 0])
+
+    def inside(self, size: tuple[int, int], height: float) -> Pairs:
+        """Those that keep away from the border of the picture: that is straight, whatever the page."""
+        near = (self.ends < _RIM * height) | (self.ends > np.array(size) - _RIM * height)
+        kept = ~near.any(axis=2).all(axis=1)
+        return Pairs(self.ends[kept], self.errors[kept])
 
     def places(self) -> tuple[Floats, Floats]:
         """``(3, 40)`` along and across: three lines through what the pairs cover, but for its rim."""
@@ -286,7 +295,7 @@ class Bend:
     def shift(self, along: Floats, level: Floats) -> Floats:
         """How far lines are off their levels, pixels."""
         basis = _spline(along / self.size[0]) @ self.coefficients
-        return np.asarray((basis * _powers(level / self.size[1])).sum(axis=-1))
+        return np.asarray((basis * _polynomials(level / self.size[1])).sum(axis=-1))
 
     def level(self, along: Floats, across: Floats) -> Floats:
         """Levels of the lines through points, pixels."""
@@ -350,10 +359,9 @@ class Surface:
         return spread(self.unflatten_points(np.stack(np.meshgrid(*places), axis=-1)) - 0.5, self.flat_wh)
 
 
-def _powers(share: Floats) -> Floats:
-    """``(..., ORDERS)`` powers of a place from -1 at the first line to 1 at the last; beyond, it stays."""
-    place = np.clip(2 * share - 1, -1, 1)
-    return np.stack([np.ones_like(place), place, place * place], axis=-1)
+def _polynomials(share: Floats) -> Floats:
+    """``(..., ORDERS)`` Legendre polynomials of a share of the depth, 0 to 1; beyond, they stay."""
+    return np.asarray(np.polynomial.legendre.legvander(np.clip(2 * share - 1, -1, 1), ORDERS - 1))
 
 
 def _spline(share: Floats) -> Floats:
@@ -394,7 +402,7 @@ def _fit(pairs: Pairs, size: tuple[int, int], slope: float = 0.0, curvature: flo
     rise = (pairs.ends[:, 1, 1] - pairs.ends[:, 0, 1]) / pairs.errors
     weight, level = np.ones(len(rise)), middle[:, 1]
     for _ in range(8):
-        terms = (step[:, :, None] * _powers(level / depth)[:, None]).reshape(len(rise), count * ORDERS)
+        terms = (step[:, :, None] * _polynomials(level / depth)[:, None]).reshape(len(rise), count * ORDERS)
         weighted = terms.T * weight
         solved = np.linalg.solve(weighted @ terms + prior, weighted @ rise + prior @ start.ravel())
         off = (rise - terms @ solved) / 1.5

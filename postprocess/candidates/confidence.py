@@ -1,8 +1,8 @@
 """How sure a finished table is: probabilities for the table, its rows and columns, and its cells.
 
 The strongest evidence are rivals, the tables that other detectors found in the same place: independent detections that
-agree cell by cell are seldom wrong. The rest is how well the grid explains the picture, and how plain it is. Each
-piece of evidence is better when larger, no weight is negative: more evidence never lowers a probability.
+agree cell by cell are seldom wrong. The rest is how sure the detector was of its least sure cells, and how plain the
+grid is. Each piece of evidence is better when larger, no weight is negative: more evidence never lowers a probability.
 """
 
 from __future__ import annotations
@@ -26,42 +26,39 @@ DOUBT, MOST_DOUBTS = 0.5, 5
 MISREAD = 0.5
 """Score of the OCR engine below which a text is doubtful."""
 
+_LOW = 0.02
+"""A table is as doubtful as this quantile of the scores of its cells: one cell of many may be seen badly."""
+
 _REASONS = {
-    "ruled": "its cells are not enclosed by lines",
-    "witnesses": "the other detectors see another grid",
-    "used": "rows or columns hold no text of their own",
-    "shared": "rows hold text in one cell only",
-    "seen": "the detector was not sure of the cells",
+    "witnesses": "no other detector sees the very same table",
+    "rows": "the other detectors count other rows",
+    "confirmed": "no other detector sees some of the cells",
+    "lowest": "the detector was not sure of some cells",
     "placed": "detected cells are in no table",
     "plain": "many cells span rows or columns",
-    "small": "the table has many cells",
 }
 """What speaks against a table, by the evidence that it lacks."""
 
 
 @dataclass(frozen=True, slots=True)
 class TableEvidence:
-    """What speaks for a table, each the larger the better.
+    """What speaks for a table, each the larger the better. Its size is none: large tables are as often right.
 
     Args:
-        ruled: 1 where the cells are those that ruling lines enclose and no other detector was asked, else 0.
         witnesses: Rivals with the very same grid and words, 0 to 2.
-        used: See ``Explanation``.
-        shared: See ``Explanation``.
-        seen: Mean of the best score that a detector gives each cell, 0 to 1.
+        rows: Share of the rivals with as many rows, 0 to 1; 1 without rivals.
+        confirmed: Minus the logarithm of 1 and the number of cells that no rival has; 0 without rivals.
+        lowest: Best score that a detector gives the least sure cells, 0 to 1.
         placed: Minus the logarithm of 1 and the number of dropped cells.
         plain: Minus the logarithm of 1 and the number of spanning cells.
-        small: Minus the logarithm of the number of cells.
     """
 
-    ruled: float
     witnesses: float
-    used: float
-    shared: float
-    seen: float
+    rows: float
+    confirmed: float
+    lowest: float
     placed: float
     plain: float
-    small: float
 
     @property
     def log_odds(self) -> float:
@@ -69,7 +66,7 @@ class TableEvidence:
         return weigh(self, _TABLE_WEIGHTS, _TABLE_BIAS)
 
 
-_BEST = TableEvidence(ruled=1, witnesses=2, used=1, shared=1, seen=1, placed=0, plain=0, small=0)
+_BEST = TableEvidence(witnesses=2, rows=1, confirmed=0, lowest=1, placed=0, plain=0)
 """All evidence there can be."""
 
 
@@ -95,20 +92,18 @@ class CellEvidence:
         return weigh(self, _CELL_WEIGHTS, _CELL_BIAS)
 
 
-# Printed by `python -m tests.benchmarks.candidates.fit_confidence` on 2026-11-28.
-_TABLE_BIAS = -8.034
+# Printed by `python -m tests.benchmarks.candidates.fit_confidence` on 2026-11-29.
+_TABLE_BIAS = -3.189
 _TABLE_WEIGHTS = TableEvidence(
-    ruled=1.123,
-    witnesses=0.627,
-    used=3.918,
-    shared=1.146,
-    seen=6.253,
-    placed=1.010,
-    plain=1.083,
-    small=0.559,
+    witnesses=0.138,
+    rows=1.838,
+    confirmed=0.261,
+    lowest=5.259,
+    placed=0.616,
+    plain=1.512,
 )
-_CELL_BIAS = -1.386
-_CELL_WEIGHTS = CellEvidence(confirmed=1.361, single=3.113, seen=1.199, table=0.113)
+_CELL_BIAS = -1.338
+_CELL_WEIGHTS = CellEvidence(confirmed=1.654, single=2.796, seen=1.436, table=0.086)
 
 
 def match_cells(candidate: Candidate, rival: Candidate, words: Words) -> Ints:
@@ -155,27 +150,25 @@ def gather_evidence(candidate: Candidate, words: Words) -> TableEvidence:
     """Put together what speaks for a table.
 
     Args:
-        candidate: With an explanation, and with its rivals; none where no other detector was asked.
+        candidate: With its rivals; none where no other detector was asked.
         words: Of the picture.
     """
     return _gather(candidate, _matches(candidate, words))
 
 
 def _gather(candidate: Candidate, matches: Ints) -> TableEvidence:
-    shares, n = candidate.explanation, len(candidate.scores)
-    assert shares is not None
-    denied = (matches < 0).sum(axis=1)
-    same_shape = [rival.layout.owner.shape == candidate.layout.owner.shape for rival in candidate.rivals]
+    denied = matches < 0
+    shape = candidate.layout.owner.shape
+    shapes = [rival.layout.owner.shape for rival in candidate.rivals]
+    same = np.array([other == shape for other in shapes], bool) & ~denied.any(axis=1)
     spans = candidate.layout.spans
     return TableEvidence(
-        ruled=float(candidate.origin == "ruled" and not candidate.rivals),
-        witnesses=min(int((np.array(same_shape, bool) & (denied == 0)).sum()), 2),
-        used=shares.used,
-        shared=shares.shared,
-        seen=float(_best_scores(candidate, matches).mean()) if n else 0.0,
+        witnesses=min(int(same.sum()), 2),
+        rows=float(np.mean([other[0] == shape[0] for other in shapes])) if shapes else 1.0,
+        confirmed=-float(np.log1p(denied.all(axis=0).sum())) if shapes else 0.0,
+        lowest=float(np.quantile(_best_scores(candidate, matches), _LOW)) if len(candidate.scores) else 0.0,
         placed=-float(np.log1p(len(candidate.dropped))),
         plain=-float(np.log1p(((spans[:, 2:] - spans[:, :2]) > 1).any(axis=1).sum())),
-        small=-float(np.log(max(n, 1))),
     )
 
 
@@ -226,9 +219,8 @@ def rate(table: Table, candidate: Candidate, words: Words, unplaced: Sequence[Un
         span, times the OCR engine's score of its text. Doubt about a text halves both the cell and the table.
 
     >>> from postprocess.candidates.candidate import quads_to_candidate
-    >>> from postprocess.candidates.explanation import Explanation
     >>> from postprocess.geometry.boxes import boxes_to_quads
-    >>> one = replace(quads_to_candidate(boxes_to_quads([[0, 0, 9, 9]])), explanation=Explanation(1, 1, 1, 1, 1, 1, 1))
+    >>> one = quads_to_candidate(boxes_to_quads([[0, 0, 9, 9]]))
     >>> table = one.to_table()
     >>> rated = rate(table.with_cells([replace(table[0, 0], text="7", ocr_score=0.5)]), one, Words())
     >>> rated[0, 0].confidence == 0.5 * rated.confidence.rows[0]

@@ -10,7 +10,8 @@ One file describes one table and lies beside its picture::
 
 ``bbox`` (x0, y0, x1, y1 in pixels) and ``text`` may be null. Columns count from the left of the picture, unless the
 file has a ``direction``, ``"ltr"`` or ``"rtl"``: then from where reading begins, and what is found has to as well.
-``meta`` may also say that the truth is known to miss spanning cells: ``suspect_spans`` or ``ambiguous_spans`` > 0.
+``meta`` may also say that the truth is known to miss spanning cells: ``suspect_spans`` or ``ambiguous_spans`` > 0, and
+what a person found who looked at it: ``audit`` is ``right``, ``wrong``, or ``convention`` where two readings are fair.
 """
 
 from __future__ import annotations
@@ -84,7 +85,8 @@ class Truth:
         table: The cells; a quad stands where the file has a box.
         filled: Positions of the cells that hold something, by box or text.
         has_text: Whether the texts are known.
-        flawed: Whether the truth is known to miss spanning cells.
+        flawed: Whether the truth is known to be wrong or to miss spanning cells.
+        is_convention: Whether another structure would be as fair.
         boxes_are_cells: Whether the boxes outline cells; else they outline the
             text in them or bands of the grid, and cannot be compared with found cells.
         rulings: ``wired``, ``lineless``, ``partial``, or empty where it is not known.
@@ -98,6 +100,7 @@ class Truth:
     filled: frozenset[Position]
     has_text: bool = True
     flawed: bool = False
+    is_convention: bool = False
     boxes_are_cells: bool = False
     rulings: str = ""
     direction: Direction | None = None
@@ -153,6 +156,7 @@ def read_truth(path: Path) -> Truth:
     if Path(image).name != image or "\\" in image:
         raise InputError(f"{path}: image {image!r} must be a file name without folders, beside the JSON")
     meta = data.child("meta")
+    audit = meta.get_or_none("audit", _AUDIT)
     cells = tuple(_read_cell(fields) for fields in data.children("cells"))
     direction = data.get_or_none("direction", _DIRECTION)
     if not cells:
@@ -164,7 +168,8 @@ def read_truth(path: Path) -> Truth:
         table=_to_table(cells, path, direction),
         filled=frozenset((cell.row, cell.col) for cell in cells if cell.quad or normalize(cell.text)),
         has_text=meta.flag("has_text", any(normalize(cell.text) for cell in cells)),
-        flawed=meta.is_set("suspect_spans") or meta.whole("ambiguous_spans", 0) > 0,
+        flawed=meta.is_set("suspect_spans") or meta.whole("ambiguous_spans", 0) > 0 or audit == "wrong",
+        is_convention=audit == "convention",
         boxes_are_cells=meta.text("bbox_kind", "") == "cell",
         rulings=meta.text("ruling_est", ""),
         direction=direction,
@@ -172,6 +177,7 @@ def read_truth(path: Path) -> Truth:
 
 
 _DIRECTION: Check[Direction] = one_of("ltr", "rtl")
+_AUDIT = one_of("right", "wrong", "convention")
 
 
 def normalize(text: str) -> str:

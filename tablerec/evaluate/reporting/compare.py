@@ -34,7 +34,7 @@ class Comparison:
     """The tables that are in both runs.
 
     Args:
-        deltas: New minus old by source and for ALL.
+        deltas: New minus old by source, for ALL and for SOUND, see ``Summary``.
         worse: Tables that lost, the largest loss first.
         better: Tables that gained, the largest gain first.
     """
@@ -53,7 +53,9 @@ def compare(old: Iterable[Entry], new: Iterable[Entry]) -> Comparison:
     """
     old_by_id = {entry["id"]: entry for entry in old}
     both = [(old_by_id[entry["id"]], entry) for entry in new if entry["id"] in old_by_id]
-    before, after = summarize(a for a, _ in both), summarize({**b, "source": a["source"]} for a, b in both)
+    # An earlier run may not have known which truths are conventions.
+    before = summarize({**a, "is_convention": b.get("is_convention", False)} for a, b in both)
+    after = summarize({**b, "source": a["source"]} for a, b in both)
     changes = sorted((Change(b["id"], a["overall"], b["overall"]) for a, b in both), key=lambda change: change.gain)
     return Comparison(
         deltas={source: _subtract(after[source], before[source]) for source in before},

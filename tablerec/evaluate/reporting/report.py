@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timezone
 from importlib import metadata
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -21,11 +21,13 @@ from tablerec.inputs.images import display_name
 
 FORMAT_VERSION = 1
 
+T = TypeVar("T")
+
 Entry = Mapping[str, Any]
 """One table in results.json: id, source, missing, scores, seconds and what else is known."""
 
 Summary = Mapping[str, Mapping[str, Any]]
-"""Values by source, and for ``ALL``."""
+"""Values by source, for ``ALL``, and for ``SOUND``: without the tables whose truth is one of two fair readings."""
 
 MEANS = (*METRICS, "characters_kept", "seconds")
 """Values of an entry that are averaged by source."""
@@ -97,6 +99,7 @@ def case_to_entry(case: Case) -> Entry:
     return {
         "id": case.truth.id,
         "source": case.truth.source,
+        "is_convention": case.truth.is_convention,
         "missing": scores.missing,
         "error": found.error,
         "detector": found.detector,
@@ -113,23 +116,32 @@ def case_to_entry(case: Case) -> Entry:
 
 
 def summarize(entries: Iterable[Entry]) -> dict[str, dict[str, Any]]:
-    """Return number, missing tables and means for each source, and for ALL.
+    """Return number, missing tables and means for each source, for ALL and, where they differ, for SOUND.
 
     >>> entry = {"source": "a", "missing": 0.0, "exact": 1.0}
     >>> summarize([entry, {**entry, "exact": 0.0}])["ALL"]["exact"]
     0.5
     """
-    groups: dict[str, list[Entry]] = {}
-    for entry in entries:
-        groups.setdefault(entry["source"], []).append(entry)
-    groups["ALL"] = [entry for group in groups.values() for entry in group]
-    return {source: _summarize_group(group) for source, group in groups.items()}
+    known = [(entry, entry["source"], entry.get("is_convention", False)) for entry in entries]
+    return {name: _summarize_group(group) for name, group in _groups(known).items()}
+
+
+def _groups(known: Iterable[tuple[T, str, bool]]) -> dict[str, list[T]]:
+    """Things of some source, of which some are conventions, as the lines of a report."""
+    groups: dict[str, list[T]] = {}
+    sound: list[T] = []
+    for each, source, is_convention in known:
+        groups.setdefault(source, []).append(each)
+        if not is_convention:
+            sound.append(each)
+    groups["ALL"] = [each for group in groups.values() for each in group]
+    return groups if len(sound) == len(groups["ALL"]) else {**groups, "SOUND": sound}
 
 
 def _with_precision(summary: Summary, cases: Sequence[Case]) -> dict[str, dict[str, Any]]:
     """The summary with the average precision of each source: it is of all its cells, no mean over tables."""
-    groups = {source: [case for case in cases if source in ("ALL", case.truth.source)] for source in summary}
-    return {source: {**summary[source], **average_precision(_to_boxes(group))} for source, group in groups.items()}
+    groups = _groups((case, case.truth.source, case.truth.is_convention) for case in cases)
+    return {name: {**summary[name], **average_precision(_to_boxes(group))} for name, group in groups.items()}
 
 
 def _to_boxes(cases: Sequence[Case]) -> list[PictureBoxes]:

@@ -12,14 +12,10 @@ from hypothesis import strategies as st
 from postprocess.candidates import confidence
 from postprocess.candidates.candidate import Candidate, Dropped
 from postprocess.candidates.confidence import CellEvidence, TableEvidence, match_cells, rate
-from postprocess.candidates.explanation import Explanation
 from postprocess.table import Table
 from postprocess.word import Unplaced, Words
 from tests.helpers.candidates import candidate_of
 from tests.helpers.layouts import make_word
-
-PERFECT = Explanation(*[1.0] * 9)
-POOR = Explanation(*[0.5] * 9)
 
 
 def grid(rows: int, cols: int, score: float = 1.0, height: float = 10) -> Candidate:
@@ -27,7 +23,7 @@ def grid(rows: int, cols: int, score: float = 1.0, height: float = 10) -> Candid
     boxes = [
         [30 * col, height * row, 30 * col + 30, height * row + height] for row in range(rows) for col in range(cols)
     ]
-    return replace(candidate_of(boxes, score=score), explanation=PERFECT)
+    return candidate_of(boxes, score=score)
 
 
 def words_of(rows: int, cols: int) -> Words:
@@ -35,9 +31,9 @@ def words_of(rows: int, cols: int) -> Words:
     return Words(make_word("ab", 30 * col + 5, 10 * row + 1, 8) for row in range(rows) for col in range(cols))
 
 
-def rated(candidate: Candidate, *rivals: Candidate, shares: Explanation = PERFECT) -> Table:
+def rated(candidate: Candidate, *rivals: Candidate) -> Table:
     """Return the rated table of a candidate, its texts read without doubt."""
-    known = replace(candidate, rivals=rivals, explanation=shares)
+    known = replace(candidate, rivals=rivals)
     read = known.to_table().with_cells(replace(cell, ocr_score=1.0) for cell in known.to_table().cells)
     return rate(read, known, words_of(*candidate.layout.owner.shape))
 
@@ -86,8 +82,15 @@ def test_a_rival_without_a_row_lowers_the_table() -> None:
     assert rated(table, less, table).confidence.table < rated(table, table, table).confidence.table
 
 
-def test_a_picture_that_is_explained_badly_lowers_the_table() -> None:
-    assert rated(grid(4, 3), shares=POOR).confidence.table < rated(grid(4, 3)).confidence.table
+def test_one_cell_that_was_seen_badly_lowers_the_table() -> None:
+    sure = grid(4, 3)
+    scores = np.where(np.arange(12) == 7, 0.3, sure.scores)
+    assert rated(replace(sure, scores=scores)).confidence.table < rated(sure).confidence.table
+
+
+def test_a_large_table_is_as_sure_as_a_small_one() -> None:
+    large, small = grid(40, 20), grid(2, 2)
+    assert rated(large, large).confidence.table == pytest.approx(rated(small, small).confidence.table)
 
 
 def test_a_cell_is_no_surer_than_its_text() -> None:
@@ -125,9 +128,9 @@ def test_more_evidence_never_lowers_the_odds(
     assert replace(less, **{name: getattr(less, name) + more}).log_odds >= less.log_odds - 1e-9
 
 
-@given(st.floats(0, 1), st.floats(0, 1), st.integers(1, 4), st.integers(1, 4))
-def test_probabilities_are_bounded(share: float, score: float, rows: int, cols: int) -> None:
-    table = rated(grid(rows, cols, score), grid(cols, rows), shares=Explanation(*[share] * 9))
+@given(st.floats(0, 1), st.integers(1, 4), st.integers(1, 4))
+def test_probabilities_are_bounded(score: float, rows: int, cols: int) -> None:
+    table = rated(grid(rows, cols, score), grid(cols, rows))
     values = [table.confidence.table, *table.confidence.rows, *table.confidence.cols]
     values += [cell.confidence for cell in table.cells]
     assert all(0 <= value <= 1 for value in values)
@@ -140,7 +143,7 @@ def test_a_reason_for_each_piece_of_evidence() -> None:
 def test_a_table_from_right_to_left_is_rated_cell_by_cell() -> None:
     """Its cells come in another order than those of the candidate."""
     spans = [[0, 0, 30, 10], [30, 0, 90, 10], *([30 * col, 10, 30 * col + 30, 20] for col in range(3))]
-    candidate = replace(candidate_of(spans), explanation=PERFECT, scores=np.array([0.9, 0.2, 0.8, 0.7, 0.6]))
+    candidate = replace(candidate_of(spans), scores=np.array([0.9, 0.2, 0.8, 0.7, 0.6]))
     known = replace(candidate, rivals=(with_first_cells_merged(candidate),))
     table, words = known.to_table(), words_of(2, 3)
     straight, other = rate(table, known, words), rate(table.mirrored(), known, words)
@@ -156,7 +159,7 @@ def with_first_cells_merged(candidate: Candidate) -> Candidate:
 
 
 def test_each_doubt_about_a_text_halves_the_score_and_the_first_one_is_named() -> None:
-    candidate = replace(candidate_of([[0, 0, 30, 10], [30, 0, 90, 10]]), explanation=PERFECT)
+    candidate = candidate_of([[0, 0, 30, 10], [30, 0, 90, 10]])
     table, words = candidate.to_table(), words_of(1, 2)
     sure = rate(table, candidate, words)
     doubts = ["is Cyrillic, which this engine does not read", "goes on"]
@@ -174,7 +177,7 @@ def test_each_doubt_about_a_text_halves_the_score_and_the_first_one_is_named() -
 
 
 def test_a_word_that_is_lost_within_a_table_lowers_its_score_and_one_beside_it_does_not() -> None:
-    candidate = replace(candidate_of([[0, 0, 30, 10], [30, 0, 90, 10]]), explanation=PERFECT)
+    candidate = candidate_of([[0, 0, 30, 10], [30, 0, 90, 10]])
     table, words = candidate.to_table(), words_of(1, 2)
     sure = rate(table, candidate, words).confidence
     inside, beside = (Unplaced(make_word("12.5", x, 2), "it is small") for x in (40, 400))

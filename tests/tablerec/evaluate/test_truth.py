@@ -43,6 +43,8 @@ def test_a_truth_is_read_whole(write_truth: WriteTruth) -> None:
         ({"has_text": False, "bbox_kind": "text"}, False, False, False),
         ({"suspect_spans": True}, True, True, False),
         ({"ambiguous_spans": 2, "bbox_kind": "cell"}, True, True, True),
+        ({"audit": "wrong"}, True, True, False),
+        ({"audit": "right"}, True, False, False),
         ({"ambiguous_spans": 0, "suspect_spans": None, "bbox_kind": "grid region"}, True, False, False),
     ],
 )
@@ -51,6 +53,15 @@ def test_meta_decides(
 ) -> None:
     truth = read_truth(write_truth("a", [Cell(0, 0, text="7")], meta=meta))
     assert (truth.has_text, truth.flawed, truth.boxes_are_cells) == (has_text, flawed, boxes_are_cells)
+
+
+def test_an_audit_tells_conventions_apart(write_truth: WriteTruth) -> None:
+    cells = [Cell(0, 0, text="7")]
+    known = [{}, {"audit": None}, {"audit": "right"}, {"audit": "convention"}]
+    truths = [read_truth(write_truth("a", cells, meta=meta)) for meta in known]
+    assert [(truth.is_convention, truth.flawed) for truth in truths] == [(False, False)] * 3 + [(True, False)]
+    with pytest.raises(InputError, match=r"a\.json: .*audit"):
+        read_truth(write_truth("a", cells, meta={"audit": "perhaps"}))
 
 
 def test_cells_with_a_hole_are_kept_as_a_browser_shows_them(write_truth: WriteTruth) -> None:

@@ -64,6 +64,17 @@ def test_means_are_by_source_and_over_all() -> None:
     assert summary["ALL"]["seconds_by_stage"] == {"detect": 1.0}
 
 
+def test_sound_tables_are_told_apart_from_conventions() -> None:
+    cases = [make_case("a", GOOD, "x"), make_case("b", BAD, "y")]
+    cases[1] = replace(cases[1], truth=replace(cases[1].truth, is_convention=True))
+    report = to_report(cases, {})
+    assert list(report["sources"]) == ["x", "y", "ALL", "SOUND"]
+    assert [report["sources"][name]["exact"] for name in ("ALL", "SOUND")] == [0.5, 1.0]
+    # A run that is older than the audit is compared table by table all the same.
+    old = [{name: value for name, value in entry.items() if name != "is_convention"} for entry in report["tables"]]
+    assert compare(old, report["tables"]).deltas["SOUND"]["n"] == 1
+
+
 def test_columns_are_aligned() -> None:
     lines = format_summary(to_report([make_case("a", BAD, "a long name")], {})["sources"]).splitlines()
     assert len({len(line) for line in lines}) == 1

@@ -173,7 +173,7 @@ class Pairs:
     def inside(self, size: tuple[int, int], height: float) -> Pairs:
         """Those that keep away from the border of the picture: that is straight, whatever the page."""
         near = (self.ends < _RIM * height) | (self.ends > np.array(size) - _RIM * height)
-        kept = ~near.any(axis=2).all(axis=1)
+        kept = ~np.asarray(near.any(axis=2), bool).all(axis=1)
         return Pairs(self.ends[kept], self.errors[kept])
 
     def places(self) -> tuple[Floats, Floats]:

@@ -421,7 +421,8 @@ def _parted_at_letters(segments: Floats, contrast: Gray, words_xyxy: Floats) -> 
         margin = max(round(_BESIDE_WORD * letter[word]), 1)
         low, high = int(words_xyxy[word, 0]) - margin, int(words_xyxy[word, 2]) + margin
         line = contrast[y0:y1, x0:x1].max(axis=0)
-        is_blank = line < _BLANK * float(quantile(line, 0.8))
+        drawn = line[line > _CONTRAST]
+        is_blank = line < _BLANK * float(quantile(drawn, 0.5)) if len(drawn) else np.ones(len(line), np.bool_)
         if is_blank.mean() > _GAPS:
             continue  # a dashed line has blanks everywhere
         blanks = np.flatnonzero(is_blank[max(low - x0, 0) : high - x0]) + max(low, x0)

@@ -2,12 +2,13 @@
 
 Four things deny a border that a grid has. A word lies across it. Or a ruling runs along it that stops short of some
 columns, whose texts go on from one side to the other. Or these lie closer together than all others there. Or rulings
-enclose several rows of which the first column holds a single text, in the middle. A cell over several rows or columns
+enclose several rows of which a column holds a single text, in the middle. A cell over several rows or columns
 comes apart where each of them has a text of its own.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sized
 from itertools import pairwise
 
 import numpy as np
@@ -45,6 +46,8 @@ _SHIFT = 2.0, 1.0
 drawn beside its place."""
 _BESIDE = 0.1
 """How far from a word such a border is put, in text heights."""
+_FEW = 5
+"""Words that may be cut in a small table."""
 _DEEPEST = 6
 """Most rows of heads."""
 
@@ -126,15 +129,26 @@ def _parts_columns(borders: Borders, own: Flags, line: int) -> bool:
 
 def _join_cut_columns(borders: Borders) -> Borders:
     """Join the slots over which one word lies, a border between its letters; heads above others get their own row."""
-    seen: set[int] = set()
+    asked: set[int] = set()
     while True:
-        words = [word for word, line in borders.crossed_columns() if word not in seen and _is_cut(borders, word, line)]
-        if not words:
+        cut = {word for word, line in borders.crossed_columns() if _is_cut(borders, word, line)}
+        if not cut - asked or _are_many(cut, borders):
             return borders
-        layout = _with_word_whole(borders, words[0])
-        if len(layout.owner) == len(borders.layout.owner):
-            seen.add(words[0])
+        n_rows, layout = len(borders.layout.owner), borders.layout
+        # One of each row at a time: what it joins is no longer free for others.
+        for word in {int(borders.rows[word]): word for word in sorted(cut - asked)}.values():
+            asked.add(word)
+            layout = _with_word_whole(borders, layout, word)
+            if len(layout.owner) > n_rows:
+                break
         borders = borders.with_layout(layout)
+        if len(borders.layout.owner) > n_rows:
+            asked.discard(word)
+
+
+def _are_many(cut: Sized, borders: Borders) -> bool:
+    """Whether so many words are cut that the lines are those of another text: more than a tenth, and than a few."""
+    return len(cut) > _FEW + len(borders.boxes) / 10
 
 
 def _is_cut(borders: Borders, word: int, line: int) -> bool:
@@ -160,15 +174,15 @@ def _can_move(lines: Floats, line: int, extents: Floats, word: int, others: Flag
     return False
 
 
-def _with_word_whole(borders: Borders, word: int) -> Layout:
+def _with_word_whole(borders: Borders, layout: Layout, word: int) -> Layout:
     """The layout with the slots over which a word lies as one cell, where they hold nothing beside it.
 
     Where heads stand above or below the word it is first given a row of its own.
     """
-    layout, boxes = borders.layout, borders.boxes
+    boxes, spans = borders.boxes, borders.layout.spans
     row, (first, end) = int(borders.rows[word]), borders.columns(word)
-    cells = np.unique(layout.owner[row, first:end])
-    if (layout.spans[cells, 2] - layout.spans[cells, 0] > 1).any():
+    cells = np.unique(borders.layout.owner[row, first:end])
+    if (spans[cells, 2] - spans[cells, 0] > 1).any():
         return layout
     inside = np.isin(borders.cells, cells)
     inside[word] = False
@@ -219,7 +233,7 @@ def _join_cut_rows(borders: Borders) -> Layout:
     """Join the slots above each other over which one word lies, and those to whose middle this brings it."""
     layout = borders.layout
     crossed = borders.crossed_rows()
-    if 2 * len(crossed) > len(borders.boxes):  # rows of another text
+    if _are_many(crossed, borders):
         return layout
     words, low, high = np.array(crossed, np.int64).reshape(-1, 3).T
     for word, line, last in crossed:
@@ -246,24 +260,20 @@ def _is_alone(borders: Borders, word: int, line: int, first: int, end: int) -> b
 
 def _with_empty_around(borders: Borders, layout: Layout, row: int, col: int) -> Layout:
     """The layout with a cell lengthened over empty slots to whose middle its text then comes."""
-    cell = layout.owner[row, col]
-    top, first, bottom, end = layout.spans[cell].tolist()
-    cells = layout.cells_at(borders.scene.words.middles)
-    own = borders.boxes[cells == cell]
-    if not len(own):
-        return layout
-    # Rulings between end it.
-    free = np.asarray(~np.isin(layout.owner, cells)[:, first:end].any(axis=1))
-    open_above = np.asarray((borders.across[:, first:end] < _FREE).all(axis=1))
+    top, first, bottom, end = layout.spans[layout.owner[row, col]].tolist()
+    empty = np.asarray(np.isnan(borders.texts[:, 0])[borders.layout.owner[:, first:end]].all(axis=1))
+    free = np.asarray((borders.across[:, first:end] < _FREE).all(axis=1))  # rulings between end it
     least, most, lines = top, bottom, layout.row_lines
-    while least and free[least - 1] and open_above[least]:
+    while least and empty[least - 1] and free[least]:
         least -= 1
-    while most < len(free) and free[most] and open_above[most]:
+    while most < len(empty) and empty[most] and free[most]:
         most += 1
     options = [(a, b) for a in range(least, top + 1) for b in range(bottom, most + 1)]
-    a, b = min(options, key=lambda ends: abs(lines[ends[0]] + lines[ends[1]] - 2 * _middle(own)))
-    off = abs(lines[a] + lines[b] - 2 * _middle(own)) / 2
-    return layout.joined(a, first, b, end) if off < _CENTRED * borders.height else layout
+    texts = borders.texts[borders.layout.owner[top:bottom, first:end]]
+    middle = np.nanmin(texts[..., 1]) + np.nanmax(texts[..., 3])
+    a, b = min(options, key=lambda ends: abs(lines[ends[0]] + lines[ends[1]] - middle))
+    is_centred = abs(lines[a] + lines[b] - middle) / 2 < _CENTRED * borders.height
+    return layout.joined(a, first, b, end) if is_centred and len(options) > 1 else layout
 
 
 def _join_bands(borders: Borders) -> Layout:
@@ -428,8 +438,3 @@ def _is_in_middle(borders: Borders, texts: Floats, top: int, bottom: int, col: i
         return False
     # A text level with those of a row that is not in the middle is of that row.
     return 2 * first + 1 == top + bottom or last - first > 1 or not _is_level(borders, first, int(filled[0]))
-
-
-def _middle(boxes: Floats) -> float:
-    """Height of the middle of some boxes."""
-    return float(boxes[:, 1].min() + boxes[:, 3].max()) / 2

@@ -179,6 +179,16 @@ def test_equal_labels_of_two_blocks_are_treated_alike() -> None:
     assert settle_rows(together, Scene(words, FRAME), others) is together
 
 
+def test_labels_that_are_wrapped_as_the_others_are_one_row() -> None:
+    """Nothing says of the last one alone that it is wrapped: it begins with a capital, as new rows do."""
+    wrapped = [["Interest on loans and", ""], ["deposits", "7"], ["Fees for the", ""], ["services", "8"]]
+    words = words_of([*wrapped, *wrapped, ["Evergreen holdings", ""], ["Insurance", "9"], ["Total", "50"]])
+    borders = [*range(0, 200, 40), 180, 200, 220]
+    right = [*range(0, 240, 40), 220]
+    both = [*agreeing(plain(borders, 2), words), *agreeing(plain(right, 2), words)]
+    assert lines_of(settle_rows(plain(right, 2), Scene(words, FRAME), both)) == right
+
+
 def test_a_range_that_goes_on_below_is_no_second_number() -> None:
     words = words_of([["Expected volatility", "58.27% –", "57.35% –"], ["", "59.03%", "59.90%"], ["Life", "5", "5"]])
     together = plain([0, 40, 60], 3)

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 from postprocess.candidates.candidate import Candidate
 from postprocess.candidates.scene import Scene
-from postprocess.captions.edge_rows import RowEvidence, candidate_to_rows, gather_evidence, score, without_captions
+from postprocess.captions.edge_rows import RowEvidence, gather_evidence, score, without_captions
+from postprocess.captions.row_text import candidate_to_rows
 from postprocess.geometry.boxes import as_boxes
 from postprocess.geometry.rulings import Rulings
 from postprocess.word import Word

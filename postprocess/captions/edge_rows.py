@@ -222,6 +222,9 @@ def _edge(rows: Rows, first: int, end: int, is_top: bool) -> _Edge | None:
     own = np.concatenate(lines)
     if rows.share_of_numbers(own) > _MOST_NUMBERS or not all(_is_running(rows, line) for line in lines):
         return None
+    hulls = np.array([rows.hull(line) for line in lines])
+    if hulls[:, 0].max() > hulls[:, 2].min():  # heads side by side, one higher than the other
+        return None
     following = rows.row == (rows.row[inside].min() if is_top else rows.row[inside].max())
     box, table, beside = (rows.hull(each) for each in (own, inside, following))
     # Of several lines the one that is nearest to the table.

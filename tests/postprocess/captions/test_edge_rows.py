@@ -148,6 +148,12 @@ def test_a_row_of_several_texts_is_none() -> None:
     assert gather_evidence(rows, 0, 4, True) is None
 
 
+def test_heads_at_unlike_heights_are_no_running_text() -> None:
+    heads = [make_word("Author", 5, 9), make_word("Number of answers", 125, 1)]
+    rows = candidate_to_rows(grid_of_words([*heads, *numbers(1, 2)], 3))
+    assert gather_evidence(rows, 0, 3, True) is None
+
+
 def test_a_table_keeps_its_only_row() -> None:
     rows = candidate_to_rows(grid([["Table 3: Assets"]]))
     assert gather_evidence(rows, 0, 1, True) is None

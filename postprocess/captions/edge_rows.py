@@ -16,17 +16,17 @@ from postprocess.arrays import Flags, Floats, Ints
 from postprocess.candidates.candidate import Candidate, Dropped
 from postprocess.candidates.heads import settle
 from postprocess.captions.evidence import is_unit_line, table_number
-from postprocess.geometry.boxes import array_to_quad, boxes_to_quads, quads_to_boxes
+from postprocess.captions.row_text import LOOSE, Rows, candidate_to_rows
+from postprocess.geometry.boxes import array_to_quad
 from postprocess.meaning.roles import is_note
 from postprocess.odds import to_probability, weigh
-from postprocess.text.numbers import YEAR, is_number, is_year, text_to_kind
-from postprocess.text.tokens import TOKEN_GAP
+from postprocess.text.numbers import YEAR, text_to_kind
 
 MIN_SCORE = 0.7
 """A row stands beside the table from this probability on: a row that is lost is worse than a title that stays."""
-_REASON = "its row is text beside the table"
-_MOST_ROWS = 4
+MOST_ROWS = 4
 """Rows on each side that may."""
+_REASON = "its row is text beside the table"
 _MOST_LINES = 3
 """Lines of text in one of them."""
 _FIELD = re.compile(r"[^\W\d][^:：]*[:：]")
@@ -34,19 +34,15 @@ _FIELD = re.compile(r"[^\W\d][^:：]*[:：]")
 _NUMBER_ALONE = 16
 """The word for a table and its number, which a wide gap may part from the rest, are shorter than so many characters."""
 _MOST_NUMBERS = 0.3
-"""Share of its words that are numbers, and no years."""
+"""Share of the words of a row that are numbers, and no years."""
 _NEAR = 1.5
 """Text begins where the table begins, and stands over its middle, within so many text heights."""
 _FRAMED = 0.5
 """Rules on both sides along more than this share of the text of a row, and of the next one, frame them."""
-_OVER = 0.3
-"""Boxes of words are loose by so many text heights."""
 _WHOLE = 0.9
 """Rules along more than this share of a table run along the whole of it."""
 _OUTER = 1.5
 """The rule on the other side of a row is no further from its text, in text heights."""
-_BESIDE = 3.0
-"""Rules of a frame are no further from the text of the table and the borders of the grid, in text heights."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,33 +86,6 @@ class RowEvidence:
     long: float
 
 
-@dataclass(frozen=True, slots=True)
-class Rows:
-    """The text of a grid, row by row, and its rulings, all in the frame of the grid.
-
-    Args:
-        boxes_xyxy: ``(T, 4)`` words, cut at wide gaps.
-        texts: ``T`` texts.
-        line: ``(T,)`` line of text of each.
-        row: ``(T,)`` its row.
-        column: ``(T,)`` its column.
-        borders: ``(C + 1,)`` positions of the lines between columns.
-        horizontal: ``(S, 4)`` rulings.
-        vertical: ``(S, 4)`` rulings.
-        height: Text height.
-    """
-
-    boxes_xyxy: Floats
-    texts: Sequence[str]
-    line: Ints
-    row: Ints
-    column: Ints
-    borders: Floats
-    horizontal: Floats
-    vertical: Floats
-    height: float
-
-
 def without_captions(candidate: Candidate) -> Candidate:
     """The candidate without the rows at its edges that are text beside the table.
 
@@ -125,12 +94,24 @@ def without_captions(candidate: Candidate) -> Candidate:
 
     Returns:
         The very same candidate where all rows belong to the table.
+
+    >>> from postprocess.candidates.candidate import quads_to_candidate
+    >>> from postprocess.candidates.scene import Scene
+    >>> from postprocess.geometry.boxes import as_boxes, boxes_to_quads
+    >>> from postprocess.geometry.rulings import Rulings
+    >>> from postprocess.word import Word
+    >>> places = boxes_to_quads([[5, 5, 90, 15], [55, 25, 80, 35], [5, 45, 30, 55], [55, 45, 70, 55]]).tolist()
+    >>> words = [Word(text, quad) for text, quad in zip(("Table 3: Sales", "2018", "Tea", "12"), places, strict=True)]
+    >>> scene = Scene(words, Rulings(as_boxes([]), as_boxes([]), 0.0, (0.0, 0.0), 10.0))
+    >>> cells = boxes_to_quads([[x, y, x + 50, y + 20] for y in (0, 20, 40) for x in (0, 50)])
+    >>> without_captions(quads_to_candidate(cells).in_scene(scene)).layout.row_lines.round(3).tolist()
+    [20.0, 40.0, 60.0]
     """
     layout = candidate.layout
     first, end = 0, len(layout.owner)
     rows = candidate_to_rows(candidate)
     for is_top in (True, False):
-        for _ in range(_MOST_ROWS):
+        for _ in range(MOST_ROWS):
             evidence = gather_evidence(rows, first, end, is_top)
             if evidence is None or score(evidence, is_top) < MIN_SCORE:
                 break
@@ -149,32 +130,35 @@ def without_captions(candidate: Candidate) -> Candidate:
     return kept if kept.scene is None else settle(kept.in_scene(kept.scene))
 
 
-def candidate_to_rows(candidate: Candidate) -> Rows:
-    """The text of a candidate, row by row.
-
-    Args:
-        candidate: With its scene.
-    """
-    scene, layout = candidate.scene, candidate.layout
-    assert scene is not None
-    rulings, tokens = scene.rulings, scene.tokens
-    boxes, horizontal, vertical = (
-        quads_to_boxes(layout.frame.to_upright(rulings.to_picture(boxes_to_quads(each))))
-        for each in (tokens.boxes_xyxy, rulings.horizontal, rulings.vertical)
-    )
-    column, row = (
-        np.searchsorted(lines, (boxes[:, axis] + boxes[:, axis + 2]) / 2) - 1
-        for axis, lines in enumerate((layout.col_lines, layout.row_lines))
-    )
-    return Rows(
-        boxes, tokens.texts, tokens.line, row, column, layout.col_lines, horizontal, vertical, rulings.text_height
-    )
-
-
 def score(evidence: RowEvidence, is_top: bool) -> float:
     """Probability that a row stands beside the table, 0 to 1."""
     bias, weights = (_TOP_BIAS, _TOP_WEIGHTS) if is_top else (_FOOT_BIAS, _FOOT_WEIGHTS)
     return float(to_probability(weigh(evidence, weights, bias)))
+
+
+@dataclass(frozen=True, slots=True)
+class _Edge:
+    """A row of running text at the edge of a grid.
+
+    Args:
+        own: Its words.
+        inside: Words of the rows that would be left.
+        following: Words of the next row.
+        box: ``(4,)`` extent of its text.
+        table: ``(4,)`` extent of the text of the rows that would be left.
+        beside: ``(4,)`` extent of the text of the next row.
+        between: Heights of the middles of its text and of the next row's.
+        beyond: Heights between which the rule on the other side of it lies.
+    """
+
+    own: Ints
+    inside: Flags
+    following: Flags
+    box: Floats
+    table: Floats
+    beside: Floats
+    between: tuple[float, float]
+    beyond: tuple[float, float]
 
 
 def gather_evidence(rows: Rows, first: int, end: int, is_top: bool) -> RowEvidence | None:
@@ -190,38 +174,25 @@ def gather_evidence(rows: Rows, first: int, end: int, is_top: bool) -> RowEviden
         end: Row behind the last one.
         is_top: Whether the first row is meant, else the last one.
     """
-    at = first if is_top else end - 1
-    own = _running_text(rows, at)
-    inside = (rows.row >= first) & (rows.row < end) & (rows.row != at)
-    if own is None or not inside.any():
+    edge = _edge(rows, first, end, is_top)
+    if edge is None or _is_framed(rows, edge) or (is_top and _is_underlined(rows, edge)):
         return None
-    following = rows.row == (rows.row[inside].min() if is_top else rows.row[inside].max())
-    box, table, beside = (_hull(rows.boxes_xyxy[each]) for each in (own, inside, following))
-    if min(_framed_share(rows, float(each[1]), float(each[3]), table) for each in (box, beside)) > _FRAMED:
-        return None
-    height = rows.height
-    text = " ".join(rows.texts[token] for token in own.tolist())
+    text, height = rows.text_of(edge.own), rows.height
     is_numbered, is_unit, is_marked = table_number(text) is not None, is_unit_line(text), is_note(text)
-    is_left = abs(box[0] - table[0]) < _NEAR * height
-    hulls = _row_hulls(rows, inside)
-    is_centred = bool(_stands_over_middle(box[None], table, height)[0])
-    is_centred &= not _stands_over_middle(hulls, table, height).any()
-    stub = rows.boxes_xyxy[inside & (rows.column == rows.column[inside].min()), 2]
-    is_over_stub = bool(box[0] < np.median(stub) - _OVER * height)
-    cut = _count_cut(rows, own)
-    stands_apart = is_left or is_centred or is_over_stub if is_top else cut > 0
-    # Of several lines the one that is nearest to the table.
-    nearest = rows.boxes_xyxy[own[-1 if is_top else 0]]
-    between = sorted(float(each[1] + each[3]) / 2 for each in (nearest, beside))
-    is_head = is_top and _is_underlined(rows, box, between, float(table[0]))
-    is_plain = not (is_numbered or is_unit or is_marked)
-    is_form = is_plain and _are_fields([text]) and _have_field(rows, following)
-    if is_head or is_form or (is_plain and not stands_apart):
-        return None
-    gap = beside[1] - box[3] if is_top else box[1] - beside[3]
-    ends = float(table[0]), float(table[2])
-    beyond = (box[1] - _OUTER * height, box[1]) if is_top else (box[3], box[3] + _OUTER * height)
-    ruled = _covered(rows.horizontal, (1, 0), between, ends)
+    hulls = rows.row_hulls(edge.inside)
+    is_left = bool(abs(edge.box[0] - edge.table[0]) < _NEAR * height)
+    is_centred = bool(_are_centred(edge.box[None], edge.table, height)[0])
+    is_centred &= not _are_centred(hulls, edge.table, height).any()
+    is_over_stub = bool(edge.box[0] < _end_of_stub(rows, edge.inside) - LOOSE * height)
+    cut = rows.count_cut(edge.own)
+    if not (is_numbered or is_unit or is_marked):
+        stands_apart = is_left or is_centred or is_over_stub if is_top else cut > 0
+        if not stands_apart or (_are_fields([text]) and _have_field(rows, edge.following)):
+            return None
+    gap = float(edge.beside[1] - edge.box[3] if is_top else edge.box[1] - edge.beside[3])
+    left, right = edge.table[[0, 2]].tolist()
+    ruled, outer = (rows.ruled_share(*heights, left, right) for heights in (edge.between, edge.beyond))
+    line_height = float(np.median(rows.boxes_xyxy[edge.own, 3] - rows.boxes_xyxy[edge.own, 1]))
     return RowEvidence(
         numbered=is_numbered,
         unit=is_unit,
@@ -231,36 +202,46 @@ def gather_evidence(rows: Rows, first: int, end: int, is_top: bool) -> RowEviden
         centred=bool(is_centred),
         stub=is_over_stub,
         cut=min(cut, 2),
-        free=not bool((following & (rows.column == 0)).any()),
-        data=_share_of_numbers(rows, np.flatnonzero(following)),
+        free=not bool((edge.following & (rows.column == 0)).any()),
+        data=rows.share_of_numbers(np.flatnonzero(edge.following)),
         ruled=ruled,
-        boxed=min(ruled, _covered(rows.horizontal, (1, 0), beyond, ends)) > _WHOLE,
-        apart=np.clip(np.log((max(gap, 0.0) + height) / (_usual_gap(hulls, height) + height)), -1, 1),
-        large=np.clip(np.log(np.median(rows.boxes_xyxy[own, 3] - rows.boxes_xyxy[own, 1]) / height), -0.5, 0.7),
-        long=np.log(max(len(text), 1)),
+        boxed=min(ruled, outer) > _WHOLE,
+        apart=float(np.clip(np.log((max(gap, 0.0) + height) / (_usual_gap(hulls, height) + height)), -1, 1)),
+        large=float(np.clip(np.log(line_height / height), -0.5, 0.7)),
+        long=float(np.log(max(len(text), 1))),
     )
 
 
-def _running_text(rows: Rows, row: int) -> Ints | None:
-    """The words of a row, line by line, where each line is one piece of text, a title with its unit, or fields."""
-    own = np.flatnonzero(rows.row == row)
-    own = own[np.lexsort([rows.boxes_xyxy[own, 0], rows.line[own]])]
-    lines = np.split(own, np.flatnonzero(np.diff(rows.line[own])) + 1)
-    if not len(own) or len(lines) > _MOST_LINES or _share_of_numbers(rows, own) > _MOST_NUMBERS:
+def _edge(rows: Rows, first: int, end: int, is_top: bool) -> _Edge | None:
+    """The first or the last row, where it is running text and not all that there is."""
+    at = first if is_top else end - 1
+    lines = rows.lines_of(at)
+    inside = (rows.row >= first) & (rows.row < end) & (rows.row != at)
+    if not 0 < len(lines) <= _MOST_LINES or not inside.any():
         return None
-    return own if all(_is_running(rows, line) for line in lines) else None
+    own = np.concatenate(lines)
+    if rows.share_of_numbers(own) > _MOST_NUMBERS or not all(_is_running(rows, line) for line in lines):
+        return None
+    hulls = np.array([rows.hull(line) for line in lines])
+    if hulls[:, 0].max() > hulls[:, 2].min():  # heads side by side, one higher than the other
+        return None
+    following = rows.row == (rows.row[inside].min() if is_top else rows.row[inside].max())
+    box, table, beside = (rows.hull(each) for each in (own, inside, following))
+    # Of several lines the one that is nearest to the table.
+    nearest = rows.boxes_xyxy[own[-1 if is_top else 0]]
+    upper, lower = sorted(float(each[1] + each[3]) / 2 for each in (nearest, beside))
+    top, bottom, reach = float(box[1]), float(box[3]), _OUTER * rows.height
+    beyond = (top - reach, top) if is_top else (bottom, bottom + reach)
+    return _Edge(own, inside, following, box, table, beside, (upper, lower), beyond)
 
 
 def _is_running(rows: Rows, line: Ints) -> bool:
-    gaps = rows.boxes_xyxy[line[1:], 0] - np.maximum.accumulate(rows.boxes_xyxy[line, 2])[:-1]
-    wide = np.flatnonzero(gaps > TOKEN_GAP * rows.height) + 1
-    texts = [" ".join(rows.texts[token] for token in piece.tolist()) for piece in np.split(line, wide)]
+    """Whether a line is one piece of text, a title beside its number or unit, or the fields of the head of a report."""
+    texts = [rows.text_of(piece) for piece in rows.pieces_of(line)]
     if len(texts) > 1 and not _is_titled(texts) and not _are_fields(texts):
         return False
-    x0, x1 = rows.boxes_xyxy[line[0], 0], rows.boxes_xyxy[line, 2].max()
-    n_reached = int(((rows.borders > x0) & (rows.borders < x1)).sum())
     # Running text knows nothing of the columns: hardly ever do its gaps lie on two borders.
-    return n_reached < 2 or _count_cut(rows, line) > 0
+    return rows.count_reached(line) < 2 or rows.count_cut(line) > 0
 
 
 def _is_titled(texts: Sequence[str]) -> bool:
@@ -286,75 +267,38 @@ def _have_field(rows: Rows, own: Flags) -> bool:
     return any(_are_fields([text]) and not is_unit_line(text) for text in texts)
 
 
-def _share_of_numbers(rows: Rows, own: Ints) -> float:
-    texts = [rows.texts[token] for token in own.tolist()]
-    return sum(is_number(text) and not is_year(text) for text in texts) / len(texts)
+def _is_framed(rows: Rows, edge: _Edge) -> bool:
+    """Whether rules on both sides of the table run along a row and the next one."""
+    left, right = edge.table[[0, 2]].tolist()
+    shares = [rows.framed_share(*each[[1, 3]].tolist(), left, right) for each in (edge.box, edge.beside)]
+    return min(shares) > _FRAMED
 
 
-def _count_cut(rows: Rows, own: Ints) -> int:
-    """Number of borders of columns that run through a word."""
-    slack = _OVER * rows.height
-    x0, x1 = rows.boxes_xyxy[own, 0] + slack, rows.boxes_xyxy[own, 2] - slack
-    return int(((rows.borders[:, None] > x0) & (rows.borders[:, None] < x1)).any(axis=1).sum())
+def _is_underlined(rows: Rows, edge: _Edge) -> bool:
+    """Whether a rule that begins right of the first column runs below all of a row's text."""
+    x0, y0, x1, y1 = rows.horizontal.T
+    middle, near = (y0 + y1) / 2, _NEAR * rows.height
+    is_below = (middle > edge.between[0]) & (middle < edge.between[1])
+    is_under = is_below & (x0 < edge.box[0] + near) & (x1 > edge.box[2] - near)
+    return bool((is_under & (x0 > edge.table[0] + near)).any())
 
 
-def _stands_over_middle(boxes: Floats, table: Floats, height: float) -> Flags:
-    """``(N,)`` whether ``(N, 4)`` boxes are centred on the table and reach neither end of it."""
+def _are_centred(boxes: Floats, table: Floats, height: float) -> Flags:
+    """``(N,)`` whether ``(N, 4)`` boxes stand over the middle of the table and reach neither end of it."""
     left, right = boxes[:, 0] - table[0], table[2] - boxes[:, 2]
     near = _NEAR * height
     return np.asarray((np.abs(left - right) / 2 < near) & (left > near) & (right > near))
 
 
-def _is_underlined(rows: Rows, box: Floats, between: Sequence[float], left: float) -> bool:
-    x0, y0, x1, y1 = rows.horizontal.T
-    middle, slack = (y0 + y1) / 2, _NEAR * rows.height
-    is_under = (middle > between[0]) & (middle < between[1]) & (x0 < box[0] + slack) & (x1 > box[2] - slack)
-    return bool((is_under & (x0 > left + slack)).any())
-
-
-def _framed_share(rows: Rows, top: float, bottom: float, table: Floats) -> float:
-    """Share of a height along which rules run on both sides of the table."""
-    slack, far = _OVER * rows.height, _BESIDE * rows.height
-    left, right = (rows.borders[0], table[0]), (rows.borders[-1], table[2])
-    places = ((min(left) - far, max(left) + slack), (min(right) - slack, max(right) + far))
-    return min(_covered(rows.vertical, (0, 1), each, (top, bottom)) for each in places)
-
-
-def _covered(rulings: Floats, axes: tuple[int, int], between: Sequence[float], along: tuple[float, float]) -> float:
-    """Share of a length that rulings cover whose middle lies between two places.
-
-    Args:
-        rulings: ``(S, 4)``.
-        axes: The axis across the rulings, and the one along them.
-        between: Two places across them.
-        along: Both ends of the length.
-    """
-    across, way = axes
-    middle = (rulings[:, across] + rulings[:, across + 2]) / 2
-    chosen = rulings[(middle > between[0]) & (middle < between[1])]
-    ends = np.clip(chosen[:, [way, way + 2]], along[0], along[1])
-    ends = ends[np.argsort(ends[:, 0], kind="stable")]
-    reached = np.maximum.accumulate(np.append(along[0], ends[:, 1]))
-    covered = np.clip(ends[:, 1] - np.maximum(ends[:, 0], reached[:-1]), 0, None).sum()
-    return float(covered / max(along[1] - along[0], 1e-9))
-
-
-def _row_hulls(rows: Rows, inside: Flags) -> Floats:
-    """``(R, 4)`` extent of the text of each row that has some, from top to bottom."""
-    order = np.argsort(rows.row[inside], kind="stable")
-    boxes, row = rows.boxes_xyxy[inside][order], rows.row[inside][order]
-    starts = np.flatnonzero(np.diff(row, prepend=-2))
-    return np.hstack([np.minimum.reduceat(boxes[:, :2], starts), np.maximum.reduceat(boxes[:, 2:], starts)])
+def _end_of_stub(rows: Rows, inside: Flags) -> float:
+    """Where texts of the first column that has some end, the median."""
+    return float(np.median(rows.boxes_xyxy[inside & (rows.column == rows.column[inside].min()), 2]))
 
 
 def _usual_gap(hulls: Floats, height: float) -> float:
     """Median distance from the text of one row to that of the next, at least 0; the height of text for a lone row."""
     gaps = hulls[1:, 1] - hulls[:-1, 3]
     return float(np.median(gaps.clip(0))) if len(gaps) else height
-
-
-def _hull(boxes: Floats) -> Floats:
-    return np.concatenate([boxes[:, :2].min(axis=0), boxes[:, 2:].max(axis=0)])
 
 
 # Printed by `python -m tests.benchmarks.captions.fit_edge_rows ../shared/train`.

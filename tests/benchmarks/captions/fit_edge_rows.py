@@ -36,14 +36,14 @@ from postprocess.captions.blocks import pieces_of_text
 from postprocess.captions.edge_rows import (
     _FOOT_BIAS,
     _FOOT_WEIGHTS,
-    _MOST_ROWS,
     _TOP_BIAS,
     _TOP_WEIGHTS,
     MIN_SCORE,
+    MOST_ROWS,
     RowEvidence,
-    candidate_to_rows,
     gather_evidence,
 )
+from postprocess.captions.row_text import candidate_to_rows
 from postprocess.geometry.boxes import array_to_quad, boxes_to_quads, quads_to_array, quads_to_boxes
 from postprocess.table import Table
 from postprocess.text.lines import words_to_text
@@ -116,7 +116,7 @@ def rows_of(candidate: Candidate, outside: set[int], page: str) -> Iterator[Exam
     is_outside = np.array([id(word) in outside for word in scene.words], bool)
     first, end = 0, len(layout.owner)
     for is_top in (True, False):
-        for _ in range(_MOST_ROWS):
+        for _ in range(MOST_ROWS):
             own = row_of_word == (first if is_top else end - 1)
             evidence = gather_evidence(rows, first, end, is_top)
             if evidence is None or not own.any():

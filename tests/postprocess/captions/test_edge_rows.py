@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 from postprocess.candidates.candidate import Candidate
 from postprocess.candidates.scene import Scene
-from postprocess.captions.edge_rows import RowEvidence, candidate_to_rows, gather_evidence, score, without_captions
+from postprocess.captions.edge_rows import RowEvidence, gather_evidence, score, without_captions
+from postprocess.captions.row_text import candidate_to_rows
 from postprocess.geometry.boxes import as_boxes
 from postprocess.geometry.rulings import Rulings
 from postprocess.word import Word
@@ -145,6 +146,12 @@ def test_heads_below_a_title_are_settled_as_the_first_rows() -> None:
 def test_a_row_of_several_texts_is_none() -> None:
     rows = candidate_to_rows(grid([["Item", "Price"], *BODY]))
     assert gather_evidence(rows, 0, 4, True) is None
+
+
+def test_heads_at_unlike_heights_are_no_running_text() -> None:
+    heads = [make_word("Author", 5, 9), make_word("Number of answers", 125, 1)]
+    rows = candidate_to_rows(grid_of_words([*heads, *numbers(1, 2)], 3))
+    assert gather_evidence(rows, 0, 3, True) is None
 
 
 def test_a_table_keeps_its_only_row() -> None:

@@ -252,8 +252,13 @@ def flatten(table: Table) -> Table:
     """
     if not any(cell.tables for cell in table.cells):
         return table
-    texts = ["\n".join(filter(None, [cell.text, *map(_to_lines, tables_in(cell))])) for cell in table.cells]
+    texts = ["\n".join(filter(None, [cell.text, inner_text(cell)])) for cell in table.cells]
     return replace(table, cells=rewrite(table.cells, text=texts, tables=[()] * len(table.cells)))
+
+
+def inner_text(cell: Cell) -> str:
+    """The texts of the tables in a cell, as `flatten` writes them; empty where it holds none."""
+    return "\n".join(map(_to_lines, tables_in(cell)))
 
 
 def _to_lines(table: Table) -> str:

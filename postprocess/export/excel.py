@@ -190,6 +190,10 @@ def _add_pictures(sheet: Any, cell: Cell, top: int) -> None:
     from openpyxl.drawing.xdr import XDRPositiveSize2D
     from openpyxl.utils.units import pixels_to_EMU
 
+    target = sheet.cell(top + cell.row + 1, cell.col + 1)
+    alignment = copy(target.alignment)
+    alignment.vertical = "top"
+    target.alignment = alignment
     down = round(_text_height(cell) / _POINTS) + _RIM
     for picture in shown:
         image = Image(BytesIO(picture.png))
@@ -389,7 +393,8 @@ def _row_heights(table: Table, widths: Sequence[float]) -> Iterator[tuple[int, f
         sizes = [_shown_size(picture) for picture in cell.pictures if picture.png]
         if sizes:
             below = _POINTS * sum(height + _RIM for _, height in sizes) + 2 * _RIM
-            heights[cell.row] = max(heights[cell.row], (_text_height(cell) + below) / cell.rowspan)
+            least = (_text_height(cell) + below) / cell.rowspan
+            heights[cell.row : cell.end_row] = [max(height, least) for height in heights[cell.row : cell.end_row]]
     for row, height in enumerate(heights):
         if height > LINE_HEIGHT:
             yield row, min(height, MAX_HEIGHT)

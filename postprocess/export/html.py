@@ -49,6 +49,7 @@ thead th[colspan] { text-align: center; }
 th[scope=row] { font-weight: normal; }
 th[scope=rowgroup] { background: #f7f8fa; }
 td table, th table { margin: .3rem 0; }
+td img, th img { display: block; max-width: 20rem; max-height: 15rem; }
 .notes { margin: -1.6rem 0 2rem; font-size: .9em; }
 .notes p { margin: 0; }
 .doubtful { background: #fff4ce; outline: 1px dashed #b58900; outline-offset: -2px; }

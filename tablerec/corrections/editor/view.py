@@ -9,7 +9,7 @@ from postprocess.cell import Cell
 from postprocess.editing.axes import directions, reading_quads
 from postprocess.meaning.roles import stub_width
 from postprocess.preview import MARK_BELOW
-from postprocess.table import Table
+from postprocess.table import Table, inner_text
 
 
 def table_to_view(table: Table, size_wh: tuple[int, int]) -> dict[str, Any]:
@@ -46,6 +46,7 @@ def _cell_to_view(cell: Cell, quad: list[float]) -> dict[str, Any]:
         "colspan": cell.colspan,
         "quad": quad,
         "text": cell.text,
+        "inside": inner_text(cell),
         "header": cell.header,
         "confidence": _finite(cell.confidence),
         "detector": _finite(cell.detector_score),

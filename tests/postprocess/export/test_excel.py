@@ -230,6 +230,7 @@ def test_pictures_lie_in_their_cells_which_are_made_large_enough() -> None:
     shown = picture.anchor.ext.width / 9525, picture.anchor.ext.height / 9525
     assert shown == (40, 160)
     assert sheet.row_dimensions[1].height >= 160 * 0.75 + 15
+    assert (sheet["B1"].alignment.vertical, sheet["A1"].alignment.vertical) == ("top", "center")
     reopened = reopen([table])["Table 1"]
     assert len(reopened._images) == 1
 

@@ -65,6 +65,9 @@ def test_reasons() -> None:
     assert why_not(replace(good, tables=(unseen,))) == "a table with cells that nobody saw"
     words = "a table that was built from its words alone, which do not say where cells end"
     assert why_not(replace(good, detector="cellnet+words")) == words
+    nested = replace(table, cells=[replace(table.cells[0], tables=(table,)), *table.cells[1:]])
+    whole = "a table in a cell: one cell cannot be labelled as a whole and in parts"
+    assert why_not(replace(good, tables=(nested,))) == whole
     askew = replace(table, cells=[replace(table.cells[0], alignment_score=0.8), *table.cells[1:]])
     assert why_not(replace(good, tables=(askew,))) == "a cell that lies off the lines of its grid (0.80)"
     lost = Dropped(table.cells[0].quad, 0.5, "no row")  # type: ignore[arg-type]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
@@ -14,11 +15,14 @@ import pytest
 import yaml
 from PIL import Image
 
+from postprocess.cell import Cell
 from postprocess.export import html_to_tables, table_to_dict
+from postprocess.table import Table
 from tablerec.detect.factory import WEIGHTS
 from tablerec.detect.paddlex import CLASSIFIER, OFFICIAL
 from tablerec.errors import InputError, SettingsError
 from tablerec.pipeline import Recognizer
+from tablerec.result import Page, PageImage
 from tests.helpers.paddlex_models import (
     CELLS,
     TEXTS,
@@ -497,3 +501,18 @@ def test_the_same_code_runs_with_both_pipelines(
         seen.append(consume(plugin.create_pipeline(config=made, device="cpu"), image, given, tmp_path / name))
     assert seen[0] == seen[1]
     assert seen[1]["grid"] == [TEXTS[:2], TEXTS[2:]]
+
+
+def test_boxes_of_a_table_in_a_cell_follow_that_of_the_cell_as_in_the_html(plugin: ModuleType) -> None:
+    from tablerec.plugins.paddlex.result import page_to_result
+
+    def cell(x0: float, x1: float, col: int = 0, *tables: Table) -> Cell:
+        return Cell(0, col, text=str(x0), quad=((x0, 0), (x1, 0), (x1, 9), (x0, 9)), tables=tables)
+
+    table = Table([cell(0, 50, 0, Table([cell(10, 20)])), cell(50, 90, 1)])
+    page = Page(PageImage("a.png", 1, np.zeros((9, 90, 3), np.uint8)), (table,))
+    places: dict[str, Any] = {"origin": {"input_path": "a.png", "page_index": None}, "preprocessed": {}}
+    settings: dict[str, Any] = {"model_settings": {}, "reader_settings": {}}
+    [entry] = page_to_result(page, [], regions=None, **places, **settings)["table_res_list"]
+    assert [box[0] for box in entry["cell_box_list"]] == [0, 10, 50]
+    assert re.findall(r"<td>(\d+)", entry["pred_html"]) == ["0", "10", "50"]

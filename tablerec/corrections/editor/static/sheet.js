@@ -51,9 +51,10 @@ export function makeSheet(editor, pane) {
   function fill(item, cell) {
     if (item.textContent !== cell.text && !item.querySelector("textarea")) item.textContent = cell.text;
     const doubtful = editor.isDoubtful(cell);
-    const className = `${cell.header ? `header ${cell.header}` : ""}${doubtful ? " doubtful" : ""}`;
+    const className = `${cell.header ? `header ${cell.header}` : ""}${doubtful ? " doubtful" : ""}${cell.inside ? " holds" : ""}`;
     if (item.className !== className) item.className = className;
-    const title = doubtful ? text("doubtful", cell.confidence.toFixed(2)) : "";
+    const doubt = doubtful ? text("doubtful", cell.confidence.toFixed(2)) : "";
+    const title = [doubt, cell.inside].filter(Boolean).join("\n"); // tables in the cell are carried along
     if (item.title !== title) item.title = title;
   }
 

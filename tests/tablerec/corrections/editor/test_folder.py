@@ -14,7 +14,9 @@ import openpyxl
 import pytest
 
 from postprocess.export import html_to_tables
+from postprocess.table import Table, tables_in
 from tablerec.corrections.editor import Correction, CorrectionFolder, page_to_drafts
+from tablerec.corrections.editor.view import table_to_view
 from tablerec.errors import InputError, OutputError, TableError
 from tablerec.evaluate.truth import read_truth
 from tablerec.labels.read import read_labels
@@ -106,6 +108,21 @@ def test_saved_files_are_right(tmp_path: Path) -> None:
         (c.row, c.col, c.rowspan, c.colspan, c.text) for c in correction.table.cells
     ]
     assert json.loads(coco.read_text("utf-8"))["images"][0]["file_name"] == "scan_1_1.png"
+
+
+def test_a_table_in_a_cell_is_shown_carried_along_and_saved(tmp_path: Path) -> None:
+    inner = Table.from_texts([["a", "b"]])
+    table = make_table()
+    outer = replace(table, cells=[replace(table.cells[0], tables=(inner,)), *table.cells[1:]])
+    corrections = CorrectionFolder(tmp_path)
+    correction = corrections.open(page_to_drafts(make_page(outer))[0])
+    assert [cell["inside"] for cell in table_to_view(correction.table, (340, 160))["cells"][:2]] == ["a | b", ""]
+    correction.do(MERGE)
+    workbook, page, *_ = corrections.save(correction)
+    assert openpyxl.load_workbook(workbook).sheetnames == ["Table 1", "Table 1 A1"]
+    [saved] = html_to_tables(page.read_text("utf-8"))
+    assert [each.to_grid() for each in tables_in(saved[0, 1])] == [[["a", "b"]]]
+    assert CorrectionFolder(tmp_path).read()["scan_1_1"].table == correction.table
 
 
 def test_the_folder_is_read_as_labels(tmp_path: Path) -> None:

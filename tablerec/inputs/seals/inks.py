@@ -51,8 +51,6 @@ _PIECE = 0.2
 """Share of the darkness of print that pixels of a piece have at least ..."""
 _CORE = 0.55
 """... and one of them, where the piece lies on strokes alone."""
-_FAINT_PRINT = 0.12
-"""Share of the darkness of print that it has at least under opaque ink."""
 _LEAST_SHOWN = 0.3
 """Share of its contrast that print has left under opaque ink, at least."""
 _HIDDEN = 0.4
@@ -216,7 +214,8 @@ def _without_ghost(covered: Floats32, amount: Floats32, around: Mask) -> Floats3
     full = cv2.dilate(_blur(amount, 3), np.ones((5, 5), np.uint8))
     usual = float(np.quantile(amount[amount > 0], 0.9)) if (amount > 0).any() else 1.0
     inked = np.clip(full / (0.4 * usual), 0, 1)
-    shown = _shown(covered, inked, darkest)
+    seen = covered[(inked == 1) & (covered > 0.25 * darkest)]
+    shown = np.clip(np.quantile(seen, 0.9) / darkest, _LEAST_SHOWN, 1) if len(seen) >= 20 else 1.0
     deepest = darkest * (1 - inked * (1 - shown))
     ghost = _GHOST * deepest * inked
     clear = np.clip((covered - ghost) / (deepest - ghost) * darkest, 0, 1)
@@ -227,20 +226,6 @@ def _without_ghost(covered: Floats32, amount: Floats32, around: Mask) -> Floats3
     kept[0] = False
     beside = ~_dilate(kept[labels], 2 * _HALO + 1)
     return np.asarray(np.where(beside, clear * (1 - inked), clear), np.float32)
-
-
-def _shown(covered: Floats32, inked: Floats32, darkest: float) -> float:
-    """Share of its contrast that print has under ink, by strokes that go on from beside it."""
-    import cv2
-
-    _, labels = cv2.connectedComponents((covered > _FAINT_PRINT * darkest).view(np.uint8), connectivity=8)
-    going_on = np.zeros(int(labels.max()) + 1, bool)
-    going_on[labels[(inked < 0.1) & (covered > 0.6 * darkest)]] = True
-    going_on[0] = False
-    under = cv2.erode((inked == 1).view(np.uint8), np.ones((5, 5), np.uint8)) > 0
-    seen = covered[going_on[labels] & under]
-    # Ghosts are many and pale, so that the darkest tell.
-    return float(np.clip(np.quantile(seen, 0.97) / darkest, _LEAST_SHOWN, 1)) if len(seen) >= 40 else 1.0
 
 
 def _darkness(covered: Floats32) -> float:

@@ -2,38 +2,26 @@
 
 from __future__ import annotations
 
-import importlib.util
 import itertools
 import json
-import os
-import shutil
-import subprocess
-import sys
 from collections.abc import Sequence
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
 import pytest
 
-ROOT = Path(__file__).resolve().parents[3]
+from tests.helpers.plugin_process import ask, needs_device
 
-if importlib.util.find_spec("paddle") is None:
-    pytest.skip("needs Paddle", allow_module_level=True)
-if shutil.which(os.environ.get("CXX") or "g++") is None:
-    pytest.skip("needs g++, to compile the simulated device", allow_module_level=True)
+pytestmark = needs_device
 
-# Paddle loads a plugin once, when it is imported: so it is a process that answers.
 CODE = """
-import json, sys, warnings
-warnings.simplefilter("ignore")
-from tablerec.devices.plugin import load_plugin
-plugin = load_plugin(sys.argv[1])
+import os
 import numpy as np
-import paddle
 paddle.set_device(plugin.device)
 answers = []
-for logits, labels, steps, lengths, blank, dtype in json.load(sys.stdin):
+for logits, labels, steps, lengths, blank, dtype in json.load(open(os.environ["PROBLEMS"])):
     x = paddle.to_tensor(np.array(logits), dtype)
     x.stop_gradient = False
     given = paddle.to_tensor(steps, "int64"), paddle.to_tensor(lengths, "int64")
@@ -41,7 +29,7 @@ for logits, labels, steps, lengths, blank, dtype in json.load(sys.stdin):
     loss = paddle.nn.functional.ctc_loss(x, labels, *given, blank, "none")
     loss.sum().backward()
     answers.append([loss.tolist(), x.grad.tolist()])
-print("ANSWER", json.dumps(answers))
+answer(answers)
 """
 
 Problem = tuple[list[Any], list[list[int]], list[int], list[int], int, str]
@@ -49,20 +37,11 @@ Problem = tuple[list[Any], list[list[int]], list[int], list[int], int, str]
 
 
 def solve(problems: Sequence[Problem]) -> list[tuple[np.ndarray, np.ndarray]]:
-    from tablerec.devices.build import build_plugin
-
-    done = subprocess.run(
-        [sys.executable, "-c", CODE, str(build_plugin("simulated"))],
-        input=json.dumps(problems),
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=300,
-    )
-    answers = [line for line in done.stdout.splitlines() if line.startswith("ANSWER ")]
-    assert done.returncode == 0 and answers, done.stdout[-2000:] + done.stderr[-4000:]
-    return [(np.array(loss), np.array(gradient)) for loss, gradient in json.loads(answers[-1][len("ANSWER ") :])]
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "problems.json"
+        path.write_text(json.dumps(problems), encoding="utf-8")
+        answers = ask(CODE, {"PROBLEMS": str(path)})
+    return [(np.array(loss), np.array(gradient)) for loss, gradient in answers]
 
 
 def count_paths(logits: np.ndarray, label: Sequence[int], blank: int) -> tuple[float, np.ndarray]:

@@ -2,36 +2,20 @@
 
 from __future__ import annotations
 
-import importlib.util
-import json
-import os
-import shutil
-import subprocess
-import sys
-from pathlib import Path
+from typing import Any
 
 import pytest
 
-ROOT = Path(__file__).resolve().parents[3]
+from tests.helpers.plugin_process import ask as ask_process
+from tests.helpers.plugin_process import needs_device
 
-if importlib.util.find_spec("paddle") is None:
-    pytest.skip("needs Paddle", allow_module_level=True)
-if shutil.which(os.environ.get("CXX") or "g++") is None:
-    pytest.skip("needs g++, to compile the simulated device", allow_module_level=True)
+pytestmark = needs_device
 
-# Paddle loads a plugin once, when it is imported: so every test is a process.
-PREAMBLE = """
-import json, sys, warnings
-warnings.simplefilter("ignore")
-from tablerec.devices.plugin import load_plugin
-plugin = load_plugin(sys.argv[1])
+SETUP = """
 import numpy as np
-import paddle
 from tablerec.devices.bench.networks import find_network, stand_in_loss
 from tablerec.devices.parity import make_optimizer
 paddle.set_device(plugin.device)
-def answer(value):
-    print("ANSWER", json.dumps(value))
 
 def train(device, dtype, level, optimizer, steps=6, **options):
     network, compare = find_network("cellnet_reduced"), stand_in_loss()
@@ -63,30 +47,12 @@ def train(device, dtype, level, optimizer, steps=6, **options):
 """
 
 
-@pytest.fixture(scope="module")
-def library() -> Path:
-    """Build the simulated device once; later runs find it in the user's cache."""
-    from tablerec.devices.build import build_plugin
-
-    return build_plugin("simulated")
-
-
-def ask(library: Path, code: str):
-    done = subprocess.run(
-        [sys.executable, "-c", PREAMBLE + code, str(library)],
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=300,
-    )
-    answers = [line for line in done.stdout.splitlines() if line.startswith("ANSWER ")]
-    assert done.returncode == 0 and answers, done.stdout[-2000:] + done.stderr[-4000:]
-    return json.loads(answers[-1][len("ANSWER ") :])
+def ask(code: str) -> Any:
+    return ask_process(SETUP + code)
 
 
 @pytest.mark.parametrize("optimizer", ["SGD", "Momentum", "Adam", "AdamW"])
-def test_training_in_half_precision_follows_float32(library: Path, optimizer: str) -> None:
+def test_training_in_half_precision_follows_float32(optimizer: str) -> None:
     """A regression: Paddle silently turned auto_cast with bfloat16 off for a device that it does not know by name."""
     code = f"""
 expected = train("cpu", None, "O0", {optimizer!r})[0]
@@ -97,7 +63,7 @@ for dtype in ("bfloat16", "float16"):
         found[f"{{dtype}} {{level}}"] = [losses, kinds]
 answer([expected, found])
 """
-    expected, found = ask(library, code)
+    expected, found = ask(code)
     for name, (losses, kinds) in found.items():
         assert kinds == [f"paddle.{name.split()[0]}"], name
         tolerance = 5e-4 if name.startswith("float16") else 1.5e-3  # the losses fall by 3e-3 to 6e-3
@@ -105,7 +71,7 @@ answer([expected, found])
         assert losses[-1] < losses[0], name
 
 
-def test_the_master_moves_where_the_half_weight_cannot(library: Path) -> None:
+def test_the_master_moves_where_the_half_weight_cannot() -> None:
     code = """
 found = {}
 for optimizer in ("SGD", "Momentum", "Adam", "AdamW"):
@@ -125,13 +91,13 @@ for optimizer in ("SGD", "Momentum", "Adam", "AdamW"):
         found[f"{optimizer} {dtype}"] = [float(half.max()), float(abs(master.numpy() - half).max()), str(master.dtype)]
 answer(found)
 """
-    for name, (half, moved, dtype) in ask(library, code).items():
+    for name, (half, moved, dtype) in ask(code).items():
         assert dtype == "paddle.float32", name
         assert half == 1.0 and moved > 1e-6, name
 
 
 @pytest.mark.parametrize("optimizer", ["SGD", "AdamW"])
-def test_a_step_with_an_infinity_is_skipped(library: Path, optimizer: str) -> None:
+def test_a_step_with_an_infinity_is_skipped(optimizer: str) -> None:
     code = f"""
 net = paddle.nn.Linear(4, 4)
 update = paddle.optimizer.{optimizer}(0.1, parameters=net.parameters())
@@ -150,14 +116,14 @@ for value in (float("inf"), 1.0):
     steps.append([bool((after == before).all()), bool(np.isfinite(after).all()), float(scaler._scale)])
 answer([steps, plugin.kernels()["check_finite_and_unscale"]])
 """
-    (skipped, made), launches = ask(library, code)
+    (skipped, made), launches = ask(code)
     assert skipped == [True, True, 128.0]
     assert made == [False, True, 128.0]
     assert launches
 
 
 @pytest.mark.parametrize("optimizer", ["Momentum", "Adam"])
-def test_one_launch_for_many_parameters(library: Path, optimizer: str) -> None:
+def test_one_launch_for_many_parameters(optimizer: str) -> None:
     code = f"""
 alone = train(plugin.device, None, "O0", {optimizer!r})[0]
 plugin.reset()
@@ -167,14 +133,14 @@ half = train(plugin.device, "bfloat16", "O2", {optimizer!r}, use_multi_tensor=Tr
 half_alone = train(plugin.device, "bfloat16", "O2", {optimizer!r}, multi_precision=True)[0]
 answer([alone, together, half, half_alone, launches])
 """
-    alone, together, half, half_alone, launches = ask(library, code)
+    alone, together, half, half_alone, launches = ask(code)
     assert together == pytest.approx(alone, rel=1e-6)
     assert half == pytest.approx(half_alone, rel=1e-6)
     # Six steps; a launch takes some fifty tensors, of which there are 168.
     assert launches[f"merged_{optimizer.lower()}"] in (24, 30) and optimizer.lower() not in launches
 
 
-def test_fused_adam_makes_the_step_of_adamw(library: Path) -> None:
+def test_fused_adam_makes_the_step_of_adamw() -> None:
     """More parameters than one table of arguments holds, with an empty one and one longer than a chunk."""
     code = """
 random = np.random.default_rng(1)
@@ -196,12 +162,12 @@ paddle._C_ops.fused_adam_(q, g, rate, m2, v2, None, a2, b2, None, None, 0.9, 0.9
 worst = max(float(abs(x.numpy() - y.numpy()).max()) for x, y in zip(p + m + v, q + m2 + v2) if x.numel() > 0)
 answer([worst, float(a2[0]), plugin.kernels()["fused_adam"]])
 """
-    worst, power, launches = ask(library, code)
+    worst, power, launches = ask(code)
     assert worst == 0 and power == pytest.approx(0.81, rel=1e-6)
     assert 1 < launches < 5
 
 
-def test_adamw_takes_a_ratio_of_the_rate_and_skips(library: Path) -> None:
+def test_adamw_takes_a_ratio_of_the_rate_and_skips() -> None:
     code = """
 def step(ratio, skip):
     one = lambda value: paddle.full([6], value)
@@ -213,13 +179,13 @@ def step(ratio, skip):
     return [float(p[0]), float(m[0]), float(a)]
 answer([step(1.0, None), step(0.5, None), step(1.0, True), step(1.0, False)])
 """
-    whole, part, skipped, made = ask(library, code)
+    whole, part, skipped, made = ask(code)
     assert whole[0] == pytest.approx(0.9, rel=1e-5) and part[0] == pytest.approx(0.95, rel=1e-5)
     assert skipped == [1.0, 0.0, pytest.approx(0.9)]
     assert made == whole
 
 
-def test_amsgrad_is_refused_by_name(library: Path) -> None:
+def test_amsgrad_is_refused_by_name() -> None:
     code = """
 net = paddle.nn.Linear(2, 2)
 update = paddle.optimizer.AdamW(0.1, parameters=net.parameters(), amsgrad=True)
@@ -229,11 +195,11 @@ try:
 except Exception as error:
     answer(str(error))
 """
-    assert "adamw with amsgrad is not supported on tablerec_gpu" in ask(library, code)
+    assert "adamw with amsgrad is not supported on tablerec_gpu" in ask(code)
 
 
 @pytest.mark.parametrize("kept", ["bfloat16", "float16", "int8"])
-def test_gradients_pass_frozen_weights_of_fewer_bits_as_on_the_cpu(library: Path, kept: str) -> None:
+def test_gradients_pass_frozen_weights_of_fewer_bits_as_on_the_cpu(kept: str) -> None:
     """A regression: the device had neither casts to int8 nor transposed depthwise convolutions."""
     code = f"""
 from tablerec.training.methods.frozen import keep_frozen
@@ -259,5 +225,5 @@ for device in ("cpu", plugin.device):
 ours, theirs = found[plugin.device], found["cpu"]
 answer([float(np.abs(a - b).max() / np.abs(b).max()) for a, b in zip(ours, theirs)])
 """
-    output, gradient = ask(library, code)
+    output, gradient = ask(code)
     assert output < 1e-5 and gradient < 1e-5

@@ -7,8 +7,8 @@
     pdf/           a PDF page as a picture, and its text layer as words, as far as the page shows them
     text_layer.py  these words compared with what an OCR engine reads in the picture
     turning.py     pages that lie on their side or upside down: turned, and the results turned back
-    bending.py     bent pages flattened by their lines of text and their rulings
-    unwarping.py   photographed pages flattened by UVDoc, and the results moved back
+    bending.py     bent pages flattened by their lines of text and their strokes
+    unwarping.py   photographed pages flattened by UVDoc, and results of any flat picture moved back
     seals/         seals and stamps: found, told from the print below them, and read
     options.py     how documents are read, as options of the command line
     passwords.py   passwords of PDFs, and what is said of them

@@ -28,9 +28,9 @@ if TYPE_CHECKING:
 
 INTERVALS = 10
 """Of the spline along a line."""
-ORDERS = 4
-"""Of the polynomial from line to line: up to the third power."""
-_CURVATURE, _SLOPE, _LATER = 4.0, 0.4, 0.4
+ORDERS = 5
+"""Of the polynomial from line to line: up to the fourth power."""
+_CURVATURE, _SLOPE, _LATER = 4.0, 0.4, 0.5
 """What is usual before anything is seen: the second derivative of the shift and its slope, lengths as shares of that of
 the lines, and how much less they are with each order."""
 _ERROR = 0.15
@@ -173,7 +173,7 @@ class Pairs:
     def inside(self, size: tuple[int, int], height: float) -> Pairs:
         """Those that keep away from the border of the picture: that is straight, whatever the page."""
         near = (self.ends < _RIM * height) | (self.ends > np.array(size) - _RIM * height)
-        kept = ~np.asarray(near.any(axis=2), bool).all(axis=1)
+        kept = ~np.all(near.any(axis=2), axis=1)
         return Pairs(self.ends[kept], self.errors[kept])
 
     def places(self) -> tuple[Floats, Floats]:

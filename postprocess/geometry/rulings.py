@@ -53,8 +53,8 @@ _BLANK = 0.5
 """Where a ruling stands out less than this share of what it does elsewhere, it is not drawn."""
 _INSET = 0.5
 """Fills end this near the rulings that frame them, with a margin of the page between."""
-_TOUCH = 3.0
-"""A ruling ends at another one this near, in pixels."""
+_TOUCH = 0.1
+"""A ruling ends at another one this near."""
 _TILT = 20.0
 """Largest tilt of the picture that is corrected, in degrees."""
 _LEAST_TILT, _LEAST_PERSPECTIVE = 0.1, 0.35
@@ -595,16 +595,16 @@ def _without_letters(segments: Floats, words_xyxy: Floats, lines: Floats | None 
     if lines is None:
         return np.asarray(segments[_shared(segments, segment, boxes) < 0.8 * length], np.float64)
     within = _within_one(segments, segment, boxes) >= 0.8 * length
-    within[within] = ~_joins(segments[within], lines)
+    within[within] = ~_joins(segments[within], lines, max(_TOUCH * float(np.median(letter)), 1.0))
     return np.asarray(segments[~within], np.float64)
 
 
-def _joins(segments: Floats, across: Floats) -> Flags:
-    """``(N,)`` whether horizontal segments go from one vertical segment to another one."""
+def _joins(segments: Floats, across: Floats, near: float) -> Flags:
+    """``(N,)`` whether horizontal segments go from one vertical segment to another one, both as near as that."""
     middle = (segments[:, 1] + segments[:, 3]) / 2
     touched = np.zeros((2, len(segments)), bool)
     if len(across):
-        tree = shapely.STRtree(shapely.box(*(across + np.array([-_TOUCH, 0, _TOUCH, 0])).T))
+        tree = shapely.STRtree(shapely.box(*(across + np.array([-near, 0, near, 0])).T))
         for end, x in zip(touched, (segments[:, 0], segments[:, 2]), strict=True):
             end[tree.query(shapely.points(x, middle))[0]] = True
     return np.asarray(touched.all(axis=0))

@@ -270,7 +270,7 @@ def _have_field(rows: Rows, own: Flags) -> bool:
 def _is_framed(rows: Rows, edge: _Edge) -> bool:
     """Whether rules on both sides of the table run along a row and the next one."""
     left, right = edge.table[[0, 2]].tolist()
-    shares = [rows.framed_share(*each[[1, 3]].tolist(), left, right) for each in (edge.box, edge.beside)]
+    shares = [rows.framed_share(float(each[1]), float(each[3]), left, right) for each in (edge.box, edge.beside)]
     return min(shares) > _FRAMED
 
 

@@ -125,14 +125,15 @@ def _hole_to_candidate(rulings: Rulings, words: Words) -> Candidate | None:
 def _outline(hole: _Hole, rulings: Rulings) -> Floats:
     """``(4,)`` a hole with its frame, but not with the border that it shares with its cell."""
     rim = np.where(hole.space > 0, np.minimum(_RIM * rulings.text_height + _thickness(rulings) / 2, hole.space / 2), 0)
-    shared = np.where(hole.space > 0, 0, -1 - _thickness(rulings))
+    shared = np.where(hole.space > 0, 0, -2 * _thickness(rulings))
     return np.asarray(hole.box_xyxy + (rim + shared) * np.array([-1, -1, 1, 1]), np.float64)
 
 
 def _thickness(rulings: Rulings) -> float:
     heights = rulings.horizontal[:, 3] - rulings.horizontal[:, 1]
     widths = rulings.vertical[:, 2] - rulings.vertical[:, 0]
-    return float(np.median(np.concatenate([heights, widths, np.zeros(0 if len(heights) or len(widths) else 1)])))
+    both = np.concatenate([heights, widths])
+    return float(np.median(both)) if len(both) else 0.0
 
 
 def _clipped(rulings: Rulings, box_xyxy: Floats) -> Rulings:
@@ -234,15 +235,18 @@ def _n_shared(part: tuple[int, int, int, int], shape: tuple[int, ...]) -> int:
 
 
 def are_held(inner: Sequence[InnerTable], around: Sequence[Candidate]) -> Flags:
-    """``(N,)`` which inner tables lie in one cell of a table with several rows and columns; those within others do.
+    """``(N,)`` which inner tables lie in one cell of a table with several rows and columns, or within such a one.
 
     Args:
         inner: What was found.
         around: The tables of the picture without them.
     """
     cells = [quad for each in around if min(each.layout.owner.shape) >= _LEAST for quad in each.layout.quads]
-    held = [each.is_deep or _holder(each.candidate.hull, np.array(cells).reshape(-1, 4, 2)) >= 0 for each in inner]
-    return np.array(held, bool)
+    quads = np.array(cells).reshape(-1, 4, 2)
+    held = np.array([not each.is_deep and _holder(each.candidate.hull, quads) >= 0 for each in inner], bool)
+    outlines = shapely.union_all(quads_to_polygons(np.array([each.quad for each in inner]).reshape(-1, 4, 2))[held])
+    within = [each.is_deep and bool(shapely.intersects(outlines, each.candidate.hull.centroid)) for each in inner]
+    return np.asarray(held | np.array(within, bool), np.bool_)
 
 
 def _holder(shape: shapely.Geometry, quads: Floats, least: float = _HELD) -> int:

@@ -1,11 +1,14 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
+from postprocess.candidates.candidate import quads_to_candidate
 from postprocess.candidates.nesting import are_held, find_inner_tables, nest_tables
 from postprocess.candidates.scene import Scene, image_to_scene
 from postprocess.cell import Cell
-from postprocess.geometry.boxes import as_boxes
+from postprocess.geometry.boxes import as_boxes, boxes_to_quads
 from postprocess.geometry.rulings import Rulings
 from postprocess.table import Table, tables_in
 from postprocess.word import Words
@@ -37,6 +40,16 @@ def test_an_inner_table_is_found_with_its_words_and_what_to_leave_out() -> None:
     left_out = DRAWING.image[round(y0) : round(y1), round(x0) : round(x1)]
     around = DRAWING.image[round(y0) - 3 : round(y1) + 3, round(x0) - 3 : round(x1) + 3]
     assert (left_out == 0).all(axis=2).any() and around[0].min() == 255 == around[-1].min()
+
+
+def test_what_is_within_an_inner_table_is_held_where_that_one_is() -> None:
+    [found] = find_inner_tables(image_to_scene(DRAWING.image, Words(DRAWING.words)))
+    deep = replace(found, is_deep=True)
+    around = quads_to_candidate(
+        boxes_to_quads([[0, 0, 40, 40], [40, 0, 400, 40], [0, 40, 40, 400], [40, 40, 400, 400]])
+    )
+    assert are_held([found, deep], [around]).tolist() == [True, True]
+    assert are_held([found, deep], []).tolist() == are_held([deep, found], []).tolist() == [False, False]
 
 
 def test_a_grid_without_words_is_no_table() -> None:

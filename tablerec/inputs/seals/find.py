@@ -306,7 +306,7 @@ def _field(field: Mask, box_xywh: Sequence[int], strokes: Mask, inks: _Inks, hue
     hull = cv2.convexHull(points)
     rect = cv2.minAreaRect(hull)
     size = sorted(rect[1])
-    if size[1] > 2 * size[0] or cv2.contourArea(hull) < 0.88 * size[0] * size[1]:
+    if size[1] > 2 * size[0] or cv2.contourArea(hull) < 0.84 * size[0] * size[1]:
         return None
     within = np.zeros(field.shape, np.uint8)
     cv2.fillConvexPoly(within, np.round(hull).astype(np.int32), 1)
@@ -315,12 +315,14 @@ def _field(field: Mask, box_xywh: Sequence[int], strokes: Mask, inks: _Inks, hue
     free = 1 - float(np.mean(strokes[inside])) - printed
     if not 0.05 < free < 0.6:
         return None
+    # Print under full ink takes some of its colour.
+    darker = float(np.mean(inks.grey[inside] < 0.5 * np.median(inks.grey[inside & strokes])))
     half = np.array(rect[1]) / 2
     x, y, width, height = box_xywh
     dark = _inside(_points(inks.printed, (x, y), (height, width)), _axes(rect[0], rect[1], rect[2]))
     passing = _n_passing(dark, half)
     turned = abs((rect[2] - inks.degrees + 45) % 90 - 45) >= _TURNED
-    if (turned and (passing >= 1 or printed > _PRINTED)) or (passing >= 2 and printed > 0.02):
+    if (turned and (passing >= 1 or max(printed, darker) > _PRINTED)) or (passing >= 2 and printed > 0.02):
         return Shape(_in_order(cv2.boxPoints(rect).astype(np.float64)), False, hue, is_filled=True)
     return None
 

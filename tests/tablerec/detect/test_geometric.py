@@ -142,6 +142,18 @@ def test_auto_keeps_the_rulings_of_a_frame_with_prose() -> None:
     assert (found.detector, len(found.quads)) == ("rulings", 1)
 
 
+def test_the_edge_of_a_page_around_a_ruled_table_is_no_table() -> None:
+    image = cv2.cvtColor(draw_layout(PLAIN), cv2.COLOR_GRAY2BGR)
+    image = cv2.copyMakeBorder(image, 40, 40, 40, 40, cv2.BORDER_CONSTANT, value=(255, 255, 255))
+    height, width = image.shape[:2]
+    page = cv2.copyMakeBorder(image, 30, 30, 30, 30, cv2.BORDER_CONSTANT, value=(60, 60, 60))
+    words = [make_word("a word", box[0] + 80, box[1] + 80) for box in PLAIN.boxes.tolist()]
+    [found] = detect("auto", draw_words(page, words), words)
+    assert (found.detector, shape_of(found)) == ("rulings", (4, 3))
+    low, high = found.quads.min(axis=(0, 1)), found.quads.max(axis=(0, 1))
+    assert (low > 40).all() and (high < [width + 20, height + 20]).all()
+
+
 def test_auto_keeps_drawn_columns_where_a_gap_between_second_numbers_explains_little_more() -> None:
     layout = even_layout(plain_table(12, 14), 110, 24, 20, 20)
     image = cv2.cvtColor(draw_layout(layout), cv2.COLOR_GRAY2BGR)

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from postprocess.geometry.boxes import array_to_quad, boxes_to_quads, rotate_points
-from postprocess.text.lines import text_tilt
+from postprocess.text.tilt import text_tilt
 from postprocess.word import Word, Words
 from tablerec.config import Settings
 from tablerec.detect import factory

@@ -53,6 +53,8 @@ _BLANK = 0.5
 """Where a ruling stands out less than this share of what it does elsewhere, it is not drawn."""
 _INSET = 0.5
 """Fills end this near the rulings that frame them, with a margin of the page between."""
+_STACKED = 3
+"""A stroke through so many words above each other is no letter's; two ones may stand above each other."""
 _TOUCH = 0.1
 """A ruling ends at another one this near."""
 _TILT = 20.0
@@ -457,13 +459,6 @@ def _meeting(segments: Floats, boxes: Floats) -> tuple[Ints, Ints]:
     return first, second
 
 
-def _within_one(segments: Floats, index: Ints, boxes: Floats) -> Floats:
-    """``(N,)`` greatest length of each segment within one of the boxes that it is paired with by ``index``."""
-    most = np.zeros(len(segments))
-    np.maximum.at(most, index, _lengths_within(segments[index], boxes))
-    return most
-
-
 def _shared(segments: Floats, index: Ints, boxes: Floats) -> Floats:
     """``(N,)`` length of each segment within the boxes that it is paired with by ``index``."""
     return np.bincount(index, _lengths_within(segments[index], boxes), len(segments)).astype(np.float64)
@@ -594,7 +589,9 @@ def _without_letters(segments: Floats, words_xyxy: Floats, lines: Floats | None 
     boxes = words_xyxy[word] + letter[word] * np.column_stack([[-0.15] * len(rim), rim, [0.15] * len(rim), -rim])
     if lines is None:
         return np.asarray(segments[_shared(segments, segment, boxes) < 0.8 * length], np.float64)
-    within = _within_one(segments, segment, boxes) >= 0.8 * length
+    within = _shared(segments, segment, boxes) >= 0.8 * length
+    places = np.unique(np.column_stack([segment, words_xyxy[word, 0]]), axis=0)[:, 0].astype(np.int64)
+    within &= np.bincount(places, minlength=len(segments)) < _STACKED
     within[within] = ~_joins(segments[within], lines, max(_TOUCH * float(np.median(letter)), 1.0))
     return np.asarray(segments[~within], np.float64)
 

@@ -191,6 +191,15 @@ def test_settings_and_result_hold_no_state() -> None:
     assert np.array_equal(page, before)
 
 
+def test_two_ones_above_each_other_at_a_rule_are_letters() -> None:
+    page = np.full((160, 300), 255, np.uint8)
+    for y in (20, 80, 140):
+        page[y : y + 2, 20:280] = 0
+    page[56:104, 150:152] = 0  # the ones of "113" and of "410", as close to the rule between them as print comes
+    words = boxes_to_quads([[130, 54, 170, 80], [130, 82, 170, 106]])
+    assert not len(image_to_rulings(page, words).vertical)
+
+
 def test_a_stem_in_the_gap_of_a_line_does_not_join_its_ends() -> None:
     """A line that others cross at one pitch looks dashed, so that a letter over a merged row cut the row."""
     page = np.full((420, 300), 255, np.uint8)

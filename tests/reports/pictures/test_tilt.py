@@ -94,9 +94,6 @@ def test_curl_without_rules(read: Read, rise: int) -> None:
     check(read, curl(lineless(), rise))
 
 
-@pytest.mark.xfail(
-    strict=True, raises=AssertionError, reason="no candidate follows rows that rise by more than two rows"
-)
 def test_curl_of_two_rows(read: Read) -> None:
     rows = [[*row, "12.5", "13.5"] for row in PLAIN[:6]]
     check(read, curl(draw_table(rows, Look(margin=40, gap=20, leading=9)), 60), "table")

@@ -59,7 +59,7 @@ def is_same_place(a: Candidate, b: Candidate) -> bool:
 
 
 def choose(place: Sequence[Tables], picture: Scene) -> list[Candidate]:
-    """The tables of one place: the best candidates with their rows and spans settled, and the others as rivals.
+    """The tables of one place: the best candidates, their rows settled, and the others as rivals with rows as seen.
 
     Args:
         place: What each detector found there.
@@ -67,7 +67,7 @@ def choose(place: Sequence[Tables], picture: Scene) -> list[Candidate]:
     """
     number, best = best_tables(place, picture)
     others = [each for index, tables in enumerate(place) if index != number for each in tables]
-    settled = [join_texts(_with_rows(each, place)) for each in best]
+    settled, others = [join_texts(_with_rows(each, place)) for each in best], list(map(join_texts, others))
     return [replace(mine, rivals=tuple(each for each in others if is_same_place(mine, each))) for mine in settled]
 
 

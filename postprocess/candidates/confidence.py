@@ -1,8 +1,8 @@
 """How sure a finished table is: probabilities for the table, its rows and columns, and its cells.
 
 The strongest evidence are rivals, the tables that other detectors found in the same place: independent detections that
-agree cell by cell are seldom wrong. The rest is how sure the detector was of its least sure cells, and how plain the
-grid is. Each piece of evidence is better when larger, no weight is negative: more evidence never lowers a probability.
+agree cell by cell are seldom wrong. The rest is how sure the detector was of its least sure cells. Each piece of
+evidence is better when larger, no weight is negative: more evidence never lowers a probability.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import shapely
 from postprocess.arrays import Floats, Ints
 from postprocess.candidates.candidate import Candidate
 from postprocess.cell import Cell, Confidence
-from postprocess.geometry.boxes import quads_to_polygons
+from postprocess.geometry.boxes import quads_to_array, quads_to_polygons
 from postprocess.odds import to_probability, weigh
 from postprocess.table import Table
 from postprocess.word import Unplaced, Words
@@ -35,7 +35,7 @@ _REASONS = {
     "confirmed": "no other detector sees some of the cells",
     "lowest": "the detector was not sure of some cells",
     "placed": "detected cells are in no table",
-    "plain": "many cells span rows or columns",
+    "spans": "other detectors see some spans otherwise",
 }
 """What speaks against a table, by the evidence that it lacks."""
 
@@ -49,8 +49,8 @@ class TableEvidence:
         rows: Share of the rivals with as many rows, 0 to 1; 1 without rivals.
         confirmed: Minus the logarithm of 1 and the number of cells that no rival has; 0 without rivals.
         lowest: Best score that a detector gives the least sure cells, 0 to 1.
-        placed: Minus the logarithm of 1 and the number of dropped cells.
-        plain: Minus the logarithm of 1 and the number of spanning cells.
+        placed: Minus the logarithm of 1 and the number of dropped cells within the table.
+        spans: Minus the logarithm of 1 and the number of spanning cells that not all rivals have.
     """
 
     witnesses: float
@@ -58,7 +58,7 @@ class TableEvidence:
     confirmed: float
     lowest: float
     placed: float
-    plain: float
+    spans: float
 
     @property
     def log_odds(self) -> float:
@@ -66,7 +66,7 @@ class TableEvidence:
         return weigh(self, _TABLE_WEIGHTS, _TABLE_BIAS)
 
 
-_BEST = TableEvidence(witnesses=2, rows=1, confirmed=0, lowest=1, placed=0, plain=0)
+_BEST = TableEvidence(witnesses=2, rows=1, confirmed=0, lowest=1, placed=0, spans=0)
 """All evidence there can be."""
 
 
@@ -93,17 +93,17 @@ class CellEvidence:
 
 
 # Printed by `python -m tests.benchmarks.candidates.fit_confidence` on 2026-11-29.
-_TABLE_BIAS = -3.189
+_TABLE_BIAS = -2.496
 _TABLE_WEIGHTS = TableEvidence(
-    witnesses=0.138,
-    rows=1.838,
-    confirmed=0.261,
-    lowest=5.259,
-    placed=0.616,
-    plain=1.512,
+    witnesses=0.358,
+    rows=0.733,
+    confirmed=0.176,
+    lowest=4.580,
+    placed=0.505,
+    spans=1.443,
 )
-_CELL_BIAS = -1.338
-_CELL_WEIGHTS = CellEvidence(confirmed=1.654, single=2.796, seen=1.436, table=0.086)
+_CELL_BIAS = -1.761
+_CELL_WEIGHTS = CellEvidence(confirmed=1.420, single=3.198, seen=1.722, table=0.047)
 
 
 def match_cells(candidate: Candidate, rival: Candidate, words: Words) -> Ints:
@@ -167,9 +167,17 @@ def _gather(candidate: Candidate, matches: Ints) -> TableEvidence:
         rows=float(np.mean([other[0] == shape[0] for other in shapes])) if shapes else 1.0,
         confirmed=-float(np.log1p(denied.all(axis=0).sum())) if shapes else 0.0,
         lowest=float(np.quantile(_best_scores(candidate, matches), _LOW)) if len(candidate.scores) else 0.0,
-        placed=-float(np.log1p(len(candidate.dropped))),
-        plain=-float(np.log1p(((spans[:, 2:] - spans[:, :2]) > 1).any(axis=1).sum())),
+        placed=-float(np.log1p(_count_dropped_inside(candidate))),
+        spans=-float(np.log1p((denied.any(axis=0) & (spans[:, 2:] - spans[:, :2] > 1).any(axis=1)).sum())),
     )
+
+
+def _count_dropped_inside(candidate: Candidate) -> int:
+    """Dropped cells whose middle lies among the others: those beside the table say nothing of it."""
+    if not candidate.dropped:
+        return 0
+    middles = quads_to_array([each.quad for each in candidate.dropped]).mean(axis=1)
+    return int(shapely.intersects_xy(candidate.hull, middles[:, 0], middles[:, 1]).sum())
 
 
 def gather_cell_evidence(candidate: Candidate, words: Words, log_odds: float) -> list[CellEvidence]:

@@ -87,7 +87,7 @@ class RowEvidence:
 
 
 def without_captions(candidate: Candidate) -> Candidate:
-    """The candidate without the rows at its edges that are text beside the table.
+    """The candidate without the rows at its edges that are text beside the table, and its rivals without theirs.
 
     Args:
         candidate: With its scene.
@@ -125,7 +125,8 @@ def without_captions(candidate: Candidate) -> Candidate:
         for cell in np.flatnonzero(taken_off)
     )
     kept = candidate.with_layout(layout.rows_kept(first, end))
-    kept = replace(kept, dropped=candidate.dropped + dropped)
+    rivals = tuple(without_captions(rival) for rival in candidate.rivals)
+    kept = replace(kept, dropped=candidate.dropped + dropped, rivals=rivals)
     # Heads that stood below such a row are the uppermost now.
     return kept if kept.scene is None else settle(kept.in_scene(kept.scene))
 

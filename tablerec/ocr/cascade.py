@@ -186,8 +186,8 @@ def with_dashes(text: str, other: str) -> str:
 
 
 def _chance_at_best(line: Line, known: frozenset[str]) -> float:
-    """How likely a reading of PP-OCR can be right, as far as LineNet's tells."""
-    return 1.0 if known.issuperset(line.text) else 1 - line.score
+    """How likely PP-OCR can be right, as far as LineNet's reading tells: all characters that it lacks must be wrong."""
+    return float((1 - line.score) ** sum(char not in known for char in line.text))
 
 
 def _is_blank(image: Image) -> bool:

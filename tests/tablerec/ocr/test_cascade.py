@@ -83,6 +83,12 @@ def test_lines_in_doubt_are_read_again_and_the_surer_reading_counts() -> None:
     assert slow.asked == [2, 3, 4]
 
 
+def test_a_long_line_in_a_script_that_the_slow_engine_lacks_stays_whatever_its_score() -> None:
+    """No character of it can be right in the other reading: 40 doubtful ones are not all wrong."""
+    russian = Line("Поставщик оборудования, дом № 1, Москва ", 0.8)
+    assert choose_line(russian, Line("1", 0.99), frozenset("1, №")) is russian
+
+
 def test_signs_that_the_slow_engine_lacks_are_left_to_the_fast_one() -> None:
     """PP-OCR takes a box with a cross for a Chinese character, and is sure of it."""
     for text in ("☒ yes", "да", "10⁻³", "5–7"):

@@ -168,6 +168,7 @@ def gather_evidence(rows: Rows, first: int, end: int, is_top: bool) -> RowEviden
     It cannot where it is the only row with text or no running text, where a frame holds it, where a rule below it says
     which columns it heads, among the fields of a form, and where nothing in its text and place tells it from a head or
     a label: above, a title begins at the left or stands over the middle; below, a note runs through borders of columns.
+    A numbered title may be set in a band, which looks like a frame.
 
     Args:
         rows: The text.
@@ -176,10 +177,13 @@ def gather_evidence(rows: Rows, first: int, end: int, is_top: bool) -> RowEviden
         is_top: Whether the first row is meant, else the last one.
     """
     edge = _edge(rows, first, end, is_top)
-    if edge is None or _is_framed(rows, edge) or (is_top and _is_underlined(rows, edge)):
+    if edge is None or (is_top and _is_underlined(rows, edge)):
         return None
     text, height = rows.text_of(edge.own), rows.height
     is_numbered, is_unit, is_marked = table_number(text) is not None, is_unit_line(text), is_note(text)
+    in_band = is_top and is_numbered
+    if not in_band and _is_framed(rows, edge):
+        return None
     hulls = rows.row_hulls(edge.inside)
     is_left = bool(abs(edge.box[0] - edge.table[0]) < _NEAR * height)
     is_centred = bool(_are_centred(edge.box[None], edge.table, height)[0])
@@ -206,7 +210,7 @@ def gather_evidence(rows: Rows, first: int, end: int, is_top: bool) -> RowEviden
         free=not bool((edge.following & (rows.column == 0)).any()),
         data=rows.share_of_numbers(np.flatnonzero(edge.following)),
         ruled=ruled,
-        boxed=min(ruled, outer) > _WHOLE,
+        boxed=not in_band and min(ruled, outer) > _WHOLE,
         apart=float(np.clip(np.log((max(gap, 0.0) + height) / (_usual_gap(hulls, height) + height)), -1, 1)),
         large=float(np.clip(np.log(line_height / height), -0.5, 0.7)),
         long=float(np.log(max(len(text), 1))),

@@ -18,7 +18,7 @@ from postprocess.odds import to_probability, weigh
 
 _NUMBERED = re.compile(
     r"\s*(?i:table|tab\.|tabelle|tableau|tabla|tabella|tabela|таблица|exhibit|schedule|附?[表錶]|[续續]表)"
-    r"\s*(?:(?i:no\.?)\s*)?(?:[.:#-]\s*)?((?i:[a-z]{0,2}[.-]?\d+(?:[.-]\d+)*|[ivxlc]+\b|[一二三四五六七八九十]+))"
+    r"\s*(?:(?i:no\.?)\s*)?(?:[.:#-]\s*)?((?i:(?:[a-z]{0,2}[.-]?|[ivxlc]+[.-])\d+(?:[.-]\d+)*|[ivxlc]+\b|[一二三四五六七八九十]+))"
     r"(?![.-]?\d|,?\s+[a-z]|\s*(?:[,，、和与中可是为列]|所示|显示|给出|反映|说明|表明))"
 )
 """The word for a table and its number; not where a sentence goes on, as in "Table 3 shows"."""
@@ -132,8 +132,8 @@ _NOTE_WEIGHTS = NoteEvidence(
 def table_number(text: str) -> str | None:
     """The number that a title gives its table, or None.
 
-    >>> [table_number(text) for text in ("Table 3. Prices", "表2-1 利润表", "TABLE IV", "Prices", "tables 3")]
-    ['3', '2-1', 'iv', None, None]
+    >>> [table_number(text) for text in ("Table 3. Prices", "表2-1 利润表", "TABLE IV", "Table III.1-15", "tables 3")]
+    ['3', '2-1', 'iv', 'iii.1-15', None]
     """
     found = _NUMBERED.match(text)
     return found[1].lower() if found else None

@@ -99,6 +99,11 @@ def test_a_title_in_the_frame_of_the_table_is_a_row() -> None:
     assert texts_left([[TITLE], HEAD, *BODY], is_framed=True) == [TITLE, *STAYS]
 
 
+def test_a_numbered_title_in_a_band_stands_above() -> None:
+    """A fill behind the title has edges that look like a frame around it and the heads."""
+    assert texts_left([["Table III.1-15 Sales of the year"], HEAD, *BODY], is_framed=True) == STAYS
+
+
 def test_a_title_between_rules_along_the_whole_table_is_a_row() -> None:
     assert texts_left([["Assets of the group"], HEAD, *BODY], [0, -1, 280, 1], [0, 19, 280, 21])[1:] == STAYS
 

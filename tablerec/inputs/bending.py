@@ -37,6 +37,8 @@ _ERROR = 0.15
 """How far the ends of a piece of a line are off, in text heights."""
 _LEAST_SAG = 0.35
 """Pages that are bent by less, in text heights, are left as they are: no rows are mixed up."""
+_MOST_LEFT = 0.7
+"""Share of what a straight page leaves of most lines that a bent one may leave: sharp folds and creases are no bend."""
 _LEAST_GAIN = 5.0
 """Logarithm of how much likelier the evidence is on a bent page than on a flat one."""
 _LONG = 3.0
@@ -130,7 +132,8 @@ def _fit_surface(gray: Gray, height: float, words: Pairs) -> Surface | None:
     gain = np.log1p(off_straight**2).sum() - np.log1p(off**2).sum()
     places = pairs.places()
     sag = np.ptp(bend.shift(*places) - straight.shift(*places), axis=1).max()
-    if sag < _LEAST_SAG * height or gain < _LEAST_GAIN:
+    left, left_straight = (float(np.quantile(np.abs(each), 0.8)) for each in (off, off_straight))
+    if sag < _LEAST_SAG * height or gain < _LEAST_GAIN or left > _MOST_LEFT * left_straight:
         return None
     surface = Surface.of(bend, Bend(size[::-1], np.zeros_like(bend.coefficients)))
     lean = None

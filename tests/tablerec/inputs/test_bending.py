@@ -124,6 +124,21 @@ def test_a_flat_page_stays_as_it_is(move: Any, ruled: bool) -> None:
     assert find_surface(draw(move, ruled=ruled), quads) is None
 
 
+def crumpled(points: Floats) -> Floats:
+    """Points of the flat page where they are on one that sags a little, each word tilted by the crease it lies in."""
+    xs, ys = grid_lines()
+    x, y = np.moveaxis(np.asarray(points, float), -1, 0)
+    column, row = (np.clip(np.searchsorted(lines, at) - 1, 0, len(lines) - 2) for lines, at in ((xs, x), (ys, y)))
+    slope = np.random.default_rng(3).normal(0, 0.06, (ROWS, COLS))[row, column]
+    return np.stack([x, moved_down(points, 0.025)[..., 1] + slope * (x - xs[column] - 3 * LETTER)], axis=-1)
+
+
+def test_a_crumpled_page_has_no_surface() -> None:
+    """A receipt with folds was flattened by a surface that few of its lines followed, and its rows were merged."""
+    quads = crumpled(boxes_to_quads(word_boxes()))
+    assert find_surface(draw(crumpled, ruled=False), quads) is None
+
+
 def test_pages_of_a_pdf_with_words_were_not_photographed() -> None:
     quads, words = bent_words(0.08)
     layer = TextLayer((), {}, (), np.zeros((0, 4)), np.zeros((0, 0, 3), np.uint8), True)

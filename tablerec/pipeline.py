@@ -221,9 +221,11 @@ class Recognizer:
             )
         with _timed(seconds, "rate"):
             lost = unplaced + self._doubtful(inside)
+            # Only a trace asks how well a table explains its words.
+            shown = map(explained, candidates) if self.settings.trace else candidates
             traces = tuple(
                 TableTrace(candidate, rate(table, candidate, words, lost))
-                for table, candidate in zip(titled + marked[len(outermost) :], map(explained, candidates), strict=True)
+                for table, candidate in zip(titled + marked[len(outermost) :], shown, strict=True)
                 if len(table)
             )
             n_outermost = sum(len(table) > 0 for table in titled)

@@ -15,7 +15,7 @@ import shapely
 from postprocess.arrays import Flags, Floats, Ints
 from postprocess.candidates.candidate import Candidate
 from postprocess.candidates.scene import Scene
-from postprocess.geometry.boxes import boxes_to_quads, quads_to_boxes
+from postprocess.geometry.boxes import quads_to_boxes
 from postprocess.grid.layout import Layout
 from postprocess.word import Word
 
@@ -103,7 +103,7 @@ class Borders:
     @cached_property
     def across(self) -> Floats:
         """``(R + 1, C)`` share of each border along the rows that is ruled, 0 to 1; NaN where texts hide it."""
-        rulings = self._in_layout(self.scene.rulings.horizontal)
+        rulings = self.scene.rulings.to_frame(self.scene.rulings.horizontal, self.layout.frame)
         texts = self.boxes + self.margin[:, None] * (0, 1, 0, -1)
         rulings = _without_strokes(rulings, self.boxes, _HANGING * self.height)
         return _ruled_shares(self.layout.row_lines, self.layout.col_lines, rulings, texts, _NEAR * self.height)
@@ -112,15 +112,12 @@ class Borders:
     def down(self) -> Floats:
         """``(R, C + 1)`` the same of the borders along the columns."""
         turned = [1, 0, 3, 2]
-        rulings, boxes = self._in_layout(self.scene.rulings.vertical)[:, turned], self.boxes[:, turned]
+        rulings = self.scene.rulings.to_frame(self.scene.rulings.vertical, self.layout.frame)[:, turned]
+        boxes = self.boxes[:, turned]
         texts = boxes + self.margin[:, None] * (0, 1, 0, -1)
         rulings = _without_strokes(rulings, boxes, _HANGING * self.height)
         lines = self.layout.col_lines, self.layout.row_lines
         return np.asarray(_ruled_shares(*lines, rulings, texts, _NEAR * self.height).T)
-
-    def _in_layout(self, upright: Floats) -> Floats:
-        """``(S, 4)`` rulings of the upright frame of the picture in that of the layout."""
-        return quads_to_boxes(self.layout.frame.to_upright(self.scene.rulings.to_picture(boxes_to_quads(upright))))
 
     def crossed_rows(self) -> list[tuple[int, int, int]]:
         """Word, first and end line of the row borders that run through it, as cells were detected too."""

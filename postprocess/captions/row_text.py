@@ -9,7 +9,6 @@ import numpy as np
 
 from postprocess.arrays import Flags, Floats, Ints
 from postprocess.candidates.candidate import Candidate
-from postprocess.geometry.boxes import boxes_to_quads, quads_to_boxes
 from postprocess.text.numbers import is_number, is_year
 from postprocess.text.tokens import TOKEN_GAP
 
@@ -110,8 +109,7 @@ def candidate_to_rows(candidate: Candidate) -> Rows:
     assert scene is not None
     rulings, tokens = scene.rulings, scene.tokens
     boxes, horizontal, vertical = (
-        quads_to_boxes(layout.frame.to_upright(rulings.to_picture(boxes_to_quads(each))))
-        for each in (tokens.boxes_xyxy, rulings.horizontal, rulings.vertical)
+        rulings.to_frame(each, layout.frame) for each in (tokens.boxes_xyxy, rulings.horizontal, rulings.vertical)
     )
     column, row = (
         np.searchsorted(lines, (boxes[:, axis] + boxes[:, axis + 2]) / 2) - 1

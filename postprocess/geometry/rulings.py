@@ -21,7 +21,16 @@ import shapely
 from numpy.typing import ArrayLike, NDArray
 
 from postprocess.arrays import Flags, Floats, Gray, Ints
-from postprocess.geometry.boxes import as_boxes, as_quads, quads_to_boxes, quantile, rotate_points, word_height
+from postprocess.geometry.boxes import (
+    as_boxes,
+    as_quads,
+    boxes_to_quads,
+    quads_to_boxes,
+    quantile,
+    rotate_points,
+    word_height,
+)
+from postprocess.geometry.frame import StraightFrame
 from postprocess.geometry.runs import Runs, mask_to_runs
 
 # Lengths are fractions of the text height.
@@ -119,6 +128,10 @@ class Rulings:
         """Turn ``(..., 2)`` pixels of the picture into the upright frame."""
         turned = rotate_points(points, -self.degrees, self.center)
         return turned if self.perspective is None else project(np.asarray(turned), self.perspective)
+
+    def to_frame(self, boxes_xyxy: Floats, frame: StraightFrame) -> Floats:
+        """``(N, 4)`` boxes of the upright frame in that of a grid."""
+        return quads_to_boxes(frame.to_upright(self.to_picture(boxes_to_quads(boxes_xyxy))))
 
 
 def _scaled(seen: TiltAndPerspective, factor: float) -> TiltAndPerspective:

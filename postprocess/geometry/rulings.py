@@ -54,6 +54,8 @@ _DASHED = 0.3
 """Share of a dashed line that must be drawn."""
 _GAPS = 0.3
 """Share of a line that is blank from which it is dashed."""
+_IN_GAPS = 0.1
+"""Share of a dashed line's way between words that is drawn, at least."""
 _INK_BESIDE = 0.15
 """Share of the ground along a dashed line that may hold ink."""
 _BESIDE_WORD = 0.15
@@ -381,6 +383,7 @@ def _horizontal_segments(
         dashed = _flat_boxes(drawn, drawn, dash_gap, min_fill, thickness, _DASHED)
         dashed = as_boxes([box for box in dashed if _is_regular(contrast, box, text_height)])
         dashed = _without_leaders(_standing_alone(dashed, gray, hat, text_height), words_xyxy)
+        dashed = _without_stems(dashed, contrast, words_xyxy)
         found = np.vstack([solid, _parted_at_gaps(dashed, solid, thickness + 2, dash_gap)])
         lines.append(_parted_at_letters(found, np.maximum(contrast, crossing), words_xyxy))
     found = np.vstack(lines)
@@ -548,6 +551,21 @@ def _without_leaders(dashed: Floats, words_xyxy: Floats) -> Floats:
     # The dots stand on the base line, which is a little above the end of the box.
     feet = words + np.column_stack([0 * letter, 0.55 * letter, 1.5 * letter, -0.1 * letter])
     return np.delete(dashed, _meeting(dashed, feet)[0], axis=0)
+
+
+def _without_stems(dashed: Floats, contrast: Gray, words_xyxy: Floats) -> Floats:
+    """Drop dashed lines that are blank wherever they are in no word: the stems of letters above each other."""
+    segment, word = _meeting(dashed, words_xyxy)
+    stems = []
+    for index in np.unique(segment).tolist():
+        x0, y0, x1, y1 = dashed[index].astype(int).tolist()
+        line = contrast[y0:y1, x0:x1].max(axis=0)
+        outside = np.ones(len(line), np.bool_)
+        for low, high in words_xyxy[word[segment == index]][:, [0, 2]].round().astype(int).tolist():
+            outside[max(low - x0, 0) : max(high - x0, 0)] = False
+        if outside.any() and (line > _BLANK * line.max())[outside].mean() < _IN_GAPS:
+            stems.append(index)
+    return np.delete(dashed, stems, axis=0)
 
 
 def _flat_boxes(mask: Runs, drawn: Runs, bridge: int, length: int, thickness: int, min_drawn: float) -> Floats:

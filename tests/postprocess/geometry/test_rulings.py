@@ -148,6 +148,17 @@ def test_letters_of_known_words_are_no_rulings_however_straight(size: float) -> 
     assert len(rulings.vertical) == len(rulings.horizontal) == 0
 
 
+def test_stems_of_letters_above_each_other_are_no_dashed_line() -> None:
+    page = np.full((300, 200), 255, np.uint8)
+    tops = np.arange(20, 280, 40)
+    for top in tops:
+        page[top : top + 22, 100:103] = 0
+    elsewhere = boxes_to_quads([[20, top - 5, 80, top + 27] for top in tops])
+    around = boxes_to_quads([[60, top - 5, 160, top + 27] for top in tops])
+    assert np.ptp(image_to_rulings(page, elsewhere).vertical[:, [1, 3]], axis=1).max() > 200
+    assert len(image_to_rulings(page, around).vertical) == 0
+
+
 def test_strokes_inside_words_are_dropped_and_lines_between_them_stay() -> None:
     page = page_with_line()
     page[60:62, 100:160] = 0

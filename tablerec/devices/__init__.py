@@ -1,4 +1,4 @@
-"""Devices: naming one, finding out whether it can be used, and teaching Paddle one that it does not know, through a CustomDevice plugin.
+"""Devices: naming one, looking what it needs, and teaching Paddle one that it does not know, by a CustomDevice plugin.
 
 - ``select``: a device's name in PaddleX's syntax, and the check that it can be used.
 - ``cuda``: NVIDIA's cards through ONNX Runtime: what is installed, and what stands in the way.

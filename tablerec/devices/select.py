@@ -84,8 +84,7 @@ dcu:0, mlu:0, gcu:0, metax_gpu:0 or iluvatar_gpu:0
 
 
 def require_device(device: Device) -> None:
-    """Make sure that our networks can use a device: NVIDIA's cards through ONNX Runtime or Paddle, others but the CPU
-    through Paddle.
+    """Make sure that our networks can use a device: NVIDIA's cards by ONNX Runtime or Paddle, other devices by Paddle.
 
     Raises:
         MissingDependencyError: What runs networks on the device is not installed.

@@ -100,7 +100,7 @@ class RapidOcrEngine(LineReader):
 
         tails = [round(_TAIL * crop.shape[0]) for crop in crops]
         padded = [
-            cv2.copyMakeBorder(crop, 0, 0, 0, tail, cv2.BORDER_CONSTANT, value=_GREY)
+            np.asarray(cv2.copyMakeBorder(crop, 0, 0, 0, tail, cv2.BORDER_CONSTANT, value=_GREY), np.uint8)
             for crop, tail in zip(crops, tails, strict=True)
         ]
         stretches = [1 + tail / crop.shape[1] for crop, tail in zip(crops, tails, strict=True)]
@@ -113,7 +113,7 @@ class RapidOcrEngine(LineReader):
         """Text, score and places of each crop, in RapidOCR's form."""
         if self._card:
             return self._card.read(self.load(), crops)
-        found = self.load().recognize_txt(crops)
+        found = self.load().recognize_txt(list(crops))
         return list(zip(found.txts, found.scores, found.word_results, strict=True))
 
     def load(self) -> Any:

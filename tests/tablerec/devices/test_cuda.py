@@ -180,7 +180,7 @@ def test_doctor_of_a_card_that_works(machine: Setup, monkeypatch: pytest.MonkeyP
         PROVIDER,
         "NVIDIA X",
         "CellNet runs on gpu:0",
-        "only PaddleX",
+        "not needed else",
     ):
         assert told in text
     assert list(doctor.list_devices())[1] == "gpu:0  NVIDIA X, 2048 MiB, used by ONNX Runtime"

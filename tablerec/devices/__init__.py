@@ -16,6 +16,6 @@ counters prove that a device computed something. ``PORTING.md`` is the guide to 
 the record of one.
 """
 
-from tablerec.devices.select import AUTO, Device, parse_device, require_device, require_paddle
+from tablerec.devices.select import AUTO, Device, parse_device, require_device, require_paddle, runtime_of
 
-__all__ = ["AUTO", "Device", "parse_device", "require_device", "require_paddle"]
+__all__ = ["AUTO", "Device", "parse_device", "require_device", "require_paddle", "runtime_of"]

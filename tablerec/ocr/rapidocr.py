@@ -15,9 +15,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from postprocess.word import CharSpans
-from tablerec.devices import parse_device
 from tablerec.errors import MissingDependencyError, ModelNotFoundError
-from tablerec.models.opening import Network, NetworkFile, opener, usable_threads
+from tablerec.models.opening import Network, NetworkFile, opener, runs_on_card, usable_threads
 from tablerec.models.opening.buckets import fit
 from tablerec.models.opening.card import PP_OCR_FINDER, PP_OCR_READER
 from tablerec.ocr.line import Line
@@ -55,7 +54,7 @@ class RapidOcrEngine(LineReader):
 
     Args:
         threads: Threads of onnxruntime; None takes the CPUs that this process may use, at most 8.
-        device: ``gpu`` runs its networks on an NVIDIA card; other devices than that leave them on the CPU.
+        device: Its networks run on an NVIDIA card where ONNX Runtime can use it, and else on the CPU.
 
     Raises:
         MissingDependencyError, SettingsError: The card cannot be used.
@@ -65,7 +64,7 @@ class RapidOcrEngine(LineReader):
 
     def __init__(self, threads: int | None = None, device: str = "cpu") -> None:
         self.threads = threads or usable_threads()
-        self._card = _Card(device) if parse_device(device).kind == "gpu" else None
+        self._card = _Card(device) if runs_on_card(device) else None
         self._engine: Any = None
         self._lock = threading.Lock()
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tablerec.devices import Device, cuda, parse_device, require_device, require_paddle, select
+from tablerec.devices import Device, cuda, parse_device, require_device, require_paddle, runtime_of, select
 from tablerec.errors import MissingDependencyError, SettingsError, TablerecError
 
 KINDS = ["gpu", "npu", "xpu", "dcu", "mlu", "gcu", "metax_gpu", "iluvatar_gpu", "my_chip2"]
@@ -153,6 +153,7 @@ def test_a_card_that_onnx_runtime_cannot_use_says_why_and_what_to_do(monkeypatch
 def test_paddles_own_build_will_do(monkeypatch: pytest.MonkeyPatch) -> None:
     fake_onnxruntime(monkeypatch, MissingDependencyError("no cards"))
     fake_paddle(monkeypatch, cuda=2)
+    assert runtime_of(Device("gpu", (1,))) == "Paddle"
     require_device(Device("gpu", (1,)))
     fake_paddle(monkeypatch)
     with pytest.raises(MissingDependencyError, match="no cards"):

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tablerec.devices import Device
 from tablerec.errors import MissingDependencyError, ModelNotFoundError
 from tablerec.models import opening
 from tablerec.models.folder import LINENET, LINENET_OUTPUTS, LINENET_WEIGHTS, ONNX
@@ -46,12 +47,20 @@ def test_bytes_and_floats_are_the_same_pictures() -> None:
 
 
 def test_a_card_that_cannot_be_used_is_an_error_before_the_first_picture(monkeypatch: pytest.MonkeyPatch) -> None:
-    def refuse(name: str, number: int) -> None:
-        raise MissingDependencyError(f"device {name!r} {number}: no")
+    def refuse(device: Device) -> str:
+        raise MissingDependencyError(f"device {str(device)!r}: no")
 
-    monkeypatch.setattr(opening, "require_card", refuse)
-    with pytest.raises(MissingDependencyError, match="'gpu:1' 1: no"):
+    monkeypatch.setattr(opening, "runtime_of", refuse)
+    with pytest.raises(MissingDependencyError, match="'gpu:1': no"):
         choose("gpu:1")
+
+
+def test_paddles_own_build_runs_networks_where_onnx_runtime_cannot(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[NetworkFile] = []
+    monkeypatch.setattr(opening, "runtime_of", lambda device: "Paddle")
+    monkeypatch.setattr(opening, "_open_paddle", lambda file: asked.append(file))
+    choose("gpu:1")()
+    assert [(file.path, file.device) for file in asked] == [(LINENET_WEIGHTS, "gpu:1")]
 
 
 def test_a_network_on_a_card_is_opened_once_and_shared(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -62,7 +71,7 @@ def test_a_network_on_a_card_is_opened_once_and_shared(monkeypatch: pytest.Monke
         return BatchedNetwork(lambda images: [images], LINENET_OUTPUTS, Rows(), 64)
 
     monkeypatch.setattr(card_module, "open_on_card", open_on_card)
-    monkeypatch.setattr(opening, "require_card", lambda *_: None)
+    monkeypatch.setattr(opening, "runtime_of", lambda device: "ONNX Runtime")
     first = choose("gpu:1")()
     assert choose("gpu:1,2")() is first and choose("gpu:2")() is not first
     with pytest.raises(ModelNotFoundError, match="holds no LineNet"):

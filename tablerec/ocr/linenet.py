@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from postprocess.word import Word
+from tablerec.devices import parse_device
 from tablerec.errors import ModelNotFoundError
 from tablerec.fields import parse_yaml, read_text
 from tablerec.models.folder import DESCRIPTION, LINENET, LINENET_OUTPUTS, LINENET_WEIGHTS, ONNX, STATIC
@@ -65,7 +66,7 @@ class LineNetEngine(CropReader):
         self._find = find
         self._open = choose_network(model, device, LINENET, LINENET_OUTPUTS, threads or usable_threads())
         # On a card, lines of several pages go through the network together, and are filled up then.
-        self._fills_batches = device != "cpu" and not runs_on_card(device)
+        self._fills_batches = parse_device(device).kind != "cpu" and not runs_on_card(device)
         self._network: Network | None = None
         self._lock = threading.Lock()
 

@@ -63,8 +63,11 @@ def choose_network(
         ModelNotFoundError: The folder holds no such model, or a damaged one.
         MissingDependencyError, SettingsError: See ``runs_on_card``.
     """
-    by_onnx = parse_device(device).kind == "cpu" or runs_on_card(device)
-    if by_onnx and ((folder / ONNX).is_file() or ONNX in read_description(folder, name).get("sha256", {})):
+    kind = parse_device(device).kind
+    has_onnx = kind in ("cpu", "gpu") and (
+        (folder / ONNX).is_file() or ONNX in read_description(folder, name).get("sha256", {})
+    )
+    if has_onnx and (kind == "cpu" or runs_on_card(device)):
         check_files(folder, ONNX, expected=name)
         return opener(NetworkFile(folder / ONNX, device, name, tuple(outputs), threads))
     if (folder / STATIC[0]).is_file():

@@ -30,7 +30,13 @@ from tablerec.models.opening.file import Network, NetworkFile, check_outputs, no
 from tablerec.processes import usable_cpus
 
 __all__ = [
-    *("Network", "NetworkFile", "choose_network", "open_network", "open_with", "opener", "runs_on_card"),
+    "Network",
+    "NetworkFile",
+    "choose_network",
+    "open_network",
+    "open_with",
+    "opener",
+    "runs_on_card",
     "usable_threads",
 ]
 

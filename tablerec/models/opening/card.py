@@ -96,7 +96,15 @@ def open_on_card(file: NetworkFile) -> BatchedNetwork:
 def open_batched(
     file: NetworkFile, how: OnCard, options: Mapping[str, str], provider: str = PROVIDER
 ) -> BatchedNetwork:
-    """Open a network for batches.
+    """Open a network for batches; see ``open_session``."""
+    session = open_session(file, how, options, provider)
+    names = [output.name for output in session.get_outputs()]
+    dtype = np.uint8 if how.takes_bytes else np.float32
+    return BatchedNetwork(_bind(session), names, how.form, how.pixels, dtype)
+
+
+def open_session(file: NetworkFile, how: OnCard, options: Mapping[str, str], provider: str = PROVIDER) -> Any:
+    """Open a network in ONNX Runtime, with what is done on the card besides.
 
     Args:
         file: The network.
@@ -105,7 +113,7 @@ def open_batched(
         provider: Which one; another than the card's is for tests.
 
     Raises:
-        MissingDependencyError: ONNX Runtime did not take the provider.
+        MissingDependencyError: ONNX Runtime did not take the provider, or onnx is not installed.
         ModelNotFoundError: The network cannot be opened, or is another one.
     """
     onnxruntime = import_onnxruntime()
@@ -135,9 +143,7 @@ def open_batched(
         raise MissingDependencyError(
             f"ONNX Runtime did not open {file.path} on {file.device}: run tablerec device doctor {file.device}"
         )
-    names = [output.name for output in session.get_outputs()]
-    dtype = np.uint8 if how.takes_bytes else np.float32
-    return BatchedNetwork(_bind(session), names, how.form, how.pixels, dtype)
+    return session
 
 
 def warm_up(network: Callable[[NDArray[Any]], Any], how: OnCard, file: NetworkFile) -> None:

@@ -30,7 +30,7 @@ from tablerec.detect.cell_pictures import add_pictures, lie_in_pictures
 from tablerec.detect.factory import make_detector
 from tablerec.detect.nesting import detect_with_inner
 from tablerec.devices import parse_device, require_device
-from tablerec.engine.tasks import PageTask
+from tablerec.engine.tasks import PageTask, Setup
 from tablerec.errors import InputError, SettingsError, TablerecError
 from tablerec.inputs.bending import flatten
 from tablerec.inputs.seals import Found, without_seals, without_seals_in_layer
@@ -326,18 +326,21 @@ def recognize(source: Any, words: Sequence[Word] | None = None, **options: Any) 
     return Recognizer(settings).recognize(source, words)
 
 
-def make_page_reader(settings: Settings) -> Callable[[PageTask], Page]:
+def make_page_reader(setup: Setup) -> Callable[[PageTask], Page]:
     """What a worker of ``tablerec.engine`` does: it makes a recognizer, and reads a page when asked."""
     import cv2
 
+    from tablerec.engine.networks import use_networks_of
     from tablerec.inputs.images import NamedBytes
 
     cv2.setNumThreads(1)
-    recognizer = Recognizer(settings)
+    if setup.networks is not None:
+        use_networks_of(setup.networks)
+    recognizer = Recognizer(setup.settings)
 
     def read(task: PageTask) -> Page:
         os.chdir(task.folder)  # the process is a worker's own
-        recognizer.settings = replace(settings, pages=str(task.number), password=task.password)
+        recognizer.settings = replace(setup.settings, pages=str(task.number), password=task.password)
         source = NamedBytes(task.source, task.name) if isinstance(task.source, bytes) else task.source
         pages = list(recognizer.pages(source))
         if len(pages) != 1:

@@ -9,6 +9,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future
 from dataclasses import dataclass, replace
+from functools import partial
 from types import TracebackType
 from typing import BinaryIO, Generic, TypeAlias, TypeVar, Union
 
@@ -17,10 +18,12 @@ import numpy as np
 from tablerec.config import Settings
 from tablerec.devices import Device, parse_device
 from tablerec.engine.child import Note
-from tablerec.engine.tasks import PageTask
+from tablerec.engine.networks import NetworkProcess
+from tablerec.engine.tasks import PageTask, Setup
 from tablerec.engine.workers import Answer, Limits, Workers
 from tablerec.errors import PageFailedError, SettingsError, TablerecError
 from tablerec.inputs.images import display_name, path_or_content, source_name, wanted_pages
+from tablerec.models.opening import usable_threads
 from tablerec.processes import usable_cpus, usable_jobs
 from tablerec.result import Page, Result
 
@@ -64,8 +67,15 @@ class Engine:
         self._keep_pixels = keep_pixels
         n_jobs = to_jobs(jobs)
         devices = each_device(self.settings.device)
-        each = [replace(self.settings, device=devices[number % len(devices)]) for number in range(n_jobs)]
-        self._workers = Workers(READER, each, limits or Limits(), max(1, usable_cpus() // n_jobs))
+        on_card = parse_device(devices[0]).kind == "gpu"
+        self._cards = {device: NetworkProcess() for device in devices if on_card}
+        setups = [partial(self._setup, devices[number % len(devices)]) for number in range(n_jobs)]
+        threads = max(1, min(usable_threads(), usable_cpus() // n_jobs))
+        try:
+            self._workers = Workers(READER, setups, limits or Limits(), threads)
+        except BaseException:
+            self._close_cards()
+            raise
         tell(self._workers.notes)
 
     def __enter__(self) -> Engine:
@@ -83,6 +93,7 @@ class Engine:
     def close(self) -> None:
         """End the workers; pages that were not read are cancelled."""
         self._workers.close()
+        self._close_cards()
 
     def use_password(self, password: str) -> None:
         """Open documents that are read from now on with another password."""
@@ -161,6 +172,14 @@ class Engine:
             number, source = first
             yield source, window.pages
             window.end(number)
+
+    def _setup(self, device: str) -> Setup:
+        card = self._cards.get(device)
+        return Setup(replace(self.settings, device=device), None if card is None else card.address())
+
+    def _close_cards(self) -> None:
+        for card in self._cards.values():
+            card.close()
 
     def _ask(self, source: str | os.PathLike[str] | bytes, number: int, name: str | None) -> _Asked:
         named = source_name(source) if name is None else name

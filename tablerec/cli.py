@@ -61,7 +61,7 @@ Examples:
 
 \b
 Verbs:
-  tablerec device list   devices for Paddle: list, build, doctor, trace, coverage, parity, bench
+  tablerec device list   devices: list, build, doctor, trace, coverage, parity, bench
   tablerec eval GT_DIR   score the recognition against labelled tables
   tablerec labels check  check, convert and propose labels of cells
   tablerec review FOLDER correct tables in the browser: workbooks, and labels to train on
@@ -224,7 +224,9 @@ def _print_version(ctx: click.Context, param: click.Parameter, value: bool) -> N
     help="Folder with PaddleX models, each in a folder of its own; else they lie in PaddleX's cache.",
 )
 @click.option(
-    "--device", metavar="NAME", help="Where models run: cpu, gpu:0, npu:1; gpu:0,1 shares the inputs.  [default: cpu]"
+    "--device",
+    metavar="NAME",
+    help="Where models run: cpu, gpu:0, npu:1; gpu:0,1 shares the inputs; auto: cards, or else the CPU.  [default: cpu]",
 )
 @click.option(
     "--jobs",

@@ -117,24 +117,28 @@ class RemoteNetwork:
         """Run the network; see ``Network``."""
         with self._lock:
             connection = self._free.pop() if self._free else None
+        if connection is None:
+            connection = self._connect()
         try:
-            if connection is None:
-                connection = self._connect()
             _send_arrays(connection, [images])
-            outputs = _answer(connection)
+            answer = _receive(connection)
         except (OSError, EOFError) as error:
             raise _lost(self._file.device) from error
         with self._lock:
             self._free.append(connection)
-        return outputs
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
 
     def _connect(self) -> Connection:
         try:
             connection: Connection = Client(self._address.name, authkey=self._address.key)
             connection.send(self._file)
-            _answer(connection)
+            answer = _receive(connection)
         except (OSError, EOFError) as error:
             raise _lost(self._file.device) from error
+        if isinstance(answer, Exception):
+            raise answer
         return connection
 
 
@@ -185,11 +189,9 @@ def _send_arrays(connection: Connection, arrays: Sequence[NDArray[Any]]) -> None
             connection.send_bytes(array.data.cast("B"))
 
 
-def _answer(connection: Connection) -> list[NDArray[Any]]:
+def _receive(connection: Connection) -> list[NDArray[Any]] | Exception:
     answer = connection.recv()
-    if isinstance(answer, Exception):
-        raise answer
-    return _receive_arrays(connection, answer)
+    return answer if isinstance(answer, Exception) else _receive_arrays(connection, answer)
 
 
 def _receive_arrays(connection: Connection, description: Description) -> list[NDArray[Any]]:

@@ -73,7 +73,10 @@ _REQUEST_BODY = {
             "multipart/form-data": {
                 "schema": {
                     "type": "object",
-                    "properties": {"file": {"type": "array", "items": _BINARY["schema"]}, "password": {"type": "string"}},
+                    "properties": {
+                        "file": {"type": "array", "items": _BINARY["schema"]},
+                        "password": {"type": "string"},
+                    },
                 }
             },
         },
@@ -263,7 +266,7 @@ class _PageStream(Response):
                 # The status is out already: which pages are missing is said by numbers, why by this line.
                 missing = plan.n_pages - n_read - n_failed
                 n_failed += missing
-                await line(failure_line(-1, "", None, to_problem(error)))
+                await line(failure_line(None, "", None, to_problem(error)))
             await send({"type": "http.response.body", "body": end_line(n_read, n_failed), "more_body": False})
 
 
@@ -313,9 +316,7 @@ def _make_app(server: TableServer) -> FastAPI:
         order = await server.receive(request, options, limits.job_pages)
         with order.stack as stack:
             _refuse_if_all_failed(order.plan)
-            job = server.jobs.submit(
-                order.body, order.plan, request.state.client, order.write_options(server.settings)
-            )
+            job = server.jobs.submit(order.body, order.plan, request.state.client, order.write_options(server.settings))
             stack.pop_all()  # the job removes its files
         return JSONResponse(job.to_dict(limits.job_minutes), 202, {"Location": f"/v1/jobs/{job.id}"})
 
@@ -396,7 +397,11 @@ def _refuse_if_all_failed(plan: Plan) -> None:
     first = plan.files[0].failures[0][1]
     if len(plan.files) == 1 and len(plan.files[0].failures) == 1:
         raise RefusedError(first.status, first.code, first.detail, more=first.more)
-    errors = [{"source": each.name, **failed} for each in plan.files for failed in each.failed()]
+    errors = [
+        {"file": index, "source": each.name, **failed}
+        for index, each in enumerate(plan.files)
+        for failed in each.failed()
+    ]
     detail = f"none of {len(errors)} files and pages could be read; the first: {first.detail}"
     raise RefusedError(first.status, first.code, detail, more={"errors": errors})
 

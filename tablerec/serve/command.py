@@ -24,14 +24,9 @@ _FOLDER = click.Path(exists=True, file_okay=False, path_type=Path)
 def _limit(option: str, help: str, name: str | None = None) -> Any:
     name = name or option.removeprefix("--").replace("-", "_")
     default = getattr(_LIMITS, name)
-    kind = click.IntRange(min=1) if isinstance(default, int) and name not in _FRACTIONS else click.FloatRange(0, min_open=True)
+    is_whole = ServerLimits.__dataclass_fields__[name].type == "int"
+    kind = click.IntRange(min=1) if is_whole else click.FloatRange(0, min_open=True)
     return click.option(option, name, type=kind, default=default, show_default=default is not None, help=help)
-
-
-_FRACTIONS = {
-    *("body_megabytes", "megapixels", "page_seconds", "document_seconds", "job_seconds", "header_seconds"),
-    *("body_seconds", "body_rate", "write_seconds", "spool_gigabytes", "job_minutes", "job_gigabytes", "grace_seconds"),
-}
 
 
 @click.command("serve", context_settings={"max_content_width": 100})

@@ -138,7 +138,7 @@ def page_line(index: int, name: str, page: Page) -> bytes:
     return dict_to_json({"type": "page", "file": index, "source": name, "page": page_to_dict(page)}, name)
 
 
-def failure_line(index: int, name: str, number: int | None, problem: Problem) -> bytes:
+def failure_line(index: int | None, name: str, number: int | None, problem: Problem) -> bytes:
     """Return the line of a page, or of a file, that was not."""
     data = {"type": "failed", "file": index, "source": name, "page": number, "problem": problem.to_dict()}
     return dict_to_json(data, name)

@@ -155,7 +155,8 @@ class Body:
             if upload.path is not None:
                 await upload.flush()
         if not any(upload.size for upload in self.uploads):
-            raise RefusedError(422, "empty", "the request holds no file: send a picture or PDF as the body, or as a part")
+            detail = "the request holds no file: send a picture or PDF as the body, or as a part"
+            raise RefusedError(422, "empty", detail)
 
     async def _make_room(self) -> None:
         if sum(len(upload.held) for upload in self.uploads) > IN_MEMORY:
@@ -189,7 +190,8 @@ class Body:
                 await self._make_room()
             parser.finalize()
         except FormParserError as error:
-            raise RefusedError(400, "multipart", f"this is no multipart/form-data ({display_name(str(error))})") from error
+            detail = f"this is no multipart/form-data ({display_name(str(error))}): let your client make it"
+            raise RefusedError(400, "multipart", detail) from error
         if not parts.is_complete:
             raise RefusedError(400, "multipart", "the body ends before its last part does: send it again")
 

@@ -57,7 +57,7 @@ class Options(BaseModel):
         >>> Options(turn="90", pages="2-3").to_settings(Settings(), None).turn
         90
         """
-        asked = {name: value for name, value in self.model_dump(exclude_none=True).items()}
+        asked = self.model_dump(exclude_none=True)
         for name in DOCUMENT_FIELDS:
             asked.pop(name, None)
         if asked.get("turn", "auto") != "auto":

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from tablerec.config import Settings
+
 
 @dataclass(frozen=True, slots=True)
 class PageTask:
@@ -16,6 +18,7 @@ class PageTask:
         number: Of the page, counted from 1.
         password: See ``Settings``.
         keep_pixels: Whether the picture comes back; else only its shape does, in its place.
+        settings: How it is read, where that is not as the worker was told; ``device`` does not count.
     """
 
     name: str
@@ -24,3 +27,4 @@ class PageTask:
     number: int
     password: str | None = None
     keep_pixels: bool = False
+    settings: Settings | None = None

@@ -234,7 +234,7 @@ class _PageStream(Response):
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer, as ASGI has it."""
-        with self.order.stack:
+        with self.order.stack, suppress(ClientGoneError):
             await _unless_gone(receive, self._send(send))
 
     async def _send(self, send: Send) -> None:

@@ -8,7 +8,17 @@ from dataclasses import dataclass, field
 from http import HTTPStatus
 from typing import Any
 
-from tablerec.errors import InputError, MissingDependencyError, ModelNotFoundError, SettingsError, TablerecError
+from tablerec.errors import (
+    InputError,
+    MissingDependencyError,
+    ModelNotFoundError,
+    PageMemoryError,
+    PageTimeoutError,
+    PasswordError,
+    SettingsError,
+    TablerecError,
+    WorkerLostError,
+)
 from tablerec.inputs.images import display_name
 
 MEDIA_TYPE = "application/problem+json"
@@ -75,14 +85,12 @@ class ClientGoneError(Exception):
     """Who asked has hung up: nothing is answered."""
 
 
-_BY_NAME = {
-    "PasswordError": (422, "password"),
-    "PageTimeoutError": (504, "page-timeout"),
-    "PageMemoryError": (422, "page-memory"),
-    "WorkerLostError": (500, "worker-lost"),
-}
 _BY_KIND = (
+    (PasswordError, 422, "password"),
     (InputError, 422, "input"),
+    (PageTimeoutError, 504, "page-timeout"),
+    (PageMemoryError, 422, "page-memory"),
+    (WorkerLostError, 500, "worker-lost"),
     (SettingsError, 422, "option"),
     (MissingDependencyError, 501, "not-installed"),
     (ModelNotFoundError, 501, "not-installed"),
@@ -99,9 +107,6 @@ def to_problem(error: BaseException) -> Problem:
     """
     if isinstance(error, RefusedError):
         return error.problem
-    for kind in type(error).__mro__:
-        if kind.__name__ in _BY_NAME:
-            return Problem(*_BY_NAME[kind.__name__], str(error))
     for kind, status, code in _BY_KIND:
         if isinstance(error, kind):
             return Problem(status, code, str(error))

@@ -164,12 +164,14 @@ class TableServer:
 
         content = io.BytesIO()
         PIL.Image.fromarray(np.full((_BLANK, _BLANK), 255, np.uint8)).save(content, "PNG")
-        blank = [self.engine.submit(content.getvalue(), 1, "blank", self.settings) for _ in range(len(self.engine))]
-        for result in await asyncio.gather(*map(asyncio.wrap_future, blank), return_exceptions=True):
-            if isinstance(result, BaseException):
-                _logger.error("not ready: a blank page cannot be read", exc_info=result)
-                return
-        self.is_ready = True
+        while not self.is_ready:
+            pages = [self.engine.submit(content.getvalue(), 1, "blank", self.settings) for _ in range(len(self.engine))]
+            try:
+                await asyncio.gather(*map(asyncio.wrap_future, pages))
+                self.is_ready = True
+            except TablerecError:
+                _logger.exception("not ready: a blank page cannot be read")
+                await asyncio.sleep(_SWEEP_SECONDS)
 
     async def _sweep(self) -> None:
         while True:

@@ -18,6 +18,8 @@ from tablerec.serve.problems import MEDIA_TYPE, Problem
 
 _LARGEST_HEAD = 16_384
 """Bytes of a request's first line and headers."""
+_BACKLOG = 256
+"""Connections that wait to be taken."""
 _KEEP_ALIVE = 5
 """Seconds for which a connection stays open after an answer."""
 _LAST_SECONDS = 2
@@ -120,6 +122,7 @@ class Server(uvicorn.Server):
                 access_log=False,
                 server_header=False,
                 proxy_headers=False,
+                backlog=_BACKLOG,
                 timeout_keep_alive=_KEEP_ALIVE,
                 timeout_graceful_shutdown=_LAST_SECONDS,
                 h11_max_incomplete_event_size=_LARGEST_HEAD,
@@ -150,7 +153,7 @@ class Server(uvicorn.Server):
 
 
 def bind(host: str, port: int) -> socket.socket:
-    """Take a port.
+    """Take a port; who asks before the server runs waits for it.
 
     Raises:
         SettingsError: It is taken, or there is no such address.
@@ -165,6 +168,7 @@ def bind(host: str, port: int) -> socket.socket:
     try:
         taken.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         taken.bind(address)
+        taken.listen(_BACKLOG)
     except OSError as error:
         taken.close()
         raise SettingsError(f"--port {port}: cannot be used ({error.strerror}); choose another") from error

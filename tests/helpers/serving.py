@@ -46,6 +46,7 @@ class StandIn:
         self.free.set()
         self.asked: list[tuple[str | None, int, Settings | None]] = []
         self.n_read = 0
+        self.n_rows = 1
         self.error: Callable[[str, int], Exception | None] = lambda name, number: None
 
     def __len__(self) -> int:
@@ -61,8 +62,8 @@ class StandIn:
     def _read(self, source: Any, number: int, name: str, settings: Settings) -> Page:
         if name != "blank":
             assert self.free.wait(60)
-        if (error := self.error(name, number)) is not None:
-            raise error
+            if (error := self.error(name, number)) is not None:
+                raise error
         if isinstance(source, bytes):
             file: Any = io.BytesIO(source)
             file.name = name
@@ -70,7 +71,7 @@ class StandIn:
             file = source
         (picture,) = load_pages(file, replace(settings, pages=str(number)))
         self.n_read += name != "blank"
-        tables = (Table.from_texts([["a", f"p{number}"], ["=1+1", "3.5"]]),)
+        tables = (Table.from_texts([["a", f"p{number}"], *([["=1+1", "3.5"]] * self.n_rows)]),)
         shown = PageImage(picture.source, number, np.broadcast_to(np.uint8(255), picture.image.shape))
         return Page(shown, tables, detector="stand-in", seconds={"load": 0.001, "read": 0.002})
 
@@ -110,8 +111,12 @@ class Running:
 
     def connect(self) -> socket.socket:
         connection = socket.socket()
-        connection.settimeout(60)
-        connection.connect(("127.0.0.1", self.port))
+        try:
+            connection.settimeout(60)
+            connection.connect(("127.0.0.1", self.port))
+        except OSError:
+            connection.close()
+            raise
         return connection
 
     def ask(self, method: str, path: str, body: bytes | None = None, **headers: str) -> Reply:

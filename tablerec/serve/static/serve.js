@@ -13,6 +13,7 @@ let stage = "choosing"; // then "sending", "reading", "done", "failed"
 let problems = []; // of the files of a job that was refused
 let said = () => ""; // the status, in whatever language
 let request = null; // the sending one
+let turn = 0; // counts what was started and stopped: what belongs to an earlier one ends
 
 function token() {
   try {
@@ -54,7 +55,7 @@ function send(method, address, body, onProgress) {
 
 // The same, again where the server is busy or asks for a token.
 async function ask(method, address, body, onProgress) {
-  for (;;) {
+  for (const mine = turn; ;) {
     const hadToken = Boolean(token());
     const answer = await send(method, address, body, onProgress);
     if (answer.status === 401) {
@@ -63,7 +64,7 @@ async function ask(method, address, body, onProgress) {
       const seconds = Math.min(60, Number(answer.getResponseHeader("Retry-After")) || 2);
       say(() => text("busy", seconds));
       await pause(seconds);
-      if (stage === "choosing") throw new Error("abort");
+      if (mine !== turn) throw new Error("abort");
     } else {
       return answer;
     }
@@ -178,7 +179,7 @@ async function download(format) {
   setTimeout(() => URL.revokeObjectURL(link.href), 60_000);
 }
 
-async function run() {
+async function run(mine) {
   [stage, job, problems] = ["sending", null, []];
   say(() => text("sending", 0));
   showFiles();
@@ -201,9 +202,10 @@ async function run() {
     say(() => job.state === "queued" ? text("queued") : text("reading", job.pages.done, job.pages.total));
     showFiles();
     await pause(wait);
-    if (stage !== "reading") return;
+    if (mine !== turn) return;
     const state = await ask("GET", `/v1/jobs/${job.id}`);
     const next = await toData(state);
+    if (mine !== turn) return;
     if (state.status !== 200) {
       end("failed", () => next.detail);
       return;
@@ -228,23 +230,25 @@ function end(how, what) {
 }
 
 async function start() {
+  const mine = ++turn;
   try {
-    await run();
+    await run(mine);
   } catch (error) {
+    if (mine !== turn) return;
     if (error.message === "abort") end("choosing", () => text("stopped"));
     else end("failed", () => text("gone"));
   }
 }
 
-async function stop() {
+function stop() {
   const before = job;
-  stage = "choosing";
+  turn += 1;
+  [job, stage] = [null, "choosing"];
   request?.abort();
-  if (before) await send("DELETE", `/v1/jobs/${before.id}`).catch(() => {});
-  job = null;
   showFiles();
   say(() => text("stopped"));
   find("start").focus();
+  if (before) send("DELETE", `/v1/jobs/${before.id}`).catch(() => {});
 }
 
 function clear() {

@@ -36,6 +36,7 @@ VERBS = {
     "labels": "tablerec.labels.command:command",
     "models": "tablerec.models.command:models",
     "review": "tablerec.corrections.review.command:command",
+    "serve": "tablerec.serve.command:command",
     "synth": "tablerec.synth.command:command",
     "train": "tablerec.training.command:command",
     "tune": "tablerec.training.command:tune_command",
@@ -65,6 +66,7 @@ Verbs:
   tablerec eval GT_DIR   score the recognition against labelled tables
   tablerec labels check  check, convert and propose labels of cells
   tablerec review FOLDER correct tables in the browser: workbooks, and labels to train on
+  tablerec serve         a web server of one's own, with a page for people: pictures in, workbooks out
   tablerec lab           the course: notebooks and samples, opened in JupyterLab
   tablerec synth RECIPE  draw tables with exact truth, for training and tests
   tablerec train CONFIG  train a cell detector, or go on with it

@@ -24,6 +24,7 @@ LAYERS: list[tuple[str, str]] = [
     ("apart", "engine"),
     ("apart", "pipeline corrections training"),
     ("apart", "__init__"),
+    ("apart", "serve"),
     ("apart", "batch command"),
     ("apart", "cli plugins"),
     ("apart", "__main__"),

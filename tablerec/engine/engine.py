@@ -107,19 +107,26 @@ class Engine:
         """
         return wanted_pages(source, self.settings)
 
-    def submit(self, source: str | os.PathLike[str] | bytes, number: int = 1, name: str | None = None) -> Future[Page]:
+    def submit(
+        self,
+        source: str | os.PathLike[str] | bytes,
+        number: int = 1,
+        name: str | None = None,
+        settings: Settings | None = None,
+    ) -> Future[Page]:
         """Have one page read.
 
         Args:
             source: Path or bytes of a file.
             number: Of the page, counted from 1.
             name: Of the input, where it is bytes.
+            settings: How it is read, where that is not as the engine was told; ``device`` does not count.
 
         Returns:
             Its page. The future raises a TablerecError: InputError, or PageFailedError where its process failed. What
             is logged of the page is logged when it is there.
         """
-        asked, given = self._ask(source, number, name), Future[Page]()
+        asked, given = self._ask(source, number, name, settings), Future[Page]()
         given.add_done_callback(lambda future: asked.answer.cancel() if future.cancelled() else None)
 
         def pass_on(answer: Future[Answer]) -> None:
@@ -173,19 +180,18 @@ class Engine:
             yield source, window.pages
             window.end(number)
 
-    def _setup(self, device: str) -> Setup:
-        card = self._cards.get(device)
-        return Setup(replace(self.settings, device=device), None if card is None else card.address())
-
-    def _close_cards(self) -> None:
-        for card in self._cards.values():
-            card.close()
-
-    def _ask(self, source: str | os.PathLike[str] | bytes, number: int, name: str | None) -> _Asked:
+    def _ask(
+        self,
+        source: str | os.PathLike[str] | bytes,
+        number: int,
+        name: str | None,
+        settings: Settings | None = None,
+    ) -> _Asked:
         named = source_name(source) if name is None else name
         content = source if isinstance(source, bytes) else os.fsdecode(source)
         folder = os.getcwd() if isinstance(content, str) and not os.path.isabs(content) else os.sep
-        task = PageTask(named, content, folder, number, self.settings.password, self._keep_pixels)
+        password = (settings or self.settings).password
+        task = PageTask(named, content, folder, number, password, self._keep_pixels, settings)
         return _Asked(task, self._workers.submit(task))
 
 

@@ -41,7 +41,7 @@ _MARGIN = 2.0
 _log = logging.getLogger(__name__)
 
 
-class TablerecModel(BaseTableStructureModel):  # type: ignore[misc]
+class TablerecModel(BaseTableStructureModel):
     """tablerec behind docling's interface.
 
     Args:

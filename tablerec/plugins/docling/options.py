@@ -15,7 +15,7 @@ OWN_OCR = "docling"
 """The OCR engine that takes what docling's own has read."""
 
 
-class TablerecOptions(BaseTableStructureOptions):  # type: ignore[misc]
+class TablerecOptions(BaseTableStructureOptions):
     """How tables are read; those options that ``Settings`` has mean the same here.
 
     >>> TablerecOptions(detector="rulings").kind
@@ -29,14 +29,14 @@ class TablerecOptions(BaseTableStructureOptions):  # type: ignore[misc]
     ocr: Annotated[
         str,
         Field(
-            description="What reads tables whose text the document does not hold: auto, tablerec, rapidocr, paddlex, none, "
-            "or docling for the text that docling's OCR engine has read."
+            description="What reads tables whose text the document does not hold: auto, tablerec, rapidocr, paddlex, "
+            "none, or docling for the text that docling's OCR engine has read."
         ),
     ] = "auto"
     ocr_dir: Annotated[Path | None, Field(description="Folder of a LineNet of one's own.")] = None
     device: Annotated[
         str | None,
-        Field(description="cpu, gpu:0 and so on; without it a CUDA device of docling's accelerator options, or the CPU."),
+        Field(description="cpu, gpu:0 and so on; without it docling's accelerator where that is of CUDA, or the CPU."),
     ] = None
     min_confidence: Annotated[
         float, Field(ge=0, le=1, description="Tables less sure than this are logged, with what to check first.")

@@ -237,8 +237,9 @@ def test_how_sure_tables_are_is_the_pages_table_score(drawing: Drawing, caplog: 
         ("cuda", None, "gpu"),
         ("cuda:1", None, "gpu:1"),
         ("mps", None, "cpu"),
-    ]
-    + [("cuda:1", "cpu", "cpu"), ("auto", "npu:0", "npu:0")],
+        ("cuda:1", "cpu", "cpu"),
+        ("auto", "npu:0", "npu:0"),
+    ],
 )
 def test_the_device_is_what_the_options_say_or_doclings_cuda_device(
     accelerator: str, said: str | None, device: str

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import logging
 import re
+from pathlib import Path
 from typing import Any
 
+import cv2
 import numpy as np
 import pytest
 
@@ -15,14 +17,16 @@ from docling.datamodel.accelerator_options import AcceleratorOptions
 from docling.datamodel.base_models import Page, Table
 from docling_core.types.doc import DocItemLabel
 
+from postprocess.export.html import html_to_tables, table_to_html
 from postprocess.word import Word
 from tablerec.errors import SettingsError
 from tablerec.plugins.docling import TablerecOptions, table_structure_engines
 from tablerec.plugins.docling.model import TablerecModel
-from tests.helpers.docling_pages import make_cell, make_cluster, make_page, make_result
-from tests.helpers.drawing import Drawing, Look, draw_table, stack
+from tests.helpers.docling_pages import make_cell, make_cluster, make_page, make_result, to_html
+from tests.helpers.drawing import Drawing, Look, draw_table, stack, table_to_spans
 from tests.helpers.layouts import box_quad
 
+ROOT = Path(__file__).resolve().parents[4]
 ROWS = [
     ["Region", "Yield in 2024", "<"],
     ["^", "wheat", "rye"],
@@ -251,3 +255,21 @@ def test_the_device_is_what_the_options_say_or_doclings_cuda_device(
 def test_an_option_that_is_not_possible_is_refused_when_docling_makes_the_model() -> None:
     with pytest.raises(SettingsError, match="choose auto, tablerec"):
         make_model(ocr="guessing")
+
+
+@pytest.mark.parametrize("name", ["spans.png", "empty_cells.png", "multiline.png", "rotated.jpg"])
+def test_doclings_html_of_a_sample_has_the_structure_of_our_own(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    image = cv2.imread(str(ROOT / "data" / "samples" / name))
+    model, pages = make_model(detector="auto", ocr="tablerec"), []
+    assert model._recognizer is not None
+    recognize = model._recognizer.recognize
+    monkeypatch.setattr(model._recognizer, "recognize", lambda picture: pages.append(recognize(picture)) or pages[-1])
+    table = read(model, make_page(image, [make_cluster((0, 0, image.shape[1], image.shape[0]))]))
+    (page,) = pages[0].pages
+    assert np.array_equal(page.picture.image, image)
+    assert html_spans(to_html(table)) == html_spans(table_to_html(page.tables[0]))
+
+
+def html_spans(html: str) -> list[tuple[int, int, int, int, str]]:
+    """Place and text of each cell, without regard to blanks."""
+    return [(*span[:4], " ".join(span[4].split())) for span in table_to_spans(html_to_tables(html)[0])]

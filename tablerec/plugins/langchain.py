@@ -85,7 +85,7 @@ def _to_documents(result: Result, content: str) -> Iterator[Document]:
     """A Document for each table; one that goes on over several pages is where it begins."""
     places = iter([(page.picture.number, number) for page in result.pages for number in range(1, len(page.tables) + 1)])
     for table, parts in zip(result.tables, result.parts, strict=True):
-        page_number, table_number = list(islice(places, len(parts)))[0]
+        (page_number, table_number), *_ = islice(places, len(parts))
         html = table_to_html(table)
         yield Document(
             page_content=html if content == "html" else table_to_markdown(table),

@@ -280,10 +280,10 @@ def _with_empty_around(contents: Contents, layout: Layout, row: int, col: int) -
 def _join_bands(candidate: Candidate) -> Layout:
     """Widen the only text of a row over the columns in whose middle it stands: all, or all but the stub."""
     contents, layout = candidate.contents, candidate.layout
-    spans, lines = layout.spans, layout.col_lines
+    owner, spans, lines = layout.owner, layout.spans, layout.col_lines
     holds = ~np.isnan(contents.texts[:, 0])
-    for row in range(len(layout.owner)):
-        cells = np.unique(layout.owner[row])
+    for row in range(len(owner)):
+        cells = np.unique(owner[row])
         filled = cells[holds[cells]]
         if not len(filled) or (spans[cells, 2] - spans[cells, 0] > 1).any():
             continue

@@ -334,6 +334,9 @@ def make_page_reader(setup: Setup) -> Callable[[PageTask], Page]:
     from tablerec.inputs.images import NamedBytes
 
     cv2.setNumThreads(1)
+    if setup.networks is not None:
+        use_networks_of(setup.networks)
+    settings = setup.settings
     recognizers = _Recognizers(settings)
 
     def read(task: PageTask) -> Page:

@@ -180,6 +180,14 @@ class Engine:
             yield source, window.pages
             window.end(number)
 
+    def _setup(self, device: str) -> Setup:
+        card = self._cards.get(device)
+        return Setup(replace(self.settings, device=device), None if card is None else card.address())
+
+    def _close_cards(self) -> None:
+        for card in self._cards.values():
+            card.close()
+
     def _ask(
         self,
         source: str | os.PathLike[str] | bytes,

@@ -228,7 +228,7 @@ def _print_version(ctx: click.Context, param: click.Parameter, value: bool) -> N
 @click.option(
     "--device",
     metavar="NAME",
-    help="Where models run: cpu, gpu:0, npu:1; gpu:0,1 shares the inputs; auto: cards, or else the CPU.  [default: cpu]",
+    help="Where models run: cpu, gpu:0, npu:1; gpu:0,1 shares the inputs; auto: cards or the CPU.  [default: cpu]",
 )
 @click.option(
     "--jobs",

@@ -38,7 +38,7 @@ PAPER = 127
 MOST_PIXELS, LONGEST = 24_000_000, 40_000
 """Pixels, and those of a side: a picture goes through the network no larger, however small its text."""
 _KEPT = 3
-"""Passes that are kept: at the first scale, the one for its text, and a third for comparison."""
+"""Passes that a thread keeps: at the first scale, the one for its text, and a third for comparison."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +85,7 @@ class CellNetPasses:
             self._open = lambda: lambda images: model(images.astype(np.float32))
         self._network: Network | None = None
         self._lock = threading.Lock()
-        self._kept: deque[tuple[tuple[int, ...], Pass]] = deque(maxlen=_KEPT)
+        self._last = _LastPasses()
 
     def run(self, image: Image, scale: float, like: float = 1.0) -> Pass:
         """Let the network see a picture, or return one of the last passes over the same picture.
@@ -97,14 +97,14 @@ class CellNetPasses:
         """
         scale = min(scale, largest_scale(image.shape[:2]))
         key = *image.shape, zlib.crc32(np.ascontiguousarray(image).data)
-        for kept_key, kept in tuple(self._kept):
+        for kept_key, kept in tuple(self._last.passes):
             if kept_key == key and max(kept.scale / scale, scale / kept.scale) <= like:
                 return kept
         with self._lock:
             if self._network is None:
                 self._network = self._open()
         found = self._run(self._network, image, scale)
-        self._kept.append((key, found))
+        self._last.passes.append((key, found))
         return found
 
     def _run(self, network: Network, image: Image, scale: float) -> Pass:
@@ -135,6 +135,13 @@ class CellNetPasses:
 
         quads, scores, tables = detect_in_tiles(detect, plan_tiles(scaled.shape[:2]))
         return Pass(scale, quads * factor, scores, tables, join_lines(lines) * factor)
+
+
+class _LastPasses(threading.local):
+    """Those of a thread, which reads one picture after the other."""
+
+    def __init__(self) -> None:
+        self.passes: deque[tuple[tuple[int, ...], Pass]] = deque(maxlen=_KEPT)
 
 
 _shared: WeakValueDictionary[tuple[Path, str, float], CellNetPasses] = WeakValueDictionary()

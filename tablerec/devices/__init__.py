@@ -1,4 +1,4 @@
-"""Devices: naming one, finding out whether it can be used, and teaching Paddle one that it does not know, through a CustomDevice plugin.
+"""Devices: naming one, looking what it needs, and teaching Paddle one that it does not know, by a CustomDevice plugin.
 
 - ``select``: a device's name in PaddleX's syntax, and the check that it can be used.
 - ``cuda``: NVIDIA's cards through ONNX Runtime: what is installed, and what stands in the way.
@@ -16,6 +16,6 @@ counters prove that a device computed something. ``PORTING.md`` is the guide to 
 the record of one.
 """
 
-from tablerec.devices.select import Device, parse_device, require_device, require_paddle
+from tablerec.devices.select import AUTO, Device, parse_device, require_device, require_paddle, runtime_of
 
-__all__ = ["Device", "parse_device", "require_device", "require_paddle"]
+__all__ = ["AUTO", "Device", "parse_device", "require_device", "require_paddle", "runtime_of"]

@@ -120,7 +120,8 @@ def examine(device: str, models: Sequence[str] = (), plugin: Plugin | None = Non
     if parsed.kind not in ("cpu", "gpu") or by_paddle[0].ok:
         return findings + by_paddle
     # Our networks do without Paddle there.
-    return [*findings, Finding(True, f"only PaddleX's models and training need Paddle: {by_paddle[0].text}")]
+    why = by_paddle[0].text.split(". ")[0]
+    return [*findings, Finding(True, f"Paddle is for PaddleX's models and for training, and not needed else: {why}")]
 
 
 def _onnxruntime(device: Device) -> Iterator[Finding]:

@@ -7,7 +7,7 @@ import re
 import warnings
 from dataclasses import dataclass
 from functools import cache
-from typing import Any
+from typing import Any, Literal
 
 from tablerec.devices.cuda import find_cards, find_obstacle
 from tablerec.errors import MissingDependencyError, SettingsError, TablerecError
@@ -84,28 +84,46 @@ dcu:0, mlu:0, gcu:0, metax_gpu:0 or iluvatar_gpu:0
 
 
 def require_device(device: Device) -> None:
-    """Make sure that our networks can use a device: NVIDIA's cards through ONNX Runtime or Paddle, others but the CPU
-    through Paddle.
+    """Make sure that our networks can use a device; see ``runtime_of``, which raises what is raised here.
+
+    >>> require_device(Device("cpu"))
+    """
+    runtime_of(device)
+
+
+def runtime_of(device: Device) -> Literal["ONNX Runtime", "Paddle"]:
+    """Say what runs our networks on a device: ONNX Runtime on the CPU and on NVIDIA's cards, Paddle on others.
+
+    Where ONNX Runtime cannot use a card and Paddle's own build can, Paddle runs them there.
 
     Raises:
         MissingDependencyError: What runs networks on the device is not installed.
         SettingsError: There is no such device on this machine.
 
-    >>> require_device(Device("cpu"))
+    >>> runtime_of(Device("cpu"))
+    'ONNX Runtime'
     """
-    if device.kind != "gpu":
-        require_paddle(device)
-        return
-    obstacle = find_obstacle(device.ids)
-    if obstacle is None:
-        return
+    if device.kind == "cpu":
+        return "ONNX Runtime"
+    if device.kind == "gpu":
+        obstacle = find_obstacle(device.ids)
+        if obstacle is None:
+            return "ONNX Runtime"
+        if not _paddle_has(device):
+            raise type(obstacle)(f"device {str(device)!r}: {obstacle}") from obstacle
+    require_paddle(device)
+    return "Paddle"
+
+
+def _paddle_has(device: Device) -> bool:
+    """Whether Paddle's own build is installed and sees a card."""
+    if importlib.util.find_spec("paddle") is None:
+        return False
     try:
-        if importlib.util.find_spec("paddle") is not None:
-            require_paddle(device)
-            return
+        require_paddle(device)
     except TablerecError:
-        pass  # Paddle's build for cards is seldom: ONNX Runtime's is what is missing
-    raise type(obstacle)(f"device {str(device)!r}: {obstacle}") from obstacle
+        return False
+    return True
 
 
 def require_paddle(device: Device) -> None:

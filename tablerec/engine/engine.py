@@ -16,7 +16,7 @@ from typing import BinaryIO, Generic, TypeAlias, TypeVar, Union
 import numpy as np
 
 from tablerec.config import Settings
-from tablerec.devices import Device, parse_device
+from tablerec.devices import AUTO, Device, parse_device
 from tablerec.engine.child import Note
 from tablerec.engine.networks import NetworkProcess
 from tablerec.engine.tasks import PageTask, Setup
@@ -313,10 +313,10 @@ def each_device(text: str) -> list[str]:
     >>> each_device("gpu:0,1"), each_device("cpu")
     (['gpu:0', 'gpu:1'], ['cpu'])
     """
-    if "," not in text:
+    if "," not in text and text != AUTO:
         return [text]
     device = parse_device(text)
-    return [str(Device(device.kind, (number,))) for number in device.ids]
+    return [str(Device(device.kind, (number,))) for number in device.ids] or [str(device)]
 
 
 def tell(notes: Iterable[Note]) -> None:

@@ -15,7 +15,7 @@ from tablerec.devices import parse_device
 from tablerec.errors import ModelNotFoundError
 from tablerec.fields import parse_yaml, read_text
 from tablerec.models.folder import DESCRIPTION, LINENET, LINENET_OUTPUTS, LINENET_WEIGHTS, ONNX, STATIC
-from tablerec.models.opening import Network, choose_network, usable_threads
+from tablerec.models.opening import Network, choose_network, runs_on_card, usable_threads
 from tablerec.ocr.ctc import Reading, decode, to_line
 from tablerec.ocr.line import Line
 from tablerec.ocr.lines import CropReader, distinct, read_found
@@ -64,9 +64,9 @@ class LineNetEngine(CropReader):
     ) -> None:
         self.model = model
         self._find = find
-        # On a card, lines of several pages go through the network together, and are filled up then.
-        self._fills_batches = parse_device(device).kind not in ("cpu", "gpu")
         self._open = choose_network(model, device, LINENET, LINENET_OUTPUTS, threads or usable_threads())
+        # On a card, lines of several pages go through the network together, and are filled up then.
+        self._fills_batches = parse_device(device).kind != "cpu" and not runs_on_card(device)
         self._network: Network | None = None
         self._lock = threading.Lock()
 

@@ -15,9 +15,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from postprocess.word import CharSpans
-from tablerec.devices import parse_device
 from tablerec.errors import MissingDependencyError, ModelNotFoundError
-from tablerec.models.opening import Network, NetworkFile, opener, usable_threads
+from tablerec.models.opening import Network, NetworkFile, opener, runs_on_card, usable_threads
 from tablerec.models.opening.buckets import fit
 from tablerec.models.opening.card import PP_OCR_FINDER, PP_OCR_READER
 from tablerec.ocr.line import Line
@@ -55,7 +54,7 @@ class RapidOcrEngine(LineReader):
 
     Args:
         threads: Threads of onnxruntime; None takes the CPUs that this process may use, at most 8.
-        device: ``gpu`` runs its networks on an NVIDIA card; other devices than that leave them on the CPU.
+        device: Its networks run on an NVIDIA card where ONNX Runtime can use it, and else on the CPU.
 
     Raises:
         MissingDependencyError, SettingsError: The card cannot be used.
@@ -65,7 +64,7 @@ class RapidOcrEngine(LineReader):
 
     def __init__(self, threads: int | None = None, device: str = "cpu") -> None:
         self.threads = threads or usable_threads()
-        self._card = _Card(device) if parse_device(device).kind == "gpu" else None
+        self._card = _Card(device) if runs_on_card(device) else None
         self._engine: Any = None
         self._lock = threading.Lock()
 
@@ -100,7 +99,7 @@ class RapidOcrEngine(LineReader):
 
         tails = [round(_TAIL * crop.shape[0]) for crop in crops]
         padded = [
-            cv2.copyMakeBorder(crop, 0, 0, 0, tail, cv2.BORDER_CONSTANT, value=_GREY)
+            np.asarray(cv2.copyMakeBorder(crop, 0, 0, 0, tail, cv2.BORDER_CONSTANT, value=_GREY), np.uint8)
             for crop, tail in zip(crops, tails, strict=True)
         ]
         stretches = [1 + tail / crop.shape[1] for crop, tail in zip(crops, tails, strict=True)]
@@ -113,7 +112,7 @@ class RapidOcrEngine(LineReader):
         """Text, score and places of each crop, in RapidOCR's form."""
         if self._card:
             return self._card.read(self.load(), crops)
-        found = self.load().recognize_txt(crops)
+        found = self.load().recognize_txt(list(crops))
         return list(zip(found.txts, found.scores, found.word_results, strict=True))
 
     def load(self) -> Any:

@@ -2,7 +2,7 @@
 
 - ``choose_network``, ``open_network``: from a folder and a device to a function that runs the network
 - ``file``: a network and where it runs
-- ``card``: a network on a card; ``graphs``: what becomes part of its graph
+- ``card``: a network on a card; ``graphs``, ``parts``: what becomes part of its graph
 - ``batched``: calls of several threads go through the network together
 - ``buckets``: the few shapes that a card sees
 
@@ -22,14 +22,23 @@ from weakref import WeakValueDictionary
 import numpy as np
 from numpy.typing import NDArray
 
-from tablerec.devices import Device, parse_device
-from tablerec.devices.cuda import import_onnxruntime, require_card
+from tablerec.devices import parse_device, runtime_of
+from tablerec.devices.cuda import import_onnxruntime
 from tablerec.errors import MissingDependencyError, ModelNotFoundError
 from tablerec.models.folder import INPUT, ONNX, STATIC, check_files, read_description
 from tablerec.models.opening.file import Network, NetworkFile, check_outputs, not_opened
 from tablerec.processes import usable_cpus
 
-__all__ = ["Network", "NetworkFile", "choose_network", "open_network", "open_with", "opener", "usable_threads"]
+__all__ = [
+    "Network",
+    "NetworkFile",
+    "choose_network",
+    "open_network",
+    "open_with",
+    "opener",
+    "runs_on_card",
+    "usable_threads",
+]
 
 MOST_THREADS = 8
 """More make small networks no faster."""
@@ -39,8 +48,7 @@ def usable_threads() -> int:
     """Threads that pay: the CPUs that this process may use, at most ``MOST_THREADS`` or ``OMP_NUM_THREADS``."""
     # ONNX Runtime's threads wait by spinning: more than there are CPUs, or than other processes leave, cost much.
     given = os.environ.get("OMP_NUM_THREADS", "")
-    most = int(given) if given.isascii() and given.isdigit() and int(given) else MOST_THREADS
-    return min(MOST_THREADS, usable_cpus(), most)
+    return min(MOST_THREADS, usable_cpus(), int(given) if given.isascii() and given.isdigit() and int(given) else 1000)
 
 
 def choose_network(
@@ -50,19 +58,22 @@ def choose_network(
 
     Args:
         folder: Holds ``inference.onnx``, or ``inference.json`` and ``inference.pdiparams`` for Paddle.
-        device: ``cpu`` and ``gpu`` run the ONNX model; other devices, and these where there is no ONNX model, run
-            Paddle's, which is made of the ONNX model where the folder has none.
+        device: ``cpu`` and ``gpu`` run the ONNX model; other devices run Paddle's, which is made of the ONNX model
+            where the folder has none. So do these two where there is no ONNX model, and ``gpu`` where Paddle's own
+            build can use the card and ONNX Runtime cannot.
         name: Of the network, as ``inference.yml`` has it.
         outputs: Names of its outputs.
         threads: Of ONNX Runtime on the CPU; None takes ``usable_threads``.
 
     Raises:
         ModelNotFoundError: The folder holds no such model, or a damaged one.
-        MissingDependencyError: ONNX Runtime, as it is installed, runs nothing on cards.
-        SettingsError: There is no such card.
+        MissingDependencyError, SettingsError: See ``runs_on_card``.
     """
-    by_onnx = parse_device(device).kind in ("cpu", "gpu")
-    if by_onnx and ((folder / ONNX).is_file() or ONNX in read_description(folder, name).get("sha256", {})):
+    kind = parse_device(device).kind
+    has_onnx = kind in ("cpu", "gpu") and (
+        (folder / ONNX).is_file() or ONNX in read_description(folder, name).get("sha256", {})
+    )
+    if has_onnx and (kind == "cpu" or runs_on_card(device)):
         check_files(folder, ONNX, expected=name)
         return opener(NetworkFile(folder / ONNX, device, name, tuple(outputs), threads))
     if (folder / STATIC[0]).is_file():
@@ -72,15 +83,23 @@ def choose_network(
     return opener(NetworkFile(folder, device, name, tuple(outputs), threads))
 
 
-def opener(file: NetworkFile) -> Callable[[], Network]:
-    """Return what opens a network when it is first needed; here, or where ``open_with`` says.
+def runs_on_card(device: str) -> bool:
+    """Whether ONNX Runtime runs networks on an NVIDIA card, if that is the device.
 
     Raises:
-        MissingDependencyError, SettingsError: It is to run on a card, which this process cannot use.
+        MissingDependencyError: Neither ONNX Runtime, as it is installed, nor Paddle runs anything on cards.
+        SettingsError: There is no such card.
+
+    >>> runs_on_card("cpu")
+    False
     """
+    parsed = parse_device(device)
+    return parsed.kind == "gpu" and (_open_file is not open_network or runtime_of(parsed) == "ONNX Runtime")
+
+
+def opener(file: NetworkFile) -> Callable[[], Network]:
+    """Return what opens a network when it is first needed; here, or where ``open_with`` says."""
     open_file = _open_file
-    if open_file is open_network and file.card is not None:
-        require_card(str(Device("gpu", (file.card,))), file.card)
     return lambda: open_file(file)
 
 

@@ -63,7 +63,9 @@ def halve(model: Any) -> Any:
     for number, node in enumerate(model.graph.node):
         node.name = f"{number}:{node.op_type}"
     halved = {
-        node.name for node in _before_last_layers(model) if node.op_type in _HALVED and not _adds_number(node, model)
+        node.name
+        for node in _before_last_layers(model)
+        if (node.op_type in _HALVED or node.output[0].endswith(INSIDE)) and not _adds_number(node, model)
     }
     kept = [node.name for node in model.graph.node if node.name not in halved and node.op_type != "Cast"]
     return convert_float_to_float16(model, keep_io_types=True, op_block_list=[], node_block_list=kept)

@@ -14,7 +14,7 @@ from postprocess.arrays import Floats, Image
 from postprocess.geometry.boxes import as_boxes, boxes_to_quads, quads_to_boxes
 from postprocess.table import Table
 from tablerec.detect.regions import RegionDetector
-from tablerec.devices import parse_device, require_paddle
+from tablerec.devices import parse_device, require_device
 from tablerec.errors import SettingsError
 from tablerec.inputs.turning import ask_for_turn, choose_turn, turn_points
 from tablerec.ocr import OcrEngine
@@ -206,7 +206,7 @@ def _check_device(text: str) -> str:
     device = parse_device(text)
     if device.kind not in SUPPORTED_DEVICE_TYPE:
         raise SettingsError(f"device {text!r} is unknown to PaddleX: choose from {', '.join(SUPPORTED_DEVICE_TYPE)}")
-    require_paddle(device)
+    require_device(device)
     return str(device)
 
 

@@ -136,7 +136,7 @@ def test_input_is_rgb_and_filled_with_grey() -> None:
     image = np.zeros((33, 32, 3), np.uint8)
     image[..., 2] = 200
     made = to_input(image)
-    assert made.shape == (1, 3, 64, 32) and made.dtype == np.float32
+    assert made.shape == (1, 3, 64, 32) and made.dtype == np.uint8
     assert made[0, :, 0, 0].tolist() == [200, 0, 0] and (made[0, :, 33:] == 127).all()
 
 

@@ -12,7 +12,7 @@ import pytest
 
 from tablerec.errors import InputError
 from tests.helpers.browsing import needs_chromium, open_browser, open_page
-from tests.helpers.serving import Running, StandIn, png, serving, tiff, wait_until
+from tests.helpers.serve.serving import Running, StandIn, png, serving, tiff, wait_until
 
 pytestmark = needs_chromium
 
@@ -73,7 +73,8 @@ def test_a_file_is_dropped(browser: Any, server: Running) -> None:
             """bytes => {
                 const data = new DataTransfer();
                 data.items.add(new File([new Uint8Array(bytes)], "dropped.png"));
-                document.body.dispatchEvent(new DragEvent("drop", { dataTransfer: data, bubbles: true, cancelable: true }));
+                const options = { dataTransfer: data, bubbles: true, cancelable: true };
+                document.body.dispatchEvent(new DragEvent("drop", options));
             }""",
             list(png()),
         )

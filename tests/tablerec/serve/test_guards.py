@@ -156,7 +156,7 @@ def test_a_document_of_huge_pages_is_not_decoded(server: Running) -> None:
     pages = [Image.new("1", (9_900, 9_900), 1)] * 3
     content = io.BytesIO()
     pages[0].save(content, "TIFF", save_all=True, append_images=pages[1:], compression="group4")
-    reply = server.post(content.getvalue()[:-200])
+    reply = server.post(content.getvalue())
     assert reply.status == 422 and "max_megapixels = 50" in reply.body.decode()
 
 

@@ -446,7 +446,7 @@ async def _wait_for_end(receive: Receive) -> None:
 def _with_fields(options: schema.Options, fields: dict[str, str]) -> schema.Options:
     """Options of the address and those among the parts; the latter count where both are there."""
     try:
-        return schema.Options(**{**options.model_dump(exclude_none=True), **fields})  # type: ignore[arg-type]
+        return schema.Options(**{**options.model_dump(exclude_none=True), **fields})
     except ValidationError as error:
         raise SettingsError(_first_error(error.errors())) from None
 

@@ -6,12 +6,13 @@ other site, and it has a token where there are some. Its body is counted and tim
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import hmac
 import ipaddress
 import logging
 import time
-from collections.abc import Awaitable, Callable, Iterable, MutableMapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, MutableMapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlsplit
@@ -100,6 +101,33 @@ class Access:
     hosts: Sequence[str] = ()
     origins: Sequence[str] = ()
 
+    def check(self, headers: Mapping[str, Sequence[str]], *, is_open: bool) -> int | None:
+        """Return the number of the client's token; None without one.
+
+        Args:
+            headers: Of the request, by name.
+            is_open: Whether it needs no token.
+
+        Raises:
+            RefusedError: With 401, 403 or 421.
+        """
+        hosts = headers.get("host", [])
+        if len(hosts) != 1 or not self.knows_host(hosts[0]):
+            raise RefusedError(421, "host", "this server has another name: its options say which names it has")
+        for origin in headers.get("origin", []):
+            if not self.knows_origin(origin, hosts[0]):
+                raise RefusedError(
+                    403, "origin", "pages of other sites may not ask: the server's options say which may"
+                )
+        if not self.tokens:
+            return None
+        given = headers.get("authorization", [])
+        client = self.tokens.find(given[0] if len(given) == 1 else None)
+        if client is None and not is_open:
+            detail = "a token is needed: send the header Authorization: Bearer TOKEN"
+            raise RefusedError(401, "token", detail, {"WWW-Authenticate": "Bearer"})
+        return client
+
     def knows_host(self, host: str | None) -> bool:
         """Whether a Host header is one of ours: a site that points its name here does not know our names.
 
@@ -115,6 +143,18 @@ class Access:
         if origin is None or origin in self.origins or "*" in self.origins:
             return True
         return origin.partition("://")[2].lower() == host.lower()
+
+
+def to_headers(scope: Scope) -> dict[str, list[str]]:
+    """Return the headers of a request by name, in small letters.
+
+    >>> to_headers({"headers": [(b"Host", b"a"), (b"host", b"b")]})
+    {'host': ['a', 'b']}
+    """
+    headers: dict[str, list[str]] = {}
+    for name, value in scope["headers"]:
+        headers.setdefault(name.decode("latin-1").lower(), []).append(value.decode("latin-1"))
+    return headers
 
 
 def host_name(host: str) -> str:
@@ -176,7 +216,7 @@ class Guard:
             return
         self.n_active += 1
         started = time.monotonic()
-        body, answer = _Body(receive, self.limits), _Answer(send, self.is_ending)
+        body, answer = TimedBody(receive, self.limits), _Answer(send, self.is_ending)
         try:
             self._check(scope, body)
             await self.app(scope, body.receive, answer.send)
@@ -190,26 +230,13 @@ class Guard:
             self.n_active -= 1
             self._note(scope, answer, body.size, time.monotonic() - started)
 
-    def _check(self, scope: Scope, body: _Body) -> None:
-        headers: dict[str, list[str]] = {}
-        for name, value in scope["headers"]:
-            headers.setdefault(name.decode("latin-1").lower(), []).append(value.decode("latin-1"))
-        path, hosts = scope["path"], headers.get("host", [])
+    def _check(self, scope: Scope, body: TimedBody) -> None:
+        path = scope["path"]
         if self.is_ending and path != "/healthz":
             raise RefusedError(503, "ending", "the server is about to end: ask another, or later", {"Retry-After": "5"})
-        if len(hosts) != 1 or not self.access.knows_host(hosts[0]):
-            raise RefusedError(421, "host", "this server has another name: see its option --allow-host")
-        for origin in headers.get("origin", []):
-            if not self.access.knows_origin(origin, hosts[0]):
-                raise RefusedError(403, "origin", "pages of other sites may not ask: see the server's option --cors")
-        client = None
-        if self.access.tokens:
-            given = headers.get("authorization", [])
-            client = self.access.tokens.find(given[0] if len(given) == 1 else None)
-            if client is None and path not in OPEN_PATHS and not path.startswith("/static/"):
-                detail = "a token is needed: send the header Authorization: Bearer TOKEN"
-                raise RefusedError(401, "token", detail, {"WWW-Authenticate": "Bearer"})
-        scope.setdefault("state", {})["client"] = client
+        headers = to_headers(scope)
+        is_open = path in OPEN_PATHS or path.startswith("/static/")
+        scope.setdefault("state", {})["client"] = self.access.check(headers, is_open=is_open)
         body.check_length(headers.get("content-length", []))
 
     def _note(self, scope: Scope, answer: _Answer, n_bytes: int, seconds: float) -> None:
@@ -247,18 +274,32 @@ def refuse(error: RefusedError) -> Application:
     return answer
 
 
-class _Body:
-    """A body as it comes: not more than may be, and not slower."""
+class TimedBody:
+    """A body as it comes: not more than may be, and not slower.
+
+    Args:
+        receive: Where it comes from, as ASGI has it.
+        limits: ``body_*`` count.
+    """
 
     def __init__(self, receive: Receive, limits: ServerLimits) -> None:
         self._receive = receive
         self._limits = limits
         self._most = int(limits.body_megabytes * 1e6)
         self._waited = 0.0
-        self._is_whole = False
+        self.is_whole = False
         self.size = 0
+        """Bytes that have come."""
 
     def check_length(self, lengths: list[str]) -> None:
+        """Refuse a body that says itself that it is too large.
+
+        Args:
+            lengths: Headers ``Content-Length``.
+
+        Raises:
+            RefusedError: With 413.
+        """
         if any(each.isascii() and each.isdigit() and (len(each) > 15 or int(each) > self._most) for each in lengths):
             raise self._too_large()
 
@@ -267,10 +308,12 @@ class _Body:
         return RefusedError(413, "too-large", f"the body has more than {most:g} MB: send fewer files, or smaller ones")
 
     async def receive(self) -> Message:
-        """Wait for the next part of the body; when it is whole, for the end of the connection."""
-        import asyncio
+        """Wait for the next part of the body; when it is whole, for the end of the connection.
 
-        if self._is_whole:
+        Raises:
+            RefusedError: With 408 or 413.
+        """
+        if self.is_whole:
             return await self._receive()
         # Only waiting counts: what we do with a part is not the client's fault.
         allowed = min(self._limits.body_seconds, _AT_FIRST + self.size / self._limits.body_rate)
@@ -282,7 +325,7 @@ class _Body:
             raise RefusedError(408, "slow", detail, {"Connection": "close"}) from None
         self._waited += time.monotonic() - started
         self.size += len(message.get("body", b""))
-        self._is_whole = not message.get("more_body", False)
+        self.is_whole = not message.get("more_body", False)
         if self.size > self._most:
             raise self._too_large()
         return message

@@ -50,7 +50,7 @@ class GuardedProtocol(H11Protocol):
         if not self.transport.is_closing():
             super().data_received(data)
         if self.cycle is not before:
-            self._silent = _cancelled(self._silent)
+            _cancel(self._silent)
 
     def on_response_complete(self) -> None:
         """Wait for the next request; what the client takes no more of ends then too."""
@@ -65,12 +65,13 @@ class GuardedProtocol(H11Protocol):
 
     def resume_writing(self) -> None:
         """Go on."""
-        self._unread = _cancelled(self._unread)
+        _cancel(self._unread)
         super().resume_writing()
 
     def connection_lost(self, exc: Exception | None) -> None:
         """End."""
-        self._silent, self._unread = _cancelled(self._silent), _cancelled(self._unread)
+        _cancel(self._silent)
+        _cancel(self._unread)
         super().connection_lost(exc)
 
     def send_400_response(self, msg: str) -> None:
@@ -88,7 +89,7 @@ class GuardedProtocol(H11Protocol):
         self.transport.close()
 
     def _expect_request(self) -> None:
-        self._silent = _cancelled(self._silent)
+        _cancel(self._silent)
         self._silent = self.loop.call_later(self.limits.header_seconds, self._cut, "no request came")
 
     def _cut(self, reason: str) -> None:
@@ -96,7 +97,7 @@ class GuardedProtocol(H11Protocol):
         self.transport.abort()
 
 
-def _cancelled(timer: asyncio.TimerHandle | None) -> None:
+def _cancel(timer: asyncio.TimerHandle | None) -> None:
     if timer is not None:
         timer.cancel()
 

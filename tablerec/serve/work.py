@@ -6,7 +6,7 @@ import asyncio
 import itertools
 import logging
 import time
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
 from concurrent.futures import Future
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -176,7 +176,7 @@ class Reader:
                 raise RefusedError(413, "too-many-pages", detail)
         return plan
 
-    async def read(self, plan: Plan, one_done: Callable[[], None], seconds: float) -> AsyncIterator[PageOutcome]:
+    async def read(self, plan: Plan, one_done: Callable[[], None], seconds: float) -> AsyncGenerator[PageOutcome, None]:
         """Read the pages of a request, a few at a time so that others have their turn.
 
         Args:
@@ -192,14 +192,14 @@ class Reader:
         """
         end = time.monotonic() + seconds
         places = ((file, number) for file, numbers in enumerate(plan.numbers) for number in numbers)
-        running: dict[asyncio.Future[Page], tuple[int, int, float]] = {}
+        running: dict[asyncio.Future[Page], tuple[int, int]] = {}
         window = max(2, len(self.engine))
         try:
             while True:
                 for file, number in itertools.islice(places, window - len(running)):
                     upload = plan.uploads[file]
-                    future = self.engine.submit(upload.source, number, upload.name, plan.settings)
-                    running[asyncio.wrap_future(future)] = (file, number, time.monotonic())
+                    asked = self.engine.submit(upload.source, number, upload.name, plan.settings)
+                    running[asyncio.wrap_future(asked)] = (file, number)
                 if not running:
                     return
                 left = end - time.monotonic()
@@ -208,7 +208,7 @@ class Reader:
                     detail = f"not read within {seconds:g} s: send fewer pages, or send it as a job"
                     raise RefusedError(504, "timeout", detail)
                 for future in done:
-                    file, number, _ = running.pop(future)
+                    file, number = running.pop(future)
                     one_done()
                     yield self._outcome(future, file, number, plan.uploads[file])
         finally:

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.helpers.serving import Running, needs_serve, resolve, serving
+from tests.helpers.serve.serving import Running, needs_serve, resolve, serving
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

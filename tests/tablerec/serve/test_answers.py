@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import io
 import json
+import threading
 import zipfile
 from dataclasses import replace
 
 import openpyxl
 import pytest
 
-from tablerec.errors import InputError
+from tablerec.errors import InputError, PageMemoryError, PageTimeoutError, WorkerLostError
 from tests.helpers.pdf import make_document
-from tests.helpers.serving import Running, StandIn, png, serving, tiff, wait_until
+from tests.helpers.serve.serving import Running, StandIn, png, serving, tiff, wait_until
 
 
 def test_a_file_alone_is_answered_as_the_command_line_prints_it(server: Running) -> None:
@@ -73,13 +74,15 @@ def test_accept_chooses_the_format(server: Running, accept: str, kind: str, star
 
 
 def test_the_address_can_choose_it_too(server: Running) -> None:
-    assert server.post(png(), "/v1/tables?format=csv", Accept="text/html").headers["content-type"].startswith("text/csv")
+    assert (
+        server.post(png(), "/v1/tables?format=csv", Accept="text/html").headers["content-type"].startswith("text/csv")
+    )
     for reply in (server.post(png(), "/v1/tables?format=docx"), server.post(png(), Accept="image/png")):
         assert (reply.status, reply.json["code"]) == (406, "format")
 
 
 def test_formulas_stay_texts(server: Running) -> None:
-    assert b"\"'=1+1\"" in server.post(png(), "/v1/tables?format=csv").body
+    assert b'"\'=1+1"' in server.post(png(), "/v1/tables?format=csv").body
 
 
 def test_several_files_become_one_workbook(server: Running) -> None:
@@ -101,7 +104,7 @@ def test_a_file_that_fails_costs_itself_alone(server: Running) -> None:
     assert "failed" not in good and bad["pages"] == []
     (failed,) = bad["failed"]
     assert (failed["page"], failed["status"], failed["code"]) == (None, 422, "input")
-    assert failed["detail"] == "bad.txt: a text file, not a picture; give a PNG, JPEG, TIFF, WebP, BMP, HEIC or PDF file"
+    assert failed["detail"].startswith("bad.txt: a text file, not a picture; give a PNG, JPEG")
     archive = zipfile.ZipFile(io.BytesIO(server.post_files(("bad", b"x"), ("a", png()), format="zip").body))
     assert json.loads(archive.read("failed.json"))["failed"][0]["source"] == "bad"
 
@@ -136,12 +139,10 @@ def test_a_page_that_fails_costs_itself_alone() -> None:
         assert reply.status == 500 and b"secret" not in reply.body
 
 
-@pytest.mark.parametrize(("name", "status"), [("PageTimeoutError", 504), ("PageMemoryError", 422), ("WorkerLostError", 500)])
-def test_pages_that_cost_a_worker(name: str, status: int) -> None:
-    import tablerec.errors
-
+@pytest.mark.parametrize(("kind", "status"), [(PageTimeoutError, 504), (PageMemoryError, 422), (WorkerLostError, 500)])
+def test_pages_that_cost_a_worker(kind: type[Exception], status: int) -> None:
     engine = StandIn()
-    engine.error = lambda source, number: getattr(tablerec.errors, name)(f"{source}: page {number} took too much")
+    engine.error = lambda source, number: kind(f"{source}: page {number} took too much")
     with serving(engine) as server:
         reply = server.post(png(), "/v1/tables?name=a.png")
         assert (reply.status, reply.json["detail"]) == (status, "a.png: page 1 took too much")
@@ -239,8 +240,6 @@ def test_pages_of_many_requests_take_turns() -> None:
     engine = StandIn(jobs=1)
     with serving(engine) as server:
         engine.hold()
-        import threading
-
         long = threading.Thread(target=lambda: server.post(tiff(50), "/v1/tables?name=long"))
         long.start()
         wait_until(lambda: engine.asked)

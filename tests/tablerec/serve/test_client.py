@@ -12,7 +12,7 @@ import pytest
 from tablerec.errors import InputError
 from tablerec.serve.client import Client, ServerError
 from tests.helpers.pdf import make_document
-from tests.helpers.serving import Running, StandIn, png, serving, tiff, wait_until
+from tests.helpers.serve.serving import Running, StandIn, serving, tiff, wait_until
 
 TOKEN = "0123456789abcdef"
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 import tempfile
 from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
@@ -11,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.helpers.serving import to_parts
+from tests.helpers.serve.serving import to_parts
 
 pytest.importorskip("python_multipart")
 
@@ -21,7 +22,7 @@ from tablerec.serve.limits import ServerLimits
 
 async def pieces(content: bytes, cuts: Sequence[int]) -> AsyncIterator[bytes]:
     places = sorted({min(cut, len(content)) for cut in cuts} | {0, len(content)})
-    for start, end in zip(places, places[1:], strict=False):
+    for start, end in itertools.pairwise(places):
         yield content[start:end]
 
 
@@ -30,7 +31,9 @@ def contents(body: Body) -> list[bytes]:
 
 
 @given(
-    st.lists(st.binary(max_size=200) | st.sampled_from([b"\r\n--frontier", b"--frontier--", b"\r\n"]), min_size=1, max_size=4),
+    st.lists(
+        st.binary(max_size=200) | st.sampled_from([b"\r\n--frontier", b"--frontier--", b"\r\n"]), min_size=1, max_size=4
+    ),
     st.lists(st.integers(0, 1200), max_size=12),
 )
 def test_parts_are_the_files_wherever_the_body_is_cut(files: list[bytes], cuts: list[int]) -> None:

@@ -10,7 +10,7 @@ import openpyxl
 import pytest
 
 from tablerec.errors import InputError
-from tests.helpers.serving import Reply, Running, StandIn, png, serving, tiff, wait_until
+from tests.helpers.serve.serving import Reply, Running, StandIn, png, serving, tiff, wait_until
 
 
 def finished(server: Running, place: str) -> Reply:

@@ -12,7 +12,7 @@ import pytest
 
 from tablerec.errors import InputError
 from tests.helpers.browsing import needs_chromium, open_browser, open_page
-from tests.helpers.serving import Running, StandIn, png, serving, tiff, wait_until
+from tests.helpers.serve.serving import Running, StandIn, png, serving, tiff, wait_until
 
 pytestmark = needs_chromium
 
@@ -49,13 +49,13 @@ def test_files_become_one_workbook(browser: Any) -> None:
         choose(page, ("a.tif", tiff(3)), ("unwanted.png", png()))
         choose(page, ("<b>表.png", png()), ("c.txt", b"text"))
         page.get_by_role("button", name="Remove unwanted.png").click()
-        expect_status(page, "3 files, 0.0 MB")
+        expect_status(page, "Files: 3, 0.0 MB")
         engine.hold()
         page.get_by_role("button", name="Read the tables").click()
         expect_status(page, "Reading: 0 of 4 pages")
         assert page.locator("progress").count() == 2
         engine.free.set()
-        expect_status(page, "Done: 3 tables in 3 files")
+        expect_status(page, "Done. Tables: 3, files: 3")
         assert page.locator(".file").nth(0).locator(".error").inner_text() == "Page 2: a.tif: page 2 is broken"
         assert "c.txt: a text file" in page.locator(".file").nth(2).locator(".error").inner_text()
         assert page.locator(".name").nth(1).inner_text() == "<b>表.png"
@@ -73,12 +73,13 @@ def test_a_file_is_dropped(browser: Any, server: Running) -> None:
             """bytes => {
                 const data = new DataTransfer();
                 data.items.add(new File([new Uint8Array(bytes)], "dropped.png"));
-                document.body.dispatchEvent(new DragEvent("drop", { dataTransfer: data, bubbles: true, cancelable: true }));
+                const options = { dataTransfer: data, bubbles: true, cancelable: true };
+                document.body.dispatchEvent(new DragEvent("drop", options));
             }""",
             list(png()),
         )
         page.get_by_role("button", name="Read the tables").click()
-        expect_status(page, "Done: 1 tables in 1 files")
+        expect_status(page, "Done. Tables: 1, files: 1")
 
 
 def test_a_token_is_asked_for_once(browser: Any) -> None:
@@ -89,12 +90,12 @@ def test_a_token_is_asked_for_once(browser: Any) -> None:
         for token in ("not this one, certainly", TOKEN):
             page.get_by_label("Token", exact=True).fill(token)
             page.get_by_role("button", name="Go on").click()
-        expect_status(page, "Done: 1 tables")
+        expect_status(page, "Done. Tables: 1")
         assert download(page, "CSV")
         page.reload()
         choose(page, ("a.png", png()))
         page.get_by_role("button", name="Read the tables").click()
-        expect_status(page, "Done: 1 tables")
+        expect_status(page, "Done. Tables: 1")
 
 
 def test_reading_can_be_stopped(browser: Any) -> None:
@@ -110,7 +111,7 @@ def test_reading_can_be_stopped(browser: Any) -> None:
         wait_until(lambda: not server.parts.jobs.count("running"))
         engine.free.set()
         page.get_by_role("button", name="Read the tables").click()
-        expect_status(page, "Done: 30 tables")
+        expect_status(page, "Done. Tables: 30")
 
 
 def test_files_of_which_none_can_be_read(browser: Any, server: Running) -> None:
@@ -134,7 +135,7 @@ def test_the_page_speaks_chinese_and_can_be_used_by_all(browser: Any, server: Ru
         found = axe.Axe().run(page)
         assert found.violations_count == 0, found.generate_report()
         page.get_by_role("button", name="English").click()
-        expect_status(page, "Done: 2 tables in 1 files")
+        expect_status(page, "Done. Tables: 2, files: 1")
         page.goto(f"{server.url}/docs")
         page.get_by_text("POST /v1/tables").wait_for()
         found = axe.Axe().run(page)

@@ -25,9 +25,7 @@ from tablerec.inputs.images import load_pages
 from tablerec.result import Page, PageImage
 
 NEEDED = ("fastapi", "uvicorn", "python_multipart", "prometheus_client")
-needs_serve = pytest.mark.skipif(
-    not all(find_spec(name) for name in NEEDED), reason="needs the serve extra"
-)
+needs_serve = pytest.mark.skipif(not all(find_spec(name) for name in NEEDED), reason="needs the serve extra")
 resolve = socket.getaddrinfo
 """As it was before a test forbids it."""
 
@@ -146,7 +144,9 @@ def to_parts(files: Any, fields: Mapping[str, str] | None = None, boundary: str 
         for name, value in (fields or {}).items()
     ] + [
         f'--{boundary}\r\nContent-Disposition: form-data; name="file"; filename="{name}"\r\n'
-        f"Content-Type: application/octet-stream\r\n\r\n".encode() + content + b"\r\n"
+        f"Content-Type: application/octet-stream\r\n\r\n".encode()
+        + content
+        + b"\r\n"
         for name, content in files
     ]
     return b"".join(parts) + f"--{boundary}--\r\n".encode(), f"multipart/form-data; boundary={boundary}"

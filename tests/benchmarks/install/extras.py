@@ -96,7 +96,7 @@ FIRST = {
     "heic": First(("python", "-c", _HEIC), "13 rows x 8 columns"),
     "eval": First(("tablerec", "eval", str(ROOT / "data/samples"), "--errors"), "TEDS"),
     "browser": First(("tablerec", "synth", "webpage", "--renderer", "browser", "-n", "1", "-o", "out")),
-    "docling": First(("docling", "--allow-external-plugins", "--show-external-plugins"), "tablerec"),
+    "docling": First(("docling", "options", "--allow-external-plugins", "table-structure", "tablerec"), "detector_dir"),
     "langchain": First(("python", "-c", _LOAD), "'n_rows': 13"),
     "dev": First(("pytest", "-q", str(ROOT / "tests/postprocess/test_table.py"), "-p", "no:cacheprovider"), "passed"),
     "gpu": First(("tablerec", "device", "doctor"), "onnxruntime"),

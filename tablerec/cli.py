@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
 VERBS = {
+    "batch": "tablerec.bulk.command:command",
     "device": "tablerec.devices.command:command",
     "eval": "tablerec.evaluate.command:command",
     "export": "tablerec.models.command:command",
@@ -58,6 +59,7 @@ Examples:
 
 \b
 Verbs:
+  tablerec batch SOURCES very many inputs: goes on after any stop; also s3:// and Parquet
   tablerec device list   devices for Paddle: list, build, doctor, trace, coverage, parity, bench
   tablerec eval GT_DIR   score the recognition against labelled tables
   tablerec labels check  check, convert and propose labels of cells

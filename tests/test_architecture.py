@@ -22,7 +22,9 @@ LAYERS: list[tuple[str, str]] = [
     ("peers", "course detect devices evaluate inputs labels models ocr outputs paddlex_support result stages synth"),
     ("apart", "pipeline corrections training"),
     ("apart", "__init__"),
-    ("apart", "batch command pool"),
+    ("apart", "batch pool"),
+    ("apart", "bulk"),
+    ("apart", "command"),
     ("apart", "cli plugins"),
     ("apart", "__main__"),
 ]

@@ -11,6 +11,7 @@
     state      the index of the journal in memory, and its sums
     run        all of it together
     summary    the state as JSON, as a page, and as lines
+    open       a batch is begun, or taken up
     command    the verb
 
 What is to be done and who does it meet in one place, ``executor.Executor``: the run hands over an iterator of ``Task``,

@@ -135,7 +135,7 @@ def fetch(name: str, folder: Path, max_bytes: int) -> Fetched:
 
 def _copy(name: str, folder: Path, max_bytes: int) -> Fetched:
     files, path = filesystem(name)
-    target = folder / f"{os.getpid()}-{random.getrandbits(64):016x}{Path(path).suffix[:8]}"  # noqa: S311
+    target = folder / f"{os.getpid()}-{random.getrandbits(64):016x}{Path(path).suffix[:8]}"
     try:
         with files.open(path, "rb") as file, target.open("xb") as copy:
 

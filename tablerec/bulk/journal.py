@@ -88,7 +88,7 @@ class FileJournal:
         self._waiting: dict[Position, bytes] = {}
 
     def lock(self) -> None:
-        """Become the one writer; see ``Journal``. The system lets the lock go when the process ends, however it ends."""
+        """Become the one writer; see ``Journal``. The system lets the lock go when the process ends."""
         try:
             if self._path.is_symlink():
                 raise OutputError(f"{self._name}: a link; remove it")

@@ -1,4 +1,4 @@
-"""Where a batch keeps its results and its journal: a folder, or a place of fsspec. What is there is there as a whole."""
+"""Where a batch keeps results and journal: a folder, or a place of fsspec. What is there is there as a whole."""
 
 from __future__ import annotations
 

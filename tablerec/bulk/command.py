@@ -171,6 +171,10 @@ def command(
         try:
             with make_executor(settings, jobs, page_seconds, page_memory) as executor:
                 batch.run(executor, progress, find, rules)
+        except KeyboardInterrupt:
+            progress.end()
+            click.echo("\nwhat was read is kept: the same command goes on", err=True)
+            raise
         finally:
             progress.end()
     if not quiet:

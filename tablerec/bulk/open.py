@@ -67,7 +67,8 @@ class Batch:
             find: Finds the inputs.
             rules: How inputs are treated.
         """
-        self.journal.add({"run": {"at": time.time(), "version": __version__, "host": socket.gethostname()}})
+        begin = {"run": {"at": time.time(), "version": __version__, "host": socket.gethostname()}}
+        self.state.add(self.journal.add(begin), begin)
         try:
             with _folder_for_copies(self.store) as copies:
                 run = Run(self.store, self.journal, self.state, self.results, executor, reporter, copies, rules)

@@ -146,6 +146,7 @@ class Run:
                         self._round(again)
                 finally:
                     # What was read before Ctrl-C, or an error, is kept; a group half written is not.
+                    self._fetchers.shutdown(wait=False, cancel_futures=True)
                     if not self._is_committing:
                         self._commit()
         finally:

@@ -102,6 +102,8 @@ class State:
             self.header = self.header or record["header"]
         elif "run" in record:
             self.sums.runs += 1
+            # Each run asks for them again.
+            self.unread.clear()
             self._at = record["run"]["at"]
         elif "input" in record:
             self._add_input(position, record["input"])

@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 import errno
-import itertools
 import json
 import os
-import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
-from functools import partial
+from collections.abc import Iterator
 from hashlib import sha256
 from pathlib import Path
-from random import Random
 
 import pytest
 
@@ -24,69 +20,14 @@ from tablerec.bulk.fetching import fetch
 from tablerec.bulk.open import open_batch
 from tablerec.bulk.results import FileResults, ParquetResults, Results
 from tablerec.bulk.run import Rules
-from tablerec.bulk.sources import find_sources
-from tablerec.bulk.state import State
-from tablerec.bulk.store import FolderStore, Store, open_store
+from tablerec.bulk.store import FolderStore, open_store
 from tablerec.config import Settings
 from tablerec.errors import ModelNotFoundError, OutputError, SettingsError
-from tests.helpers.bulk_executor import TextExecutor
+from tests.helpers.bulk.executor import TextExecutor
+from tests.helpers.bulk.killing import make_results
+from tests.helpers.bulk.running import batch, inputs, parquet_rows, tables
 
 ROOT = Path(__file__).resolve().parents[3]
-
-
-class Told:
-    """A reporter that remembers."""
-
-    def __init__(self) -> None:
-        self.notes: list[str] = []
-        self.errors: list[str] = []
-        self.doubts: list[str] = []
-
-    def note(self, message: str) -> None:
-        self.notes.append(message)
-
-    def error(self, message: str) -> None:
-        self.errors.append(message)
-
-    def doubt(self, message: str) -> None:
-        self.doubts.append(message)
-
-    def beat(self, state: State, n_inputs: int) -> None:
-        pass
-
-
-def batch(
-    store: Path | Store,
-    *given: object,
-    executor: TextExecutor | None = None,
-    results: Results | None = None,
-    retry: bool = False,
-    rules: Rules | None = None,
-    settings: Settings | None = None,
-) -> tuple[State, Told, TextExecutor]:
-    executor, told = executor or TextExecutor(), Told()
-    place = FolderStore(store) if isinstance(store, Path) else store
-    with open_batch(place, settings or Settings(), results or FileResults(("json",))) as each:
-        if retry:
-            each.state.retry_failed()
-        each.run(executor, told, partial(find_sources, [str(one) for one in given]), rules)
-    return each.state, told, executor
-
-
-def inputs(folder: Path, *texts: str) -> Path:
-    folder.mkdir(exist_ok=True)
-    for number, text in enumerate(texts):
-        (folder / f"i{number}.png").write_text(text)
-    return folder
-
-
-def tables(store: Path) -> dict[str, str]:
-    """The text of the first cell, or nothing, of each file of a store, by its name in its folder."""
-    found = {}
-    for path in sorted((store / "tables").rglob("*.json")):
-        [page] = json.loads(path.read_text())["pages"]
-        found[path.name] = page["tables"][0]["cells"][0]["text"] if page["tables"] else ""
-    return found
 
 
 def test_no_inputs_make_an_empty_store_with_a_summary(tmp_path: Path) -> None:
@@ -336,12 +277,6 @@ def test_doubtful_tables_are_counted_and_named_where_asked_for(tmp_path: Path) -
     assert (summary["stages"], summary["peak_memory_bytes"] > 0) == ({"read": 1.0, "detect": 2.0}, True)
 
 
-def parquet_rows(store: Path) -> list[dict[str, object]]:
-    dataset = pytest.importorskip("pyarrow.dataset").dataset(store / "tables", format="parquet")
-    rows: list[dict[str, object]] = dataset.to_table().to_pylist()
-    return rows
-
-
 def test_all_tables_are_rows_of_one_dataset(tmp_path: Path) -> None:
     pytest.importorskip("pyarrow")
     folder = inputs(tmp_path / "in", "a", "b pages=3 tables=2 sure=80", "c tables=0")
@@ -408,62 +343,6 @@ def test_what_the_network_refuses_at_times_is_asked_for_again(tmp_path: Path, mo
     files.rm("/flaky", recursive=True)
 
 
-KILLED_AT = {"files": 120, "parquet": 30}
-"""Calls of the system within which a process is killed."""
-
-
-def make_results(kind: str) -> Results:
-    results: Results = ParquetResults() if kind == "parquet" else FileResults(("json",))
-    results.group_pages = 7
-    return results
-
-
-def killed_until_done(kind: str, seed: int, store: Path, folder: Path, from_outside: bool) -> int:
-    """Do a batch in processes that are killed, until one comes to its end; return how many were.
-
-    Runs in a process of its own, which has no threads.
-    """
-    random = Random(seed)
-    make_results(kind)  # what is imported now is not imported in each process
-    for n_killed in range(300):
-        seconds, n_calls = random.uniform(0.02, 0.2) * (1 + n_killed / 5), random.randrange(1, KILLED_AT[kind])
-        process = os.fork()
-        if process == 0:
-            if not from_outside:
-                die_at(n_calls, random.random() < 0.5)
-            batch(store, folder, results=make_results(kind))
-            os._exit(0)
-        if from_outside:
-            time.sleep(seconds)
-            os.kill(process, signal.SIGKILL)
-        _, status = os.waitpid(process, 0)
-        if status == 0:
-            return n_killed
-        assert os.waitstatus_to_exitcode(status) in (9, -signal.SIGKILL), status
-    raise AssertionError("it never ends")
-
-
-def die_at(n_calls: int, before: bool) -> None:
-    """Have this process end at once at a call of what writes, syncs, renames, removes or lists, before it or after."""
-    left = itertools.count(n_calls, -1)
-
-    def dying(function: Callable[..., object]) -> Callable[..., object]:
-        def call(*args: object, **options: object) -> object:
-            is_last = next(left) <= 1
-            if is_last and before:
-                os._exit(9)
-            try:
-                return function(*args, **options)
-            finally:
-                if is_last:
-                    os._exit(9)
-
-        return call
-
-    for owner, name in ((os, "fsync"), (Path, "replace"), (Path, "unlink"), (Path, "mkdir"), (os, "listdir")):
-        setattr(owner, name, dying(getattr(owner, name)))
-
-
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 @pytest.mark.parametrize("from_outside", [False, True])
 @pytest.mark.parametrize("kind", ["files", "parquet"])
@@ -476,8 +355,8 @@ def test_each_output_is_there_once_and_whole_whenever_the_process_is_killed(
     texts = [f"{number} pages={1 + number % 3}" for number in range(24)]
     folder = inputs(tmp_path / "in", *texts, "fail=1:limit", "broken")
     store, clean = tmp_path / "store", tmp_path / "clean"
-    code = "import sys; from pathlib import Path; from tests.tablerec.bulk import test_run as t\n"
-    code += f"print(t.killed_until_done({kind!r}, {seed}, Path({str(store)!r}), Path({str(folder)!r}), {from_outside}))"
+    code = "from pathlib import Path; from tests.helpers.bulk.killing import killed_until_done\n"
+    code += f"print(killed_until_done({kind!r}, {seed}, Path({str(store)!r}), Path({str(folder)!r}), {from_outside}))"
     run = [sys.executable, "-c", code]
     done = subprocess.run(run, cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr

@@ -6,6 +6,10 @@
     ├── TableError                cells that do not form a table
     ├── InputError                a picture, document or file that cannot be read
     │   └── PasswordError         a PDF that opens with a password, or with another one
+    ├── PageFailedError           a page whose reading failed in another process
+    │   ├── PageTimeoutError      it takes longer than it may
+    │   ├── PageMemoryError       it takes more memory than it may
+    │   └── WorkerLostError       that process ended
     ├── OutputError               a file that cannot be written
     ├── SettingsError             an option that does not exist or does not fit
     ├── MissingDependencyError    an optional package is not installed
@@ -31,6 +35,22 @@ class InputError(TablerecError, ValueError):
 
 class PasswordError(InputError):
     """A document that opens with a password only, and none or another one was given."""
+
+
+class PageFailedError(TablerecError, RuntimeError):
+    """A page that could not be read to its end."""
+
+
+class PageTimeoutError(PageFailedError):
+    """A page that takes longer than the limit."""
+
+
+class PageMemoryError(PageFailedError):
+    """A page that takes more memory than the limit."""
+
+
+class WorkerLostError(PageFailedError):
+    """A page whose process was killed or crashed."""
 
 
 class OutputError(TablerecError, OSError):

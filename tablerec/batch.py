@@ -6,9 +6,8 @@ import itertools
 import os
 import sys
 import time
-from collections import Counter, deque
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -16,7 +15,6 @@ from pathlib import Path
 from typing import BinaryIO, Protocol
 
 import click
-import numpy as np
 
 from postprocess.word import UNREAD
 from tablerec.errors import (
@@ -38,7 +36,7 @@ from tablerec.outputs.files import (
     save,
 )
 from tablerec.outputs.streams import StandardOutputError
-from tablerec.result import Page, Result
+from tablerec.result import Page, Result, without_pixels
 
 DEFAULT_FORMATS = ("html", "xlsx")
 ALIKE = (BrokenPipeError, MissingDependencyError, ModelNotFoundError, SettingsError, StandardOutputError)
@@ -50,7 +48,8 @@ _MOST_SEALS = 5
 Input = str | BinaryIO
 
 
-GetPages = Callable[[], Iterable[Page]]
+GetPages = Callable[[], Iterator[Page]]
+Ahead = Callable[[Iterable[Input]], Iterator[tuple[Input, GetPages]]]
 
 
 class Recognizes(Protocol):
@@ -202,7 +201,8 @@ class Batch:
         console: Where messages go.
         min_confidence: Tables less sure than this are doubtful; None asks for no such word.
         join_pages: Whether tables that go on over several pages are joined in the files.
-        n_at_once: How many inputs are recognized at the same time; their files are written in order all the same.
+        ahead: Yields inputs in their order with what gives their pages, while those behind are recognized, as
+            ``Engine.ahead`` does; None recognizes one after another.
         ask_password: Called with the name of a document that wants a password, before it is tried once more; it has
             the recognizer use another one. None leaves it an error.
     """
@@ -215,7 +215,7 @@ class Batch:
     taken: set[str] = field(default_factory=set)
     """Files that must not be overwritten: the inputs and what was written before."""
     min_confidence: float | None = None
-    n_at_once: int = 1
+    ahead: Ahead | None = None
     ask_password: Callable[[str], object] | None = None
     _stems: Counter[str] = field(default_factory=Counter)
 
@@ -230,22 +230,15 @@ class Batch:
         self.console.has_bar = len(sources) > 1 and not self.console.quiet and sys.stderr.isatty()
         bar = click.progressbar(sources, label="Reading", file=sys.stderr) if self.console.has_bar else None
         with bar or nullcontext(sources) as items:
-            for source, pages in self._ahead(items):
+            for source, pages in self._each(items):
                 self._guarded(source, pages)
         self.console.has_bar = False
 
-    def _ahead(self, sources: Iterable[Input]) -> Iterator[tuple[Input, GetPages]]:
-        """Yield the inputs in order with what gives their pages, while the next ones are recognized."""
-        if self.n_at_once == 1:
-            yield from ((source, partial(self._pages, source)) for source in sources)
-            return
-        with ThreadPoolExecutor(self.n_at_once) as pool:
-            waiting: deque[tuple[Input, GetPages]] = deque()
-            for source in sources:
-                waiting.append((source, pool.submit(self._all_pages, source).result))
-                if len(waiting) > self.n_at_once:
-                    yield waiting.popleft()
-            yield from waiting
+    def _each(self, sources: Iterable[Input]) -> Iterator[tuple[Input, GetPages]]:
+        """Yield the inputs in order with what gives their pages."""
+        if self.ahead is not None:
+            return self.ahead(sources)
+        return ((source, partial(self._pages, source)) for source in sources)
 
     def _guarded(self, source: Input, pages: GetPages) -> None:
         name = display_name(source_name(source))
@@ -298,10 +291,7 @@ class Batch:
 
     def _pages(self, source: Input) -> Iterator[Page]:
         pages = self.recognizer.pages(source)
-        return pages if self.target.has_overlay else map(_without_pixels, pages)
-
-    def _all_pages(self, source: Input) -> list[Page]:
-        return list(self._pages(source))
+        return pages if self.target.has_overlay else map(without_pixels, pages)
 
     def _to_result(self, source: Input, pages: Iterable[Page]) -> Result:
         if self.target.traces is not None:
@@ -439,12 +429,6 @@ def count(number: int, noun: str) -> str:
 
 def _stem(source: Input) -> str:
     return Path(source_name(source)).stem
-
-
-def _without_pixels(page: Page) -> Page:
-    """Keep the size of a picture only, in one byte: a book's pages do not fit into memory."""
-    blank = np.broadcast_to(np.uint8(255), page.picture.image.shape)
-    return replace(page, picture=replace(page.picture, image=blank))
 
 
 def _most(reasons: Sequence[str]) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from functools import partial
 from importlib import import_module
@@ -24,6 +24,9 @@ from tablerec.outputs.streams import guard_streams
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
+
+    from tablerec.batch import Ahead
+    from tablerec.config import Settings
 
 VERBS = {
     "batch": "tablerec.bulk.command:command",
@@ -85,7 +88,7 @@ _GROUPS = {
     "How pictures are read": "detector ocr layout turn seals text_layer pages password join_pages cell_pictures "
     "recursive",
     "What is written": "output formats as_json overlay trace_dir strict min_confidence mark_doubtful quiet timing",
-    "Models": "models_dir detector_dir ocr_dir layout_model unwarp device engine",
+    "Models": "models_dir detector_dir ocr_dir layout_model unwarp device engine jobs",
 }
 """Options by heading of ``--help``; others come last."""
 
@@ -226,6 +229,13 @@ def _print_version(ctx: click.Context, param: click.Parameter, value: bool) -> N
     "--device", metavar="NAME", help="Where models run: cpu, gpu:0, npu:1; gpu:0,1 shares the inputs.  [default: cpu]"
 )
 @click.option(
+    "--jobs",
+    default="1",
+    metavar="N|auto",
+    show_default=True,
+    help="Pages that are read side by side, each by a process of its own; auto: as the CPUs and the memory allow.",
+)
+@click.option(
     "--engine",
     metavar="NAME",
     help="What runs PaddleX models: paddle_static, paddle_dynamic, transformers, onnxruntime or hpi.",
@@ -279,6 +289,7 @@ def command(
     recursive: bool,
     quiet: bool,
     timing: bool,
+    jobs: str,
     trace_dir: Path | None,
     strict: bool,
     min_confidence: float,
@@ -311,14 +322,13 @@ def command(
         traces=trace_dir,
     )
     if sources:
-        from tablerec.pool import RecognizerPool
-
-        pool = RecognizerPool(settings)
         least = min_confidence if strict else None
-        batch = Batch(pool, target, console, totals, settings.join_pages, min_confidence=least, n_at_once=len(pool))
-        if settings.password is None and not quiet and has_terminal():
-            batch.ask_password = AskOnce(pool.use_password)
-        batch.run(sources)
+        with ExitStack() as stack:
+            reader, ahead = _make_reader(settings, jobs, target.has_overlay, stack)
+            batch = Batch(reader, target, console, totals, settings.join_pages, min_confidence=least, ahead=ahead)
+            if settings.password is None and not quiet and has_terminal():
+                batch.ask_password = AskOnce(reader.use_password)
+            batch.run(sources)
     if len(sources) > 1 or console.n_errors > 1:
         failed = f", {count(console.n_errors, 'error')}" if console.n_errors else ""
         doubtful = f", {console.n_doubtful} doubtful" if console.n_doubtful else ""
@@ -327,6 +337,19 @@ def command(
         click.echo(totals.timing(), err=True)
     if console.n_errors or console.n_doubtful:
         ctx.exit(1 if console.n_errors else _DOUBTFUL)
+
+
+def _make_reader(settings: Settings, jobs: str, keep_pixels: bool, stack: ExitStack) -> tuple[Any, Ahead | None]:
+    """What reads pages, and what does so for several inputs side by side."""
+    from tablerec.engine.engine import Engine, each_device, to_jobs
+
+    n_jobs = max(to_jobs(jobs), len(each_device(settings.device)))
+    if n_jobs > 1:
+        engine = stack.enter_context(Engine(settings, n_jobs, keep_pixels=keep_pixels))
+        return engine, engine.ahead
+    from tablerec.pipeline import Recognizer
+
+    return Recognizer(settings), None
 
 
 def main() -> None:

@@ -5,11 +5,15 @@ from postprocess.errors import (
     MissingDependencyError,
     ModelNotFoundError,
     OutputError,
+    PageFailedError,
+    PageMemoryError,
+    PageTimeoutError,
     PasswordError,
     SettingsError,
     TableError,
     TablerecError,
     TrainingError,
+    WorkerLostError,
 )
 
 __all__ = [
@@ -17,9 +21,13 @@ __all__ = [
     "MissingDependencyError",
     "ModelNotFoundError",
     "OutputError",
+    "PageFailedError",
+    "PageMemoryError",
+    "PageTimeoutError",
     "PasswordError",
     "SettingsError",
     "TableError",
     "TablerecError",
     "TrainingError",
+    "WorkerLostError",
 ]

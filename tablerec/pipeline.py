@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import logging
+import os
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -29,7 +30,8 @@ from tablerec.detect.cell_pictures import add_pictures, lie_in_pictures
 from tablerec.detect.factory import make_detector
 from tablerec.detect.nesting import detect_with_inner
 from tablerec.devices import parse_device, require_device
-from tablerec.errors import SettingsError
+from tablerec.engine.tasks import PageTask
+from tablerec.errors import InputError, SettingsError, TablerecError
 from tablerec.inputs.bending import flatten
 from tablerec.inputs.seals import Found, without_seals, without_seals_in_layer
 from tablerec.inputs.seals.read import read_seal
@@ -69,11 +71,53 @@ class Recognizer:
     ) -> None:
         self.settings = settings or Settings()
         require_device(parse_device(self.settings.device))
+        self._has_own_parts = detector is not None or ocr is not None
         self.detector = detector or make_detector(self.settings)
         self.ocr = ocr or make_ocr_engine(self.settings)
         runtime = make_runtime(self.settings)
         self._orientation = LazyModel(ORIENTATION, None, runtime) if self.settings.turn == ORIENTATION else None
         self._unwarper = Unwarper(runtime) if self.settings.unwarp == UVDOC else None
+
+    def use_password(self, password: str) -> None:
+        """Open documents that are read from now on with another password."""
+        self.settings = replace(self.settings, password=password)
+
+    def stream(
+        self,
+        sources: Iterable[Any],
+        jobs: int | str = 1,
+        on_error: Callable[[Any, TablerecError], object] | None = None,
+    ) -> Iterator[Result]:
+        """Read many inputs, in their order, without keeping any.
+
+        Args:
+            sources: See ``recognize``; with several jobs paths, bytes and binary files only.
+            jobs: Processes that read pages side by side, or ``auto``; see ``Engine``, which is told the settings alone:
+                a detector or an OCR engine that was handed over reads with one job.
+            on_error: Called with an input that fails, so that the next ones go on; without it the error is raised.
+
+        Yields:
+            A result for each input that was read; pictures are blank with several jobs.
+
+        Raises:
+            TablerecError: An input fails, and there is no ``on_error``; or as ``Engine`` says.
+        """
+        from tablerec.engine import Engine
+        from tablerec.engine.engine import to_jobs
+
+        if to_jobs(jobs) > 1:
+            if self._has_own_parts:
+                raise SettingsError(f"jobs is {jobs}: a detector or OCR engine that was handed over reads with jobs=1")
+            with Engine(self.settings, jobs) as engine:
+                yield from engine.stream(sources, on_error)
+            return
+        for source in sources:
+            try:
+                yield self.recognize(source)
+            except TablerecError as error:
+                if on_error is None:
+                    raise
+                on_error(source, error)
 
     def recognize(self, source: Any, words: Sequence[Word] | None = None) -> Result:
         """Read all pages of one input.
@@ -280,6 +324,32 @@ def recognize(source: Any, words: Sequence[Word] | None = None, **options: Any) 
     except TypeError as error:
         raise SettingsError(f"{error}; the options are {', '.join(Settings.__dataclass_fields__)}") from None
     return Recognizer(settings).recognize(source, words)
+
+
+def make_page_reader(settings: Settings) -> Callable[[PageTask], Page]:
+    """What a worker of ``tablerec.engine`` does: it makes a recognizer, and reads a page when asked."""
+    import cv2
+
+    from tablerec.inputs.images import NamedBytes
+
+    cv2.setNumThreads(1)
+    recognizer = Recognizer(settings)
+
+    def read(task: PageTask) -> Page:
+        os.chdir(task.folder)  # the process is a worker's own
+        recognizer.settings = replace(settings, pages=str(task.number), password=task.password)
+        source = NamedBytes(task.source, task.name) if isinstance(task.source, bytes) else task.source
+        pages = list(recognizer.pages(source))
+        if len(pages) != 1:
+            raise InputError(f"{task.name}: page {task.number} is not there any more; keep the file while it is read")
+        [page] = pages
+        if task.keep_pixels:
+            return page
+        # The engine makes a blank picture of it: pickled here, all its pixels would travel.
+        shape: Any = page.picture.image.shape
+        return replace(page, picture=replace(page.picture, image=shape, layer=None))
+
+    return read
 
 
 def _snapped(candidate: Candidate) -> Candidate:

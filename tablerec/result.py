@@ -167,6 +167,12 @@ class Result:
         return [[table] for page in self.pages for table in page.tables]
 
 
+def without_pixels(page: Page) -> Page:
+    """Keep the size of a picture only, in one byte, and no layer: a book's pages do not fit into memory."""
+    blank = np.broadcast_to(np.uint8(255), page.picture.image.shape)
+    return replace(page, picture=replace(page.picture, image=blank, layer=None))
+
+
 def move_page(page: Page, picture: PageImage, move: Move) -> Page:
     """Say of a page's tables and words where they are in another picture of it.
 

@@ -90,15 +90,72 @@ def load_pages(source: Source, settings: Settings | None = None, first: int = 1)
         yield replace(source, image=_array_to_image(source.image, name, settings))
     elif isinstance(source, np.ndarray):
         yield PageImage(source_name(source), 1, _array_to_image(source, name, settings))
-    elif isinstance(source, (str, os.PathLike)):
-        with _open(source, name) as file:
+    elif isinstance(source, (str, os.PathLike, bytes, bytearray, memoryview)) or hasattr(source, "read"):
+        with _as_file(cast(BinaryIO, source), name) as file:
             yield from _file_pages(file, source_name(source), settings, first)
-    elif isinstance(source, (bytes, bytearray, memoryview)):
-        yield from _file_pages(io.BytesIO(source), source_name(source), settings, first)
-    elif hasattr(source, "read"):
-        yield from _file_pages(_read_stream(cast(BinaryIO, source), name), source_name(source), settings, first)
     else:
         yield from _object_pages(source, name, settings)
+
+
+class NamedBytes(io.BytesIO):
+    """A file in memory that has the name of the input that it came from.
+
+    >>> NamedBytes(b"...", "scan.png").name
+    'scan.png'
+    """
+
+    def __init__(self, content: bytes, name: str) -> None:
+        super().__init__(content)
+        self.name = name
+
+
+def path_or_content(source: str | os.PathLike[str] | bytes | BinaryIO) -> str | bytes:
+    """Return what another process can read as often as it wants: the path of a file, or what a stream or pipe holds.
+
+    Raises:
+        InputError: The stream cannot be read.
+
+    >>> path_or_content("scan.png"), path_or_content(io.BytesIO(b"..."))
+    ('scan.png', b'...')
+    """
+    if isinstance(source, bytes):
+        return source
+    name = display_name(source_name(source))
+    if not isinstance(source, (str, os.PathLike)):
+        return _read_stream(source, name).read()
+    try:
+        is_pipe = stat.S_ISFIFO(os.stat(source).st_mode)
+    except (OSError, ValueError):  # whoever opens it says why
+        is_pipe = False
+    return _open(source, name).read() if is_pipe else os.fsdecode(source)
+
+
+def wanted_pages(source: str | os.PathLike[str] | bytes | BinaryIO, settings: Settings | None = None) -> list[int]:
+    """Return the numbers of the pages of a file that ``load_pages`` reads; none of them is decoded or drawn.
+
+    Args:
+        source: A path, the bytes of a file, or a binary file.
+        settings: See ``load_pages``.
+
+    Raises:
+        InputError: It cannot be opened, or has none of the pages that the settings ask for.
+
+    >>> import PIL.Image
+    >>> pages, file = [PIL.Image.new("L", (40, 30), 255)] * 3, io.BytesIO()
+    >>> pages[0].save(file, "TIFF", save_all=True, append_images=pages[1:])
+    >>> wanted_pages(file.getvalue()), wanted_pages(file.getvalue(), Settings(pages="2-"))
+    ([1, 2, 3], [2, 3])
+    """
+    settings = settings or Settings()
+    name = display_name(source_name(source))
+    with _as_file(source, name) as file:
+        head = _read_head(file, name)
+        if b"%PDF-" in head:
+            from tablerec.inputs.pdf import pdf_page_numbers
+
+            return pdf_page_numbers(file, name, settings)
+        with _open_picture(file, head, name) as picture:
+            return settings.page_numbers.within(sum(1 for _ in _frames(picture, name)), name)
 
 
 def source_name(source: object) -> str:
@@ -202,6 +259,14 @@ def _refuse_url(name: str) -> None:
         raise InputError(f"{display_name(name)}: a URL is not read, as the network is never used; download it first")
 
 
+def _as_file(source: str | os.PathLike[str] | bytes | bytearray | memoryview | BinaryIO, name: str) -> BinaryIO:
+    if isinstance(source, (str, os.PathLike)):
+        return _open(source, name)
+    if isinstance(source, (bytes, bytearray, memoryview)):
+        return io.BytesIO(source)
+    return _read_stream(source, name)
+
+
 def _open(path: str | os.PathLike[str], name: str) -> BinaryIO:
     _refuse_url(os.fsdecode(path))
     try:
@@ -239,6 +304,16 @@ def _read_stream(stream: BinaryIO, name: str) -> BinaryIO:
 
 def _file_pages(file: BinaryIO, source: str, settings: Settings, first: int) -> Iterator[PageImage]:
     name = display_name(source)
+    head = _read_head(file, name)
+    if b"%PDF-" in head:
+        from tablerec.inputs.pdf import pdf_pages
+
+        yield from pdf_pages(file, source, name, settings, first)
+    else:
+        yield from _picture_pages(file, head, source, name, settings, first)
+
+
+def _read_head(file: BinaryIO, name: str) -> bytes:
     try:
         head = file.read(1024)
         file.seek(0)
@@ -246,12 +321,7 @@ def _file_pages(file: BinaryIO, source: str, settings: Settings, first: int) -> 
         raise InputError(f"{name}: cannot be read ({error.strerror}); copy it and try again") from error
     if not head:
         raise InputError(f"{name}: the file is empty; save or download it again")
-    if b"%PDF-" in head:
-        from tablerec.inputs.pdf import pdf_pages
-
-        yield from pdf_pages(file, source, name, settings, first)
-    else:
-        yield from _picture_pages(file, head, source, name, settings, first)
+    return head
 
 
 def _picture_pages(

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from tablerec.devices import parse_device
 from tablerec.errors import MissingDependencyError, ModelNotFoundError
 from tablerec.models.folder import INPUT, ONNX, STATIC, check_files, read_description
+from tablerec.processes import usable_cpus
 
 Network = Callable[[NDArray[np.float32]], Sequence[NDArray[Any]]]
 """``(B, 3, H, W)`` float32 RGB to the network's outputs."""
@@ -23,10 +24,10 @@ MOST_THREADS = 8
 
 
 def usable_threads() -> int:
-    """Threads that pay: the CPUs that this process may use, at most ``MOST_THREADS``."""
-    # In a container os.cpu_count() tells the CPUs of the host, and ONNX Runtime's threads wait by spinning.
-    usable = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return min(MOST_THREADS, usable)
+    """Threads that pay: the CPUs that this process may use, at most ``MOST_THREADS`` or ``OMP_NUM_THREADS``."""
+    # ONNX Runtime's threads wait by spinning: more than there are CPUs, or than other processes leave, cost much.
+    given = os.environ.get("OMP_NUM_THREADS", "")
+    return min(MOST_THREADS, usable_cpus(), int(given) if given.isascii() and given.isdigit() and int(given) else 1000)
 
 
 def choose_network(

@@ -726,34 +726,25 @@ def test_trace_writes_a_picture_for_each_page(fake):
     assert files("traces") == ["a_p1.trace.png", "a_p2.trace.png"]
 
 
-def test_several_devices_share_the_inputs_and_write_in_order(fake, monkeypatch):
-    import threading
-
+def test_jobs_and_devices_share_the_inputs_and_write_in_order(fake, monkeypatch):
     names = [f"{letter}.png" for letter in "abcdefg"]
-    touch(*names)
-    met, both, devices = threading.Barrier(2, timeout=20), set(), []
+    for name in names:
+        PIL.Image.new("L", (40, 30), 255).save(name)
+    touch("c.png")
+    monkeypatch.setattr("tablerec.engine.engine.READER", "tests.tablerec.engine.reader:make_reader")
+    for args in (["--jobs", "2"], ["--device", "gpu:0,3"]):
+        result = run(*names, *args, "--format", "html")
+        assert result.exit_code == 1 and "c.png: " in result.stderr, result.output
+        written = [line.split()[1] for line in result.stdout.splitlines() if line.startswith("wrote")]
+        assert written == [f"{letter}.html" for letter in "abdefg"]
+    assert fake.read == []
 
-    class OnDevice(FakeRecognizer):
-        def __init__(self, settings):
-            super().__init__(settings)
-            self.device = settings.device
-            devices.append(self.device)
 
-        def pages(self, source):
-            # Nobody passes the first time before both devices have work.
-            if self.device not in both:
-                both.add(self.device)
-                met.wait()
-            if source_name(source) == "c.png":
-                raise InputError("c.png: is broken")
-            return super().pages(source)
-
-    monkeypatch.setattr(sys.modules["tablerec.pipeline"], "Recognizer", OnDevice)
-    result = run(*names, "--device", "gpu:0,3", "--format", "html")
-    assert devices == ["gpu:0", "gpu:3"] and both == set(devices)
-    assert result.exit_code == 1 and "c.png: is broken" in result.stderr
-    written = [line.split()[1] for line in result.stdout.splitlines() if line.startswith("wrote")]
-    assert written == [f"{letter}.html" for letter in "abdefg"]
+@pytest.mark.parametrize("jobs", ["0", "-1", "many", "1.5"])
+def test_numbers_of_jobs_that_are_none_are_refused(jobs):
+    touch("a.png")
+    result = run("a.png", "--jobs", jobs)
+    assert result.exit_code == 2 and "give a number from 1, or auto" in result.stderr
 
 
 def test_help_groups_every_option_once():

@@ -234,12 +234,11 @@ def test_who_would_rather_stop_stops(terminal: list[str], monkeypatch: pytest.Mo
     assert result.exit_code == 130 and files() == ["a.pdf"]
 
 
-def test_several_devices_get_the_answer(terminal: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tablerec.pipeline.require_device", lambda device: None)
+def test_several_processes_get_the_answer(terminal: list[str]) -> None:
     names = [f"{letter}.pdf" for letter in "abcd"]
     for name in names:
         write(name, 1, SECRET)
-    result = run(*names, "--device", "gpu:0,1", "--format", "html")
+    result = run(*names, "--jobs", "2", "--format", "html")
     assert result.exit_code == 0, result.output
     assert len(terminal) == 1 and [line.split()[1] for line in result.stdout.splitlines()] == [
         name.replace("pdf", "html") for name in names

@@ -12,6 +12,6 @@ A text layer is a claim, the picture is the evidence: what a page says and does 
 - ``words``: glyphs become words
 """
 
-from tablerec.inputs.pdf.pages import pdf_pages
+from tablerec.inputs.pdf.pages import pdf_page_numbers, pdf_pages
 
-__all__ = ["pdf_pages"]
+__all__ = ["pdf_page_numbers", "pdf_pages"]

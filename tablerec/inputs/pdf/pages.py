@@ -66,6 +66,24 @@ def pdf_pages(file: BinaryIO, source: str, name: str, settings: Settings, first:
         give_back(renderer)
 
 
+def pdf_page_numbers(file: BinaryIO, name: str, settings: Settings) -> list[int]:
+    """Return the numbers of the pages that ``pdf_pages`` would draw.
+
+    Args:
+        file: See ``pdf_pages``.
+        name: See ``pdf_pages``.
+        settings: See ``pdf_pages``.
+
+    Raises:
+        InputError: The document cannot be opened, or has none of the pages that are asked for.
+    """
+    renderer = take_renderer()
+    try:
+        return settings.page_numbers.within(_open(renderer, file, name, settings), name)
+    finally:
+        give_back(renderer)
+
+
 def _open(renderer: Renderer, file: BinaryIO, name: str, settings: Settings) -> int:
     path = _path_of(file)
     memory = int(settings.max_page_memory * 2**30 + _BYTES_PER_PIXEL * settings.max_megapixels * 1e6)

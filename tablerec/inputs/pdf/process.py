@@ -7,24 +7,15 @@ from __future__ import annotations
 
 import atexit
 import os
-import subprocess
-import sys
 import threading
 from contextlib import suppress
 from typing import Any
 
 from numpy.typing import NDArray
 
-from tablerec.errors import MissingDependencyError, TablerecError
+from tablerec.errors import MissingDependencyError
 from tablerec.inputs.pdf.channel import receive, send
-
-_START = """
-import sys
-sys.path[:] = sys.argv[1:]
-from tablerec.inputs.pdf.child import main
-main()
-"""
-"""The path is ours: a folder's own modules must not take the place of those that we use."""
+from tablerec.processes import start_process
 
 _OPENING_SECONDS = 60.0
 _MOST_IDLE = 2
@@ -47,21 +38,8 @@ class Renderer:
     """One child process. Not for several threads at a time."""
 
     def __init__(self) -> None:
-        environment = {**os.environ, "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
         self.pid = os.getpid()
-        try:
-            self._process = subprocess.Popen(  # noqa: S603 - our own interpreter and code
-                [sys.executable, "-I", "-c", _START, *sys.path],
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.DEVNULL,
-                env=environment,
-            )
-        except (OSError, ValueError) as error:
-            raise TablerecError(
-                f"PDF pages are drawn by a process of their own, which cannot start ({error}); "
-                f"check that {sys.executable or 'the Python interpreter'} can be run"
-            ) from error
+        self._process = start_process("tablerec.inputs.pdf.child:main")
         self._late = False
 
     def ask(
@@ -75,9 +53,8 @@ class Renderer:
         timer = threading.Timer(seconds, self._stop_late)
         timer.start()
         try:
-            assert self._process.stdin is not None and self._process.stdout is not None
-            send(self._process.stdin, request, arrays or ())  # type: ignore[arg-type]
-            answer, results = receive(self._process.stdout)  # type: ignore[arg-type]
+            send(self._process.stdin, request, arrays or ())
+            answer, results = receive(self._process.stdout)
         except (EOFError, OSError, ValueError, MemoryError) as error:
             self.close()
             if self._late:
@@ -106,9 +83,8 @@ class Renderer:
     def close_streams(self) -> None:
         """Let go of the process without ending it."""
         for stream in (self._process.stdin, self._process.stdout):
-            if stream is not None:
-                with suppress(OSError):  # what was still to be written has no reader
-                    stream.close()
+            with suppress(OSError):  # what was still to be written has no reader
+                stream.close()
 
     def _stop_late(self) -> None:
         self._late = True

@@ -1,0 +1,297 @@
+"""Inputs in, results out, in the same order, while worker processes read their pages side by side."""
+
+from __future__ import annotations
+
+import logging
+import os
+import warnings
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future
+from dataclasses import dataclass, replace
+from types import TracebackType
+from typing import BinaryIO, Generic, TypeAlias, TypeVar, Union
+
+import numpy as np
+
+from tablerec.config import Settings
+from tablerec.devices import Device, parse_device
+from tablerec.engine.child import Note
+from tablerec.engine.tasks import PageTask
+from tablerec.engine.workers import Answer, Limits, Workers
+from tablerec.errors import PageFailedError, SettingsError, TablerecError
+from tablerec.inputs.images import display_name, path_or_content, source_name, wanted_pages
+from tablerec.processes import usable_cpus, usable_jobs
+from tablerec.result import Page, Result
+
+File: TypeAlias = Union[str, "os.PathLike[str]", bytes, BinaryIO]
+"""A path, the bytes of a file, or a binary file, which is read as a whole."""
+
+_File = TypeVar("_File", bound=File)
+
+READER = "tablerec.pipeline:make_page_reader"
+
+_AHEAD = 2
+"""Pages in the works or ready for each worker, at most."""
+
+
+class Engine:
+    """Worker processes that each hold a recognizer; a page is read by the next one that is free.
+
+    Args:
+        settings: What to use. ``device`` may name several, as in ``gpu:0,1``: they share the workers.
+        jobs: Number of workers; ``auto`` takes as many as there are CPUs, fewer where memory is short.
+        limits: Of a page. A page beyond them, or one whose process dies, costs itself alone.
+        keep_pixels: Whether pages come back with their pictures, for overlays.
+        threads: That numerical libraries may use in each worker; None shares the CPUs among them.
+
+    Raises:
+        SettingsError, ModelNotFoundError, MissingDependencyError: As ``Recognizer`` says.
+
+    >>> with Engine(Settings(detector="rulings", ocr="none"), jobs=1) as engine:
+    ...     for result in engine.stream(["data/samples/ruled.png"]):
+    ...         print(result.source, len(result.tables))
+    data/samples/ruled.png 1
+    """
+
+    def __init__(
+        self,
+        settings: Settings | None = None,
+        jobs: int | str = "auto",
+        limits: Limits | None = None,
+        keep_pixels: bool = False,
+        threads: int | None = None,
+    ) -> None:
+        self.settings = settings or Settings()
+        self._keep_pixels = keep_pixels
+        n_jobs = to_jobs(jobs)
+        devices = each_device(self.settings.device)
+        each = [replace(self.settings, device=devices[number % len(devices)]) for number in range(n_jobs)]
+        self._workers = Workers(READER, each, limits or Limits(), threads or max(1, usable_cpus() // n_jobs))
+        tell(self._workers.notes)
+
+    def __enter__(self) -> Engine:
+        """Return itself; it is closed at the end."""
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        """End the workers."""
+        self.close()
+
+    def __len__(self) -> int:
+        """Return how many pages are read at the same time."""
+        return len(self._workers)
+
+    def close(self) -> None:
+        """End the workers; pages that were not read are cancelled."""
+        self._workers.close()
+
+    def use_password(self, password: str) -> None:
+        """Open documents that are read from now on with another password."""
+        self.settings = replace(self.settings, password=password)
+
+    def numbers(self, source: File) -> list[int]:
+        """Return the numbers of the pages that the settings want of an input; nothing is decoded.
+
+        Raises:
+            InputError: It cannot be opened, or has none of them.
+        """
+        return wanted_pages(source, self.settings)
+
+    def submit(self, source: str | os.PathLike[str] | bytes, number: int = 1, name: str | None = None) -> Future[Page]:
+        """Have one page read.
+
+        Args:
+            source: Path or bytes of a file.
+            number: Of the page, counted from 1.
+            name: Of the input, where it is bytes.
+
+        Returns:
+            Its page. The future raises a TablerecError: InputError, or PageFailedError where its process failed. What
+            is logged of the page is logged when it is there.
+        """
+        asked, given = self._ask(source, number, name), Future[Page]()
+        given.add_done_callback(lambda future: asked.answer.cancel() if future.cancelled() else None)
+
+        def pass_on(answer: Future[Answer]) -> None:
+            if answer.cancelled():
+                given.cancel()
+            elif given.set_running_or_notify_cancel():
+                try:
+                    given.set_result(asked.page())
+                except BaseException as error:
+                    given.set_exception(error)
+
+        asked.answer.add_done_callback(pass_on)
+        return given
+
+    def stream(
+        self, sources: Iterable[File], on_error: Callable[[File, TablerecError], object] | None = None
+    ) -> Iterator[Result]:
+        """Read inputs, in their order, and no more of them at once than the workers have to do.
+
+        Args:
+            sources: Paths, bytes, binary files.
+            on_error: Called with an input that fails, so that the next ones go on; without it the error is raised.
+
+        Yields:
+            A result for each input that was read.
+
+        Raises:
+            TablerecError: An input fails, and there is no ``on_error``.
+        """
+        for source, pages in self.ahead(sources):
+            try:
+                yield Result(source_name(source), tuple(pages()), self.settings.join_pages)
+            except TablerecError as error:
+                if on_error is None:
+                    raise
+                on_error(source, error)
+
+    def pages(self, source: File) -> Iterator[Page]:
+        """Read one input page by page."""
+        for _, pages in self.ahead([source]):
+            yield from pages()
+
+    def ahead(self, sources: Iterable[_File]) -> Iterator[tuple[_File, Callable[[], Iterator[Page]]]]:
+        """Yield inputs in their order, each with what gives its pages, while those behind it are read already.
+
+        What gives the pages raises what ``Recognizer.pages`` raises. Pages that nobody takes are cancelled.
+        """
+        window = _Window(self, sources)
+        while (first := window.next_input()) is not None:
+            number, source = first
+            yield source, window.pages
+            window.end(number)
+
+    def _ask(self, source: str | os.PathLike[str] | bytes, number: int, name: str | None) -> _Asked:
+        named = source_name(source) if name is None else name
+        content = source if isinstance(source, bytes) else os.fsdecode(source)
+        folder = os.getcwd() if isinstance(content, str) and not os.path.isabs(content) else os.sep
+        task = PageTask(named, content, folder, number, self.settings.password, self._keep_pixels)
+        return _Asked(task, self._workers.submit(task))
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """A page that a worker was asked for."""
+
+    task: PageTask
+    answer: Future[Answer]
+
+    def page(self) -> Page:
+        """Wait for it, and pass on what was logged meanwhile."""
+        try:
+            page, notes = self.answer.result()
+        except PageFailedError as error:
+            named = f"{display_name(self.task.name)}: page {self.task.number} {error}"
+            raise type(error)(named).with_traceback(None) from error
+        tell(notes)
+        if self.task.keep_pixels:
+            return page
+        # Its picture is a shape; without pixels, it comes back as a blank one of one byte.
+        return replace(page, picture=replace(page.picture, image=np.broadcast_to(np.uint8(255), page.picture.image)))
+
+
+@dataclass(frozen=True, slots=True)
+class _Entry:
+    """A page of an input, an error, or its end."""
+
+    input: int
+    page: _Asked | TablerecError | None
+
+
+class _Window(Generic[_File]):
+    """The pages in the works, of one input after another, as many as the workers have to do."""
+
+    def __init__(self, engine: Engine, sources: Iterable[_File]) -> None:
+        self._engine = engine
+        self._inputs: deque[tuple[int, _File]] = deque()
+        self._entries: deque[_Entry] = deque()
+        self._n_done = 0
+        self._steps = self._enter_all(sources)
+
+    def next_input(self) -> tuple[int, _File] | None:
+        """Number and name of the next input; None where there is none."""
+        while not self._inputs and next(self._steps, False):
+            pass
+        return self._inputs.popleft() if self._inputs else None
+
+    def pages(self) -> Iterator[Page]:
+        """The pages of the input that comes first, as they are ready."""
+        while True:
+            self._fill()
+            entry = self._entries.popleft()
+            if entry.page is None:
+                return
+            if isinstance(entry.page, TablerecError):
+                raise entry.page
+            yield entry.page.page()
+
+    def end(self, number: int) -> None:
+        """Cancel what is left of an input."""
+        self._n_done = number + 1
+        while self._entries and self._entries[0].input == number:
+            page = self._entries.popleft().page
+            if isinstance(page, _Asked):
+                page.answer.cancel()
+
+    def _fill(self) -> None:
+        while len(self._entries) < _AHEAD * len(self._engine) and next(self._steps, False):
+            pass
+
+    def _enter_all(self, sources: Iterable[_File]) -> Iterator[bool]:
+        """Enter the pages of all inputs, a step each; yields True."""
+        for number, source in enumerate(sources):
+            self._inputs.append((number, source))
+            try:
+                content, name = path_or_content(source), source_name(source)
+                for page in self._engine.numbers(content):
+                    if number < self._n_done:
+                        break
+                    self._entries.append(_Entry(number, self._engine._ask(content, page, name)))
+                    yield True
+                end = None
+            except TablerecError as error:
+                end = error
+            if number >= self._n_done:
+                self._entries.append(_Entry(number, end))
+            yield True
+
+
+def to_jobs(jobs: int | str) -> int:
+    """Read a number of workers.
+
+    Raises:
+        SettingsError: It is neither ``auto`` nor a number from 1.
+
+    >>> to_jobs(3), to_jobs("2")
+    (3, 2)
+    """
+    if jobs == "auto":
+        return usable_jobs()
+    number = int(jobs) if isinstance(jobs, int) or (jobs.isascii() and jobs.isdigit()) else 0
+    if number < 1:
+        raise SettingsError(f"jobs is {jobs!r}: give a number from 1, or auto")
+    return number
+
+
+def each_device(text: str) -> list[str]:
+    """Name each device of one kind apart.
+
+    >>> each_device("gpu:0,1"), each_device("cpu")
+    (['gpu:0', 'gpu:1'], ['cpu'])
+    """
+    if "," not in text:
+        return [text]
+    device = parse_device(text)
+    return [str(Device(device.kind, (number,))) for number in device.ids]
+
+
+def tell(notes: Iterable[Note]) -> None:
+    """Log and warn here of what was logged and warned of in another process."""
+    for name, level, message in notes:
+        if name:
+            logging.getLogger(name).log(level, "%s", message)
+        else:
+            warnings.warn(message, stacklevel=2)

@@ -246,7 +246,11 @@ def make_executor(
         from tablerec.bulk.ray.executor import ray_executor
 
         # Ray tells of its own on standard output, dozens of lines for a node that is lost.
-        with open(os.devnull, "w") as nowhere, redirect_stdout(nowhere), ray_executor(settings, jobs, limits, address) as there:
+        with (
+            open(os.devnull, "w") as nowhere,
+            redirect_stdout(nowhere),
+            ray_executor(settings, jobs, limits, address) as there,
+        ):
             yield there
         return
     from tablerec.bulk.executor import LocalExecutor

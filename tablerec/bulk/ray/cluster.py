@@ -222,7 +222,7 @@ def _session_folder() -> Iterator[dict[str, str]]:
 def _cpus_of_card(nodes: list[dict[str, Any]]) -> int:
     """CPUs for each card, by the node that has fewest.
 
-    >>> _cpus_of_card([{"Alive": True, "Resources": {"CPU": 32.0, "GPU": 2.0}}, {"Alive": True, "Resources": {"CPU": 4.0}}])
+    >>> _cpus_of_card([{"Alive": True, "Resources": {"CPU": 32.0, "GPU": 2.0}}])
     16
     >>> _cpus_of_card([])
     8
@@ -238,8 +238,8 @@ def _is_of_node(error: Any) -> bool:
 def _reason(error: BaseException) -> str:
     """The line of an error of Ray's that says most.
 
-    >>> _reason(RuntimeError("The actor died.\\n\\tpid: 7\\nThe actor is dead because its process has died. It was ..."))
-    'The actor is dead because its process has died'
+    >>> _reason(RuntimeError("The actor died.\\n\\tpid: 7\\nIts process has died. Worker exit type: ..."))
+    'Its process has died'
     """
     lines = [line for line in str(error).splitlines() if line and not line.startswith("\t")]
     return display_name((lines or [type(error).__name__])[-1].partition(". ")[0])[:200]

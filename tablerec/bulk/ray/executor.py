@@ -50,8 +50,11 @@ class PoolExecutor:
             outcomes = self._pool.wait(TICK if is_full else 0.0) if len(self._pool) else []
             now = time.monotonic()
             if outcomes or now - said >= TICK:
-                yield from outcomes or [None]
                 said = now
+            if outcomes:
+                yield from outcomes
+            elif said == now:
+                yield None
 
 
 @contextmanager

@@ -134,19 +134,20 @@ def open_cluster(settings: Settings, limits: Limits, most: int | None, address: 
         MissingDependencyError: Ray is not installed.
         SettingsError: There is no cluster at this address.
     """
-    try:
-        import ray
-    except ImportError as error:
-        raise MissingDependencyError('--engine ray needs Ray; run: pip install "tablerec[ray]"') from error
     with contextlib.ExitStack() as stack:
+        address = address or os.environ.get("RAY_ADDRESS")
+        if not address:
+            stack.enter_context(_private_environment())
+        try:
+            import ray
+        except ImportError as error:
+            raise MissingDependencyError('--engine ray needs Ray; run: pip install "tablerec[ray]"') from error
         if not ray.is_initialized():
-            address = address or os.environ.get("RAY_ADDRESS")
             if address:
                 _connect(ray, address)
             else:
-                stack.enter_context(_private_environment())
                 folder = stack.enter_context(_session_folder())
-                _init(ray, address="local", num_cpus=most or usable_jobs(), object_store_memory=_STORE, **folder)
+                _begin(ray, num_cpus=most or usable_jobs(), object_store_memory=_STORE, **folder)
             stack.callback(ray.shutdown)
         yield RayCluster(settings, limits)
 
@@ -158,6 +159,13 @@ def _connect(ray: Any, address: str) -> None:
         reason = display_name(str(error).partition("\n")[0])[:300]
         hint = '; ray:// needs pip install "ray[client]"' if address.startswith("ray://") else ""
         raise SettingsError(f"{display_name(address)}: no Ray cluster to be had there ({reason}){hint}") from error
+
+
+def _begin(ray: Any, **options: Any) -> None:
+    try:
+        _init(ray, address="local", **options)
+    except Exception as error:  # it has no base of its own
+        raise TablerecError(f"Ray cannot be started here: {_reason(error)}; try --address, or without --engine") from error
 
 
 def _init(ray: Any, **options: Any) -> None:
@@ -189,11 +197,12 @@ def _without_standard_error() -> Iterator[None]:
 def _private_environment() -> Iterator[None]:
     """Ray's ports are open to the network; a Ray that is started here answers those only who know a secret."""
     ours = {
-        "RAY_AUTH_MODE": "token",
         "RAY_AUTH_TOKEN": secrets.token_hex(32),
         "RAY_USAGE_STATS_ENABLED": "0",
         "RAY_BACKEND_LOG_LEVEL": "fatal",
     }
+    if "ray" not in sys.modules:  # it is read when Ray is imported; later, Ray itself sees to it
+        ours["RAY_AUTH_MODE"] = "token"
     before = {name: os.environ.get(name) for name in ours}
     os.environ.update(ours)
     try:
@@ -201,7 +210,7 @@ def _private_environment() -> Iterator[None]:
     finally:
         for name, value in before.items():
             if value is None:
-                del os.environ[name]
+                os.environ.pop(name, None)
             else:
                 os.environ[name] = value
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -10,6 +9,7 @@ from typing import Any
 
 import cv2
 import numpy as np
+import pytest
 
 
 @contextmanager
@@ -19,15 +19,17 @@ def ray_nodes(n_nodes: int, cpus: int = 1) -> Iterator[tuple[Any, list[Any]]]:
     Nothing is connected to it. Its ports, which the network sees, are behind a token of its own; drivers that are
     started from here find it in their environment.
     """
-    os.environ |= {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": secrets.token_hex(32), "RAY_USAGE_STATS_ENABLED": "0"}
-    os.environ["RAY_BACKEND_LOG_LEVEL"] = "fatal"
-    from ray.cluster_utils import Cluster
+    ours = {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": secrets.token_hex(32), "RAY_USAGE_STATS_ENABLED": "0"}
+    with pytest.MonkeyPatch.context() as patch:
+        for name, value in {**ours, "RAY_BACKEND_LOG_LEVEL": "fatal"}.items():
+            patch.setenv(name, value)
+        from ray.cluster_utils import Cluster
 
-    cluster = Cluster(initialize_head=True, head_node_args={"num_cpus": 0, "include_dashboard": False})
-    try:
-        yield cluster, [cluster.add_node(num_cpus=cpus) for _ in range(n_nodes)]
-    finally:
-        cluster.shutdown()
+        cluster = Cluster(initialize_head=True, head_node_args={"num_cpus": 0, "include_dashboard": False})
+        try:
+            yield cluster, [cluster.add_node(num_cpus=cpus) for _ in range(n_nodes)]
+        finally:
+            cluster.shutdown()
 
 
 def draw_numbered(number: int) -> bytes:

@@ -20,6 +20,7 @@ from tablerec.bulk.ray.reader import Answer, Order, Reader
 from tablerec.config import Settings
 from tablerec.devices import parse_device
 from tablerec.engine import Limits
+from tablerec.engine.child import collect_notes
 from tablerec.errors import MissingDependencyError, SettingsError, TablerecError
 from tablerec.inputs.images import display_name
 from tablerec.processes import usable_jobs
@@ -36,6 +37,9 @@ _CPUS = 8
 
 class ReaderActor(Reader):
     """A reader as Ray runs it: the content comes as a reference, which is followed where it is needed."""
+
+    def __init__(self, settings: Settings, jobs: int, limits: Limits) -> None:
+        super().__init__(settings, jobs, limits, collect_notes())
 
     def read_here(self, order: Order, content: list[Any]) -> Answer:
         """Read a page.
@@ -165,7 +169,9 @@ def _begin(ray: Any, **options: Any) -> None:
     try:
         _init(ray, address="local", **options)
     except Exception as error:  # it has no base of its own
-        raise TablerecError(f"Ray cannot be started here: {_reason(error)}; try --address, or without --engine") from error
+        raise TablerecError(
+            f"Ray cannot be started here: {_reason(error)}; try --address, or without --engine"
+        ) from error
 
 
 def _init(ray: Any, **options: Any) -> None:

@@ -15,7 +15,7 @@ import numpy as np
 from tablerec import __version__
 from tablerec.config import Settings
 from tablerec.engine import Engine, Limits
-from tablerec.engine.child import Note, collect_notes
+from tablerec.engine.child import Note
 from tablerec.errors import PageFailedError, TablerecError
 from tablerec.result import Page
 
@@ -77,10 +77,13 @@ class Reader:
         settings: What to use.
         jobs: Pages that are read at the same time.
         limits: Of a page.
+        notes: Grows by what is logged in this process; each answer takes what is there.
     """
 
-    def __init__(self, settings: Settings, jobs: int = 1, limits: Limits | None = None) -> None:
-        self._notes = collect_notes()
+    def __init__(
+        self, settings: Settings, jobs: int = 1, limits: Limits | None = None, notes: list[Note] | None = None
+    ) -> None:
+        self._notes = [] if notes is None else notes
         self._contents = Contents(jobs)
         self._engine: Engine | None = None
         self._error: TablerecError | None = None

@@ -1,4 +1,4 @@
-"""``tablerec batch --engine ray`` on three nodes: ``python -m tests.benchmarks.throughput.ray_cluster WHAT [--pages N]``.
+"""``tablerec batch --engine ray`` on nodes that die: ``python -m tests.benchmarks.throughput.ray_cluster WHAT``.
 
 A developer script, not a test; needs the extra ``ray``. The nodes are on this machine (``ray.cluster_utils.Cluster``),
 with a CPU each; the pictures are drawn, small ruled tables whose shape tells their number. Without ``--read``, pages

@@ -11,6 +11,7 @@
     state      the index of the journal in memory, and its sums
     run        all of it together
     summary    the state as JSON, as a page, and as lines
+    progress   what a person sees meanwhile
     open       a batch is begun, or taken up
     command    the verb
     ray        WHO DOES IT on many machines: an executor whose pages are read on a Ray cluster

@@ -95,15 +95,14 @@ class FileJournal:
             self._path.parent.mkdir(parents=True, exist_ok=True)
             self._file = self._path.open("a+b", buffering=0)
             if not _lock_file(self._file):
-                self._file.close()
-                self._file = None
                 raise _busy(str(self._path.parent))
             self._refuse_foreign(self._file)
             self._repair(self._file)
-        except OutputError:
+        except BaseException as error:
+            self.close()
+            if isinstance(error, OSError) and not isinstance(error, OutputError):
+                raise self._failed(error) from error
             raise
-        except OSError as error:
-            raise self._failed(error) from error
 
     def records(self) -> Iterator[tuple[Position, Record]]:
         """Yield all records; see ``Journal``."""

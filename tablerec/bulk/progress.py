@@ -107,7 +107,7 @@ def duration(seconds: float) -> str:
     """Return a duration for people.
 
     >>> duration(42), duration(4000), duration(200_000)
-    ('42 s', '1 h 07 min', '2 d 8 h')
+    ('42 s', '1 h 06 min', '2 d 7 h')
     """
     minutes, hours, days = int(seconds // 60), int(seconds // 3600), int(seconds // 86400)
     if days:

@@ -15,13 +15,13 @@ from tablerec.batch import ALIKE, describe_fault
 from tablerec.bulk.executor import TICK, Executor, Outcome, Task
 from tablerec.bulk.fetching import Fetched, fetch, is_url, stamp
 from tablerec.bulk.journal import Journal, Position, Record
-from tablerec.bulk.memory import tree_memory
 from tablerec.bulk.results import Origin, Results
 from tablerec.bulk.sources import Source
 from tablerec.bulk.state import WHOLE, State, name_key, numbers_to_ranges
 from tablerec.bulk.store import Store
 from tablerec.errors import InputError, TablerecError
 from tablerec.inputs.images import display_name
+from tablerec.processes import tree_bytes
 from tablerec.result import Page
 
 _AHEAD = 16
@@ -29,6 +29,9 @@ _AHEAD = 16
 
 _BEAT = 20.0
 """Seconds after which a group is recorded even if it is empty: the time counts, and others see that we live."""
+
+_MEASURE = 10.0
+"""Seconds from one look at the memory to the next."""
 
 _N_WRITERS = 8
 
@@ -129,6 +132,7 @@ class Run:
         self._n_inputs = 0
         self._committed = time.monotonic()
         self._is_committing = False
+        self._measured = (-_MEASURE, 0)
 
     def run(self, sources: Iterable[Source]) -> None:
         """Do all inputs, then once more those with pages that failed and may be tried again.
@@ -350,13 +354,20 @@ class Run:
             if part is not None:
                 self._store.remove(part)
             raise
-        group = {"at": time.time(), "memory": tree_memory(), "part": part}
+        group = {"at": time.time(), "memory": self._memory(), "part": part}
         self._journal.add({"group": group | {"pages": self._pages, "failed": self._failed}})
         self._journal.sync()
         self._state.end_group(group)
         self._pages, self._failed = [], []
         self._committed = time.monotonic()
         self._is_committing = False
+
+    def _memory(self) -> int:
+        """Memory of all our processes in bytes, some seconds old at most: to ask takes a while."""
+        now = time.monotonic()
+        if now - self._measured[0] >= _MEASURE:
+            self._measured = now, tree_bytes(os.getpid())
+        return self._measured[1]
 
 
 def _to_record(source: Source, key: str | None, fetched: Fetched) -> Record:

@@ -121,9 +121,9 @@ def _expand_url(url: str, recursive: bool) -> Iterator[Source]:
             yield from _some(_in_remote_folder(files, path, recursive), url, _hint(recursive))
         else:
             yield Source(url)
-    except OSError as error:
-        if isinstance(error, InputError):
-            raise
+    except InputError:
+        raise
+    except Exception as error:  # each file system has its own
         raise InputError(f"{display_name(url)}: cannot be listed ({display_name(str(error))}); check it") from error
 
 

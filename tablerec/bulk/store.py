@@ -66,12 +66,9 @@ class FolderStore:
         """Make the folder, and empty what was being written; see ``Store``."""
         partial = self.folder / PARTIAL
         with _telling(self.name):
-            if partial.is_symlink():
-                raise OutputError(f"{self.name}/{PARTIAL}: a link; remove it")
-            self._make(self.folder)
-            if partial.is_dir():
+            if partial.is_dir() and not partial.is_symlink():
                 shutil.rmtree(partial)
-            partial.mkdir()
+            self._make(partial)
 
     def write(self, name: str, content: bytes, *, new: bool = False) -> None:
         """Write a file; see ``Store``."""
@@ -113,12 +110,16 @@ class FolderStore:
             (self.folder / name).unlink(missing_ok=True)
 
     def _make(self, folder: Path) -> None:
-        """Make a folder of the store. A link in the store that leads out of it is not followed."""
+        """Make a folder of the store. A link in the store may lead out of it, and is not followed."""
         if folder in self._checked:
             return
-        folder.mkdir(parents=True, exist_ok=True)
-        if not Path(os.path.realpath(folder)).is_relative_to(os.path.realpath(self.folder)):
-            raise OutputError(f"{display_name(str(folder))}: leads out of {self.name}; remove this link")
+        if folder == self.folder:
+            folder.mkdir(parents=True, exist_ok=True)
+        else:
+            self._make(folder.parent)
+            if folder.is_symlink():
+                raise OutputError(f"{display_name(str(folder))}: a link; remove it")
+            folder.mkdir(exist_ok=True)
         self._checked.add(folder)
 
 

@@ -29,7 +29,7 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-from tests.helpers.ray_nodes import draw_numbered, ray_nodes, shape_of
+from tests.helpers.bulk.ray_nodes import draw_numbered, ray_nodes, shape_of
 
 FAST = ("--detector", "rulings", "--ocr", "none")
 

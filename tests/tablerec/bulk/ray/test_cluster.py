@@ -18,7 +18,7 @@ from tablerec.bulk.ray.executor import ray_executor
 from tablerec.engine import Limits
 from tablerec.errors import MissingDependencyError
 from tablerec.result import Page
-from tests.helpers.ray_nodes import draw_numbered, ray_nodes, shape_of
+from tests.helpers.bulk.ray_nodes import draw_numbered, ray_nodes, shape_of
 
 SETTINGS = Settings(detector="rulings", ocr="none")
 

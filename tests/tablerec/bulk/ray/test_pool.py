@@ -23,7 +23,7 @@ from tablerec.errors import (
     WorkerLostError,
 )
 from tablerec.result import Page
-from tests.helpers.bulk_executor import make_page
+from tests.helpers.bulk.executor import make_page
 
 
 class ListCluster:

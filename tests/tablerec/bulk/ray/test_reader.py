@@ -12,7 +12,7 @@ from tablerec import Settings, __version__
 from tablerec.bulk.ray.reader import Contents, Order, Reader
 from tablerec.errors import InputError, ModelNotFoundError
 from tablerec.result import Page
-from tests.helpers.ray_nodes import draw_numbered, shape_of
+from tests.helpers.bulk.ray_nodes import draw_numbered, shape_of
 
 
 @pytest.fixture(scope="module")

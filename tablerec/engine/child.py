@@ -44,7 +44,7 @@ def serve(requests: BinaryIO, answers: BinaryIO) -> None:
     the argument. Each answer is ``(value, failure, notes)``, where a failure is an error of ours, or a kind and a text.
     Both sides are our own processes: what they unpickle comes from one another.
     """
-    notes = _collect_notes()
+    notes = collect_notes()
     try:
         target, argument, gibibytes = pickle.load(requests)  # noqa: S301 - see above
     except EOFError:
@@ -97,7 +97,7 @@ def _is_memory(failure: Any) -> bool:
     return isinstance(failure, tuple) and failure[0] == MEMORY
 
 
-def _collect_notes() -> list[Note]:
+def collect_notes() -> list[Note]:
     """A list that grows by what is logged and warned of."""
     notes: list[Note] = []
 

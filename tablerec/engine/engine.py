@@ -46,6 +46,7 @@ class Engine:
         jobs: Number of workers; ``auto`` takes as many as there are CPUs, fewer where memory is short.
         limits: Of a page. A page beyond them, or one whose process dies, costs itself alone.
         keep_pixels: Whether pages come back with their pictures, for overlays.
+        threads: That numerical libraries may use in each worker; None shares the CPUs among them.
 
     Raises:
         SettingsError, ModelNotFoundError, MissingDependencyError: As ``Recognizer`` says.
@@ -62,20 +63,14 @@ class Engine:
         jobs: int | str = "auto",
         limits: Limits | None = None,
         keep_pixels: bool = False,
+        threads: int | None = None,
     ) -> None:
         self.settings = settings or Settings()
         self._keep_pixels = keep_pixels
         n_jobs = to_jobs(jobs)
         devices = each_device(self.settings.device)
-        on_card = parse_device(devices[0]).kind == "gpu"
-        self._cards = {device: NetworkProcess() for device in devices if on_card}
-        setups = [partial(self._setup, devices[number % len(devices)]) for number in range(n_jobs)]
-        threads = max(1, min(usable_threads(), usable_cpus() // n_jobs))
-        try:
-            self._workers = Workers(READER, setups, limits or Limits(), threads)
-        except BaseException:
-            self._close_cards()
-            raise
+        each = [replace(self.settings, device=devices[number % len(devices)]) for number in range(n_jobs)]
+        self._workers = Workers(READER, each, limits or Limits(), threads or max(1, usable_cpus() // n_jobs))
         tell(self._workers.notes)
 
     def __enter__(self) -> Engine:

@@ -64,7 +64,7 @@ Examples:
 \b
 Verbs:
   tablerec batch SOURCES very many inputs: goes on after any stop; also s3:// and Parquet
-  tablerec device list   devices for Paddle: list, build, doctor, trace, coverage, parity, bench
+  tablerec device list   devices: list, build, doctor, trace, coverage, parity, bench
   tablerec eval GT_DIR   score the recognition against labelled tables
   tablerec labels check  check, convert and propose labels of cells
   tablerec review FOLDER correct tables in the browser: workbooks, and labels to train on

@@ -69,8 +69,15 @@ class Engine:
         self._keep_pixels = keep_pixels
         n_jobs = to_jobs(jobs)
         devices = each_device(self.settings.device)
-        each = [replace(self.settings, device=devices[number % len(devices)]) for number in range(n_jobs)]
-        self._workers = Workers(READER, each, limits or Limits(), threads or max(1, usable_cpus() // n_jobs))
+        on_card = parse_device(devices[0]).kind == "gpu"
+        self._cards = {device: NetworkProcess() for device in devices if on_card}
+        setups = [partial(self._setup, devices[number % len(devices)]) for number in range(n_jobs)]
+        shared = max(1, min(usable_threads(), usable_cpus() // n_jobs))
+        try:
+            self._workers = Workers(READER, setups, limits or Limits(), threads or shared)
+        except BaseException:
+            self._close_cards()
+            raise
         tell(self._workers.notes)
 
     def __enter__(self) -> Engine:

@@ -86,10 +86,10 @@ def save(
     return paths
 
 
-def render(result: Result, format: str, mark_below: float | None = None) -> list[bytes]:
+def render_files(result: Result, format: str, mark_below: float | None = None) -> list[bytes]:
     """Return what ``save`` would write, in order, without a file.
 
-    >>> render(Result("a.png", ()), "html"), len(render(Result("a.png", ()), "json"))
+    >>> render_files(Result("a.png", ()), "html"), len(render_files(Result("a.png", ()), "json"))
     ([], 1)
     """
     path = Path(f"result.{'png' if format == 'overlay' else format}")

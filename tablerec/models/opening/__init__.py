@@ -48,7 +48,8 @@ def usable_threads() -> int:
     """Threads that pay: the CPUs that this process may use, at most ``MOST_THREADS`` or ``OMP_NUM_THREADS``."""
     # ONNX Runtime's threads wait by spinning: more than there are CPUs, or than other processes leave, cost much.
     given = os.environ.get("OMP_NUM_THREADS", "")
-    return min(MOST_THREADS, usable_cpus(), int(given) if given.isascii() and given.isdigit() and int(given) else 1000)
+    most = int(given) if given.isascii() and given.isdigit() and int(given) else MOST_THREADS
+    return min(MOST_THREADS, usable_cpus(), most)
 
 
 def choose_network(

@@ -22,7 +22,7 @@ from postprocess.word import Word
 from tablerec.errors import SettingsError
 from tablerec.plugins.docling import TablerecOptions, table_structure_engines
 from tablerec.plugins.docling.model import TablerecModel
-from tests.helpers.docling_pages import make_cell, make_cluster, make_page, make_result, to_html
+from tests.helpers.docling.pages import make_cell, make_cluster, make_page, make_result, to_html
 from tests.helpers.drawing import Drawing, Look, draw_table, stack, table_to_spans
 from tests.helpers.layouts import box_quad
 

@@ -49,7 +49,8 @@ def usable_threads() -> int:
     """Threads that pay: the CPUs that this process may use, at most ``MOST_THREADS`` or ``OMP_NUM_THREADS``."""
     # ONNX Runtime's threads wait by spinning: more than there are CPUs, or than other processes leave, cost much.
     given = os.environ.get("OMP_NUM_THREADS", "")
-    return min(MOST_THREADS, usable_cpus(), int(given) if given.isascii() and given.isdigit() and int(given) else 1000)
+    most = int(given) if given.isascii() and given.isdigit() and int(given) else MOST_THREADS
+    return min(MOST_THREADS, usable_cpus(), most)
 
 
 def choose_network(
@@ -64,7 +65,7 @@ def choose_network(
             build can use the card and ONNX Runtime cannot.
         name: Of the network, as ``inference.yml`` has it.
         outputs: Names of its outputs.
-        threads: Of ONNX Runtime on the CPU; None leaves them to it.
+        threads: Of ONNX Runtime on the CPU; None takes ``usable_threads``.
 
     Raises:
         ModelNotFoundError: The folder holds no such model, or a damaged one.
@@ -155,8 +156,7 @@ def _open_onnx(file: NetworkFile) -> Network:
     onnxruntime = import_onnxruntime()
     options = onnxruntime.SessionOptions()
     options.log_severity_level = 3
-    if file.threads is not None:
-        options.intra_op_num_threads = file.threads
+    options.intra_op_num_threads = file.threads or usable_threads()
     try:
         session = onnxruntime.InferenceSession(str(file.path), options, providers=["CPUExecutionProvider"])
     except Exception as error:  # ONNX Runtime's errors share no other base

@@ -26,7 +26,7 @@ class NetworkFile:
         device: As ``parse_device`` takes it; the first of several numbers.
         name: Of the network, as ``inference.yml`` has it.
         outputs: Names of its outputs; empty for any.
-        threads: Of ONNX Runtime on the CPU; None leaves them to it.
+        threads: Of ONNX Runtime on the CPU; None takes as many as pay.
     """
 
     path: Path

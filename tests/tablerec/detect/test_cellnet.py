@@ -226,4 +226,4 @@ def test_a_table_whose_cells_are_all_blank_and_beside_the_text_is_none(tmp_path:
     paper = np.full((100, 100, 3), 255, np.uint8)
     made = detector(network, tmp_path, layout="table")
     assert len(made.detect(paper, [])) == 1
-    assert made._detect(paper, [1.0], text) == [[]]
+    assert made._detect(paper, [1.0], text, 0.0) == [[]]

@@ -49,8 +49,8 @@ from tablerec.models.opening.card import (
     open_batched,
     open_session,
 )
-from tests.benchmarks.hostile.inputs import SAMPLES
 
+SAMPLES = Path(__file__).resolve().parents[3] / "data/samples"
 PARTS = ("networks", "options", "bound", "threads", "same", "whole")
 PRECISIONS: dict[str, tuple[bool, dict[str, str]]] = {
     "float32": (False, {"use_tf32": "0"}),

@@ -2,7 +2,7 @@
 
 - ``choose_network``, ``open_network``: from a folder and a device to a function that runs the network
 - ``file``: a network and where it runs
-- ``card``: a network on a card; ``graphs``, ``parts``: what becomes part of its graph
+- ``card``: a network on a card; ``graphs``, ``parts``, ``halves``: what becomes of its graph
 - ``batched``: calls of several threads go through the network together
 - ``buckets``: the few shapes that a card sees
 

@@ -16,7 +16,8 @@ from tablerec.errors import MissingDependencyError
 from tablerec.models.folder import LINENET, NAME
 from tablerec.models.opening.batched import Arrays, BatchedNetwork, Cells, Form, Rows
 from tablerec.models.opening.file import NetworkFile, check_outputs, not_opened
-from tablerec.models.opening.graphs import halve, keep_best, read_graph, take_bytes
+from tablerec.models.opening.graphs import keep_best, read_graph, take_bytes
+from tablerec.models.opening.halves import halve
 from tablerec.models.opening.parts import take_parts
 
 PP_OCR_FINDER, PP_OCR_READER = "PP-OCR det", "PP-OCR rec"
@@ -130,7 +131,7 @@ def open_session(file: NetworkFile, how: OnCard, options: Mapping[str, str], pro
         if how.keeps_best:
             keep_best(model)
         if how.half:
-            model = halve(model)
+            halve(model)
         session = onnxruntime.InferenceSession(
             model.SerializeToString(), settings, providers=[(provider, dict(options))], enable_fallback=0
         )

@@ -44,6 +44,8 @@ _STATIC = {
     "icon.svg": "image/svg+xml",
 }
 _HTML = "text/html; charset=utf-8"
+_POLICY = {"html": {"Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'; img-src data:; sandbox"}}
+"""Tables as a page have their own style, and no script."""
 _SWEEP_SECONDS = 30.0
 _BLANK = 32
 """Pixels of the side of the picture with which an engine warms up."""
@@ -302,7 +304,7 @@ def _make_app(server: TableServer) -> FastAPI:
                 order.stack = stack.pop_all()
                 return _PageStream(server, order)
             content = await _unless_gone(request.receive, server.answer(order, format))
-            return Response(content, media_type=MEDIA_TYPES[format])
+            return Response(content, media_type=MEDIA_TYPES[format], headers=_POLICY.get(format))
 
     @app.post(
         "/v1/jobs",
@@ -332,7 +334,9 @@ def _make_app(server: TableServer) -> FastAPI:
         """Fetch the result of a job that is done, as often as wanted, in any format."""
         job = server.jobs.get(id, request.state.client)
         chosen = choose_format(request.headers.get("accept", ""), format)
-        return FileResponse(server.jobs.result(job, chosen), media_type=MEDIA_TYPES[chosen])
+        return FileResponse(
+            server.jobs.result(job, chosen), headers=_POLICY.get(chosen), media_type=MEDIA_TYPES[chosen]
+        )
 
     @app.delete("/v1/jobs/{id}", status_code=204, responses=_PROBLEMS, tags=["jobs"])
     async def delete_job(request: Request, id: str) -> Response:

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from tablerec.config import Settings
 
 VERBS = {
+    "batch": "tablerec.bulk.command:command",
     "device": "tablerec.devices.command:command",
     "eval": "tablerec.evaluate.command:command",
     "export": "tablerec.models.command:command",
@@ -62,7 +63,8 @@ Examples:
 
 \b
 Verbs:
-  tablerec device list   devices for Paddle: list, build, doctor, trace, coverage, parity, bench
+  tablerec batch SOURCES very many inputs: goes on after any stop; also s3:// and Parquet
+  tablerec device list   devices: list, build, doctor, trace, coverage, parity, bench
   tablerec eval GT_DIR   score the recognition against labelled tables
   tablerec labels check  check, convert and propose labels of cells
   tablerec review FOLDER correct tables in the browser: workbooks, and labels to train on
@@ -226,7 +228,9 @@ def _print_version(ctx: click.Context, param: click.Parameter, value: bool) -> N
     help="Folder with PaddleX models, each in a folder of its own; else they lie in PaddleX's cache.",
 )
 @click.option(
-    "--device", metavar="NAME", help="Where models run: cpu, gpu:0, npu:1; gpu:0,1 shares the inputs.  [default: cpu]"
+    "--device",
+    metavar="NAME",
+    help="Where models run: cpu, gpu:0, npu:1; gpu:0,1 shares the inputs; auto: cards or the CPU.  [default: cpu]",
 )
 @click.option(
     "--jobs",

@@ -30,7 +30,7 @@ from tablerec.detect.cell_pictures import add_pictures, lie_in_pictures
 from tablerec.detect.factory import make_detector
 from tablerec.detect.nesting import detect_with_inner
 from tablerec.devices import parse_device, require_device
-from tablerec.engine.tasks import PageTask
+from tablerec.engine.tasks import PageTask, Setup
 from tablerec.errors import InputError, SettingsError, TablerecError
 from tablerec.inputs.bending import flatten
 from tablerec.inputs.seals import Found, without_seals, without_seals_in_layer
@@ -326,13 +326,17 @@ def recognize(source: Any, words: Sequence[Word] | None = None, **options: Any) 
     return Recognizer(settings).recognize(source, words)
 
 
-def make_page_reader(settings: Settings) -> Callable[[PageTask], Page]:
+def make_page_reader(setup: Setup) -> Callable[[PageTask], Page]:
     """What a worker of ``tablerec.engine`` does: it makes a recognizer, and reads a page when asked."""
     import cv2
 
+    from tablerec.engine.networks import use_networks_of
     from tablerec.inputs.images import NamedBytes
 
     cv2.setNumThreads(1)
+    if setup.networks is not None:
+        use_networks_of(setup.networks)
+    settings = setup.settings
     recognizers = _Recognizers(settings)
 
     def read(task: PageTask) -> Page:

@@ -86,6 +86,21 @@ def save(
     return paths
 
 
+def render_files(result: Result, format: str, mark_below: float | None = None) -> list[bytes]:
+    """Return what ``save`` would write, in order, without a file.
+
+    >>> render_files(Result("a.png", ()), "html"), len(render_files(Result("a.png", ()), "json"))
+    ([], 1)
+    """
+    path = Path(f"result.{'png' if format == 'overlay' else format}")
+    contents = []
+    for write in _writers(result, output_paths(result, path, format), format, mark_below):
+        content = io.BytesIO()
+        write(content)
+        contents.append(content.getvalue())
+    return contents
+
+
 def path_to_format(path: Path) -> str:
     """Return the format that a file name asks for.
 

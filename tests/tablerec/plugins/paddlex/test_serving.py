@@ -31,7 +31,7 @@ from PIL import Image
 
 from tests.helpers.pdf import make_document
 
-ROOT = Path(__file__).resolve().parents[3]
+ROOT = Path(__file__).resolve().parents[4]
 HAS_SERVER = all(importlib.util.find_spec(name) for name in ("fastapi", "uvicorn", "aiohttp", "filetype"))
 pytestmark = pytest.mark.skipif(not HAS_SERVER, reason="needs the serving extra")
 

@@ -62,9 +62,10 @@ def modules() -> Iterator[ModuleType]:
     for package in (postprocess, tablerec):
         yield package
         for info in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
-            # Networks, training and plugins need Paddle or PaddleX, the server its extra; __main__ would run the command.
+            # Networks, training, plugins, server and widgets need their extras; __main__ would run the command.
             late = ["tablerec.models", "tablerec.training", "tablerec.plugins.", "tablerec.__main__"]
             late += [] if all(map(find_spec, SERVE)) else ["tablerec.serve."]
+            late += [] if find_spec("anywidget") else ["tablerec.corrections.widgets."]
             if not info.name.startswith(tuple(late)):
                 yield importlib.import_module(info.name)
 

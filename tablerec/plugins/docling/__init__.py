@@ -15,7 +15,8 @@ cell has, such as its title, is logged, and so is a table that cannot be read: t
 
 - ``options``: what users say
 - ``model``: the model that docling makes
-- ``words``: docling's text as words in the picture; ``tables``: our tables as docling's
+- ``pictures``: tables as pictures with their words; ``words``: docling's text as words in the picture
+- ``tables``: our tables as docling's
 """
 
 from __future__ import annotations

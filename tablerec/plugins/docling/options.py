@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, ClassVar
+from typing import Annotated, ClassVar, Literal
 
 from docling.datamodel.accelerator_options import AcceleratorOptions
 from docling.datamodel.pipeline_options import BaseTableStructureOptions
@@ -11,8 +11,10 @@ from pydantic import Field
 
 from tablerec.config import Settings
 
-OWN_OCR = "docling"
-"""The OCR engine that takes what docling's own has read."""
+DOCLING = "docling"
+"""As the OCR engine: what docling's own has read. As the source of text: what docling knows of it."""
+DOCUMENT = "document"
+"""As the source of text: the PDF itself, as tablerec reads it."""
 
 
 class TablerecOptions(BaseTableStructureOptions):
@@ -24,6 +26,13 @@ class TablerecOptions(BaseTableStructureOptions):
 
     kind: ClassVar[str] = "tablerec"
 
+    text: Annotated[
+        Literal["docling", "document"],
+        Field(
+            description="Where the words of a PDF are from. docling: what docling knows; document: tablerec opens the "
+            "PDF itself, draws the page again, and believes its text as far as the page shows it."
+        ),
+    ] = "docling"
     detector: Annotated[str, Field(description="What finds cells: auto, cellnet, rulings, words or paddlex.")] = "auto"
     detector_dir: Annotated[Path | None, Field(description="Folder of a CellNet of one's own.")] = None
     ocr: Annotated[
@@ -51,7 +60,7 @@ class TablerecOptions(BaseTableStructureOptions):
         return Settings(
             detector=self.detector,
             detector_dir=self.detector_dir,
-            ocr="none" if self.ocr == OWN_OCR else self.ocr,
+            ocr="none" if self.ocr == DOCLING else self.ocr,
             ocr_dir=self.ocr_dir,
             device=self.device or _cuda_to_gpu(str(getattr(accelerator.device, "value", accelerator.device))),
             layout="table",

@@ -58,7 +58,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     from tablerec import Recognizer, Settings
     from tablerec.plugins.docling import TablerecOptions
     from tablerec.plugins.docling.model import TablerecModel
-    from tests.helpers.docling_pages import make_cluster, make_page, make_result, to_html
+    from tests.helpers.docling.pages import make_cluster, make_page, make_result, to_html
 
     model = TablerecModel(True, None, TablerecOptions(ocr=options.ocr), AcceleratorOptions(device="cpu"))
     recognizer = Recognizer(Settings(layout="table", ocr=options.ocr))

@@ -22,7 +22,7 @@ from postprocess.word import Word
 from tablerec.errors import SettingsError
 from tablerec.plugins.docling import TablerecOptions, table_structure_engines
 from tablerec.plugins.docling.model import TablerecModel
-from tests.helpers.docling_pages import make_cell, make_cluster, make_page, make_result, to_html
+from tests.helpers.docling.pages import make_cell, make_cluster, make_page, make_result, to_html
 from tests.helpers.drawing import Drawing, Look, draw_table, stack, table_to_spans
 from tests.helpers.layouts import box_quad
 
@@ -261,7 +261,6 @@ def test_an_option_that_is_not_possible_is_refused_when_docling_makes_the_model(
 def test_doclings_html_of_a_sample_has_the_structure_of_our_own(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     image = cv2.imread(str(ROOT / "data" / "samples" / name))
     model, pages = make_model(detector="auto", ocr="tablerec"), []
-    assert model._recognizer is not None
     recognize = model._recognizer.recognize
     monkeypatch.setattr(model._recognizer, "recognize", lambda picture: pages.append(recognize(picture)) or pages[-1])
     table = read(model, make_page(image, [make_cluster((0, 0, image.shape[1], image.shape[0]))]))

@@ -19,7 +19,7 @@ from postprocess.table import Table, flatten
 from postprocess.word import Word
 from tablerec.plugins.docling.tables import to_docling
 from tablerec.plugins.docling.words import Crop, cell_to_word
-from tests.helpers.docling_pages import make_cell, make_cluster, to_html
+from tests.helpers.docling.pages import make_cell, make_cluster, to_html
 from tests.helpers.drawing import make_table
 from tests.helpers.layouts import box_quad
 from tests.helpers.strategies import nested, tables

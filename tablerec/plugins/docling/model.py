@@ -25,7 +25,7 @@ from postprocess.word import Unplaced
 from tablerec import Page as TablerecPage
 from tablerec import PageImage, Recognizer
 from tablerec.errors import TablerecError
-from tablerec.plugins.docling.options import DOCLING, DOCUMENT, TablerecOptions
+from tablerec.plugins.docling.options import DOCLING, TablerecOptions
 from tablerec.plugins.docling.pictures import Found, found_by_docling, found_in_page, read_page
 from tablerec.plugins.docling.tables import to_docling
 
@@ -90,7 +90,7 @@ class TablerecModel(BaseTableStructureModel):
     def _tables(self, conv_res: ConversionResult, page: Page) -> Iterator[tuple[int, Table]]:
         clusters = page.predictions.layout.clusters if page.predictions.layout is not None else []
         clusters = [each for each in clusters if each.label in _LABELS]
-        drawn = self._page_of_document(conv_res, page) if clusters and self.options.text == DOCUMENT else None
+        drawn = self._page_of_document(conv_res, page) if clusters and self.options.reads_documents else None
         sure = []
         for number, cluster in enumerate(clusters, start=1):
             name = f"{conv_res.input.file}: page {page.page_no}, table {number}"

@@ -13,8 +13,6 @@ from tablerec.config import Settings
 
 DOCLING = "docling"
 """As the OCR engine: what docling's own has read. As the source of text: what docling knows of it."""
-DOCUMENT = "document"
-"""As the source of text: the PDF itself, as tablerec reads it."""
 
 
 class TablerecOptions(BaseTableStructureOptions):
@@ -27,12 +25,12 @@ class TablerecOptions(BaseTableStructureOptions):
     kind: ClassVar[str] = "tablerec"
 
     text: Annotated[
-        Literal["docling", "document"],
+        Literal["document", "docling"],
         Field(
-            description="Where the words of a PDF are from. docling: what docling knows; document: tablerec opens the "
-            "PDF itself, draws the page again, and believes its text as far as the page shows it."
+            description="Where the words of a PDF are from. document: tablerec opens the PDF itself, draws its pages, "
+            "and believes their text as far as they show it; docling: what docling knows, as always with ocr=docling."
         ),
-    ] = "docling"
+    ] = "document"
     detector: Annotated[str, Field(description="What finds cells: auto, cellnet, rulings, words or paddlex.")] = "auto"
     detector_dir: Annotated[Path | None, Field(description="Folder of a CellNet of one's own.")] = None
     ocr: Annotated[
@@ -50,6 +48,11 @@ class TablerecOptions(BaseTableStructureOptions):
     min_confidence: Annotated[
         float, Field(ge=0, le=1, description="Tables less sure than this are logged, with what to check first.")
     ] = 0.5
+
+    @property
+    def reads_documents(self) -> bool:
+        """Whether PDFs are opened, besides docling's own reading of them."""
+        return self.text == "document" and self.ocr != DOCLING
 
     def to_settings(self, accelerator: AcceleratorOptions) -> Settings:
         """Say the same as settings of tablerec.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from collections import defaultdict
 from contextlib import suppress
 from pathlib import Path
 from typing import IO, Any
@@ -94,3 +95,26 @@ def free_gibibytes() -> float | None:
         most, used = (int(Path(f"/sys/fs/cgroup/memory.{name}").read_text("ascii")) for name in ("max", "current"))
         free.append((most - used) / 2**30)
     return min(free, default=None)
+
+
+def tree_bytes(root: int) -> int:
+    """Resident memory of a process and its descendants in bytes; pages that they share count for each; 0 but on Linux.
+
+    >>> tree_bytes(os.getpid()) >= 0
+    True
+    """
+    sizes: dict[int, int] = {}
+    children: dict[int, list[int]] = defaultdict(list)
+    with suppress(OSError):
+        for name in filter(str.isdecimal, os.listdir("/proc")):
+            with suppress(OSError):
+                # Behind the name, which may hold anything: state, parent, ... and as the 22nd the resident pages.
+                fields = Path(f"/proc/{name}/stat").read_bytes().rpartition(b")")[2].split()
+                children[int(fields[1])].append(int(name))
+                sizes[int(name)] = int(fields[21]) * os.sysconf("SC_PAGE_SIZE")
+    total, waiting = 0, [root]
+    while waiting:
+        process = waiting.pop()
+        total += sizes.get(process, 0)
+        waiting += children[process]
+    return total

@@ -24,7 +24,9 @@ LAYERS: list[tuple[str, str]] = [
     ("apart", "engine"),
     ("apart", "pipeline corrections training"),
     ("apart", "__init__"),
-    ("apart", "batch command"),
+    ("apart", "batch"),
+    ("apart", "bulk serve"),
+    ("apart", "command"),
     ("apart", "cli plugins"),
     ("apart", "__main__"),
 ]

@@ -10,6 +10,7 @@ from docling.datamodel.pipeline_options import BaseTableStructureOptions
 from pydantic import Field
 
 from tablerec.config import Settings
+from tablerec.devices.select import AUTO, find_obstacle
 
 DOCLING = "docling"
 """As the OCR engine: what docling's own has read. As the source of text: what docling knows of it."""
@@ -43,7 +44,7 @@ class TablerecOptions(BaseTableStructureOptions):
     ocr_dir: Annotated[Path | None, Field(description="Folder of a LineNet of one's own.")] = None
     device: Annotated[
         str | None,
-        Field(description="cpu, gpu:0 and so on; without it docling's accelerator where that is of CUDA, or the CPU."),
+        Field(description="cpu, gpu:0 and so on; without it docling's accelerator where that is of CUDA, else the CPU."),
     ] = None
     min_confidence: Annotated[
         float, Field(ge=0, le=1, description="Tables less sure than this are logged, with what to check first.")
@@ -65,11 +66,13 @@ class TablerecOptions(BaseTableStructureOptions):
             detector_dir=self.detector_dir,
             ocr="none" if self.ocr == DOCLING else self.ocr,
             ocr_dir=self.ocr_dir,
-            device=self.device or _cuda_to_gpu(str(getattr(accelerator.device, "value", accelerator.device))),
+            device=self.device or _to_device(str(getattr(accelerator.device, "value", accelerator.device))),
             layout="table",
         )
 
 
-def _cuda_to_gpu(device: str) -> str:
-    """The device that docling names, where it names one of CUDA; it chooses others by what PyTorch can do."""
-    return f"gpu{device.removeprefix('cuda')}" if device.startswith("cuda") else "cpu"
+def _to_device(accelerator: str) -> str:
+    """The device that docling names where it is one of CUDA; with ``auto`` the first card if it can be used."""
+    if accelerator.startswith("cuda"):
+        return f"gpu{accelerator.removeprefix('cuda')}"
+    return "gpu:0" if accelerator == AUTO and find_obstacle((0,)) is None else "cpu"

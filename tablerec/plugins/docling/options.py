@@ -10,7 +10,8 @@ from docling.datamodel.pipeline_options import BaseTableStructureOptions
 from pydantic import Field
 
 from tablerec.config import Settings
-from tablerec.devices.select import AUTO, find_obstacle
+from tablerec.devices.cuda import find_obstacle
+from tablerec.devices.select import AUTO
 
 DOCLING = "docling"
 """As the OCR engine: what docling's own has read. As the source of text: what docling knows of it."""
@@ -44,7 +45,9 @@ class TablerecOptions(BaseTableStructureOptions):
     ocr_dir: Annotated[Path | None, Field(description="Folder of a LineNet of one's own.")] = None
     device: Annotated[
         str | None,
-        Field(description="cpu, gpu:0 and so on; without it docling's accelerator where that is of CUDA, else the CPU."),
+        Field(
+            description="cpu, gpu:0 and so on; without it docling's accelerator where that is of CUDA, else the CPU."
+        ),
     ] = None
     min_confidence: Annotated[
         float, Field(ge=0, le=1, description="Tables less sure than this are logged, with what to check first.")

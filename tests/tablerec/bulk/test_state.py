@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import itertools
 from hashlib import sha256
 
 from hypothesis import given
@@ -51,7 +52,7 @@ def test_of_nothing_nothing_is_known() -> None:
 def test_ranges_are_another_way_to_write_numbers(numbers: set[int]) -> None:
     ranges = numbers_to_ranges(numbers)
     assert ranges_to_numbers(ranges) == sorted(numbers)
-    assert all(after[0] - before[1] > 1 for before, after in zip(ranges, ranges[1:], strict=False))
+    assert all(after[0] - before[1] > 1 for before, after in itertools.pairwise(ranges))
 
 
 def test_an_input_is_settled_when_each_of_its_pages_is_done_or_given_up() -> None:
@@ -91,7 +92,7 @@ def test_what_a_summary_names_does_not_grow_with_the_pages() -> None:
 
 def test_names_in_the_page_are_texts_and_nothing_else() -> None:
     state = State().load(
-        [(0, an_input("<script>\x1b[2J\udc80", [1])), (9, a_failure(0, 1, final=True)), (12, an_input("b", [1]))]
+        [(0, an_input("<script>\x1b[2J\udc80", [1], "a")), (9, a_failure(0, 1, final=True)), (12, an_input("b", [1]))]
     )
     page = to_page(summarize(state), "<b>store</b>")
     assert "<script>" not in page and "<b>" not in page and "\x1b" not in page

@@ -335,7 +335,7 @@ class Run:
         """Record what was done, and show how far the run is, where it is time for that."""
         since = time.monotonic() - self._committed
         n_done = len(self._pages) + len(self._failed)
-        is_due = n_done > 0 and since >= self._results.group_seconds
+        is_due = n_done > 0 and since >= max(self._results.group_seconds, self._journal.pause)
         if is_due or n_done >= self._results.group_pages or since >= _BEAT:
             self._commit()
         self._reporter.beat(self._state, self._n_inputs)

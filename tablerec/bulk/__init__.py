@@ -14,6 +14,7 @@
     progress   what a person sees meanwhile
     open       a batch is begun, or taken up
     command    the verb
+    ray        WHO DOES IT on many machines: an executor whose pages are read on a Ray cluster
 
 What is to be done and who does it meet in one place, ``executor.Executor``: the run hands over an iterator of ``Task``,
 pulled as the executor has room (that is the back-pressure), and takes ``Outcome`` as they come. An executor knows

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import signal
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, redirect_stdout, suppress
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -36,6 +37,7 @@ Examples:
   tablerec batch scans/ -o store/                  each page as HTML and JSON, below store/tables/
   tablerec batch --list pages.txt -o store/ --as parquet
   tablerec batch s3://bucket/scans/ -o s3://bucket/tables/
+  tablerec batch s3://bucket/scans/ -o s3://bucket/tables/ --engine ray --address 10.0.0.7:6379
   tablerec batch --status store/                   how far it is, also while it runs
 
 The same command goes on where it was stopped, by Ctrl-C or kill -9. Inputs are known by their content: equal
@@ -69,6 +71,18 @@ files are read once, changed ones anew. Exit code: 0 if all pages are read; 1 if
     help="Of files; may be repeated.  [default: html, json]",
 )
 @click.option("--jobs", default="auto", show_default=True, metavar="N|auto", help="Pages read at the same time.")
+@click.option(
+    "--engine",
+    type=click.Choice(["local", "ray"]),
+    default="local",
+    show_default=True,
+    help="ray: on the nodes of a Ray cluster; needs the extra ray.",
+)
+@click.option(
+    "--address",
+    metavar="HOST:PORT",
+    help="Of the cluster; auto for one that runs on this machine.  [default: $RAY_ADDRESS, else Ray is started here]",
+)
 @click.option(
     "--tries",
     type=click.IntRange(1),
@@ -130,6 +144,8 @@ def command(
     kind: str | None,
     formats: tuple[str, ...],
     jobs: str,
+    engine: str,
+    address: str | None,
     tries: int,
     page_seconds: float,
     page_memory: float | None,
@@ -155,6 +171,8 @@ def command(
         raise click.UsageError("give the store: -o FOLDER or -o URL")
     if not (sources or lists):
         raise click.UsageError("give what is to be read: files, folders, globs, URLs, or --list FILE")
+    if address and engine != "ray":
+        raise click.UsageError("--address is for --engine ray")
     if kind == "parquet" and formats:
         raise click.UsageError("--format is for files: leave it out with --as parquet")
     settings = _to_settings(options, sources)
@@ -169,7 +187,7 @@ def command(
         failed_before = bool(state.failed) and not retry_failed
         progress = Progress(quiet, partial(find, on_error=lambda name, error: None), batch.write_summary)
         try:
-            with make_executor(settings, jobs, page_seconds, page_memory) as executor:
+            with make_executor(settings, jobs, page_seconds, page_memory, engine, address) as executor:
                 batch.run(executor, progress, find, rules)
         except KeyboardInterrupt:
             progress.end()
@@ -213,14 +231,32 @@ def _to_settings(options: dict[str, Any], sources: Sequence[str]) -> Settings:
 
 @contextmanager
 def make_executor(
-    settings: Settings, jobs: str, page_seconds: float | None, page_memory: float | None
+    settings: Settings,
+    jobs: str,
+    page_seconds: float | None,
+    page_memory: float | None,
+    engine: str = "local",
+    address: str | None = None,
 ) -> Iterator[Executor]:
     """Start what reads the pages, and end it."""
-    from tablerec.bulk.executor import LocalExecutor
     from tablerec.engine import Engine, Limits
 
-    with Engine(settings, jobs, Limits(page_seconds, page_memory)) as engine:
-        yield LocalExecutor(engine)
+    limits = Limits(page_seconds, page_memory)
+    if engine == "ray":
+        from tablerec.bulk.ray.executor import ray_executor
+
+        # Ray tells of its own on standard output, dozens of lines for a node that is lost.
+        with (
+            open(os.devnull, "w") as nowhere,
+            redirect_stdout(nowhere),
+            ray_executor(settings, jobs, limits, address) as there,
+        ):
+            yield there
+        return
+    from tablerec.bulk.executor import LocalExecutor
+
+    with Engine(settings, jobs, limits) as workers:
+        yield LocalExecutor(workers)
 
 
 @contextmanager

@@ -33,7 +33,7 @@ def main() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the process that asks
     answers = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
-    threading.Thread(target=_end_with_parent, args=[os.getppid()], daemon=True).start()
+    threading.Thread(target=end_with_parent, args=[os.getppid()], daemon=True).start()
     serve(sys.stdin.buffer, answers)
 
 
@@ -44,7 +44,7 @@ def serve(requests: BinaryIO, answers: BinaryIO) -> None:
     the argument. Each answer is ``(value, failure, notes)``, where a failure is an error of ours, or a kind and a text.
     Both sides are our own processes: what they unpickle comes from one another.
     """
-    notes = _collect_notes()
+    notes = collect_notes()
     try:
         target, argument, gibibytes = pickle.load(requests)  # noqa: S301 - see above
     except EOFError:
@@ -97,7 +97,7 @@ def _is_memory(failure: Any) -> bool:
     return isinstance(failure, tuple) and failure[0] == MEMORY
 
 
-def _collect_notes() -> list[Note]:
+def collect_notes() -> list[Note]:
     """A list that grows by what is logged and warned of."""
     notes: list[Note] = []
 
@@ -127,7 +127,7 @@ def _limit_memory(gibibytes: float | None) -> None:
     resource.setrlimit(resource.RLIMIT_DATA, (soft, hard))
 
 
-def _end_with_parent(parent: int) -> None:
+def end_with_parent(parent: int) -> None:
     """End this process and those that it started when its parent was killed in the midst of a page."""
     import signal
 

@@ -1,0 +1,21 @@
+"""Pages are read by actors on the nodes of a Ray cluster: ``tablerec batch ... --engine ray``. Needs the extra ``ray``.
+
+- ``executor``: an ``Executor`` as the batch knows it
+- ``pool``: which actor reads which page; grows, and heals when actors or nodes are lost. Knows nothing of Ray
+- ``cluster``: what the pool asks of Ray
+- ``reader``: what an actor does. Knows nothing of Ray
+
+How a page travels: the content of its input, which the batch holds anyway to know it by its digest, goes into Ray's
+object store once, and from there to the nodes that read pages of it; nodes need neither the files nor the credentials
+of a URL. An actor holds an ``Engine``, so that a hostile page costs a process behind the actor and meets the same
+limits as on one machine. Only what was read comes back, without pixels.
+
+Why actors and not Ray Data, whose ``map_batches`` has pools of actors too: there a page whose actor dies is either
+tried without end or, with limited tries, the pool keeps the dead actor and waits for it without end
+(ray-project/ray#62746, seen with Ray 2.60 too); a batch cannot set it aside, and ends neither way. It also wants the
+list of all blocks before it begins, and pandas and pyarrow on each node. What is needed of it - as many pages in
+flight as there is room for - is ``pool``.
+
+Why an actor reads a page from the first to the last step: decoding takes a hundredth of the time and makes ten times
+the bytes, and networks and geometry take turns within a page. On a node with a card, the engine's processes share it.
+"""

@@ -78,6 +78,17 @@ def test_an_input_is_settled_when_each_of_its_pages_is_done_or_given_up() -> Non
     assert not state.is_settled(name_key("a", "changed"))
 
 
+def test_an_input_that_was_retried_under_another_name_keeps_its_first_one() -> None:
+    live = State().load([(0, an_input("a", [0])), (5, a_failure(0, 0, final=True))])
+    live.retry_failed()
+    live.reopen(0)
+    again = an_input("b", [1, 2], content="a")
+    live.add(9, again)
+    after_a_kill = State().load([(0, an_input("a", [0])), (5, a_failure(0, 0, final=True)), (9, again)])
+    assert live.open == after_a_kill.open
+    assert (live.open[0].name, live.open[0].left, live.n_failures) == ("a", {1, 2}, 0)
+
+
 def test_what_a_summary_names_does_not_grow_with_the_pages() -> None:
     state = State()
     for number in range(3 * MOST_NAMED):

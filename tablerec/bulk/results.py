@@ -61,6 +61,8 @@ class Results(Protocol):
     """Pages in a group, at most: what is done once more after a kill."""
     group_seconds: float
     """Seconds from one group to the next, about."""
+    size: int
+    """Bytes that wait for ``finish``, about."""
 
     @property
     def settings(self) -> dict[str, Any]:
@@ -99,6 +101,7 @@ class FileResults:
         self._formats = tuple(dict.fromkeys(formats))
         self._mark_below = mark_below
         self._files: list[File] = []
+        self.size = 0
 
     @property
     def settings(self) -> dict[str, Any]:
@@ -116,10 +119,11 @@ class FileResults:
                 table = f"_t{number}" if len(contents) > 1 else ""
                 files.append((f"{name}{table}.{format}", content))
         self._files += files
+        self.size += sum(len(content) for _, content in files)
 
     def finish(self) -> list[File]:
         """Return the files; see ``Results``."""
-        files, self._files = self._files, []
+        files, self._files, self.size = self._files, [], 0
         return files
 
     def check(self, store: Store, parts: set[str]) -> None:
@@ -163,6 +167,7 @@ class ParquetResults:
             ]
         )
         self._rows: list[dict[str, Any]] = []
+        self.size = 0
 
     @property
     def settings(self) -> dict[str, Any]:
@@ -173,7 +178,7 @@ class ParquetResults:
         """Take in a page; see ``Results``."""
         seconds = sum(page.seconds.values())
         values = tables_to_dicts(page.tables)
-        rows = []
+        rows: list[dict[str, Any]] = []
         for number, (table, data) in enumerate(zip(page.tables, values, strict=True), start=1):
             sure = table.confidence
             rows.append(
@@ -194,6 +199,7 @@ class ParquetResults:
                 }
             )
         self._rows += rows
+        self.size += sum(len(row["html"]) + len(row["cells"]) for row in rows)
 
     def finish(self) -> list[File]:
         """Return the part of the rows since the last call; see ``Results``."""
@@ -202,7 +208,7 @@ class ParquetResults:
         import pyarrow as pa
         import pyarrow.parquet
 
-        rows, self._rows = self._rows, []
+        rows, self._rows, self.size = self._rows, [], 0
         content = io.BytesIO()
         pyarrow.parquet.write_table(pa.Table.from_pylist(rows, self.schema), content, compression="zstd")
         return [(f"{TABLES}/part-{secrets.token_hex(8)}.parquet", content.getvalue())]

@@ -8,6 +8,7 @@ import os
 import secrets
 import shutil
 import signal
+import socket
 import sys
 import tempfile
 from collections.abc import Iterator
@@ -27,6 +28,9 @@ from tablerec.processes import usable_jobs
 
 _STORE = 512 << 20
 """Bytes of the object store of a Ray that is started here: the contents of pages at hand. More goes to the disk."""
+
+_CONNECT = 10.0
+"""Seconds within which somebody answers at an address."""
 
 _LONGEST = 40
 """Characters of the name of the folder for temporary files: those of sockets, 62 more, may have 107."""
@@ -157,9 +161,12 @@ def open_cluster(settings: Settings, limits: Limits, most: int | None, address: 
 
 
 def _connect(ray: Any, address: str) -> None:
+    host, _, port = address.rpartition(":")
     try:
+        if port.isdecimal() and "/" not in host:  # Ray itself would try for minutes
+            socket.create_connection((host.strip("[]"), int(port)), _CONNECT).close()
         _init(ray, address=address)
-    except (ConnectionError, ValueError, RuntimeError, OSError, ImportError) as error:
+    except (ValueError, RuntimeError, OSError, OverflowError, ImportError) as error:
         reason = display_name(str(error).partition("\n")[0])[:300]
         hint = '; ray:// needs pip install "ray[client]"' if address.startswith("ray://") else ""
         raise SettingsError(f"{display_name(address)}: no Ray cluster to be had there ({reason}){hint}") from error

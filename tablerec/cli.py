@@ -37,6 +37,7 @@ VERBS = {
     "labels": "tablerec.labels.command:command",
     "models": "tablerec.models.command:models",
     "review": "tablerec.corrections.review.command:command",
+    "serve": "tablerec.serve.command:command",
     "synth": "tablerec.synth.command:command",
     "train": "tablerec.training.command:command",
     "tune": "tablerec.training.command:tune_command",
@@ -63,10 +64,11 @@ Examples:
 \b
 Verbs:
   tablerec batch SOURCES very many inputs: goes on after any stop; also s3:// and Parquet
-  tablerec device list   devices for Paddle: list, build, doctor, trace, coverage, parity, bench
+  tablerec device list   devices: list, build, doctor, trace, coverage, parity, bench
   tablerec eval GT_DIR   score the recognition against labelled tables
   tablerec labels check  check, convert and propose labels of cells
   tablerec review FOLDER correct tables in the browser: workbooks, and labels to train on
+  tablerec serve         a web server of one's own, with a page for people: pictures in, workbooks out
   tablerec lab           the course: notebooks and samples, opened in JupyterLab
   tablerec synth RECIPE  draw tables with exact truth, for training and tests
   tablerec train CONFIG  train a cell detector, or go on with it
@@ -226,7 +228,9 @@ def _print_version(ctx: click.Context, param: click.Parameter, value: bool) -> N
     help="Folder with PaddleX models, each in a folder of its own; else they lie in PaddleX's cache.",
 )
 @click.option(
-    "--device", metavar="NAME", help="Where models run: cpu, gpu:0, npu:1; gpu:0,1 shares the inputs.  [default: cpu]"
+    "--device",
+    metavar="NAME",
+    help="Where models run: cpu, gpu:0, npu:1; gpu:0,1 shares the inputs; auto: cards or the CPU.  [default: cpu]",
 )
 @click.option(
     "--jobs",

@@ -26,7 +26,9 @@ class Settings:
             ``paddlex:PP-OCRv5_mobile``. ``tablerec`` reads with LineNet, the network of the package; ``auto`` has
             ``rapidocr`` read again what LineNet is not sure of.
         device: Where the models run, in PaddleX's syntax: ``cpu``, ``gpu:0``, ``npu:1``; several, as in
-            ``gpu:0,1``, share the inputs of the command line.
+            ``gpu:0,1``, share the inputs of the command line. ``gpu`` is an NVIDIA card, on which ONNX Runtime runs our
+            networks (extra ``gpu``) and Paddle those of PaddleX. ``auto`` is all cards that ONNX Runtime can use, and
+            with a warning the CPU where there are none; with any other name nothing falls back.
         layout: ``page`` looks for any number of tables in the picture;
             ``table`` takes the whole picture as one table, as a user would crop it.
         turn: Degrees clockwise by which pictures are turned before they are read: 0, 90, 180 or 270.

@@ -24,7 +24,7 @@ from types import ModuleType
 from typing import Any
 
 from tablerec.config import Settings
-from tablerec.devices import parse_device, require_device
+from tablerec.devices import parse_device, require_paddle
 from tablerec.errors import MissingDependencyError, ModelNotFoundError, SettingsError
 from tablerec.models.folder import read_model_name
 
@@ -155,7 +155,7 @@ def create_model(name: str, model_dir: Path | None = None, runtime: Runtime | No
         wanted = " or ".join(_WEIGHTS[runtime.engine])
         raise ModelNotFoundError(f"{folder} holds no {wanted}, which {runtime.engine or 'Paddle'} runs")
     # PaddleX itself would fall back to the CPU with no more than a warning.
-    require_device(parse_device(runtime.device))
+    require_paddle(parse_device(runtime.device))
     paddlex = import_paddlex()
     engine = {} if runtime.engine is None else {"engine": runtime.engine}
     try:

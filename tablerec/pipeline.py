@@ -30,7 +30,7 @@ from tablerec.detect.cell_pictures import add_pictures, lie_in_pictures
 from tablerec.detect.factory import make_detector
 from tablerec.detect.nesting import detect_with_inner
 from tablerec.devices import parse_device, require_device
-from tablerec.engine.tasks import PageTask
+from tablerec.engine.tasks import PageTask, Setup
 from tablerec.errors import InputError, SettingsError, TablerecError
 from tablerec.inputs.bending import flatten
 from tablerec.inputs.seals import Found, without_seals, without_seals_in_layer
@@ -326,18 +326,24 @@ def recognize(source: Any, words: Sequence[Word] | None = None, **options: Any) 
     return Recognizer(settings).recognize(source, words)
 
 
-def make_page_reader(settings: Settings) -> Callable[[PageTask], Page]:
+def make_page_reader(setup: Setup) -> Callable[[PageTask], Page]:
     """What a worker of ``tablerec.engine`` does: it makes a recognizer, and reads a page when asked."""
     import cv2
 
+    from tablerec.engine.networks import use_networks_of
     from tablerec.inputs.images import NamedBytes
 
     cv2.setNumThreads(1)
-    recognizer = Recognizer(settings)
+    if setup.networks is not None:
+        use_networks_of(setup.networks)
+    settings = setup.settings
+    recognizers = _Recognizers(settings)
 
     def read(task: PageTask) -> Page:
         os.chdir(task.folder)  # the process is a worker's own
-        recognizer.settings = replace(settings, pages=str(task.number), password=task.password)
+        asked = replace(task.settings or settings, device=settings.device)
+        recognizer = recognizers.get(asked)
+        recognizer.settings = replace(asked, pages=str(task.number), password=task.password)
         source = NamedBytes(task.source, task.name) if isinstance(task.source, bytes) else task.source
         pages = list(recognizer.pages(source))
         if len(pages) != 1:
@@ -350,6 +356,44 @@ def make_page_reader(settings: Settings) -> Callable[[PageTask], Page]:
         return replace(page, picture=replace(page.picture, image=shape, layer=None))
 
     return read
+
+
+class _Recognizers:
+    """Recognizers of a few settings, the last ones asked for, which share what reads the text if they can.
+
+    Args:
+        settings: Of the first.
+    """
+
+    _MOST = 4
+    _OF_READERS = ("ocr", "ocr_dir", "detector", "detector_dir", "engine", "models_dir")
+    """What the OCR engine depends on: a network may find cells and lines in one pass."""
+    _OF_PAGES = (
+        *("pages", "password", "join_pages", "max_megapixels", "max_page_seconds", "max_page_memory", "pdf_dpi"),
+        *("text_layer", "min_ocr_score", "seals", "cell_pictures", "trace"),
+    )
+    """What a recognizer looks up for each page: no model depends on it."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+        self._first = Recognizer(settings)
+        self._known = {self._key(settings): self._first}
+
+    def get(self, settings: Settings) -> Recognizer:
+        """Return a recognizer with the models that the settings ask for."""
+        key = self._key(settings)
+        recognizer = self._known.pop(key, None)
+        if recognizer is None:
+            is_same = all(getattr(settings, name) == getattr(self._settings, name) for name in self._OF_READERS)
+            recognizer = Recognizer(settings, ocr=self._first.ocr if is_same else None)
+        self._known[key] = recognizer
+        if len(self._known) > self._MOST:
+            self._known.pop(next(iter(self._known)))
+        return recognizer
+
+    def _key(self, settings: Settings) -> Settings:
+        default = Settings()
+        return replace(settings, **{name: getattr(default, name) for name in self._OF_PAGES})
 
 
 def _snapped(candidate: Candidate) -> Candidate:

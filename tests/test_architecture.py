@@ -25,7 +25,7 @@ LAYERS: list[tuple[str, str]] = [
     ("apart", "pipeline corrections training"),
     ("apart", "__init__"),
     ("apart", "batch"),
-    ("apart", "bulk"),
+    ("apart", "bulk serve"),
     ("apart", "command"),
     ("apart", "cli plugins"),
     ("apart", "__main__"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import configparser
 import email
 import importlib.metadata
 import os
@@ -16,6 +17,8 @@ from pathlib import Path
 
 import pytest
 from packaging.requirements import Requirement
+
+from tests.benchmarks.install.extras import BASE, FIRST
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -141,6 +144,14 @@ def test_wheel_carries_licence_and_command(wheel: zipfile.ZipFile, metadata: Mes
     assert b"tablerec = tablerec.cli:main" in wheel.read(entry_points)
 
 
+def test_docling_finds_its_plugin_by_an_entry_point(wheel: zipfile.ZipFile) -> None:
+    name = next(name for name in wheel.namelist() if name.endswith("entry_points.txt"))
+    points = configparser.ConfigParser()
+    points.read_string(wheel.read(name).decode())
+    assert dict(points["docling"]) == {"tablerec": "tablerec.plugins.docling"}
+    assert "tablerec/plugins/docling/__init__.py" in wheel.namelist()
+
+
 def test_version_has_one_source(metadata: Message) -> None:
     import tablerec
 
@@ -155,8 +166,12 @@ def test_this_python_is_supported(metadata: Message) -> None:
 
 def test_base_install_needs_no_paddle(requirements: list[Requirement]) -> None:
     base = {normalized(requirement.name) for requirement in requirements if requirement.marker is None}
-    assert {"numpy", "rapidocr", "onnxruntime"} <= base
+    assert base == BASE, "a new dependency of the base install is a decision: write it down there"
     assert not any("paddle" in name or name in ("pandas", "matplotlib", "torch") for name in base)
+
+
+def test_each_extra_has_a_first_command_that_is_tried(metadata: Message) -> None:
+    assert set(metadata.get_all("Provides-Extra", [])) <= FIRST.keys()
 
 
 def test_one_opencv_is_asked_for(requirements: list[Requirement]) -> None:

@@ -11,6 +11,7 @@ import shapely
 from numpy.typing import ArrayLike
 
 from postprocess.arrays import Flags, Floats, Ints
+from postprocess.candidates.contents import Contents
 from postprocess.candidates.explanation import Explanation
 from postprocess.candidates.scene import Scene
 from postprocess.cell import Cell, Quad
@@ -87,6 +88,12 @@ class Candidate:
         """Convex hull of the detected cells, in pixels."""
         return shapely.convex_hull(shapely.multipoints(self.detected_quads.reshape(-1, 2)))
 
+    @cached_property
+    def contents(self) -> Contents:
+        """What of the scene lies in the rows, columns and cells."""
+        assert self.scene is not None
+        return Contents(self.layout, self.scene)
+
     @property
     def detected_quads(self) -> Floats:
         """``(M, 4, 2)`` detected cells of the grid, in pixels."""
@@ -116,6 +123,8 @@ class Candidate:
     def with_layout(self, layout: Layout) -> Candidate:
         """The candidate with other spans or rows: cells that stay are as they were, others as the layout draws them.
 
+        The very same where nothing is other in the layout.
+
         Args:
             layout: What became of this candidate's; its columns are the same, rows may be joined or parted.
 
@@ -124,9 +133,9 @@ class Candidate:
         >>> one.with_layout(one.layout.rows_joined(0, 2)).scores.round(3).tolist()  # a new cell has the mean score
         [0.8, 0.9]
         """
-        if layout is self.layout:
-            return self
         before = self.layout
+        if np.array_equal(layout.owner, before.owner) and np.array_equal(layout.row_lines, before.row_lines):
+            return self
         top = np.searchsorted(before.row_lines, layout.row_lines, "right") - 1
         bottom = np.searchsorted(before.row_lines, layout.row_lines)
         row, col, end_row, end_col = layout.spans.T

@@ -92,18 +92,23 @@ class CellEvidence:
         return weigh(self, _CELL_WEIGHTS, _CELL_BIAS)
 
 
-# Printed by `python -m tests.benchmarks.candidates.fit_confidence` on 2026-11-29.
-_TABLE_BIAS = -2.496
+# Printed by `python -m tests.benchmarks.candidates.fit_confidence ../shared/train`.
+_TABLE_BIAS = -2.898
 _TABLE_WEIGHTS = TableEvidence(
-    witnesses=0.358,
-    rows=0.733,
-    confirmed=0.176,
-    lowest=4.580,
-    placed=0.505,
-    spans=1.443,
+    witnesses=0.288,
+    rows=0.908,
+    confirmed=0.120,
+    lowest=5.062,
+    placed=0.982,
+    spans=1.428,
 )
-_CELL_BIAS = -1.761
-_CELL_WEIGHTS = CellEvidence(confirmed=1.420, single=3.198, seen=1.722, table=0.047)
+_CELL_BIAS = -1.986
+_CELL_WEIGHTS = CellEvidence(
+    confirmed=1.731,
+    single=2.987,
+    seen=1.977,
+    table=0.049,
+)
 
 
 def match_cells(candidate: Candidate, rival: Candidate, words: Words) -> Ints:

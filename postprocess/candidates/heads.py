@@ -6,12 +6,11 @@ below it, the columns whose middle it stands over, and the ruling that frames al
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from postprocess.arrays import Flags, Floats, Ints
 from postprocess.candidates.candidate import Candidate
+from postprocess.candidates.contents import Contents
 from postprocess.candidates.scene import Scene
 from postprocess.grid.layout import Layout
 from postprocess.text.numbers import is_number
@@ -23,37 +22,6 @@ _FAR = 2.0
 _CENTRED = 0.5, 1.0
 """A head stands over the middle of its columns when it is off by less than the first; and over others when
 it is off by more than the second. In text heights."""
-
-
-@dataclass(frozen=True, slots=True)
-class _View:
-    """The text of a layout and the horizontal rulings, all upright.
-
-    Args:
-        texts: ``(N, 4)`` extent of the text of each cell, NaN without text.
-        columns: ``(C,)`` middle of the texts of the cells of each column that lie in no other one, else of the column.
-        filled: ``(R, C)`` slots of cells with words.
-        horizontal: ``(S, 4)`` rulings.
-        height: Text height.
-    """
-
-    texts: Floats
-    columns: Floats
-    filled: Flags
-    horizontal: Floats
-    height: float
-
-    def text_of(self, cells: Ints) -> Floats:
-        """``(4,)`` extent of the text of some cells, NaN without text."""
-        own = self.texts[cells.ravel()]
-        return np.concatenate([np.fmin.reduce(own[:, :2]), np.fmax.reduce(own[:, 2:])])
-
-    def is_ruled(self, text: Floats, y0: float, y1: float) -> bool:
-        """Whether a ruling between two heights runs along most of a text."""
-        inset = 0.3 * (text[2] - text[0])
-        y = (self.horizontal[:, 1] + self.horizontal[:, 3]) / 2
-        along = (self.horizontal[:, 0] < text[0] + inset) & (self.horizontal[:, 2] > text[2] - inset)
-        return bool((along & (y > y0) & (y < y1)).any())
 
 
 def settle(candidate: Candidate) -> Candidate:
@@ -70,9 +38,6 @@ def settle_spans(layout: Layout, scene: Scene) -> Layout:
         layout: Rows, columns and spans.
         scene: The words of the table, and the rulings of the picture.
 
-    Returns:
-        The layout, the very same one where nothing is to be done.
-
     >>> from postprocess.geometry.boxes import as_boxes
     >>> from postprocess.geometry.frame import UPRIGHT
     >>> from postprocess.geometry.rulings import Rulings
@@ -85,62 +50,51 @@ def settle_spans(layout: Layout, scene: Scene) -> Layout:
     if not layout.owner.size or not len(scene.words):
         return layout
     # Nothing says that empty slots belong together.
-    view = _view(layout, scene)
-    settled = layout.parted(np.unique(layout.owner[~view.filled]))
-    view = _view(settled, scene)
+    contents = Contents(layout, scene)
+    contents = Contents(layout.parted(np.unique(layout.owner[~contents.filled])), scene)
     for row in range(len(layout.owner) - 1):
-        settled = _widen_heads(settled, view, row)
-        view = _view(settled, scene)
-        spans = settled.spans[settled.owner[row]]
-        if view.filled[row].all() or not (spans[:, 3] - spans[:, 1] > 1).any():
+        contents = Contents(_widen_heads(contents, row), scene)
+        spans = contents.layout.spans[contents.layout.owner[row]]
+        if contents.filled[row].all() or not (spans[:, 3] - spans[:, 1] > 1).any():
             break
-    settled = _lengthen_heads(settled, view, scene)
-    return layout if np.array_equal(settled.owner, layout.owner) else settled
+    return _lengthen_heads(contents)
 
 
-def _view(layout: Layout, scene: Scene) -> _View:
-    cell = layout.cells_at(scene.words.middles)
-    inside = cell >= 0
-    texts = np.full((len(layout.spans), 4), np.nan)
-    for side, least in enumerate((np.fmin, np.fmin, np.fmax, np.fmax)):
-        least.at(texts[:, side], cell[inside], scene.boxes[inside, side])
-    has_text = ~np.isnan(texts[:, 0])
-    return _View(texts, _column_middles(layout, texts), has_text[layout.owner], scene.rules, scene.rulings.text_height)
-
-
-def _column_middles(layout: Layout, texts: Floats) -> Floats:
-    """``(C,)`` middles of the columns, of their texts where these lie in one column."""
-    middles = (layout.col_lines[:-1] + layout.col_lines[1:]) / 2
-    single = (layout.spans[:, 3] - layout.spans[:, 1] == 1) & ~np.isnan(texts[:, 0])
-    low, high = np.full((2, len(middles)), np.nan)
-    np.fmin.at(low, layout.spans[single, 1], texts[single, 0])
-    np.fmax.at(high, layout.spans[single, 1], texts[single, 2])
-    return np.where(np.isnan(low), middles, (low + high) / 2)
-
-
-def _widen_heads(layout: Layout, view: _View, row: int) -> Layout:
+def _widen_heads(contents: Contents, row: int) -> Layout:
     """Join the heads of one row with the empty slots beside them that they stand over."""
-    numbers = layout.owner[row].copy()  # the view knows the cells by the numbers of now
-    heads = layout.spans[np.unique(numbers[view.filled[row]])]
-    below = np.stack([view.text_of(layout.owner[row + 1, col : col + 1]) for col in range(layout.owner.shape[1])])
+    layout, filled = contents.layout, contents.filled[row]
+    own, owner = layout.owner[row], layout.owner[row + 1]
+    below = np.stack([contents.extent(owner[col : col + 1]) for col in range(len(owner))])
+    heads = layout.spans[np.unique(own[filled])]
     for _, first, bottom, last in heads[(heads[:, 0] == row) & (heads[:, 2] == row + 1)].tolist():
-        text = view.text_of(numbers[first:last])
-        start, end = _head_columns(view, text, below, view.filled[row], first, last)
+        start, end = _head_columns(contents, contents.extent(own[first:last]), below, filled, first, last)
         if (start, end) != (first, last):
             layout = layout.parted(layout.owner[row, [first]]).joined(row, start, bottom, end)
     return layout
 
 
-def _head_columns(view: _View, text: Floats, below: Floats, filled: Flags, first: int, last: int) -> tuple[int, int]:
+def _column_middles(contents: Contents) -> Floats:
+    """``(C,)`` middles of the columns, of their texts where these lie in one column."""
+    lines, spans, texts = contents.layout.col_lines, contents.layout.spans, contents.texts
+    single = (spans[:, 3] - spans[:, 1] == 1) & ~np.isnan(texts[:, 0])
+    low, high = np.full((2, len(lines) - 1), np.nan)
+    np.fmin.at(low, spans[single, 1], texts[single, 0])
+    np.fmax.at(high, spans[single, 1], texts[single, 2])
+    return np.where(np.isnan(low), lines[:-1] + lines[1:], low + high) / 2
+
+
+def _head_columns(
+    contents: Contents, text: Floats, below: Floats, filled: Flags, first: int, last: int
+) -> tuple[int, int]:
     """First and end column of a head: those under its ruling, those that it is centred on, or its own."""
     taken = np.flatnonzero(filled)
     least = int(taken[taken < first].max(initial=-1)) + 1
     most = int(taken[taken >= last].min(initial=len(filled)))
-    under = _columns_under_rule(view, text, below)
+    under = _columns_under_rule(contents, text, below)
     if under and least <= under[0] < last and first < under[1] <= most:
         return under
     start = max(least, 1)  # a head of data columns leaves the stub alone
-    if start <= first and _is_centred(text, below[start:most], below[first:last], view.height):
+    if start <= first and _is_centred(text, below[start:most], below[first:last], contents.height):
         return start, most
     # As wide as its ink, in the middle of what has no other head.
     alone = last - first == 1 and not (filled[:first].any() and filled[last:].any())
@@ -149,16 +103,17 @@ def _head_columns(view: _View, text: Floats, below: Floats, filled: Flags, first
     return first, last
 
 
-def _columns_under_rule(view: _View, text: Floats, below: Floats) -> tuple[int, int] | None:
+def _columns_under_rule(contents: Contents, text: Floats, below: Floats) -> tuple[int, int] | None:
     """First and end column whose texts lie under the ruling below a head, None without one."""
-    x0, x1 = view.horizontal[:, 0], view.horizontal[:, 2]
-    y = (view.horizontal[:, 1] + view.horizontal[:, 3]) / 2
-    lowest = np.min(below[:, 1], where=~np.isnan(below[:, 1]), initial=np.inf) + view.height / 2
-    along = (x0 < text[0] + view.height) & (x1 > text[2] - view.height)
-    for start, _, end, _ in view.horizontal[along & (y > (text[1] + text[3]) / 2) & (y < lowest)]:
-        cols = np.flatnonzero((view.columns > start) & (view.columns < end))
+    x0, x1 = contents.rules[:, 0], contents.rules[:, 2]
+    y = (contents.rules[:, 1] + contents.rules[:, 3]) / 2
+    lowest = np.min(below[:, 1], where=~np.isnan(below[:, 1]), initial=np.inf) + contents.height / 2
+    along = (x0 < text[0] + contents.height) & (x1 > text[2] - contents.height)
+    middles = _column_middles(contents)
+    for start, _, end, _ in contents.rules[along & (y > (text[1] + text[3]) / 2) & (y < lowest)]:
+        cols = np.flatnonzero((middles > start) & (middles < end))
         # The ruling below all columns is the border of a row; only a title stands in the middle above it.
-        title = abs(text[0] + text[2] - start - end) < 2 * view.height
+        title = abs(text[0] + text[2] - start - end) < 2 * contents.height
         if len(cols) > 1 and (title or len(cols) < len(below)):
             return int(cols[0]), int(cols[-1]) + 1
     return None
@@ -172,48 +127,59 @@ def _is_centred(text: Floats, wide: Floats, own: Floats, height: float) -> bool:
     return bool(off[0] < _CENTRED[0] * height and off[1] > _CENTRED[1] * height)
 
 
-def _lengthen_heads(layout: Layout, view: _View, scene: Scene) -> Layout:
+def _lengthen_heads(contents: Contents) -> Layout:
     """A head at the foot of several rows of heads stands for all of them where a ruling above frames it.
 
     So does one with a ruling below and none above, where all other columns share one head.
     """
+    layout = contents.layout
     spans = layout.spans[layout.owner]
-    wide = view.filled & (spans[..., 3] - spans[..., 1] > 1)
+    wide = contents.filled & (spans[..., 3] - spans[..., 1] > 1)
     partly = wide.any(axis=1) & (wide.sum(axis=1) < wide.shape[1])
     depth = 1 + int(np.append(partly, False).argmin())
     if depth < 2 or depth >= len(wide):
         return layout
-    one_head = bool(wide[0, 1:].all() and not view.filled[0, 0] and len(np.unique(layout.owner[0, 1:])) == 1)
+    one_head = bool(wide[0, 1:].all() and not contents.filled[0, 0] and len(np.unique(layout.owner[0, 1:])) == 1)
     joins = []
     for col in range(wide.shape[1]):
         first = int(np.flatnonzero(wide[:depth, col]).max(initial=-1)) + 1
-        slots, own = layout.owner[first:depth, col], view.filled[first:depth, col]
+        slots, own = layout.owner[first:depth, col], contents.filled[first:depth, col]
         at_foot = len(own) > 1 and not own[0] and own[-1] and bool((own[1:] >= own[:-1]).all())
         if at_foot and len(np.unique(slots)) == len(slots):
-            top = view.text_of(layout.owner[first])[1]
-            text = view.text_of(slots)
-            if _is_framed(view, text, top) or (one_head and _is_free(view, text) and _is_label(layout, slots, scene)):
+            top, text = contents.extent(layout.owner[first])[1], contents.extent(slots)
+            alone = one_head and _is_free(contents, text) and _is_label(contents, slots)
+            if alone or _is_framed(contents, text, top):
                 joins.append((first, col, depth, col + 1))
     for join in joins:
         layout = layout.joined(*join)
     return layout
 
 
-def _is_label(layout: Layout, cells: Ints, scene: Scene) -> bool:
+def _is_label(contents: Contents, cells: Ints) -> bool:
     """Whether no word in some cells is a number, or goes on in the heads beside it as "As at December 31," does."""
-    inside = np.isin(layout.cells_at(scene.words.middles), cells)
-    texts = [scene.words.texts[word] for word in np.flatnonzero(inside).tolist()]
+    inside = np.isin(contents.cells, cells)
+    texts = [contents.scene.words.texts[word] for word in np.flatnonzero(inside).tolist()]
     return not any(is_number(text) or text.endswith(",") for text in texts)
 
 
-def _is_free(view: _View, text: Floats) -> bool:
+def _is_free(contents: Contents, text: Floats) -> bool:
     """Whether no ruling lies above a text, so that nothing parts it from the head of all others, and one below."""
-    near, far = _NEAR * view.height, _FAR * view.height
-    return not view.is_ruled(text, -np.inf, text[1] + near) and view.is_ruled(text, text[3] - near, text[3] + far)
+    near, far = _NEAR * contents.height, _FAR * contents.height
+    above = _is_ruled(contents, text, -np.inf, text[1] + near)
+    return not above and _is_ruled(contents, text, text[3] - near, text[3] + far)
 
 
-def _is_framed(view: _View, text: Floats, top: float) -> bool:
+def _is_framed(contents: Contents, text: Floats, top: float) -> bool:
     """Whether a ruling lies above the first row of heads here, and none between it and the text."""
-    near, far = _NEAR * view.height, _FAR * view.height
+    near, far = _NEAR * contents.height, _FAR * contents.height
     top = float(np.fmin(top, text[1]))
-    return view.is_ruled(text, top - far, top + near) and not view.is_ruled(text, top + near, text[1] + near)
+    between = _is_ruled(contents, text, top + near, text[1] + near)
+    return not between and _is_ruled(contents, text, top - far, top + near)
+
+
+def _is_ruled(contents: Contents, text: Floats, y0: float, y1: float) -> bool:
+    """Whether a ruling between two heights runs along most of a text."""
+    inset, rulings = 0.3 * (text[2] - text[0]), contents.rules
+    y = (rulings[:, 1] + rulings[:, 3]) / 2
+    along = (rulings[:, 0] < text[0] + inset) & (rulings[:, 2] > text[2] - inset)
+    return bool((along & (y > y0) & (y < y1)).any())

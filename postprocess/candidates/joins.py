@@ -14,8 +14,8 @@ from itertools import pairwise
 import numpy as np
 
 from postprocess.arrays import Flags, Floats
-from postprocess.candidates.borders import Borders, is_phrase
 from postprocess.candidates.candidate import Candidate
+from postprocess.candidates.contents import Contents, is_phrase
 from postprocess.candidates.text_lines import HAN
 from postprocess.grid.layout import Layout
 from postprocess.text.numbers import is_number, is_unit
@@ -77,22 +77,23 @@ def join_texts(candidate: Candidate) -> Candidate:
     if candidate.scene is None or not len(candidate.scene.words) or not candidate.layout.owner.size:
         return candidate
     always, where_open = (_part_texts, _join_cut_rows), (_join_unruled, _join_bands, _join_centred)
-    borders = _join_cut_columns(Borders(candidate))
+    joined = _join_cut_columns(candidate)
     for step in always if candidate.is_enclosed else always + where_open:
-        borders = borders.with_layout(step(borders))
-    return borders.candidate
+        joined = joined.with_layout(step(joined))
+    return joined
 
 
-def _part_texts(borders: Borders) -> Layout:
+def _part_texts(candidate: Candidate) -> Layout:
     """Part the cells over several rows or columns that hold a text for each of them."""
-    layout = borders.layout
-    for cell in np.flatnonzero((borders.layout.spans[:, 2:] - borders.layout.spans[:, :2]).max(axis=1) > 1).tolist():
-        row, col, end_row, end_col = borders.layout.spans[cell].tolist()
-        own = borders.cells == cell
-        if end_row - row >= _LEAST_ROWS and end_col - col == 1 and _has_row_each(borders, own, row, end_row):
+    contents, layout = candidate.contents, candidate.layout
+    spans = layout.spans
+    for cell in np.flatnonzero((spans[:, 2:] - spans[:, :2]).max(axis=1) > 1).tolist():
+        row, col, end_row, end_col = spans[cell].tolist()
+        own = contents.cells == cell
+        if end_row - row >= _LEAST_ROWS and end_col - col == 1 and _has_row_each(contents, own, row, end_row):
             layout = layout.parted(layout.owner[row, [col]])
         elif end_row - row == 1:
-            lines = [line for line in range(col + 1, end_col) if _parts_columns(borders, own, line)]
+            lines = [line for line in range(col + 1, end_col) if _parts_columns(contents, own, line)]
             if lines:
                 layout = layout.parted(layout.owner[row, [col]])
                 for first, last in pairwise([col, *lines, end_col]):
@@ -100,11 +101,11 @@ def _part_texts(borders: Borders) -> Layout:
     return layout
 
 
-def _has_row_each(borders: Borders, own: Flags, row: int, end_row: int) -> bool:
+def _has_row_each(contents: Contents, own: Flags, row: int, end_row: int) -> bool:
     """Whether each row of a cell has one line of its text, level with texts of other cells there."""
-    middle, height = (borders.boxes[:, 1] + borders.boxes[:, 3]) / 2, borders.height
+    middle, height = (contents.boxes[:, 1] + contents.boxes[:, 3]) / 2, contents.height
     for number in range(row, end_row):
-        here = borders.rows == number
+        here = contents.rows == number
         mine, others = middle[here & own], middle[here & ~own]
         if not len(mine) or not len(others) or np.ptp(mine) > height / 2:
             return False
@@ -113,53 +114,54 @@ def _has_row_each(borders: Borders, own: Flags, row: int, end_row: int) -> bool:
     return True
 
 
-def _parts_columns(borders: Borders, own: Flags, line: int) -> bool:
+def _parts_columns(contents: Contents, own: Flags, line: int) -> bool:
     """Whether the one line of text of a cell has a wide gap at a border that most rows have."""
-    x, owner, boxes = borders.layout.col_lines[line], borders.layout.owner, borders.boxes[own]
-    left, right = boxes[boxes[:, 2] < x + _CLOSER * borders.height], boxes[boxes[:, 0] > x - _CLOSER * borders.height]
+    x, owner, boxes = contents.layout.col_lines[line], contents.layout.owner, contents.boxes[own]
+    slack = _CLOSER * contents.height
+    left, right = boxes[boxes[:, 2] < x + slack], boxes[boxes[:, 0] > x - slack]
     if not len(left) or not len(right) or len(left) + len(right) != len(boxes):
         return False
-    texts = [borders.scene.words.texts[word] for word in np.flatnonzero(own).tolist()]
+    texts = [contents.scene.words.texts[word] for word in np.flatnonzero(own).tolist()]
     if any(len(text) == 1 and ord(text) >= HAN for text in texts):  # such words are spaced to a width
         return False
-    level = np.ptp(boxes[:, 1] + boxes[:, 3]) < borders.height
+    level = np.ptp(boxes[:, 1] + boxes[:, 3]) < contents.height
     gap = right[:, 0].min() - left[:, 2].max()
-    return bool(level and gap > TOKEN_GAP * borders.height and (owner[:, line - 1] != owner[:, line]).mean() > _HALF)
+    return bool(level and gap > TOKEN_GAP * contents.height and (owner[:, line - 1] != owner[:, line]).mean() > _HALF)
 
 
-def _join_cut_columns(borders: Borders) -> Borders:
+def _join_cut_columns(candidate: Candidate) -> Candidate:
     """Join the slots over which one word lies, a border between its letters; heads above others get their own row."""
     asked: set[int] = set()
     while True:
-        cut = {word for word, line in borders.crossed_columns() if _is_cut(borders, word, line)}
-        if not cut - asked or _are_many(cut, borders):
-            return borders
-        n_rows, layout = len(borders.layout.owner), borders.layout
+        contents, layout = candidate.contents, candidate.layout
+        cut = {word for word, line in contents.crossed_columns() if _is_cut(contents, word, line)}
+        if not cut - asked or _are_many(cut, contents):
+            return candidate
+        n_rows = len(layout.owner)
         # One of each row at a time: what it joins is no longer free for others.
-        for word in {int(borders.rows[word]): word for word in sorted(cut - asked)}.values():
+        for word in {int(contents.rows[word]): word for word in sorted(cut - asked)}.values():
             asked.add(word)
-            layout = _with_word_whole(borders, layout, word)
+            layout = _with_word_whole(contents, layout, word)
             if len(layout.owner) > n_rows:
+                asked.discard(word)
                 break
-        borders = borders.with_layout(layout)
-        if len(borders.layout.owner) > n_rows:
-            asked.discard(word)
+        candidate = candidate.with_layout(layout)
 
 
-def _are_many(cut: Sized, borders: Borders) -> bool:
+def _are_many(cut: Sized, contents: Contents) -> bool:
     """Whether so many words are cut that the lines are those of another text: more than a tenth, and than a few."""
-    return len(cut) > _FEW + len(borders.boxes) / 10
+    return len(cut) > _FEW + len(contents.boxes) / 10
 
 
-def _is_cut(borders: Borders, word: int, line: int) -> bool:
+def _is_cut(contents: Contents, word: int, line: int) -> bool:
     """Whether a border is there, no ruling runs along it, and it cannot be moved beside the word."""
-    row, owner = borders.rows[word], borders.layout.owner
-    if owner[row, line - 1] == owner[row, line] or borders.down[row, line] > _FREE:
+    row, owner = contents.rows[word], contents.layout.owner
+    if owner[row, line - 1] == owner[row, line] or contents.down[row, line] > _FREE:
         return False
     bordered = owner[:, line - 1] != owner[:, line]
-    others = (borders.rows >= 0) & bordered[borders.rows]
-    reach = _SHIFT[0] * borders.height
-    return not _can_move(borders.layout.col_lines, line, borders.boxes[:, [0, 2]], word, others, reach, borders.height)
+    others = (contents.rows >= 0) & bordered[contents.rows]
+    lines, extents, height = contents.layout.col_lines, contents.boxes[:, [0, 2]], contents.height
+    return not _can_move(lines, line, extents, word, others, _SHIFT[0] * height, height)
 
 
 def _can_move(lines: Floats, line: int, extents: Floats, word: int, others: Flags, reach: float, height: float) -> bool:
@@ -174,27 +176,27 @@ def _can_move(lines: Floats, line: int, extents: Floats, word: int, others: Flag
     return False
 
 
-def _with_word_whole(borders: Borders, layout: Layout, word: int) -> Layout:
+def _with_word_whole(contents: Contents, layout: Layout, word: int) -> Layout:
     """The layout with the slots over which a word lies as one cell, where they hold nothing beside it.
 
     Where heads stand above or below the word it is first given a row of its own.
     """
-    boxes, spans = borders.boxes, borders.layout.spans
-    row, (first, end) = int(borders.rows[word]), borders.columns(word)
-    cells = np.unique(borders.layout.owner[row, first:end])
+    boxes, spans = contents.boxes, contents.layout.spans
+    row, (first, end) = int(contents.rows[word]), contents.columns(word)
+    cells = np.unique(contents.layout.owner[row, first:end])
     if (spans[cells, 2] - spans[cells, 0] > 1).any():
         return layout
-    inside = np.isin(borders.cells, cells)
+    inside = np.isin(contents.cells, cells)
     inside[word] = False
-    inside &= ~_within(boxes, boxes[word], 0.3 * borders.height)  # read twice
+    inside &= ~_within(boxes, boxes[word], 0.3 * contents.height)  # read twice
     (_, top, _, bottom), others = boxes[word], boxes[inside]
     if not len(others):
-        start, end = _centred_columns(borders, word, first, end)
-        return _as_band(borders, layout.joined(row, start, row + 1, end), row)
+        start, end = _centred_columns(contents, word, first, end)
+        return _as_band(contents, layout.joined(row, start, row + 1, end), row)
     if row:
         return layout
-    above = bool((others[:, 3] < top + borders.margin[word]).all())
-    if not above and not (others[:, 1] > bottom - borders.margin[word]).all():
+    above = bool((others[:, 3] < top + contents.margin[word]).all())
+    if not above and not (others[:, 1] > bottom - contents.margin[word]).all():
         return layout
     return layout.row_parted(row, float((top + others[:, 3].max() if above else bottom + others[:, 1].min()) / 2))
 
@@ -204,145 +206,145 @@ def _within(boxes: Floats, frame: Floats, margin: float) -> Flags:
     return np.asarray(((boxes - frame) * (1, 1, -1, -1) > -margin).all(axis=1))
 
 
-def _centred_columns(borders: Borders, word: int, first: int, end: int) -> tuple[int, int]:
+def _centred_columns(contents: Contents, word: int, first: int, end: int) -> tuple[int, int]:
     """First and end column of the empty slots around a word whose middle it is closest to; its own where that is so."""
-    row, lines = int(borders.rows[word]), borders.layout.col_lines
-    closed = ~np.isnan(borders.texts[borders.layout.owner[row], 0])
+    row, lines = int(contents.rows[word]), contents.layout.col_lines
+    closed = contents.filled[row].copy()
     closed[0] = True  # the stub is no part of a head
-    ruled = borders.down[row] >= _RULED
+    ruled = contents.down[row] >= _RULED
     before, behind = closed[:first] | ruled[1 : first + 1], closed[end:] | ruled[end:-1]
     least = int(np.flatnonzero(before).max(initial=-1)) + 1
     most = end + int(np.append(behind, True).argmax())
-    middle = borders.boxes[word, [0, 2]].sum()
+    middle = contents.boxes[word, [0, 2]].sum()
     options = [(a, b) for a in range(least, first + 1) for b in range(end, most + 1)]
     off = [abs(lines[a] + lines[b] - middle) / 2 for a, b in options]
     best = int(np.argmin(off))
-    closer = off[best] < off[options.index((first, end))] - _CLEARLY * borders.height
-    return options[best] if closer and off[best] < _CENTRED * borders.height else (first, end)
+    closer = off[best] < off[options.index((first, end))] - _CLEARLY * contents.height
+    return options[best] if closer and off[best] < _CENTRED * contents.height else (first, end)
 
 
-def _as_band(borders: Borders, joined: Layout, row: int) -> Layout:
+def _as_band(contents: Contents, joined: Layout, row: int) -> Layout:
     """A text that is the only one of its row, begins in the first column and ends in another, is that of the row."""
     spans = joined.spans[joined.owner[row]]
-    alone = (borders.rows == row).sum() == 1 and (spans[:, 2] - spans[:, 0] == 1).all()
-    ruled = (borders.down[row, 1:-1] >= _RULED).any()
+    alone = (contents.rows == row).sum() == 1 and (spans[:, 2] - spans[:, 0] == 1).all()
+    ruled = (contents.down[row, 1:-1] >= _RULED).any()
     return joined.joined(row, 0, row + 1, len(spans)) if alone and not ruled and spans[0, 3] > 1 else joined
 
 
-def _join_cut_rows(borders: Borders) -> Layout:
+def _join_cut_rows(candidate: Candidate) -> Layout:
     """Join the slots above each other over which one word lies, and those to whose middle this brings it."""
-    layout = borders.layout
-    crossed = borders.crossed_rows()
-    if _are_many(crossed, borders):
+    contents, layout = candidate.contents, candidate.layout
+    crossed = contents.crossed_rows(candidate.quads)
+    if _are_many(crossed, contents):
         return layout
     words, low, high = np.array(crossed, np.int64).reshape(-1, 3).T
     for word, line, last in crossed:
-        if not any(map(str.isalpha, borders.scene.words.texts[word])):
+        if not any(map(str.isalpha, contents.scene.words.texts[word])):
             continue
         # What one border cuts would move with it.
-        others = np.ones(len(borders.boxes), bool)
+        others = np.ones(len(contents.boxes), bool)
         others[words[(low <= line) & (line < high)]] = False
-        extents, reach = borders.boxes[:, [1, 3]], _SHIFT[1] * borders.height
-        if last - line == 1 and _can_move(layout.row_lines, line, extents, word, others, reach, borders.height):
+        extents, reach = contents.boxes[:, [1, 3]], _SHIFT[1] * contents.height
+        if last - line == 1 and _can_move(layout.row_lines, line, extents, word, others, reach, contents.height):
             continue
-        first, end = borders.columns(word)
-        if end - first > 1 and not _is_alone(borders, word, line, first, end):
-            first, end = borders.layout.spans[borders.cells[word], [1, 3]].tolist()
-        layout = _with_empty_around(borders, layout.joined(line - 1, first, last, end), line, first)
+        first, end = contents.columns(word)
+        if end - first > 1 and not _is_alone(contents, word, line, first, end):
+            first, end = contents.layout.spans[contents.cells[word], [1, 3]].tolist()
+        layout = _with_empty_around(contents, layout.joined(line - 1, first, last, end), line, first)
     return layout
 
 
-def _is_alone(borders: Borders, word: int, line: int, first: int, end: int) -> bool:
+def _is_alone(contents: Contents, word: int, line: int, first: int, end: int) -> bool:
     """Whether a word is the only one in the slots above and below a line."""
-    inside = np.isin(borders.cells, borders.layout.owner[line - 1 : line + 1, first:end])
+    inside = np.isin(contents.cells, contents.layout.owner[line - 1 : line + 1, first:end])
     return int(inside.sum()) == int(inside[word])
 
 
-def _with_empty_around(borders: Borders, layout: Layout, row: int, col: int) -> Layout:
+def _with_empty_around(contents: Contents, layout: Layout, row: int, col: int) -> Layout:
     """The layout with a cell lengthened over empty slots to whose middle its text then comes."""
     top, first, bottom, end = layout.spans[layout.owner[row, col]].tolist()
-    empty = np.asarray(np.isnan(borders.texts[:, 0])[borders.layout.owner[:, first:end]].all(axis=1))
-    free = np.asarray((borders.across[:, first:end] < _FREE).all(axis=1))  # rulings between end it
+    empty = np.asarray(~contents.filled[:, first:end].any(axis=1))
+    free = np.asarray((contents.across[:, first:end] < _FREE).all(axis=1))  # rulings between end it
     least, most, lines = top, bottom, layout.row_lines
     while least and empty[least - 1] and free[least]:
         least -= 1
     while most < len(empty) and empty[most] and free[most]:
         most += 1
     options = [(a, b) for a in range(least, top + 1) for b in range(bottom, most + 1)]
-    texts = borders.texts[borders.layout.owner[top:bottom, first:end]]
-    middle = np.nanmin(texts[..., 1]) + np.nanmax(texts[..., 3])
+    middle = contents.extent(contents.layout.owner[top:bottom, first:end])[[1, 3]].sum()
     a, b = min(options, key=lambda ends: abs(lines[ends[0]] + lines[ends[1]] - middle))
-    is_centred = abs(lines[a] + lines[b] - middle) / 2 < _CENTRED * borders.height
+    is_centred = abs(lines[a] + lines[b] - middle) / 2 < _CENTRED * contents.height
     return layout.joined(a, first, b, end) if is_centred and len(options) > 1 else layout
 
 
-def _join_bands(borders: Borders) -> Layout:
+def _join_bands(candidate: Candidate) -> Layout:
     """Widen the only text of a row over the columns in whose middle it stands: all, or all but the stub."""
-    layout = borders.layout
-    spans, lines = layout.spans, layout.col_lines
-    holds = ~np.isnan(borders.texts[:, 0])
-    for row in range(len(layout.owner)):
-        cells = np.unique(layout.owner[row])
+    contents, layout = candidate.contents, candidate.layout
+    owner, spans, lines = layout.owner, layout.spans, layout.col_lines
+    holds = ~np.isnan(contents.texts[:, 0])
+    for row in range(len(owner)):
+        cells = np.unique(owner[row])
         filled = cells[holds[cells]]
         if not len(filled) or (spans[cells, 2] - spans[cells, 0] > 1).any():
             continue
-        if not _is_one_phrase(borders, row, len(filled)):
+        if not _is_one_phrase(contents, row, len(filled)):
             continue
         first, last = int(spans[filled[0], 1]), int(spans[filled[-1], 3])
-        middle = (borders.texts[filled[0], 0] + borders.texts[filled[-1], 2]) / 2
+        middle = (contents.texts[filled[0], 0] + contents.texts[filled[-1], 2]) / 2
         off = {start: abs((lines[start] + lines[-1]) / 2 - middle) for start in (0, 1) if start <= first}
         start = min(off, key=lambda each: off[each])
-        lies_over = last - first > 1 or not _is_in_column(borders, filled[0], first)
-        is_ruled = (borders.down[row, start + 1 : -1] >= _RULED).any()
-        if off[start] < _CENTRED * borders.height and lies_over and not is_ruled:
+        lies_over = last - first > 1 or not _is_in_column(contents, filled[0], first)
+        is_ruled = (contents.down[row, start + 1 : -1] >= _RULED).any()
+        if off[start] < _CENTRED * contents.height and lies_over and not is_ruled:
             layout = layout.joined(row, start, row + 1, len(lines) - 1)
     return layout
 
 
-def _is_one_phrase(borders: Borders, row: int, n_cells: int) -> bool:
+def _is_one_phrase(contents: Contents, row: int, n_cells: int) -> bool:
     """Whether a row has words but no number; those of several cells stand on one line, blanks between them."""
-    words = np.flatnonzero(borders.rows == row)
-    words = words[np.argsort(borders.boxes[words, 0])]
-    texts = [borders.scene.words.texts[word] for word in words.tolist()]
+    words = np.flatnonzero(contents.rows == row)
+    words = words[np.argsort(contents.boxes[words, 0])]
+    texts = [contents.scene.words.texts[word] for word in words.tolist()]
     if n_cells == 1 or not texts:
         return not any(map(is_number, texts))
-    boxes = borders.boxes[words]
+    boxes = contents.boxes[words]
     gaps, level = boxes[1:, 0] - boxes[:-1, 2], np.ptp(boxes[:, 1] + boxes[:, 3]) / 2
-    near = (gaps < _BLANK * borders.height).all() and level < _CENTRED * borders.height
+    near = (gaps < _BLANK * contents.height).all() and level < _CENTRED * contents.height
     return bool(near) and is_phrase(" ".join(texts))
 
 
-def _is_in_column(borders: Borders, cell: int, col: int) -> bool:
+def _is_in_column(contents: Contents, cell: int, col: int) -> bool:
     """Whether the text of a cell begins, ends or stands in the middle where other texts of its column do."""
-    spans = borders.layout.spans
-    others = borders.texts[(spans[:, 1] == col) & (spans[:, 3] == col + 1) & (np.arange(len(spans)) != cell)]
-    ends, known = borders.texts[cell, [0, 2]], others[~np.isnan(others[:, 0])][:, [0, 2]]
+    spans = contents.layout.spans
+    others = contents.texts[(spans[:, 1] == col) & (spans[:, 3] == col + 1) & (np.arange(len(spans)) != cell)]
+    ends, known = contents.texts[cell, [0, 2]], others[~np.isnan(others[:, 0])][:, [0, 2]]
     off = np.column_stack([np.abs(known - ends), np.abs((known - ends).sum(axis=1)) / 2])
-    return bool((off < _CENTRED * borders.height).any())
+    return bool((off < _CENTRED * contents.height).any())
 
 
-def _join_unruled(borders: Borders) -> Layout:
+def _join_unruled(candidate: Candidate) -> Layout:
     """Join the texts above each other that go on over a line where no ruling parts them.
 
     In rows of heads, and in a table whose rows are ruled, it shows that the ruling along the line stops short of them.
     """
-    layout, wide = borders.layout, _wide_heads(borders)
-    ruled, free = borders.across >= _RULED, borders.across < _FREE
+    contents, layout = candidate.contents, candidate.layout
+    wide = _wide_heads(contents)
+    ruled, free = contents.across >= _RULED, contents.across < _FREE
     is_ruled = len(ruled) > 3 and bool(ruled[1:-1].mean(axis=0).max() > _RULED)
     for line in (np.flatnonzero(~ruled[1:-1].all(axis=1)) + 1).tolist():
         above, stops = wide[line - 1], bool(ruled[line].any())
         in_heads = bool(above[ruled[line]].mean() > _HALF) if stops else bool(above.any())
-        white = _white_along(borders, line)
-        least = _least_white(borders, white, ruled[line], line, in_heads=in_heads)
+        white = _white_along(contents, line)
+        least = _least_white(contents, white, ruled[line], line, in_heads=in_heads)
         if in_heads:
             asked = ~ruled[line] & ~above
         elif stops:
             asked = free[line] & (is_ruled and ruled[line].mean() >= _HALF)
         else:
             asked = ~ruled[line]
-        cols = [col for col in np.flatnonzero(asked & (white < least)).tolist() if _is_one_text(borders, line, col)]
+        cols = [col for col in np.flatnonzero(asked & (white < least)).tolist() if _is_one_text(contents, line, col)]
         if not stops:
-            cols = [col for col in cols if _goes_on(borders, line, col, in_heads=in_heads)]
+            cols = [col for col in cols if _goes_on(contents, line, col, in_heads=in_heads)]
         # Where nothing is parted any more the rows would be one, which is not for single texts to say.
         if in_heads or len(cols) < (~np.isnan(white)).sum():
             for col in cols:
@@ -350,67 +352,67 @@ def _join_unruled(borders: Borders) -> Layout:
     return layout
 
 
-def _wide_heads(borders: Borders) -> Flags:
+def _wide_heads(contents: Contents) -> Flags:
     """``(R, C)`` slots of heads over several columns, in the first rows that have some."""
-    owner, spans = borders.layout.owner, borders.layout.spans
-    wide = ((spans[:, 3] - spans[:, 1] > 1) & ~np.isnan(borders.texts[:, 0]))[owner]
+    owner, spans = contents.layout.owner, contents.layout.spans
+    wide = (spans[:, 3] - spans[:, 1] > 1)[owner] & contents.filled
     partly = wide.any(axis=1) & ~wide.all(axis=1)
     wide[int(np.append(partly, False)[:_DEEPEST].argmin()) :] = False
     return np.asarray(wide)
 
 
-def _white_along(borders: Borders, line: int) -> Floats:
+def _white_along(contents: Contents, line: int) -> Floats:
     """``(C,)`` white between the texts of the cells of one row each above and below a line, NaN where one has none."""
-    cells = borders.layout.owner[line - 1 : line + 1]
-    above, below = borders.texts[cells]
-    low = (borders.layout.spans[cells, 2] - borders.layout.spans[cells, 0] == 1).all(axis=0)
+    cells = contents.layout.owner[line - 1 : line + 1]
+    above, below = contents.texts[cells]
+    low = (contents.layout.spans[cells, 2] - contents.layout.spans[cells, 0] == 1).all(axis=0)
     return np.asarray(np.where(low, below[:, 1] - above[:, 3], np.nan))
 
 
-def _least_white(borders: Borders, white: Floats, ruled: Flags, line: int, *, in_heads: bool) -> float:
+def _least_white(contents: Contents, white: Floats, ruled: Flags, line: int, *, in_heads: bool) -> float:
     """White that parts two texts: in heads the usual one between lines, below them what parts other texts there."""
-    usual = _TIGHT * borders.height
+    usual = _TIGHT * contents.height
     if in_heads:
-        texts = [borders.scene.words.texts[word] for word in np.flatnonzero(borders.rows == line).tolist()]
+        texts = [contents.scene.words.texts[word] for word in np.flatnonzero(contents.rows == line).tolist()]
         return -np.inf if 2 * sum(map(is_unit, texts)) >= len(texts) else usual
     known = white[~np.isnan(white) & (ruled | ~ruled.any())]
-    return min(float(np.median(known)) - _CLOSER * borders.height, usual) if len(known) else -np.inf
+    return min(float(np.median(known)) - _CLOSER * contents.height, usual) if len(known) else -np.inf
 
 
-def _is_one_text(borders: Borders, line: int, col: int) -> bool:
+def _is_one_text(contents: Contents, line: int, col: int) -> bool:
     """Whether the cells above and below a line have the same columns, and no number stands below it."""
-    cells = borders.layout.owner[line - 1 : line + 1, col]
-    upper, lower = borders.layout.spans[cells][:, [1, 3]].tolist()
-    words = np.flatnonzero(borders.cells == cells[1]).tolist()
-    return upper == lower and not any(is_number(borders.scene.words.texts[word]) for word in words)
+    cells = contents.layout.owner[line - 1 : line + 1, col]
+    upper, lower = contents.layout.spans[cells][:, [1, 3]].tolist()
+    words = np.flatnonzero(contents.cells == cells[1]).tolist()
+    return upper == lower and not any(is_number(contents.scene.words.texts[word]) for word in words)
 
 
-def _goes_on(borders: Borders, line: int, col: int, *, in_heads: bool) -> bool:
+def _goes_on(contents: Contents, line: int, col: int, *, in_heads: bool) -> bool:
     """Whether the text below a line begins as the rest of a sentence does, and below heads not level with its row."""
-    upper, lower = borders.layout.owner[line - 1 : line + 1, col].tolist()
-    words = np.flatnonzero(borders.cells == lower)
-    first = words[np.lexsort([borders.boxes[words, 0], borders.boxes[words, 1] // borders.height])[0]]
-    if not borders.scene.words.texts[first][:1].islower():
+    upper, lower = contents.layout.owner[line - 1 : line + 1, col].tolist()
+    words = np.flatnonzero(contents.cells == lower)
+    first = words[np.lexsort([contents.boxes[words, 0], contents.boxes[words, 1] // contents.height])[0]]
+    if not contents.scene.words.texts[first][:1].islower():
         return False
-    return in_heads or not all(_is_level(borders, row, cell) for row, cell in ((line - 1, upper), (line, lower)))
+    return in_heads or not all(_is_level(contents, row, cell) for row, cell in ((line - 1, upper), (line, lower)))
 
 
-def _is_level(borders: Borders, row: int, cell: int) -> bool:
+def _is_level(contents: Contents, row: int, cell: int) -> bool:
     """Whether a line of the text of a cell stands beside another text of its row."""
-    (_, y0, _, y1), height = borders.boxes.T, borders.height
-    own = borders.cells == cell
-    others = (borders.rows == row) & ~own & (y1 - y0 < 1.5 * height)
+    (_, y0, _, y1), height = contents.boxes.T, contents.height
+    own = contents.cells == cell
+    others = (contents.rows == row) & ~own & (y1 - y0 < 1.5 * height)
     off = np.abs((y0 + y1)[own][:, None] - (y0 + y1)[others]) / 2
     return bool((off < _LEVEL * height).any())
 
 
-def _join_centred(borders: Borders) -> Layout:
+def _join_centred(candidate: Candidate) -> Layout:
     """Join the rows between two rulings for a text that stands alone in their middle.
 
     In the first column the rulings go through the table; in others each line between them is ruled elsewhere.
     """
-    layout, texts = borders.layout, borders.texts
-    ruled = borders.across >= _RULED
+    contents, layout = candidate.contents, candidate.layout
+    ruled = contents.across >= _RULED
     through = ruled.mean(axis=1) >= _MOST
     within = ruled.mean(axis=1) >= _HALF
     for col in range(layout.owner.shape[1]):
@@ -418,23 +420,23 @@ def _join_centred(borders: Borders) -> Layout:
         ends[[0, -1]] = True
         for top, bottom in pairwise(np.flatnonzero(ends).tolist()):
             closed = within[top + 1 : bottom].all() or (col == 0 and through[[top, bottom]].all())
-            if bottom - top > 1 and closed and _is_in_middle(borders, texts, top, bottom, col):
+            if bottom - top > 1 and closed and _is_in_middle(contents, top, bottom, col):
                 layout = layout.joined(top, col, bottom, col + 1)
     return layout
 
 
-def _is_in_middle(borders: Borders, texts: Floats, top: int, bottom: int, col: int) -> bool:
+def _is_in_middle(contents: Contents, top: int, bottom: int, col: int) -> bool:
     """Whether a column has a single text in some rows, below the first of them, in the middle of what others have."""
-    owner, spans = borders.layout.owner, borders.layout.spans
+    owner, spans, texts = contents.layout.owner, contents.layout.spans, contents.texts
     cells = np.unique(owner[top:bottom, col])
     filled = cells[~np.isnan(texts[cells, 0])]
-    rest = texts[np.delete(owner[top:bottom], col, axis=1)]
-    if len(filled) != 1 or len(cells) < 2 or np.isnan(rest[..., 0]).all(axis=1).any():
+    others = np.delete(np.arange(owner.shape[1]), col)
+    if len(filled) != 1 or len(cells) < 2 or not contents.filled[top:bottom, others].any(axis=1).all():
         return False
     inside = (spans[cells, 0] >= top) & (spans[cells, 2] <= bottom) & (spans[cells, 3] - spans[cells, 1] == 1)
-    off = texts[filled[0], [1, 3]].sum() - np.nanmin(rest[..., 1]) - np.nanmax(rest[..., 3])
+    off = (texts[filled[0]] - contents.extent(owner[top:bottom, others]))[[1, 3]].sum()
     first, last = spans[filled[0], [0, 2]].tolist()
-    if not inside.all() or first == top or abs(off) / 2 > _CENTRED * borders.height:
+    if not inside.all() or first == top or abs(off) / 2 > _CENTRED * contents.height:
         return False
     # A text level with those of a row that is not in the middle is of that row.
-    return 2 * first + 1 == top + bottom or last - first > 1 or not _is_level(borders, first, int(filled[0]))
+    return 2 * first + 1 == top + bottom or last - first > 1 or not _is_level(contents, first, int(filled[0]))

@@ -45,6 +45,12 @@ _AS_FAR = 0.15
 """Logarithm of the ratio of two distances that are about the same."""
 _LONE = 0.8
 """Lines that are closer than this, in text heights, lie beside each other in part."""
+_RECORDS = 3
+"""So many lines that begin a record, and that go on in one, tell their distances."""
+_STRAY = 0.1
+"""Share of these that may lie elsewhere."""
+_CLOSER = 0.03
+"""Logarithm of the ratio of two distances that are not the same."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +71,8 @@ class BorderEvidence:
         repeated: One line alone is of the same text in each column.
         alike: Both lines have texts in the same columns, several of them.
         times: A line begins with a quantity times a price.
+        within: The lower line has texts in some of the columns of the record above alone, and in this table such lines
+            lie closer to the line above than those that begin a record.
         seen: Share of the other grids' votes for different rows, less that for the same one, -1 to 1.
         usual: What all this says on average of the other places like this one, which lie between lines with texts in
             the same columns as these, as far apart; -1 to 1. Rows of one kind are set in one way.
@@ -81,11 +89,12 @@ class BorderEvidence:
     repeated: float
     alike: float
     times: float
+    within: float
     seen: float
     usual: float = 0.0
 
 
-# Printed by `python -m tests.benchmarks.candidates.fit_row_borders`, but for the two that are named.
+# Printed by `python -m tests.benchmarks.candidates.fit_row_borders`, but for those that are named.
 _BIAS = 0.29
 _WEIGHTS = BorderEvidence(
     distance=2.90,
@@ -99,6 +108,7 @@ _WEIGHTS = BorderEvidence(
     repeated=1.97,
     alike=0.71,
     times=4.0,  # set by hand: the pages of the fit are no receipts, whose lines are rows
+    within=-3.0,  # set by hand too: few pages of the fit are records
     seen=2.46,
     usual=1.5,  # on top of the others, which it is made of: from 1.2 to 2.5 it does as well
 )
@@ -127,8 +137,9 @@ def settle_rows(layout: Layout, scene: Scene, others: Sequence[Ints] = ()) -> La
     [0.0, 20.0, 40.0, 60.0]
     """
     lines = layout_to_lines(layout, scene.words)
-    odds = [weigh(seen, _WEIGHTS, _BIAS) for seen in gather_evidence(lines, layout, scene, others)]
-    odds = _alike_for_equal_labels(odds, lines)
+    evidence = gather_evidence(lines, layout, scene, others)
+    odds = [weigh(seen, _WEIGHTS, _BIAS) for seen in evidence]
+    odds = _alike_for_equal_labels(_alike_within_records(odds, evidence), lines)
     middles = scene.words.middles
     values: dict[int, set[tuple[int, str]]] = {}
     for line in lines:
@@ -145,6 +156,13 @@ def settle_rows(layout: Layout, scene: Scene, others: Sequence[Ints] = ()) -> La
             layout, parted = _parted(layout, above.row, (above.middle + below.middle) / 2), True
         held = above.values | (set() if parted else held)
     return _without_tall_numbers(_without_empty_rows(layout, scene), scene)
+
+
+def _alike_within_records(odds: Sequence[float], evidence: Sequence[BorderEvidence]) -> list[float]:
+    """The odds, of places within records their mean at most: these are set in one way all over a table."""
+    within = [each for each, seen in zip(odds, evidence, strict=True) if seen.within]
+    most = fmean(within) if within else 0.0
+    return [min(each, most) if seen.within else each for each, seen in zip(odds, evidence, strict=True)]
 
 
 def _alike_for_equal_labels(odds: Sequence[float], lines: Sequence[TextLine]) -> list[float]:
@@ -221,11 +239,13 @@ def gather_evidence(
     for line in lines:
         for column, piece in line.pieces.items():
             edges[column] = max(edges.get(column, -np.inf), piece.x1)
+    within = _lie_within_records(lines, distance)
     ruled, known = _ruled_share(lines, layout, scene.rulings), [rows.tolist() for rows in others]
     own = [
         BorderEvidence(
             distance=float(distance[place]),
             ruled=float(ruled[place]),
+            within=float(within[place]),
             seen=_share_apart(above.words, below.words, known),
             **_compare(above, below, edges, _BLANK * height),
         )
@@ -249,6 +269,20 @@ def _usual_of_alike(own: Sequence[BorderEvidence], lines: Sequence[TextLine]) ->
         # One more in the mean, that says nothing: few places tell little.
         usual[places] = alike @ said[places] / (alike.sum(axis=1) + 1)
     return usual
+
+
+def _lie_within_records(lines: Sequence[TextLine], distance: Floats) -> Flags:
+    """``(L - 1,)`` places whose lower line goes on in a record, by its columns, and by distances all over the table."""
+    columns = len({column for line in lines for column in line.pieces})
+    begins, goes_on, record = [], [], lines[0].pieces.keys()
+    for line in lines[1:]:
+        begins.append(len(line.pieces) > columns / 2)
+        goes_on.append(not begins[-1] and line.pieces.keys() < record)
+        record = record if goes_on[-1] else line.pieces.keys()
+    near, far = distance[np.array(goes_on)], distance[np.array(begins)]
+    if min(len(near), len(far)) < _RECORDS:
+        return np.zeros(len(distance), np.bool_)
+    return np.array(goes_on) & bool(np.quantile(near, 1 - _STRAY) + _CLOSER < np.quantile(far, _STRAY))
 
 
 def _compare(above: TextLine, below: TextLine, edges: dict[int, float], blank: float) -> dict[str, float]:

@@ -11,17 +11,15 @@ from numpy.typing import NDArray
 
 from postprocess.arrays import Flags, Floats, Image, Ints
 from postprocess.geometry.boxes import inner_quads, quads_to_boxes, quads_to_polygons
-from postprocess.geometry.rulings import Rulings, TiltAndPerspective, image_to_rulings
+from postprocess.geometry.rulings import Rulings, image_to_rulings
 from postprocess.lineless.regions import words_inside
 from postprocess.text.numbers import is_number, text_to_form
-from postprocess.text.tilt import text_perspective, text_tilt
+from postprocess.text.tilt import LEAST_LINES, text_perspective, text_tilt
 from postprocess.text.tokens import Tokens, words_to_tokens
 from postprocess.word import Word, Words
 
 _LEVEL = 0.5
 """Degrees up to which text counts as level: words beside each other are not always set at one height."""
-_LEAST_LINES = 5
-"""Long words that tell the tilt of a picture."""
 _STRUCK = 0.2
 """A line that is closer to the middle of a word than this share of its height runs through it."""
 
@@ -32,21 +30,23 @@ class Scene:
     Args:
         words: With finite corners.
         rulings: Of the picture, with its upright frame.
+        tilt: How far the lines of text of the picture are turned clockwise, in degrees; 0 where they do not tell.
     """
 
-    def __init__(self, words: Iterable[Word], rulings: Rulings) -> None:
+    def __init__(self, words: Iterable[Word], rulings: Rulings, tilt: float = 0.0) -> None:
         self.words = Words.of(words)
         self.rulings = rulings
+        self.tilt = tilt
 
     def inside(self, quads: Floats) -> Scene:
         """The scene of the words whose middle lies in the hull of ``(N, 4, 2)`` cells; this one where all do."""
         words = words_inside(self.words, quads)
-        return self if len(words) == len(self.words) else Scene(words, self.rulings)
+        return self if len(words) == len(self.words) else Scene(words, self.rulings, self.tilt)
 
     def without(self, taken: set[int]) -> Scene:
         """The scene without the words of some ``id``; this one where it has none of them."""
         words = [word for word in self.words if id(word) not in taken]
-        return self if len(words) == len(self.words) else Scene(words, self.rulings)
+        return self if len(words) == len(self.words) else Scene(words, self.rulings, self.tilt)
 
     @cached_property
     def ids(self) -> set[int]:
@@ -132,14 +132,8 @@ def image_to_scene(image: Image, words: Iterable[Word]) -> Scene:
         words: With finite corners.
     """
     known = Words.of(words)
+    tilt = text_tilt(known.quads, LEAST_LINES)
     center = (image.shape[1] / 2, image.shape[0] / 2)
-    return Scene(known, image_to_rulings(image, known.quads, _text_frame(known.quads, center)))
-
-
-def _text_frame(quads: Floats, center: tuple[float, float]) -> TiltAndPerspective:
-    """Tilt and perspective of the lines of text of a picture."""
-    tilt = text_tilt(quads, _LEAST_LINES)
-    if tilt is None:
-        return 0.0, None
-    perspective = text_perspective(quads, tilt, center)
-    return tilt if abs(tilt) > _LEVEL or perspective is not None else 0.0, perspective
+    perspective = None if tilt is None else text_perspective(known.quads, tilt, center)
+    degrees = tilt if tilt is not None and (abs(tilt) > _LEVEL or perspective is not None) else 0.0
+    return Scene(known, image_to_rulings(image, known.quads, (degrees, perspective)), tilt or 0.0)

@@ -1,7 +1,6 @@
 """Captions: the text beside a table that belongs to it, and tables that go on over pages.
 
 - ``edge_rows``: takes titles and notes out of the grids that hold them (``without_captions``)
-- ``row_text``: the text of a grid row by row, and the rules beside it
 - ``find``: gives tables their titles and notes (``find_captions``)
 - ``blocks``: words above and below a table in lines, lines in blocks
 - ``evidence``: how much speaks for a block as a title or as a note

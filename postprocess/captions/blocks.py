@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from postprocess.arrays import Floats, Ints
-from postprocess.geometry.boxes import as_boxes
+from postprocess.geometry.boxes import as_boxes, outer_box
 from postprocess.text.lines import SAME_LINE, number_lines
 
 WIDE = 2.0
@@ -89,7 +89,7 @@ def _blocks_on_side(
     behind_it = _distances(table, others, is_above)[_over(others, table) > 0]
     end = float(behind_it[behind_it.mean(axis=1) > 0, 0].min(initial=np.inf))
     chosen = np.flatnonzero((distance > 0) & (distance < end))
-    pieces = [(piece := chosen[each], _hull(words[piece])) for each in pieces_of_text(words[chosen])]
+    pieces = [(piece := chosen[each], outer_box(words[piece])) for each in pieces_of_text(words[chosen])]
     near_by = [(piece.tolist(), hull) for piece, hull in pieces if _over(hull[None], table)[0] >= OVER]
     blocks = _join(near_by, begins)
     levels = as_boxes([hull for _, hull in near_by])
@@ -104,7 +104,7 @@ def _blocks_on_side(
             break
         behind = float(np.append(near[near > near[index]], end).min()) - float(far[index])
         # Its own lines are level with themselves.
-        is_alone = sum(_n_level(levels, _hull(words[list(line)])) for line in lines) == len(lines)
+        is_alone = sum(_n_level(levels, outer_box(words[list(line)])) for line in lines) == len(lines)
         found.append(Block(lines, hull, height, is_above, float(near[index]), before, max(behind, 0.0), is_alone))
         edge = max(edge, float(far[index]))
     return found
@@ -150,7 +150,7 @@ def _join(
     for block in blocks:
         hulls = as_boxes([hull for _, hull in block])
         height = float(np.median(hulls[:, 3] - hulls[:, 1]))
-        joined.append((tuple(tuple(words) for words, _ in block), _hull(hulls), height))
+        joined.append((tuple(tuple(words) for words, _ in block), outer_box(hulls), height))
     return joined
 
 
@@ -172,7 +172,3 @@ def _over(boxes: Floats, box: Floats) -> Floats:
     shared = np.minimum(boxes[:, 2], box[2]) - np.maximum(boxes[:, 0], box[0])
     least = np.minimum(boxes[:, 2] - boxes[:, 0], box[2] - box[0])
     return np.asarray(shared / np.maximum(least, 1e-9))
-
-
-def _hull(boxes: Floats) -> Floats:
-    return np.concatenate([as_boxes(boxes)[:, :2].min(axis=0), as_boxes(boxes)[:, 2:].max(axis=0)])

@@ -14,19 +14,24 @@ import numpy as np
 
 from postprocess.arrays import Flags, Floats, Ints
 from postprocess.candidates.candidate import Candidate, Dropped
+from postprocess.candidates.contents import Contents
 from postprocess.candidates.heads import settle
 from postprocess.captions.evidence import is_unit_line, table_number
-from postprocess.captions.row_text import LOOSE, Rows, candidate_to_rows
-from postprocess.geometry.boxes import array_to_quad
+from postprocess.geometry.boxes import array_to_quad, outer_box
 from postprocess.meaning.roles import is_note
 from postprocess.odds import to_probability, weigh
-from postprocess.text.numbers import YEAR, text_to_kind
+from postprocess.text.numbers import YEAR, is_number, is_year, text_to_kind
+from postprocess.text.tokens import TOKEN_GAP
 
 MIN_SCORE = 0.7
 """A row stands beside the table from this probability on: a row that is lost is worse than a title that stays."""
 MOST_ROWS = 4
 """Rows on each side that may."""
 _REASON = "its row is text beside the table"
+_LOOSE = 0.3
+"""Boxes of words are loose by so many text heights."""
+_BESIDE = 3.0
+"""Rules of a frame are no further from the text of the table and the borders of the grid, in text heights."""
 _MOST_LINES = 3
 """Lines of text in one of them."""
 _FIELD = re.compile(r"[^\W\d][^:：]*[:：]")
@@ -109,13 +114,14 @@ def without_captions(candidate: Candidate) -> Candidate:
     """
     layout = candidate.layout
     first, end = 0, len(layout.owner)
-    rows = candidate_to_rows(candidate)
+    contents = candidate.contents
+    rows = contents.token_rows
     for is_top in (True, False):
         for _ in range(MOST_ROWS):
-            evidence = gather_evidence(rows, first, end, is_top)
+            evidence = gather_evidence(contents, first, end, is_top)
             if evidence is None or score(evidence, is_top) < MIN_SCORE:
                 break
-            inner = rows.row[(rows.row >= first + is_top) & (rows.row < end - (not is_top))]
+            inner = rows[(rows >= first + is_top) & (rows < end - (not is_top))]
             first, end = (int(inner.min()), end) if is_top else (first, int(inner.max()) + 1)
     if end - first == len(layout.owner):
         return candidate
@@ -142,9 +148,9 @@ class _Edge:
     """A row of running text at the edge of a grid.
 
     Args:
-        own: Its words.
-        inside: Words of the rows that would be left.
-        following: Words of the next row.
+        own: Its tokens.
+        inside: Tokens of the rows that would be left.
+        following: Tokens of the next row.
         box: ``(4,)`` extent of its text.
         table: ``(4,)`` extent of the text of the rows that would be left.
         beside: ``(4,)`` extent of the text of the next row.
@@ -162,7 +168,7 @@ class _Edge:
     beyond: tuple[float, float]
 
 
-def gather_evidence(rows: Rows, first: int, end: int, is_top: bool) -> RowEvidence | None:
+def gather_evidence(contents: Contents, first: int, end: int, is_top: bool) -> RowEvidence | None:
     """What speaks for the outermost row; None where it cannot stand beside the table.
 
     It cannot where it is the only row with text or no running text, where a frame holds it, where a rule below it says
@@ -171,33 +177,34 @@ def gather_evidence(rows: Rows, first: int, end: int, is_top: bool) -> RowEviden
     A numbered title may be set in a band, which looks like a frame.
 
     Args:
-        rows: The text.
+        contents: Of the grid.
         first: First row that belongs to the table so far.
         end: Row behind the last one.
         is_top: Whether the first row is meant, else the last one.
     """
-    edge = _edge(rows, first, end, is_top)
-    if edge is None or (is_top and _is_underlined(rows, edge)):
+    edge = _edge(contents, first, end, is_top)
+    if edge is None or (is_top and _is_underlined(contents, edge)):
         return None
-    text, height = rows.text_of(edge.own), rows.height
+    text, height = _text_of(contents, edge.own), contents.height
     is_numbered, is_unit, is_marked = table_number(text) is not None, is_unit_line(text), is_note(text)
     in_band = is_top and is_numbered
-    if not in_band and _is_framed(rows, edge):
+    if not in_band and _is_framed(contents, edge):
         return None
-    hulls = rows.row_hulls(edge.inside)
+    hulls = _row_hulls(contents, edge.inside)
     is_left = bool(abs(edge.box[0] - edge.table[0]) < _NEAR * height)
     is_centred = bool(_are_centred(edge.box[None], edge.table, height)[0])
     is_centred &= not _are_centred(hulls, edge.table, height).any()
-    is_over_stub = bool(edge.box[0] < _end_of_stub(rows, edge.inside) - LOOSE * height)
-    cut = rows.count_cut(edge.own)
+    is_over_stub = bool(edge.box[0] < _end_of_stub(contents, edge.inside) - _LOOSE * height)
+    cut = _count_cut(contents, edge.own)
     if not (is_numbered or is_unit or is_marked):
         stands_apart = is_left or is_centred or is_over_stub if is_top else cut > 0
-        if not stands_apart or (_are_fields([text]) and _have_field(rows, edge.following)):
+        if not stands_apart or (_are_fields([text]) and _have_field(contents, edge.following)):
             return None
     gap = float(edge.beside[1] - edge.box[3] if is_top else edge.box[1] - edge.beside[3])
-    left, right = edge.table[[0, 2]].tolist()
-    ruled, outer = (rows.ruled_share(*heights, left, right) for heights in (edge.between, edge.beyond))
-    line_height = float(np.median(rows.boxes_xyxy[edge.own, 3] - rows.boxes_xyxy[edge.own, 1]))
+    width = float(edge.table[0]), float(edge.table[2])
+    ruled, outer = (_ruled_share(contents.horizontal, heights, width) for heights in (edge.between, edge.beyond))
+    top, bottom = contents.tokens.boxes_xyxy[edge.own][:, 1::2].T
+    line_height = float(np.median(bottom - top))
     return RowEvidence(
         numbered=is_numbered,
         unit=is_unit,
@@ -207,8 +214,8 @@ def gather_evidence(rows: Rows, first: int, end: int, is_top: bool) -> RowEviden
         centred=bool(is_centred),
         stub=is_over_stub,
         cut=min(cut, 2),
-        free=not bool((edge.following & (rows.column == 0)).any()),
-        data=rows.share_of_numbers(np.flatnonzero(edge.following)),
+        free=not bool((edge.following & (contents.token_columns == 0)).any()),
+        data=_share_of_numbers(contents, np.flatnonzero(edge.following)),
         ruled=ruled,
         boxed=not in_band and min(ruled, outer) > _WHOLE,
         apart=float(np.clip(np.log((max(gap, 0.0) + height) / (_usual_gap(hulls, height) + height)), -1, 1)),
@@ -217,36 +224,101 @@ def gather_evidence(rows: Rows, first: int, end: int, is_top: bool) -> RowEviden
     )
 
 
-def _edge(rows: Rows, first: int, end: int, is_top: bool) -> _Edge | None:
+def _edge(contents: Contents, first: int, end: int, is_top: bool) -> _Edge | None:
     """The first or the last row, where it is running text and not all that there is."""
     at = first if is_top else end - 1
-    lines = rows.lines_of(at)
-    inside = (rows.row >= first) & (rows.row < end) & (rows.row != at)
+    rows, boxes = contents.token_rows, contents.tokens.boxes_xyxy
+    lines = _lines_of(contents, at)
+    inside = (rows >= first) & (rows < end) & (rows != at)
     if not 0 < len(lines) <= _MOST_LINES or not inside.any():
         return None
     own = np.concatenate(lines)
-    if rows.share_of_numbers(own) > _MOST_NUMBERS or not all(_is_running(rows, line) for line in lines):
+    if _share_of_numbers(contents, own) > _MOST_NUMBERS or not all(_is_running(contents, line) for line in lines):
         return None
-    hulls = np.array([rows.hull(line) for line in lines])
+    hulls = np.array([outer_box(boxes[line]) for line in lines])
     if hulls[:, 0].max() > hulls[:, 2].min():  # heads side by side, one higher than the other
         return None
-    following = rows.row == (rows.row[inside].min() if is_top else rows.row[inside].max())
-    box, table, beside = (rows.hull(each) for each in (own, inside, following))
+    following = rows == (rows[inside].min() if is_top else rows[inside].max())
+    box, table, beside = (outer_box(boxes[each]) for each in (own, inside, following))
     # Of several lines the one that is nearest to the table.
-    nearest = rows.boxes_xyxy[own[-1 if is_top else 0]]
+    nearest = boxes[own[-1 if is_top else 0]]
     upper, lower = sorted(float(each[1] + each[3]) / 2 for each in (nearest, beside))
-    top, bottom, reach = float(box[1]), float(box[3]), _OUTER * rows.height
+    top, bottom, reach = float(box[1]), float(box[3]), _OUTER * contents.height
     beyond = (top - reach, top) if is_top else (bottom, bottom + reach)
     return _Edge(own, inside, following, box, table, beside, (upper, lower), beyond)
 
 
-def _is_running(rows: Rows, line: Ints) -> bool:
+def _text_of(contents: Contents, own: Ints) -> str:
+    """Some tokens with blanks between them."""
+    return " ".join(contents.tokens.texts[token] for token in own.tolist())
+
+
+def _lines_of(contents: Contents, row: int) -> list[Ints]:
+    """Tokens of each line of a row, from left to right."""
+    line, left = contents.tokens.line, contents.tokens.boxes_xyxy[:, 0]
+    own = np.flatnonzero(contents.token_rows == row)
+    own = own[np.lexsort([left[own], line[own]])]
+    return np.split(own, np.flatnonzero(np.diff(line[own])) + 1) if len(own) else []
+
+
+def _pieces_of(contents: Contents, line: Ints) -> list[Ints]:
+    """The tokens of a line between wide gaps."""
+    boxes = contents.tokens.boxes_xyxy[line]
+    gaps = boxes[1:, 0] - np.maximum.accumulate(boxes[:, 2])[:-1]
+    return np.split(line, np.flatnonzero(gaps > TOKEN_GAP * contents.height) + 1)
+
+
+def _row_hulls(contents: Contents, inside: Flags) -> Floats:
+    """``(R, 4)`` extent of the text of each row that has some of it inside, from top to bottom."""
+    rows, boxes = contents.token_rows[inside], contents.tokens.boxes_xyxy[inside]
+    order = np.argsort(rows, kind="stable")
+    starts = np.flatnonzero(np.diff(rows[order], prepend=-2))
+    low, high = (each.reduceat(boxes[order], starts, axis=0) for each in (np.minimum, np.maximum))
+    return np.hstack([low[:, :2], high[:, 2:]])
+
+
+def _share_of_numbers(contents: Contents, own: Ints) -> float:
+    """Share of some tokens that are numbers, and no years."""
+    texts = [contents.tokens.texts[token] for token in own.tolist()]
+    return sum(is_number(text) and not is_year(text) for text in texts) / len(texts)
+
+
+def _count_reached(contents: Contents, own: Ints) -> int:
+    """Number of borders of columns that some tokens reach across, in a token or between two."""
+    x0, _, x1, _ = outer_box(contents.tokens.boxes_xyxy[own])
+    lines = contents.layout.col_lines
+    return int(((lines > x0) & (lines < x1)).sum())
+
+
+def _count_cut(contents: Contents, own: Ints) -> int:
+    """Number of borders of columns that run through a token."""
+    slack, boxes, lines = _LOOSE * contents.height, contents.tokens.boxes_xyxy[own], contents.layout.col_lines[:, None]
+    return int(((lines > boxes[:, 0] + slack) & (lines < boxes[:, 2] - slack)).any(axis=1).sum())
+
+
+def _ruled_share(rulings: Floats, between: tuple[float, float], along: tuple[float, float]) -> float:
+    """Share of a width along which rules run between two heights.
+
+    Args:
+        rulings: ``(S, 4)``.
+        between: Two heights.
+        along: Both ends of the width.
+    """
+    middle = (rulings[:, 1] + rulings[:, 3]) / 2
+    ends = rulings[(middle > between[0]) & (middle < between[1])][:, ::2].clip(*along)
+    ends = ends[np.argsort(ends[:, 0], kind="stable")]
+    reached = np.maximum.accumulate(np.append(along[0], ends[:, 1]))
+    covered = np.clip(ends[:, 1] - np.maximum(ends[:, 0], reached[:-1]), 0, None).sum()
+    return float(covered / max(along[1] - along[0], 1e-9))
+
+
+def _is_running(contents: Contents, line: Ints) -> bool:
     """Whether a line is one piece of text, a title beside its number or unit, or the fields of the head of a report."""
-    texts = [rows.text_of(piece) for piece in rows.pieces_of(line)]
+    texts = [_text_of(contents, piece) for piece in _pieces_of(contents, line)]
     if len(texts) > 1 and not _is_titled(texts) and not _are_fields(texts):
         return False
     # Running text knows nothing of the columns: hardly ever do its gaps lie on two borders.
-    return rows.count_reached(line) < 2 or rows.count_cut(line) > 0
+    return _count_reached(contents, line) < 2 or _count_cut(contents, line) > 0
 
 
 def _is_titled(texts: Sequence[str]) -> bool:
@@ -267,22 +339,26 @@ def _are_fields(texts: Sequence[str]) -> bool:
     )
 
 
-def _have_field(rows: Rows, own: Flags) -> bool:
-    texts = (rows.texts[token] for token in np.flatnonzero(own).tolist())
+def _have_field(contents: Contents, own: Flags) -> bool:
+    texts = (contents.tokens.texts[token] for token in np.flatnonzero(own).tolist())
     return any(_are_fields([text]) and not is_unit_line(text) for text in texts)
 
 
-def _is_framed(rows: Rows, edge: _Edge) -> bool:
+def _is_framed(contents: Contents, edge: _Edge) -> bool:
     """Whether rules on both sides of the table run along a row and the next one."""
+    slack, far = _LOOSE * contents.height, _BESIDE * contents.height
     left, right = edge.table[[0, 2]].tolist()
-    shares = [rows.framed_share(float(each[1]), float(each[3]), left, right) for each in (edge.box, edge.beside)]
-    return min(shares) > _FRAMED
+    start, end = contents.layout.col_lines[[0, -1]].tolist()
+    sides = (min(start, left) - far, max(start, left) + slack), (min(end, right) - slack, max(end, right) + far)
+    rulings = contents.vertical[:, [1, 0, 3, 2]]
+    along = [(float(box[1]), float(box[3])) for box in (edge.box, edge.beside)]
+    return min(_ruled_share(rulings, side, each) for side in sides for each in along) > _FRAMED
 
 
-def _is_underlined(rows: Rows, edge: _Edge) -> bool:
+def _is_underlined(contents: Contents, edge: _Edge) -> bool:
     """Whether a rule that begins right of the first column runs below all of a row's text."""
-    x0, y0, x1, y1 = rows.horizontal.T
-    middle, near = (y0 + y1) / 2, _NEAR * rows.height
+    x0, y0, x1, y1 = contents.horizontal.T
+    middle, near = (y0 + y1) / 2, _NEAR * contents.height
     is_below = (middle > edge.between[0]) & (middle < edge.between[1])
     is_under = is_below & (x0 < edge.box[0] + near) & (x1 > edge.box[2] - near)
     return bool((is_under & (x0 > edge.table[0] + near)).any())
@@ -295,9 +371,10 @@ def _are_centred(boxes: Floats, table: Floats, height: float) -> Flags:
     return np.asarray((np.abs(left - right) / 2 < near) & (left > near) & (right > near))
 
 
-def _end_of_stub(rows: Rows, inside: Flags) -> float:
+def _end_of_stub(contents: Contents, inside: Flags) -> float:
     """Where texts of the first column that has some end, the median."""
-    return float(np.median(rows.boxes_xyxy[inside & (rows.column == rows.column[inside].min()), 2]))
+    columns, ends = contents.token_columns[inside], contents.tokens.boxes_xyxy[inside, 2]
+    return float(np.median(ends[columns == columns.min()]))
 
 
 def _usual_gap(hulls: Floats, height: float) -> float:

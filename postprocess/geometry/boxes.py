@@ -47,6 +47,15 @@ def as_boxes(boxes_xyxy: ArrayLike) -> Floats:
     return np.asarray(boxes_xyxy, np.float64).reshape(-1, 4)
 
 
+def outer_box(boxes_xyxy: Floats) -> Floats:
+    """``(4,)`` extent of ``(N, 4)`` boxes, at least one.
+
+    >>> outer_box(np.array([[1, 2, 3, 4], [0, 3, 2, 9]])).tolist()
+    [0, 2, 3, 9]
+    """
+    return np.concatenate([boxes_xyxy[:, :2].min(axis=0), boxes_xyxy[:, 2:].max(axis=0)])
+
+
 def as_quads(quads: ArrayLike) -> Floats:
     """Quads as a ``(N, 4, 2)`` float array, also for an empty list."""
     return np.asarray(quads, np.float64).reshape(-1, 4, 2)

@@ -56,8 +56,10 @@ _GAPS = 0.3
 """Share of a line that is blank from which it is dashed."""
 _IN_GAPS = 0.1
 """Share of a dashed line's way between words that is drawn, at least."""
-_INK_BESIDE = 0.15
-"""Share of the ground along a dashed line that may hold ink."""
+_BESIDE, _INK_BESIDE = 0.35, 0.15
+"""How far the ground along a dashed line reaches, and the share of it that may hold ink."""
+_BESIDE_EVEN, _INK_BESIDE_EVEN = 0.2, 0.2
+"""The same where the dashes are more alike than strokes of letters; low rows have as much ink in crossing lines."""
 _BESIDE_WORD = 0.15
 """A ruling goes on this far beyond both ends of a word that it crosses."""
 _BLANK = 0.5
@@ -382,7 +384,7 @@ def _horizontal_segments(
         drawn = mask_to_runs(stroke)
         dashed = _flat_boxes(drawn, drawn, dash_gap, min_fill, thickness, _DASHED)
         dashed = as_boxes([box for box in dashed if _is_regular(contrast, box, text_height)])
-        dashed = _without_leaders(_standing_alone(dashed, gray, hat, text_height), words_xyxy)
+        dashed = _without_leaders(_standing_alone(dashed, contrast, gray, hat, text_height), words_xyxy)
         dashed = _without_stems(dashed, contrast, words_xyxy)
         found = np.vstack([solid, _parted_at_gaps(dashed, solid, thickness + 2, dash_gap)])
         lines.append(_parted_at_letters(found, np.maximum(contrast, crossing), words_xyxy))
@@ -507,8 +509,15 @@ def _is_stroke(gray: Gray, contrast: Gray, hat: int) -> Gray:
     return np.asarray(cv2.threshold(contrast, _CONTRAST, 255, cv2.THRESH_BINARY)[1], np.uint8)
 
 
-def _is_regular(contrast: Gray, box: Floats, text_height: float) -> bool:
-    """Whether a run is made of dashes of one length with gaps of one length, closer than the dots of leaders."""
+def _is_regular(contrast: Gray, box: Floats, text_height: float, unlike: int = 2) -> bool:
+    """Whether a run is made of dashes of one length with gaps of one length, closer than the dots of leaders.
+
+    Args:
+        contrast: ``(height, width)`` of the strokes.
+        box: ``(4,)`` of the run.
+        text_height: Pixels.
+        unlike: One in so many dashes, and gaps, may be longer or shorter than the others.
+    """
     x0, y0, x1, y1 = box.astype(int)
     line = contrast[y0:y1, x0:x1].max(axis=0)
     drawn = line > _BLANK * line.max()
@@ -516,20 +525,21 @@ def _is_regular(contrast: Gray, box: Floats, text_height: float) -> bool:
     dashes, gaps = ends[1::2] - ends[::2], ends[2::2] - ends[1:-1:2]
     if len(gaps) < 4:
         return False
-    # Dashes that meet a crossing line are longer, and in low rows these are many: the middle half must agree.
-    quarters = (np.sort(sizes)[[(len(sizes) + 2) // 4, -1 - (len(sizes) + 2) // 4]] for sizes in (dashes, gaps))
-    (low, high), (short, long) = quarters
+    # Dashes that meet a crossing line are longer, and in low rows these are many.
+    sorted_sizes = ((np.sort(sizes), (len(sizes) + unlike) // (2 * unlike)) for sizes in (dashes, gaps))
+    (low, high), (short, long) = (sizes[[skipped, -1 - skipped]] for sizes, skipped in sorted_sizes)
     is_close = short + long <= 2 * max(_DOT_GAP * text_height, 0.9 * (low + high))
     return bool(is_close and max(high - low, long - short) <= 0.15 * (low + high + short + long) + 1)
 
 
-def _standing_alone(boxes: Floats, gray: Gray, hat: int, text_height: float) -> Floats:
+def _standing_alone(boxes: Floats, contrast: Gray, gray: Gray, hat: int, text_height: float) -> Floats:
     """Drop runs with ink close above or below: strokes of letters in a row look like dashes."""
     if not len(boxes):
         return boxes
     side = max(int(text_height), 3)
     total = cv2.integral(_thin(gray, (side, side), hat) & 1)
-    reach = max(int(0.35 * text_height), 2)
+    is_even = np.array([_is_regular(contrast, box, text_height, 4) for box in boxes])
+    reach = np.maximum(np.where(is_even, _BESIDE_EVEN, _BESIDE) * text_height, 2).astype(int)
     x0, y0, x1, y1 = boxes.astype(int).T
 
     def share(top: NDArray[np.int_], bottom: NDArray[np.int_]) -> Floats:
@@ -538,7 +548,7 @@ def _standing_alone(boxes: Floats, gray: Gray, hat: int, text_height: float) -> 
         return np.asarray(ink / np.maximum((bottom - top) * (x1 - x0), 1), np.float64)
 
     above, below = share(y0 - 1 - reach, y0 - 1), share(y1 + 1, y1 + 1 + reach)
-    kept: Floats = boxes[np.maximum(above, below) < _INK_BESIDE]
+    kept: Floats = boxes[np.maximum(above, below) < np.where(is_even, _INK_BESIDE_EVEN, _INK_BESIDE)]
     return kept
 
 

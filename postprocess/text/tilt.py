@@ -15,6 +15,8 @@ LONG = 2.0
 """The direction of words is told by those so many times as long as high."""
 ALIKE, MOST = 5.0, 0.7
 """Degrees within which this share of them agrees."""
+LEAST_LINES = 5
+"""Long words that tell the tilt of a picture."""
 STEEP = 45.0
 """Degrees from which text is not tilted but turned."""
 _LOOSE = 0.3

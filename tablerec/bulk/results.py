@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from postprocess.export import table_to_html, tables_to_dicts
 from tablerec.bulk.store import Store
 from tablerec.errors import MissingDependencyError
-from tablerec.outputs.files import render
+from tablerec.outputs.files import render_files
 from tablerec.result import Page, Result
 
 if TYPE_CHECKING:
@@ -111,7 +111,7 @@ class FileResults:
         name = file_name(origin, page.picture.number)
         files = []
         for format in self._formats:
-            contents = render(result, format, self._mark_below)
+            contents = render_files(result, format, self._mark_below)
             for number, content in enumerate(contents, start=1):
                 table = f"_t{number}" if len(contents) > 1 else ""
                 files.append((f"{name}{table}.{format}", content))

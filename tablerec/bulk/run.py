@@ -326,7 +326,6 @@ class Run:
             self._reporter.error(reason)
         else:
             self._again[fetched.content] = source
-            self._reporter.note(f"{reason}; tried once more at the end")
 
     def _add(self, record: Record) -> Position:
         position = self._journal.add(record)

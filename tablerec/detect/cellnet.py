@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from postprocess.arrays import Floats
 from postprocess.geometry.boxes import quantile, word_height
-from postprocess.text.tilt import text_tilt
+from postprocess.text.tilt import LEAST_LINES, text_tilt
 from postprocess.word import Word, Words
 from tablerec.detect import Detection
 from tablerec.detect.margins import held_cells
@@ -22,6 +22,7 @@ from tablerec.models.opening import Network
 
 if TYPE_CHECKING:
     from postprocess.arrays import Image
+    from postprocess.candidates.scene import Scene
 
 TEXT_HEIGHT = (10.0, 24.0)
 """Between these heights of text, in pixels, a picture goes through the network as it is."""
@@ -33,8 +34,6 @@ OTHER_SCALE = 1.5
 """How much larger or smaller a picture is the second time."""
 ROW_HEIGHT = 12.0
 """Rows lower than this, in pixels of the network's input, ask for another pass, enlarged."""
-_LEAST_LINES = 5
-"""Long words that it takes to see a tilt."""
 LEAST_TILT = 1.0
 """Degrees from which a picture is turned level before the pass; most training pictures keep within."""
 SIDE = 960
@@ -71,27 +70,29 @@ class CellNetDetector:
         """See ``CellDetector``."""
         if image.size == 0:
             return []
-        return self._detect(image, [choose_scale(image.shape[:2], _text_height(words))], words)[0]
+        scale = choose_scale(image.shape[:2], _text_height(words))
+        return self._detect(image, [scale], words, text_tilt(Words.of(words).quads, LEAST_LINES) or 0.0)[0]
 
-    def detect_twice(self, image: Image, words: Sequence[Word]) -> list[list[Detection]]:
+    def detect_twice(self, image: Image, picture: Scene) -> list[list[Detection]]:
         """Find tables at two scales, for a caller who can tell which is right: no scale is best for every table.
 
         Args:
             image: See ``CellDetector``.
-            words: See ``CellDetector``.
+            picture: Its words and their tilt.
 
         Returns:
             What ``detect`` finds, and what it would find in a larger or smaller picture.
         """
         if image.size == 0:
             return [[], []]
-        text_height = _text_height(words)
+        text_height = _text_height(picture.words)
         scale = choose_scale(image.shape[:2], text_height)
-        return self._detect(image, [scale, other_scale(scale, text_height)], words)
+        return self._detect(image, [scale, other_scale(scale, text_height)], picture.words, picture.tilt)
 
-    def _detect(self, image: Image, scales: Sequence[float], words: Sequence[Word]) -> list[list[Detection]]:
+    def _detect(
+        self, image: Image, scales: Sequence[float], words: Sequence[Word], tilt: float
+    ) -> list[list[Detection]]:
         """What is found at each scale; a picture whose text is tilted is turned level first."""
-        tilt = text_tilt(Words.of(words).quads, _LEAST_LINES) or 0.0
         if abs(tilt) < LEAST_TILT:
             found = [self._detect_level(image, scale) for scale in scales]
         else:

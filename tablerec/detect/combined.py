@@ -23,7 +23,7 @@ _SURE_CELL = 0.6
 class DetectsTwice(Protocol):
     """A network with two passes over a picture, or two networks: CellNet at two scales, PaddleX's two detectors."""
 
-    def detect_twice(self, image: Image, words: Sequence[Word]) -> list[list[Detection]]:
+    def detect_twice(self, image: Image, picture: Scene) -> list[list[Detection]]:
         """Return the tables of either pass."""
         ...
 
@@ -77,7 +77,7 @@ def detect_candidates(network: DetectsTwice, image: Image, picture: Scene) -> li
     """
     from postprocess.candidates.heads import settle
 
-    passes = network.detect_twice(image, picture.words)
+    passes = network.detect_twice(image, picture)
     return [[settle(each.to_candidate().in_scene(picture)) for each in found] for found in passes]
 
 

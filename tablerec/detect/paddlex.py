@@ -21,6 +21,7 @@ from tablerec.paddlex_support import LazyModel, Runtime
 
 if TYPE_CHECKING:
     from postprocess.arrays import Image
+    from postprocess.candidates.scene import Scene
 
 
 OFFICIAL = ("RT-DETR-L_wired_table_cell_det", "RT-DETR-L_wireless_table_cell_det")
@@ -140,9 +141,9 @@ class PaddleXPair:
     def __init__(self, runtime: Runtime | None = None) -> None:
         self._detectors = [PaddleXDetector(name, runtime=runtime) for name in OFFICIAL]
 
-    def detect_twice(self, image: Image, words: Sequence[Word]) -> list[list[Detection]]:
+    def detect_twice(self, image: Image, picture: Scene) -> list[list[Detection]]:
         """Return what the detector of ruled tables finds, and what that of tables without rulings finds."""
-        return [detector.detect(image, words) for detector in self._detectors]
+        return [detector.detect(image, picture.words) for detector in self._detectors]
 
 
 class ClassifiedDetector:

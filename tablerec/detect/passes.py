@@ -1,4 +1,4 @@
-"""Passes of CellNet over pictures: ONNX Runtime on the CPU, Paddle where another device is asked for.
+"""Passes of CellNet over pictures: by ONNX Runtime on the CPU and on NVIDIA's cards, by Paddle on other devices.
 
 Whoever looks for cells and whoever looks for lines of text share one network and its last passes.
 """
@@ -8,6 +8,7 @@ from __future__ import annotations
 import threading
 import zlib
 from collections import deque
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -37,7 +38,7 @@ PAPER = 127
 MOST_PIXELS, LONGEST = 24_000_000, 40_000
 """Pixels, and those of a side: a picture goes through the network no larger, however small its text."""
 _KEPT = 3
-"""Passes that are kept: at the first scale, the one for its text, and a third for comparison."""
+"""Passes that a thread keeps: at the first scale, the one for its text, and a third for comparison."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +66,7 @@ class CellNetPasses:
     Args:
         model: Folder with ``inference.onnx``, or ``inference.json`` and ``inference.pdiparams`` for Paddle; or a
             network that others have opened: see ``models.cellnet.CellNetWithDecoder`` for what it returns.
-        device: ``cpu`` runs the ONNX model; other devices, and the CPU where there is no ONNX model, run Paddle's.
+        device: See ``models.opening.choose_network``.
         threshold: Least score of a cell, 0 to 1.
 
     Raises:
@@ -79,12 +80,12 @@ class CellNetPasses:
         self.threshold = threshold
         if isinstance(model, Path):
             outputs = (*OUTPUTS, LINES) if finds_lines(model) else OUTPUTS
-            self._open = choose_network(model, device, NAME, outputs)
+            self._open: Callable[[], Network] = choose_network(model, device, NAME, outputs)
         else:
-            self._open = lambda: model
+            self._open = lambda: lambda images: model(images.astype(np.float32))
         self._network: Network | None = None
         self._lock = threading.Lock()
-        self._kept: deque[tuple[tuple[int, ...], Pass]] = deque(maxlen=_KEPT)
+        self._last = _LastPasses()
 
     def run(self, image: Image, scale: float, like: float = 1.0) -> Pass:
         """Let the network see a picture, or return one of the last passes over the same picture.
@@ -96,14 +97,14 @@ class CellNetPasses:
         """
         scale = min(scale, largest_scale(image.shape[:2]))
         key = *image.shape, zlib.crc32(np.ascontiguousarray(image).data)
-        for kept_key, kept in tuple(self._kept):
+        for kept_key, kept in tuple(self._last.passes):
             if kept_key == key and max(kept.scale / scale, scale / kept.scale) <= like:
                 return kept
         with self._lock:
             if self._network is None:
                 self._network = self._open()
         found = self._run(self._network, image, scale)
-        self._kept.append((key, found))
+        self._last.passes.append((key, found))
         return found
 
     def _run(self, network: Network, image: Image, scale: float) -> Pass:
@@ -134,6 +135,13 @@ class CellNetPasses:
 
         quads, scores, tables = detect_in_tiles(detect, plan_tiles(scaled.shape[:2]))
         return Pass(scale, quads * factor, scores, tables, join_lines(lines) * factor)
+
+
+class _LastPasses(threading.local):
+    """Those of a thread, which reads one picture after the other."""
+
+    def __init__(self) -> None:
+        self.passes: deque[tuple[tuple[int, ...], Pass]] = deque(maxlen=_KEPT)
 
 
 _shared: WeakValueDictionary[tuple[Path, str, float], CellNetPasses] = WeakValueDictionary()
@@ -175,14 +183,14 @@ def largest_scale(size_hw: tuple[int, ...]) -> float:
     return float(min((MOST_PIXELS / (height * width)) ** 0.5, LONGEST / max(height, width)))
 
 
-def to_input(image_bgr: Image) -> NDArray[np.float32]:
-    """``(H, W, 3)`` uint8 BGR to the network's ``(1, 3, H', W')``, filled up at the right and at the bottom.
+def to_input(image_bgr: Image) -> NDArray[np.uint8]:
+    """``(H, W, 3)`` uint8 BGR to the network's ``(1, 3, H', W')`` RGB, filled up at the right and at the bottom.
 
     >>> to_input(np.zeros((30, 70, 3), np.uint8)).shape
     (1, 3, 32, 96)
     """
     height, width = image_bgr.shape[:2]
-    filled = np.full((1, 3, -(-height // MULTIPLE) * MULTIPLE, -(-width // MULTIPLE) * MULTIPLE), PAPER, np.float32)
+    filled = np.full((1, 3, -(-height // MULTIPLE) * MULTIPLE, -(-width // MULTIPLE) * MULTIPLE), PAPER, np.uint8)
     filled[0, :, :height, :width] = image_bgr[:, :, ::-1].transpose(2, 0, 1)
     return filled
 

@@ -1,6 +1,7 @@
-"""Devices: naming one, and teaching Paddle one that it does not know, through a CustomDevice plugin.
+"""Devices: naming one, looking what it needs, and teaching Paddle one that it does not know, by a CustomDevice plugin.
 
-- ``select``: a device's name in PaddleX's syntax, and the check that Paddle can use it.
+- ``select``: a device's name in PaddleX's syntax, and the check that it can be used.
+- ``cuda``: NVIDIA's cards through ONNX Runtime: what is installed, and what stands in the way.
 - ``build``: compiles the plugin out of ``csrc``, for the simulated device (g++) or CUDA (nvcc).
 - ``plugin``: loads the library before Paddle is imported; reads its counters and profile.
 - ``doctor``: lists devices and says what stands in the way of using one.
@@ -15,6 +16,6 @@ counters prove that a device computed something. ``PORTING.md`` is the guide to 
 the record of one.
 """
 
-from tablerec.devices.select import Device, parse_device, require_device
+from tablerec.devices.select import AUTO, Device, parse_device, require_device, require_paddle, runtime_of
 
-__all__ = ["Device", "parse_device", "require_device"]
+__all__ = ["AUTO", "Device", "parse_device", "require_device", "require_paddle", "runtime_of"]

@@ -20,11 +20,14 @@ _PLUGIN_HELP = "Plugin to load: simulated, cuda (both are built if need be) or a
 @click.group("device", context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
 @click.pass_context
 def command(ctx: click.Context) -> None:
-    """Build, inspect and test devices for Paddle.
+    """Build, inspect and test devices.
 
+    NVIDIA's cards are used through ONNX Runtime: doctor gpu:0 says what is missing.
     A device that Paddle's wheel does not know reaches it through a CustomDevice plugin. Ours
     is loaded with --plugin; a vendor's is found by Paddle itself and named with --device.
     """
+    if ctx.invoked_subcommand in ("list", "doctor"):  # they look at ONNX Runtime too
+        return
     asks_for_help = any(word in ctx.help_option_names for word in sys.argv)
     # Looked up, not imported: a plugin must be loaded before Paddle.
     if not asks_for_help and importlib.util.find_spec("paddle") is None:
@@ -51,7 +54,7 @@ def build_command(kind: str, jobs: int | None, architecture: str) -> None:
 @command.command("list")
 @click.option("--plugin", metavar="KIND|PATH", help=_PLUGIN_HELP)
 def list_command(plugin: str | None) -> None:
-    """List the devices that Paddle sees, with memory and kernels."""
+    """List the CPU, NVIDIA's cards and the devices that Paddle sees, with memory and kernels."""
     from tablerec.devices.doctor import list_devices
 
     loaded = _load(plugin)
@@ -279,12 +282,12 @@ def _shape(shape: tuple[int, ...]) -> str:
 
 def _device_name(device: str | None, loaded: Any, verb: str) -> str:
     """Return the device to work on, after making sure that it is there."""
-    from tablerec.devices.select import parse_device, require_device
+    from tablerec.devices.select import parse_device, require_paddle
 
     name = device or (loaded.device if loaded else None)
     if name is None:
         raise SettingsError(f"nothing to {verb}: name a --device, or a --plugin to load")
-    require_device(parse_device(name))
+    require_paddle(parse_device(name))
     return str(name)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import warnings
 from collections.abc import Iterator, Sequence
@@ -9,9 +10,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from tablerec.detect.paddlex import OFFICIAL
+from tablerec.devices.cuda import find_cards, find_obstacle, import_onnxruntime, installed, library_names
 from tablerec.devices.plugin import NVIDIA_LIBRARIES, Plugin, missing_libraries, registered_kernels
-from tablerec.devices.select import Device, parse_device, require_device
-from tablerec.errors import TablerecError
+from tablerec.devices.select import Device, parse_device, require_paddle
+from tablerec.errors import MissingDependencyError, TablerecError
 
 # PaddleX 3.7: the kinds that it accepts; the last three need a build of Paddle of their own.
 _PADDLEX_KINDS = ("cpu", "gpu", "npu", "mlu", "gcu", "iluvatar_gpu", "metax_gpu", "xpu", "dcu")
@@ -28,15 +30,23 @@ class Finding:
 
 
 def list_devices(plugin: Plugin | None = None) -> Iterator[str]:
-    """Yield a line for each device that Paddle sees: maker, driver, memory, plugin; imports Paddle.
+    """Yield a line for each device: the CPU, cards that ONNX Runtime uses, and what Paddle sees, if it is installed.
 
     Args:
         plugin: Ours, if it is loaded: it knows its driver. Of a vendor's plugin Paddle tells the memory
             that it took, and no driver.
     """
+    yield f"cpu  {os.cpu_count()} processors{_host_memory()}, {_runtimes()}"
+    obstacle = find_obstacle()
+    for card in find_cards():
+        yield f"{card}, " + (f"ONNX Runtime cannot use it: {obstacle}" if obstacle else "used by ONNX Runtime")
+    if _has_paddle():
+        yield from _list_paddle(plugin)
+
+
+def _list_paddle(plugin: Plugin | None) -> Iterator[str]:
     import paddle
 
-    yield f"cpu  {os.cpu_count()} processors{_host_memory()}, Paddle {paddle.__version__}"
     if paddle.is_compiled_with_cuda():
         for number in range(paddle.device.cuda.device_count()):
             yield f"gpu:{number}  {paddle.device.cuda.get_device_name(number)}, in Paddle's own build"
@@ -48,6 +58,20 @@ def list_devices(plugin: Plugin | None = None) -> Iterator[str]:
         yield f"{name}  {told}, plugin in {root}, {len(kernels)} kernels"
     for kind in _kinds_without_device(paddle):
         yield f"{kind}  plugin loaded, but it sees no device: is the driver installed?"
+
+
+def _has_paddle() -> bool:
+    return importlib.util.find_spec("paddle") is not None
+
+
+def _runtimes() -> str:
+    """The runtimes that are installed, with their versions."""
+    found = [f"{name} {version}" for name, version in installed().items()] or ["no ONNX Runtime"]
+    if _has_paddle():
+        import paddle
+
+        found.append(f"Paddle {paddle.__version__}")
+    return ", ".join(found)
 
 
 def _host_memory() -> str:
@@ -66,7 +90,7 @@ def _memory_taken(paddle: Any, name: str) -> str:
 
 
 def examine(device: str, models: Sequence[str] = (), plugin: Plugin | None = None) -> list[Finding]:
-    """Look at what a device needs; imports Paddle.
+    """Look at what a device needs; imports Paddle where it is installed.
 
     Args:
         device: The device's name as a user wrote it; may be wrong, or empty.
@@ -90,19 +114,67 @@ def examine(device: str, models: Sequence[str] = (), plugin: Plugin | None = Non
         except TablerecError as error:
             return [Finding(False, str(error))]
     findings = [Finding(False, str(warning.message)) for warning in caught]
-    if plugin and parsed.kind == plugin.device and plugin.uses_cuda():
+    if parsed.kind in ("cpu", "gpu"):
+        findings += _onnxruntime(parsed)
+    by_paddle = _examine_paddle(parsed, models, plugin)
+    if parsed.kind not in ("cpu", "gpu") or by_paddle[0].ok:
+        return findings + by_paddle
+    # Our networks do without Paddle there.
+    why = by_paddle[0].text.split(". ")[0]
+    return [*findings, Finding(True, f"Paddle is for PaddleX's models and for training, and not needed else: {why}")]
+
+
+def _onnxruntime(device: Device) -> Iterator[Finding]:
+    """What runs our networks on the CPU and on NVIDIA's cards."""
+    try:
+        onnxruntime = import_onnxruntime()
+    except TablerecError as error:
+        yield Finding(False, str(error))
+        return
+    versions = ", ".join(f"{name} {version}" for name, version in installed().items())
+    yield Finding(True, f"ONNX Runtime {onnxruntime.__version__} is there ({versions})")
+    if device.kind == "cpu":
+        return
+    obstacle = find_obstacle(device.ids)
+    for card in find_cards():
+        yield Finding(True, f"NVIDIA's driver shows {card}")
+    if obstacle is not None:
+        yield Finding(False, str(obstacle))
+        return
+    yield Finding(True, f"its providers are {', '.join(onnxruntime.get_available_providers())}")
+    yield Finding(True, f"{', '.join(library_names(onnxruntime)) or 'its libraries'} can be opened")
+    yield _run_on_card(device)
+
+
+def _run_on_card(device: Device) -> Finding:
+    """Open the package's network on the card: ONNX Runtime says there alone whether it took it."""
+    from tablerec.models.folder import NAME, WEIGHTS
+    from tablerec.models.opening import choose_network
+
+    try:
+        choose_network(WEIGHTS, str(device), NAME, ())()
+    except TablerecError as error:
+        return Finding(False, str(error))
+    return Finding(True, f"CellNet runs on {device}")
+
+
+def _examine_paddle(device: Device, models: Sequence[str], plugin: Plugin | None) -> list[Finding]:
+    findings: list[Finding] = []
+    if plugin and device.kind == plugin.device and plugin.uses_cuda():
         findings += _libraries()
     try:
-        require_device(parsed)
+        require_paddle(device)
+        if device.kind == "cpu" and not _has_paddle():
+            raise MissingDependencyError('Paddle is not installed: run pip install "tablerec[paddle]"')
     except TablerecError as error:
         return [*findings, Finding(False, str(error))]
-    findings.append(Finding(True, f"Paddle sees the device {parsed}"))
-    findings.append(_paddlex(parsed))
+    findings.append(Finding(True, f"Paddle sees the device {device}"))
+    findings.append(_paddlex(device))
     if findings[-1].ok:
-        findings += [_model(parsed, model) for model in models or OFFICIAL]
-    if parsed.kind != "cpu":
-        findings += _fallback(parsed)
-        findings += _silent_fallback(parsed, plugin)
+        findings += [_model(device, model) for model in models or OFFICIAL]
+    if device.kind != "cpu":
+        findings += _fallback(device)
+        findings += _silent_fallback(device, plugin)
     return findings
 
 

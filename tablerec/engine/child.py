@@ -33,7 +33,7 @@ def main() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the process that asks
     answers = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
-    threading.Thread(target=_end_with_parent, args=[os.getppid()], daemon=True).start()
+    threading.Thread(target=end_with_parent, args=[os.getppid()], daemon=True).start()
     serve(sys.stdin.buffer, answers)
 
 
@@ -127,7 +127,7 @@ def _limit_memory(gibibytes: float | None) -> None:
     resource.setrlimit(resource.RLIMIT_DATA, (soft, hard))
 
 
-def _end_with_parent(parent: int) -> None:
+def end_with_parent(parent: int) -> None:
     """End this process and those that it started when its parent was killed in the midst of a page."""
     import signal
 

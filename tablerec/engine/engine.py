@@ -9,18 +9,21 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future
 from dataclasses import dataclass, replace
+from functools import partial
 from types import TracebackType
 from typing import BinaryIO, Generic, TypeAlias, TypeVar, Union
 
 import numpy as np
 
 from tablerec.config import Settings
-from tablerec.devices import Device, parse_device
+from tablerec.devices import AUTO, Device, parse_device
 from tablerec.engine.child import Note
-from tablerec.engine.tasks import PageTask
+from tablerec.engine.networks import NetworkProcess
+from tablerec.engine.tasks import PageTask, Setup
 from tablerec.engine.workers import Answer, Limits, Workers
 from tablerec.errors import PageFailedError, SettingsError, TablerecError
 from tablerec.inputs.images import display_name, path_or_content, source_name, wanted_pages
+from tablerec.models.opening import usable_threads
 from tablerec.processes import usable_cpus, usable_jobs
 from tablerec.result import Page, Result
 
@@ -66,8 +69,15 @@ class Engine:
         self._keep_pixels = keep_pixels
         n_jobs = to_jobs(jobs)
         devices = each_device(self.settings.device)
-        each = [replace(self.settings, device=devices[number % len(devices)]) for number in range(n_jobs)]
-        self._workers = Workers(READER, each, limits or Limits(), threads or max(1, usable_cpus() // n_jobs))
+        on_card = parse_device(devices[0]).kind == "gpu"
+        self._cards = {device: NetworkProcess() for device in devices if on_card}
+        setups = [partial(self._setup, devices[number % len(devices)]) for number in range(n_jobs)]
+        shared = max(1, min(usable_threads(), usable_cpus() // n_jobs))
+        try:
+            self._workers = Workers(READER, setups, limits or Limits(), threads or shared)
+        except BaseException:
+            self._close_cards()
+            raise
         tell(self._workers.notes)
 
     def __enter__(self) -> Engine:
@@ -85,6 +95,7 @@ class Engine:
     def close(self) -> None:
         """End the workers; pages that were not read are cancelled."""
         self._workers.close()
+        self._close_cards()
 
     def use_password(self, password: str) -> None:
         """Open documents that are read from now on with another password."""
@@ -98,19 +109,26 @@ class Engine:
         """
         return wanted_pages(source, self.settings)
 
-    def submit(self, source: str | os.PathLike[str] | bytes, number: int = 1, name: str | None = None) -> Future[Page]:
+    def submit(
+        self,
+        source: str | os.PathLike[str] | bytes,
+        number: int = 1,
+        name: str | None = None,
+        settings: Settings | None = None,
+    ) -> Future[Page]:
         """Have one page read.
 
         Args:
             source: Path or bytes of a file.
             number: Of the page, counted from 1.
             name: Of the input, where it is bytes.
+            settings: How it is read, where that is not as the engine was told; ``device`` does not count.
 
         Returns:
             Its page. The future raises a TablerecError: InputError, or PageFailedError where its process failed. What
             is logged of the page is logged when it is there.
         """
-        asked, given = self._ask(source, number, name), Future[Page]()
+        asked, given = self._ask(source, number, name, settings), Future[Page]()
         given.add_done_callback(lambda future: asked.answer.cancel() if future.cancelled() else None)
 
         def pass_on(answer: Future[Answer]) -> None:
@@ -164,11 +182,26 @@ class Engine:
             yield source, window.pages
             window.end(number)
 
-    def _ask(self, source: str | os.PathLike[str] | bytes, number: int, name: str | None) -> _Asked:
+    def _setup(self, device: str) -> Setup:
+        card = self._cards.get(device)
+        return Setup(replace(self.settings, device=device), None if card is None else card.address())
+
+    def _close_cards(self) -> None:
+        for card in self._cards.values():
+            card.close()
+
+    def _ask(
+        self,
+        source: str | os.PathLike[str] | bytes,
+        number: int,
+        name: str | None,
+        settings: Settings | None = None,
+    ) -> _Asked:
         named = source_name(source) if name is None else name
         content = source if isinstance(source, bytes) else os.fsdecode(source)
         folder = os.getcwd() if isinstance(content, str) and not os.path.isabs(content) else os.sep
-        task = PageTask(named, content, folder, number, self.settings.password, self._keep_pixels)
+        password = (settings or self.settings).password
+        task = PageTask(named, content, folder, number, password, self._keep_pixels, settings)
         return _Asked(task, self._workers.submit(task))
 
 
@@ -282,10 +315,10 @@ def each_device(text: str) -> list[str]:
     >>> each_device("gpu:0,1"), each_device("cpu")
     (['gpu:0', 'gpu:1'], ['cpu'])
     """
-    if "," not in text:
+    if "," not in text and text != AUTO:
         return [text]
     device = parse_device(text)
-    return [str(Device(device.kind, (number,))) for number in device.ids]
+    return [str(Device(device.kind, (number,))) for number in device.ids] or [str(device)]
 
 
 def tell(notes: Iterable[Note]) -> None:

@@ -1,8 +1,36 @@
-"""What is asked of a worker."""
+"""What a worker is made of, and what is asked of it."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+
+from tablerec.config import Settings
+
+
+@dataclass(frozen=True, slots=True)
+class Address:
+    """Where a process listens that runs networks for others.
+
+    Args:
+        name: A socket of the machine, or the name of a pipe.
+        key: Shared by both sides.
+    """
+
+    name: str
+    key: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Setup:
+    """What a reader of pages is made of.
+
+    Args:
+        settings: What to use.
+        networks: Who runs the networks; None has them opened by the worker itself.
+    """
+
+    settings: Settings
+    networks: Address | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,6 +44,7 @@ class PageTask:
         number: Of the page, counted from 1.
         password: See ``Settings``.
         keep_pixels: Whether the picture comes back; else only its shape does, in its place.
+        settings: How it is read, where that is not as the worker was told; ``device`` does not count.
     """
 
     name: str
@@ -24,3 +53,4 @@ class PageTask:
     number: int
     password: str | None = None
     keep_pixels: bool = False
+    settings: Settings | None = None

@@ -44,7 +44,7 @@ class Workers:
 
     Args:
         target: What makes the handler of a worker, as ``module:function``; see ``child``.
-        arguments: One for each worker.
+        arguments: For each worker what gives the one of its handler, asked each time that the worker is started.
         limits: Of a task.
         threads: That numerical libraries may use in each worker.
 
@@ -52,7 +52,7 @@ class Workers:
         TablerecError: What making the first handler raised.
     """
 
-    def __init__(self, target: str, arguments: Sequence[Any], limits: Limits, threads: int) -> None:
+    def __init__(self, target: str, arguments: Sequence[Callable[[], Any]], limits: Limits, threads: int) -> None:
         self._tasks: SimpleQueue[tuple[Future[Answer], Any] | None] = SimpleQueue()
         self._is_closed = False
         self._processes: dict[int, WorkerProcess] = {}
@@ -96,8 +96,8 @@ class Workers:
             if task is not None:
                 task[0].cancel()
 
-    def _start(self, target: str, argument: Any, threads: int) -> Callable[[], WorkerProcess]:
-        return lambda: WorkerProcess(target, argument, threads, self._limits.gibibytes)
+    def _start(self, target: str, argument: Callable[[], Any], threads: int) -> Callable[[], WorkerProcess]:
+        return lambda: WorkerProcess(target, argument(), threads, self._limits.gibibytes)
 
     def _feed(self, number: int) -> None:
         while True:

@@ -109,7 +109,7 @@ def make_ocr_engine(settings: Settings) -> OcrEngine:
     if settings.ocr == "rapidocr":
         from tablerec.ocr.rapidocr import RapidOcrEngine
 
-        return RapidOcrEngine()
+        return RapidOcrEngine(device=settings.device)
     if settings.ocr == "none":
         return NoOcr()
     raise SettingsError(
@@ -118,6 +118,8 @@ def make_ocr_engine(settings: Settings) -> OcrEngine:
 
 
 def _make_cascade(settings: Settings) -> OcrEngine:
+    from functools import partial
+
     from tablerec.models.folder import LINENET_WEIGHTS
     from tablerec.ocr.cascade import CascadeEngine
     from tablerec.ocr.linenet import has_linenet
@@ -125,8 +127,8 @@ def _make_cascade(settings: Settings) -> OcrEngine:
 
     if settings.ocr_dir is None and not has_linenet():
         _logger.warning("%s holds no LineNet: rapidocr reads alone; install tablerec again", LINENET_WEIGHTS)
-        return RapidOcrEngine()
-    return CascadeEngine(_make_linenet(settings))
+        return RapidOcrEngine(device=settings.device)
+    return CascadeEngine(_make_linenet(settings), partial(RapidOcrEngine, device=settings.device))
 
 
 def _make_linenet(settings: Settings) -> LineNetEngine:
@@ -139,5 +141,5 @@ def _make_linenet(settings: Settings) -> LineNetEngine:
     from tablerec.ocr.rapidocr import RapidOcrEngine
 
     finder = make_line_finder(settings)
-    find = finder.find if finder is not None else partial(find_lines, RapidOcrEngine())
+    find = finder.find if finder is not None else partial(find_lines, RapidOcrEngine(device=settings.device))
     return LineNetEngine(find, settings.ocr_dir or LINENET_WEIGHTS, settings.device)

@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from postprocess.word import Word
+from tablerec.devices import parse_device
 from tablerec.errors import ModelNotFoundError
 from tablerec.fields import parse_yaml, read_text
 from tablerec.models.folder import DESCRIPTION, LINENET, LINENET_OUTPUTS, LINENET_WEIGHTS, ONNX, STATIC
-from tablerec.models.opening import Network, choose_network, usable_threads
+from tablerec.models.opening import Network, choose_network, runs_on_card, usable_threads
 from tablerec.ocr.ctc import Reading, decode, to_line
 from tablerec.ocr.line import Line
 from tablerec.ocr.lines import CropReader, distinct, read_found
@@ -63,8 +64,9 @@ class LineNetEngine(CropReader):
     ) -> None:
         self.model = model
         self._find = find
-        self._fills_batches = device != "cpu"
         self._open = choose_network(model, device, LINENET, LINENET_OUTPUTS, threads or usable_threads())
+        # On a card, lines of several pages go through the network together, and are filled up then.
+        self._fills_batches = parse_device(device).kind != "cpu" and not runs_on_card(device)
         self._network: Network | None = None
         self._lock = threading.Lock()
 
@@ -107,7 +109,7 @@ class LineNetEngine(CropReader):
             found |= zip(chosen, decode(chars, scores, self.characters, lengths), strict=True)
         return [found[owner] for owner in owners]
 
-    def _run(self, images: NDArray[np.float32]) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    def _run(self, images: NDArray[np.uint8]) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
         with self._lock:
             if self._network is None:
                 self._network = self._open()
@@ -175,7 +177,7 @@ def plan_batches(widths: Sequence[int]) -> Iterator[tuple[list[int], int]]:
         yield from ((inside[start : start + most], width) for start in range(0, len(inside), most))
 
 
-def fill_batch(lines: Sequence[Image], width: int, to_power_of_two: bool = False) -> NDArray[np.float32]:
+def fill_batch(lines: Sequence[Image], width: int, to_power_of_two: bool = False) -> NDArray[np.uint8]:
     """Put scaled lines into one array, filled up with grey.
 
     Args:
@@ -184,13 +186,13 @@ def fill_batch(lines: Sequence[Image], width: int, to_power_of_two: bool = False
         to_power_of_two: Whether lines without text are added until there are 1, 2, 4, 8, ...
 
     Returns:
-        ``(B, 3, HEIGHT, width)`` float32, 0 to 255.
+        ``(B, 3, HEIGHT, width)`` uint8.
 
     >>> fill_batch([np.zeros((32, 20, 3), np.uint8)] * 3, 64, to_power_of_two=True).shape
     (4, 3, 32, 64)
     """
     count = 2 ** (len(lines) - 1).bit_length() if to_power_of_two else len(lines)
-    filled = np.full((count, 3, HEIGHT, width), PAPER, np.float32)
+    filled = np.full((count, 3, HEIGHT, width), PAPER, np.uint8)
     for place, line in enumerate(lines):
         filled[place, :, :, : line.shape[1]] = line.transpose(2, 0, 1)
     return filled

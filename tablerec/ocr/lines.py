@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from postprocess.word import CharSpans, Word
+from tablerec.models.opening.buckets import fit
 from tablerec.ocr.ink import crop_to_ink, inner_quad
 from tablerec.ocr.line import Line
 from tablerec.ocr.raised import settle_raised
@@ -83,6 +84,11 @@ class CropReader(ABC):
 
 class LineReader(CropReader):
     """An OCR engine made of a detector of lines and a recogniser of one line."""
+
+    @property
+    def sides(self) -> Sequence[int]:
+        """What height and width of the detector's input may be, besides multiples of the last."""
+        return (STRIDE,)
 
     @abstractmethod
     def detect(self, image: Image) -> Quads:
@@ -273,7 +279,7 @@ def _detect_scaled(ocr: LineReader, image: Image, scale: float) -> Quads:
     size_wh = max(1, round(width * scale)), max(1, round(height * scale))
     # Sharper ways to enlarge make small print harder to read: cubic less than linear, Lanczos less than cubic.
     resized = cv2.resize(image, size_wh, interpolation=cv2.INTER_LINEAR if scale > 1 else cv2.INTER_AREA)
-    right, bottom = (MARGIN + -(side + 2 * MARGIN) % STRIDE for side in size_wh)
+    right, bottom = (fit(side + 2 * MARGIN, ocr.sides) - side - MARGIN for side in size_wh)
     edge = np.concatenate([resized[0], resized[-1], resized[:, 0], resized[:, -1]])
     ground = [float(value) for value in np.median(edge, axis=0)]
     framed = cv2.copyMakeBorder(resized, MARGIN, bottom, MARGIN, right, cv2.BORDER_CONSTANT, value=ground)

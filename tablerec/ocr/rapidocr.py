@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import copy
 import importlib.util
+import math
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,7 +16,9 @@ import numpy as np
 
 from postprocess.word import CharSpans
 from tablerec.errors import MissingDependencyError, ModelNotFoundError
-from tablerec.models.opening import usable_threads
+from tablerec.models.opening import Network, NetworkFile, opener, runs_on_card, usable_threads
+from tablerec.models.opening.buckets import fit
+from tablerec.models.opening.card import PP_OCR_FINDER, PP_OCR_READER
 from tablerec.ocr.line import Line
 from tablerec.ocr.lines import STRIDE, LineReader, centers_to_spans
 from tablerec.ocr.script import scripts_of
@@ -28,6 +33,13 @@ WEIGHTS = {"Det": "PP-OCRv6_det_small.onnx", "Rec": "PP-OCRv6_rec_small.onnx"}
 _LEAST_WIDTH = 160
 """Crops are padded to this width at 48 pixels of height. RapidOCR's own 320 takes 1.7 times as long: most cells are
 short. Below 160 the last characters suffer."""
+WIDTHS = (_LEAST_WIDTH, 192, 240, 336, 480, 672, 960, 1344, 1920, 2688, 3840)
+"""Of crops on a card: few, since every new shape costs time there."""
+SIDES = (320, 480, 640, 800, 960, 1152, 1344, 1600, 1920, 2304, 2720, 3200, 3840)
+"""Of pictures in which lines are sought on a card."""
+BATCH_PIXELS = 2**19
+"""Pixels of crops that are read at once on a card."""
+_HEIGHT = 48
 _TAIL = 0.5
 """Grey right of each crop as a share of its height: the recogniser is trained with some, and without it reads the
 last character worse."""
@@ -42,14 +54,24 @@ class RapidOcrEngine(LineReader):
 
     Args:
         threads: Threads of onnxruntime; None takes the CPUs that this process may use, at most 8.
+        device: Its networks run on an NVIDIA card where ONNX Runtime can use it, and else on the CPU.
+
+    Raises:
+        MissingDependencyError, SettingsError: The card cannot be used.
     """
 
     name = "rapidocr"
 
-    def __init__(self, threads: int | None = None) -> None:
+    def __init__(self, threads: int | None = None, device: str = "cpu") -> None:
         self.threads = threads or usable_threads()
+        self._card = _Card(device) if runs_on_card(device) else None
         self._engine: Any = None
         self._lock = threading.Lock()
+
+    @property
+    def sides(self) -> Sequence[int]:
+        """See ``LineReader``."""
+        return SIDES if self._card else super().sides
 
     @property
     def reads(self) -> frozenset[str]:
@@ -67,7 +89,8 @@ class RapidOcrEngine(LineReader):
 
     def detect(self, image: Image) -> NDArray[np.float32]:
         """See ``LineReader``."""
-        boxes = self.load()(image).boxes
+        find = self._card.finder(self.load()) if self._card else self.load()
+        boxes = find(image).boxes
         return np.empty((0, 4, 2), np.float32) if boxes is None else np.asarray(boxes, np.float32)
 
     def recognize(self, crops: Sequence[Image]) -> list[Line]:
@@ -76,15 +99,21 @@ class RapidOcrEngine(LineReader):
 
         tails = [round(_TAIL * crop.shape[0]) for crop in crops]
         padded = [
-            cv2.copyMakeBorder(crop, 0, 0, 0, tail, cv2.BORDER_CONSTANT, value=_GREY)
+            np.asarray(cv2.copyMakeBorder(crop, 0, 0, 0, tail, cv2.BORDER_CONSTANT, value=_GREY), np.uint8)
             for crop, tail in zip(crops, tails, strict=True)
         ]
-        found = self.load().recognize_txt(padded)
         stretches = [1 + tail / crop.shape[1] for crop, tail in zip(crops, tails, strict=True)]
         return [
             Line(text, float(score), _spans(text, info, stretch))
-            for text, score, info, stretch in zip(found.txts, found.scores, found.word_results, stretches, strict=True)
+            for (text, score, info), stretch in zip(self._read(padded), stretches, strict=True)
         ]
+
+    def _read(self, crops: Sequence[Image]) -> list[tuple[str, float, Any]]:
+        """Text, score and places of each crop, in RapidOCR's form."""
+        if self._card:
+            return self._card.read(self.load(), crops)
+        found = self.load().recognize_txt(list(crops))
+        return list(zip(found.txts, found.scores, found.word_results, strict=True))
 
     def load(self) -> Any:
         """Load the models, once; the first picture does it too.
@@ -96,6 +125,82 @@ class RapidOcrEngine(LineReader):
             if self._engine is None:
                 self._engine = _make_engine(self.threads)
         return self._engine
+
+
+class _Card:
+    """RapidOCR with its networks on a card: its steps before and after them, and few shapes between.
+
+    RapidOCR makes the parts that it needs with a session on the CPU; ours then takes the session's place.
+    """
+
+    def __init__(self, device: str) -> None:
+        paths = model_paths()
+        self._open_reader = opener(NetworkFile(paths["Rec"], device, PP_OCR_READER))
+        self._open_finder = opener(NetworkFile(paths["Det"], device, PP_OCR_FINDER))
+        self._readers: dict[int, Any] = {}
+        self._reader: Any = None
+        self._finder: Any = None
+        self._lock = threading.Lock()
+
+    def finder(self, engine: Any) -> Any:
+        """RapidOCR's finder of lines, made of the engine's at the first picture."""
+        with self._lock:
+            if self._finder is None:
+                engine(np.full((STRIDE, STRIDE, 3), 255, np.uint8))
+                self._finder = copy.copy(engine.text_det)
+                self._finder.session = _first_output(self._open_finder())
+        return self._finder
+
+    def read(self, engine: Any, crops: Sequence[Image]) -> list[tuple[str, float, Any]]:
+        """Read crops, those of one width at once."""
+        widths = [fit(max(_LEAST_WIDTH, math.ceil(_HEIGHT * crop.shape[1] / crop.shape[0])), WIDTHS) for crop in crops]
+        found: dict[int, tuple[str, float, Any]] = {}
+        for width in sorted(set(widths)):
+            chosen = [index for index, each in enumerate(widths) if each == width]
+            read = self._reader_of(engine, width)(_ask([crops[index] for index in chosen]))
+            found |= zip(chosen, zip(read.txts, read.scores, read.word_results, strict=True), strict=True)
+        return [found[index] for index in range(len(crops))]
+
+    def _reader_of(self, engine: Any, width: int) -> Any:
+        """RapidOCR's reader, for crops of one width."""
+        with self._lock:
+            if self._reader is None:
+                engine.recognize_txt([np.full((16, 16, 3), _GREY[0], np.uint8)])
+                self._reader = copy.copy(engine.text_rec)
+                self._reader.session = _best_classes(self._open_reader())
+            if width not in self._readers:
+                reader = self._readers[width] = copy.copy(self._reader)
+                reader.rec_image_shape = [3, _HEIGHT, width]
+                reader.rec_batch_num = max(1, BATCH_PIXELS // (_HEIGHT * width))
+            return self._readers[width]
+
+
+def _first_output(network: Network) -> Callable[[NDArray[np.float32]], NDArray[Any]]:
+    return lambda images: network(images)[0]
+
+
+def _best_classes(network: Network) -> Callable[[NDArray[np.float32]], _Best]:
+    return lambda images: _Best(*network(images))
+
+
+@dataclass(frozen=True, slots=True)
+class _Best:
+    """Stands for the probabilities of all classes, of which RapidOCR asks for the largest only."""
+
+    best: NDArray[np.int64]
+    scores: NDArray[np.float32]
+
+    def argmax(self, axis: int) -> NDArray[np.int64]:
+        return self.best
+
+    def max(self, axis: int) -> NDArray[np.float32]:
+        return self.scores
+
+
+def _ask(crops: list[Image]) -> Any:
+    from rapidocr.ch_ppocr_rec import TextRecInput
+
+    return TextRecInput(img=crops, return_word_box=True)
 
 
 def model_paths() -> dict[str, Path]:

@@ -10,7 +10,7 @@ import os
 import re
 import secrets
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path
@@ -86,10 +86,10 @@ def save(
     return paths
 
 
-def render(result: Result, format: str, mark_below: float | None = None) -> list[bytes]:
+def render_files(result: Result, format: str, mark_below: float | None = None) -> list[bytes]:
     """Return what ``save`` would write, in order, without a file.
 
-    >>> render(Result("a.png", ()), "html"), len(render(Result("a.png", ()), "json"))
+    >>> render_files(Result("a.png", ()), "html"), len(render_files(Result("a.png", ()), "json"))
     ([], 1)
     """
     path = Path(f"result.{'png' if format == 'overlay' else format}")
@@ -180,29 +180,37 @@ def _csv_writer(table: Table) -> Write:
 
 
 def _document_writer(result: Result, format: str, mark_below: float | None) -> Write:
-    render: Callable[[Result], bytes] = {
-        "html": lambda result: _to_html(result, mark_below),
-        "xlsx": lambda result: _to_excel(result, mark_below),
-        "md": _to_markdown,
-        "tex": _to_latex,
-        "json": lambda result: result_to_json(result, indent=1),
-    }[format]
-    return lambda file: file.write(render(result))
+    if format == "json":
+        return lambda file: file.write(result_to_json(result, indent=1))
+    return lambda file: file.write(render([result], format, mark_below=mark_below))
 
 
-def _to_html(result: Result, mark_below: float | None) -> bytes:
-    from postprocess.export import tables_to_html
+def render(results: Sequence[Result], format: str, *, mark_below: float | None = None) -> bytes:
+    """Write the tables of results into one document: a page, a workbook, or one text.
 
-    title = display_name(Path(result.source).name)
-    return tables_to_html(result.tables, title, names=_names(result), mark_below=mark_below).encode()
+    Args:
+        results: What a recognizer returned, one or more.
+        format: ``html``, ``xlsx``, ``csv``, ``md`` or ``tex``; in CSV an empty line parts two tables.
+        mark_below: As for ``save``.
 
+    >>> render([Result("a.png", ())], "md")
+    b''
+    """
+    from postprocess import export
 
-def _to_excel(result: Result, mark_below: float | None) -> bytes:
-    from postprocess.export import write_excel
-
-    content = io.BytesIO()
-    write_excel(result.tables, content, _names(result), mark_below=mark_below)
-    return content.getvalue()
+    tables = [table for result in results for table in result.tables]
+    names = _names(results[0]) if len(results) == 1 else [name for result in results for name in _full_names(result)]
+    if format == "html":
+        title = display_name(Path(results[0].source).name) if len(results) == 1 else "Tables"
+        return export.tables_to_html(tables, title, names=names, mark_below=mark_below).encode()
+    if format == "xlsx":
+        content = io.BytesIO()
+        export.write_excel(tables, content, names, mark_below=mark_below)
+        return content.getvalue()
+    if format == "csv":
+        return export.tables_to_csv(tables).encode(export.CSV_ENCODING)
+    to_text = {"md": export.tables_to_markdown, "tex": export.tables_to_latex}[format]
+    return to_text(tables, names).encode()
 
 
 def _names(result: Result) -> list[str] | None:
@@ -212,16 +220,13 @@ def _names(result: Result) -> list[str] | None:
     return [f"Page {page} Table {index + 1}" for (page, index), *_ in _places(result)]
 
 
-def _to_markdown(result: Result) -> bytes:
-    from postprocess.export import tables_to_markdown
-
-    return tables_to_markdown(result.tables, _names(result)).encode()
-
-
-def _to_latex(result: Result) -> bytes:
-    from postprocess.export import tables_to_latex
-
-    return tables_to_latex(result.tables, _names(result)).encode()
+def _full_names(result: Result) -> list[str]:
+    """The same for a result among others: with the name of the input, and no more than is needed."""
+    stem = display_name(Path(result.source).stem)
+    if result.has_page_numbers:
+        return [f"{stem} p{page} t{index + 1}" for (page, index), *_ in _places(result)]
+    n_tables = len(result.tables)
+    return [stem] if n_tables == 1 else [f"{stem} t{number}" for number in range(1, n_tables + 1)]
 
 
 def result_to_json(result: Result, indent: int | None = None) -> bytes:
@@ -230,11 +235,20 @@ def result_to_json(result: Result, indent: int | None = None) -> bytes:
     Raises:
         OutputError: A coordinate, score or time is not a finite number.
     """
+    return dict_to_json(result_to_dict(result), result.source, indent)
+
+
+def dict_to_json(data: dict[str, Any], name: str, indent: int | None = None) -> bytes:
+    """Return what ``result_to_dict`` or ``page_to_dict`` gave, or holds it, as ``result_to_json`` writes it.
+
+    Raises:
+        OutputError: A coordinate, score or time is not a finite number; the message begins with ``name``.
+    """
     try:
-        text = json.dumps(result_to_dict(result), ensure_ascii=False, allow_nan=False, indent=indent, default=_to_plain)
+        text = json.dumps(data, ensure_ascii=False, allow_nan=False, indent=indent, default=_to_plain)
     except ValueError as error:
-        name = display_name(result.source)
-        raise OutputError(f"{name}: JSON cannot hold a number of the result ({error}); report it") from error
+        shown = display_name(name)
+        raise OutputError(f"{shown}: JSON cannot hold a number of the result ({error}); report it") from error
     # What commands a terminal, and half a surrogate pair, as in an undecodable file name, become JSON's own \\uXXXX.
     text = re.sub("[\x7f-\x9f]", lambda match: f"\\u{ord(match[0]):04x}", text)
     return (text + "\n").encode("utf-8", "backslashreplace")

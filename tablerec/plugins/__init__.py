@@ -2,4 +2,6 @@
 
 - ``paddlex``: tablerec as a pipeline of PaddleX
 - ``paddlex_model``: CellNet as a model of PaddleX
+- ``docling``: tablerec as the table structure model of docling
+- ``langchain``: tablerec as a loader of LangChain
 """

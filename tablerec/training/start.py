@@ -30,14 +30,14 @@ def train(
         TrainingError: The loss is not finite, or too many samples fail.
         OutputError: The output cannot be written; checkpoints that are there are whole.
     """
-    from tablerec.devices import parse_device, require_device
+    from tablerec.devices import parse_device, require_paddle
     from tablerec.training.ranks.launch import is_launched, launch_ranks
 
     if settings.ranks > 1 and not is_launched():
         return launch_ranks(settings, report, plugin)
     load_device_plugin(plugin)
     for number in range(settings.ranks):
-        require_device(parse_device(settings.device_of(number)))
+        require_paddle(parse_device(settings.device_of(number)))
     from tablerec.training.loop import run
 
     return run(settings, report)

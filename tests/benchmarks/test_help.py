@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 FOLDER = Path(__file__).resolve().parent
-OPTIONAL = {"onnx", "paddle", "paddlex", "playwright", "scipy", "torch", "transformers"}
+OPTIONAL = {"docling", "onnx", "paddle", "paddlex", "playwright", "scipy", "torch", "transformers"}
 """Packages that a benchmark may need besides those of the extra ``dev``."""
 
 

@@ -1,31 +1,40 @@
 """The pipeline behind PaddleX's own server: the requests and answers of ``table_recognition_v2``.
 
-Inputs are read by tablerec, which looks at their size before it decodes them. Errors become JSON with a status
-that says whose fault it is, no request can fill the memory, and none has the server fetch an address, unless the
-pipeline's file says ``allow_addresses: True`` under ``Serving: extra:``.
+Inputs are read by tablerec, which counts their pages and looks at their size before it decodes them, one page at a
+time. Errors become JSON with a status that says whose fault it is, no request can fill the memory, those that come too
+slowly or under another name are cut, and none has the server fetch an address, unless the pipeline's file says
+``allow_addresses: True`` under ``Serving: extra:``. Where the variable ``TABLEREC_TOKEN`` is set, clients need its
+token. Connections that send no request at all are uvicorn's matter, which PaddleX starts.
 """
 
 # No postponed annotations: FastAPI reads those of the endpoint, whose types are imported late.
 
+import asyncio
 import base64
-import itertools
-from collections.abc import Awaitable, Callable, MutableMapping
-from typing import Any
+import os
+import tempfile
+from typing import IO, Any
 
 from tablerec.config import Settings
 from tablerec.errors import InputError, SettingsError, TablerecError
-from tablerec.inputs.images import load_pages
+from tablerec.inputs.images import load_pages, wanted_pages
 from tablerec.plugins.paddlex.options import to_request
 from tablerec.result import PageImage
+from tablerec.serve.guards import Access, Message, Receive, Scope, Send, TimedBody, Tokens, to_headers
+from tablerec.serve.limits import ServerLimits
+from tablerec.serve.problems import RefusedError
 
 MOST_MEGABYTES = 128
 """Size of a request, and of what an address holds.
 
 ``max_request_megabytes`` under ``Serving: extra:`` in the pipeline's file is another.
 """
-
-Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
-Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
+MOST_SECONDS = 300.0
+"""For answering a request; ``max_document_seconds`` there is another."""
+_AT_ONCE = 4
+"""Requests whose bodies are in memory at the same time; those of the others wait on the disk."""
+_IN_MEMORY = 1_000_000
+_PIECE = 1 << 20
 
 _OPTIONS = {
     "useDocOrientationClassify": "use_doc_orientation_classify",
@@ -70,8 +79,11 @@ def create_pipeline_app(pipeline: Any, app_config: Any) -> Any:
     ocr.update_app_context(context)
     extra = app_config.extra or {}
     most_megabytes = extra.get("max_request_megabytes", MOST_MEGABYTES)
-    app.add_middleware(BodyLimit, most_megabytes=most_megabytes)
+    limits = ServerLimits(body_megabytes=most_megabytes)
+    app.add_middleware(RequestGuard, access=_to_access(extra), limits=limits)
     app.add_exception_handler(TablerecError, _answer_error)
+
+    one_page = asyncio.Semaphore(1)  # the pipeline reads one at a time: the pages of others need not be in memory
 
     class Request(InferRequest):
         textLayer: str | None = None  # noqa: N815
@@ -85,18 +97,29 @@ def create_pipeline_app(pipeline: Any, app_config: Any) -> Any:
         content = await _file_to_bytes(request.file, session, most_megabytes)
         asked = {option: getattr(request, field) for field, option in _DOCUMENT_OPTIONS.items()}
         settings = to_request(asked).document_settings(pipeline.settings)
-        pages = await call_async(_bytes_to_pages, content, settings, context.extra["max_num_input_imgs"])
         options = {option: getattr(request, field) for field, option in _OPTIONS.items()}
-        results = await context.pipeline.infer(list(pages), **options)
         visualize = context.config.visualize if request.visualize is None else request.visualize
-        answers = [
-            await call_async(_to_entry, number, page, result, log_id if visualize else None, context.extra)
-            for number, (page, result) in enumerate(zip(pages, results, strict=True))
-        ]
-        info = _to_info(content, pages)
-        return AIStudioResultResponse[InferResult](
-            logId=log_id, result=InferResult(tableRecResults=answers, dataInfo=info)
-        )
+        most_seconds = float(extra.get("max_document_seconds", MOST_SECONDS))
+
+        async def read_pages() -> tuple[list[Any], list[tuple[int, int]]]:
+            answers, sizes = [], []
+            n_pages = len(await call_async(_count_pages, content, settings, context.extra["max_num_input_imgs"]))
+            pages = load_pages(content, settings)
+            for number in range(n_pages):
+                async with one_page:
+                    page = await call_async(next, pages)
+                    [result] = await context.pipeline.infer([page], **options)
+                    log = log_id if visualize else None
+                    answers.append(await call_async(_to_entry, number, page, result, log, context.extra))
+                sizes.append(page.image.shape[1::-1])
+            return answers, sizes
+
+        try:
+            answers, sizes = await asyncio.wait_for(read_pages(), most_seconds)
+        except asyncio.TimeoutError:
+            raise RefusedError(504, "timeout", f"not read within {most_seconds:g} s: send fewer pages") from None
+        result = InferResult(tableRecResults=answers, dataInfo=_to_info(content, sizes))
+        return AIStudioResultResponse[InferResult](logId=log_id, result=result)
 
     return app
 
@@ -135,13 +158,13 @@ async def _fetch(address: str, session: Any, most: int) -> bytes:
     return bytes(content)
 
 
-def _bytes_to_pages(content: bytes, settings: Settings, most: int | None) -> list[PageImage]:
-    pages = list(itertools.islice(load_pages(content, settings), None if most is None else most + 1))
-    if most is not None and len(pages) > most:
+def _count_pages(content: bytes, settings: Settings, most: int | None) -> list[int]:
+    numbers = wanted_pages(content, settings)
+    if most is not None and len(numbers) > most:
         raise InputError(
             f"file: more than {most} pages; send them in parts, or have the server's max_num_input_imgs raised"
         )
-    return pages
+    return numbers
 
 
 def _to_entry(number: int, page: PageImage, result: Any, log_id: str | None, extra: dict[str, Any]) -> dict[str, Any]:
@@ -163,65 +186,109 @@ def _to_entry(number: int, page: PageImage, result: Any, log_id: str | None, ext
     return entry
 
 
-def _to_info(content: bytes, pages: list[PageImage]) -> Any:
+def _to_info(content: bytes, sizes: list[tuple[int, int]]) -> Any:
     from paddlex.inference.serving.infra.models import ImageInfo, PDFInfo, PDFPageInfo, TIFFInfo
     from paddlex.inference.serving.infra.utils import is_tiff_bytes
 
-    sizes = [page.image.shape[1::-1] for page in pages]
     if not (is_tiff_bytes(content) or b"%PDF-" in content[:1024]):
         return ImageInfo(width=sizes[0][0], height=sizes[0][1])
     infos = [PDFPageInfo(width=width, height=height) for width, height in sizes]
-    return (TIFFInfo if is_tiff_bytes(content) else PDFInfo)(numPages=len(pages), pages=infos)
+    return (TIFFInfo if is_tiff_bytes(content) else PDFInfo)(numPages=len(sizes), pages=infos)
 
 
-class BodyLimit:
-    """Refuses requests that are too large without keeping them.
+def _to_access(extra: dict[str, Any]) -> Access:
+    """Who may ask, as the pipeline's file and the environment say."""
+    hosts = extra.get("allow_hosts") or ()
+    if not isinstance(hosts, (list, tuple)) or not all(isinstance(host, str) for host in hosts):
+        raise SettingsError(f"allow_hosts is {hosts!r}: give a list of names, under Serving: extra:")
+    return Access(Tokens(os.environ.get("TABLEREC_TOKEN", "").split()), [host.lower() for host in hosts])
 
-    They are read to their end: a client that is still sending would not see the answer.
+
+class RequestGuard:
+    """Refuses requests under another name, without a token, too large or too slow, without keeping them in memory.
+
+    Large ones are read to their end: a client that is still sending would not see the answer. Bodies wait on the
+    disk until they are whole, and then for their turn.
 
     Args:
         app: The application.
-        most_megabytes: Size of a request's body, in units of 1,000,000 bytes.
+        access: Who may ask.
+        limits: Of bodies; an answer that is not taken for ``write_seconds`` is given up.
     """
 
-    def __init__(self, app: Any, most_megabytes: float) -> None:
+    def __init__(self, app: Any, access: Access, limits: ServerLimits) -> None:
         self.app = app
-        self.most_megabytes = most_megabytes
+        self.access = access
+        self.limits = limits
+        self._places = asyncio.Semaphore(_AT_ONCE)
 
-    async def __call__(self, scope: MutableMapping[str, Any], receive: Receive, send: Send) -> None:
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Handle one request, as ASGI has it."""
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
-        messages, size, more = [], 0, True
+        with tempfile.SpooledTemporaryFile(_IN_MEMORY) as kept:
+            try:
+                self.access.check(to_headers(scope), is_open=scope["path"] == "/health")
+                await self._keep(receive, kept)
+            except RefusedError as error:
+                headers = error.headers | {"Connection": "close"}
+                await _to_answer(error.problem.status, str(error), headers)(scope, receive, send)
+                return
+            except ConnectionError:
+                return
+            kept.seek(0)
+            ended = False
+
+            async def receive_again() -> Message:
+                nonlocal ended
+                if ended:
+                    return await receive()
+                piece = kept.read(_PIECE)
+                ended = len(piece) < _PIECE
+                return {"type": "http.request", "body": piece, "more_body": not ended}
+
+            async def send_in_time(message: Message) -> None:
+                await asyncio.wait_for(send(message), self.limits.write_seconds)
+
+            if scope["method"] == "GET":
+                await self.app(scope, receive_again, send_in_time)
+                return
+            async with self._places:
+                await self.app(scope, receive_again, send_in_time)
+
+    async def _keep(self, receive: Receive, kept: IO[bytes]) -> None:
+        body, more, is_too_large = TimedBody(receive, self.limits), True, False
         while more:
-            message = await receive()
-            size, more = size + len(message.get("body", b"")), message.get("more_body", False)
-            if size <= self.most_megabytes * 1e6:
-                messages.append(message)
-            else:
-                messages.clear()
-        if not messages:
-            reason = f"the request is larger than {self.most_megabytes:g} MB: send a smaller picture, or fewer pages"
-            await _to_answer(413, reason)(scope, receive, send)
-            return
-        again = iter(messages)
-
-        async def receive_again() -> MutableMapping[str, Any]:
-            return next(again, None) or await receive()
-
-        await self.app(scope, receive_again, send)
+            try:
+                message = await body.receive()
+            except RefusedError as error:
+                if error.problem.status != 413:
+                    raise
+                is_too_large, more = True, not body.is_whole
+                kept.truncate(0)
+                continue
+            if message["type"] == "http.disconnect":
+                raise ConnectionError
+            more = message.get("more_body", False)
+            kept.write(message.get("body", b""))
+        if is_too_large:
+            most = self.limits.body_megabytes
+            reason = f"the request is larger than {most:g} MB: send a smaller picture, or fewer pages"
+            raise RefusedError(413, "too-large", reason)
 
 
 async def _answer_error(request: Any, error: Exception) -> Any:
+    if isinstance(error, RefusedError):
+        return _to_answer(error.problem.status, str(error))
     return _to_answer(422 if isinstance(error, (InputError, SettingsError)) else 500, str(error))
 
 
-def _to_answer(status: int, reason: str) -> Any:
+def _to_answer(status: int, reason: str, headers: dict[str, str] | None = None) -> Any:
     """An error in the form of PaddleX's server."""
     from fastapi.responses import JSONResponse
     from paddlex.inference.serving.infra.models import AIStudioNoResultResponse
     from paddlex.inference.serving.infra.utils import generate_log_id
 
     content = AIStudioNoResultResponse(logId=generate_log_id(), errorCode=status, errorMsg=reason)
-    return JSONResponse(content.model_dump(), status_code=status)
+    return JSONResponse(content.model_dump(), status_code=status, headers=headers)

@@ -43,7 +43,6 @@ from postprocess.captions.edge_rows import (
     RowEvidence,
     gather_evidence,
 )
-from postprocess.captions.row_text import candidate_to_rows
 from postprocess.geometry.boxes import array_to_quad, boxes_to_quads, quads_to_array, quads_to_boxes
 from postprocess.table import Table
 from postprocess.text.lines import words_to_text
@@ -111,14 +110,14 @@ def rows_of(candidate: Candidate, outside: set[int], page: str) -> Iterator[Exam
     """The rows at the edges of a grid, from outside in as long as they stand beside the table."""
     scene, layout = candidate.scene, candidate.layout
     assert scene is not None
-    rows = candidate_to_rows(candidate)
+    contents = candidate.contents
     row_of_word = np.searchsorted(layout.row_lines, layout.frame.to_upright(scene.words.middles)[:, 1]) - 1
     is_outside = np.array([id(word) in outside for word in scene.words], bool)
     first, end = 0, len(layout.owner)
     for is_top in (True, False):
         for _ in range(MOST_ROWS):
             own = row_of_word == (first if is_top else end - 1)
-            evidence = gather_evidence(rows, first, end, is_top)
+            evidence = gather_evidence(contents, first, end, is_top)
             if evidence is None or not own.any():
                 break
             is_beside = bool(is_outside[own].all())
@@ -131,10 +130,10 @@ def rows_of(candidate: Candidate, outside: set[int], page: str) -> Iterator[Exam
 
 def rows_within(candidate: Candidate, page: str) -> Iterator[Example]:
     """The inner rows of a table as if it began and ended there, as the part of one on another page does."""
-    rows, n_rows = candidate_to_rows(candidate), len(candidate.layout.owner)
+    contents, n_rows = candidate.contents, len(candidate.layout.owner)
     for row in range(1, n_rows - 1):
         for is_top in (True, False):
-            evidence = gather_evidence(rows, *((row, n_rows) if is_top else (0, row + 1)), is_top)
+            evidence = gather_evidence(contents, *((row, n_rows) if is_top else (0, row + 1)), is_top)
             if evidence is not None:
                 yield Example(evidence, is_top, False, page, f"row {row}")
 

@@ -86,7 +86,7 @@ class Drawn(quantization.CalibrationDataReader):
     def __init__(self, count: int) -> None:
         recipe = load_recipe("mixed")
         pictures = (draw(recipe, CALIBRATION_SEED, index, "fast").image for index in range(count))
-        self._inputs = iter([{"image": to_input(picture[:, :, ::-1])} for picture in pictures])
+        self._inputs = iter([{"image": to_input(picture[:, :, ::-1]).astype(np.float32)} for picture in pictures])
 
     def get_next(self) -> dict[str, Any] | None:
         """Return the next input; None after the last."""

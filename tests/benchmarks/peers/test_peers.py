@@ -250,6 +250,20 @@ def test_tablerec_tells_the_boxes_that_its_grid_was_built_of(tmp_path: Path, rep
     assert len(answer["box_scores"]) == 6
 
 
+def test_slots_where_no_cell_was_detected_are_no_boxes(tmp_path: Path, repository: Path) -> None:
+    places = [(row, col) for row in range(3) for col in range(3) if row or col]
+    image = np.full((140, 360, 3), 255, np.uint8)
+    words = []
+    for row, col in places:
+        x, y = 20 + 120 * col, 20 + 40 * row
+        cv2.putText(image, "12", (x, y + 14), cv2.FONT_HERSHEY_SIMPLEX, 0.55, (0, 0, 0))
+        words.append(asdict(Word("12", ((x, y), (x + 20, y), (x + 20, y + 16), (x, y + 16)))))
+    cv2.imwrite(str(tmp_path / "grid.png"), image)
+    _, answer = ask_adapter("tablerec", repository, {"image": str(tmp_path / "grid.png"), "words": words})
+    assert np.isfinite(answer["box_scores"]).all()
+    assert len(answer["boxes"]) == len(answer["box_scores"]) >= len(places)
+
+
 # processes
 
 

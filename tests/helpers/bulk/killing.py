@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import importlib
 import itertools
 import os
 import signal
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from random import Random
 
@@ -28,9 +30,11 @@ def killed_until_done(kind: str, seed: int, store: Path, folder: Path, from_outs
 
     Runs in a process of its own, which has no threads.
     """
+    # What is imported now is not imported in each process; pyarrow imports pandas where it is there.
+    for name in ("pyarrow.parquet", "pandas") * (kind == "parquet"):
+        with suppress(ImportError):
+            importlib.import_module(name)
     random = Random(seed)
-    if kind == "parquet":
-        pass  # so that not each process does
     for n_killed in range(300):
         seconds, n_calls = random.uniform(0.02, 0.2) * (1 + n_killed / 5), random.randrange(1, KILLED_AT[kind])
         process = os.fork()

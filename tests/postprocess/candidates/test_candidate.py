@@ -1,13 +1,15 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
-from postprocess.candidates.candidate import area_to_candidate
+from postprocess.candidates.candidate import area_to_candidate, quads_to_candidate
 from postprocess.geometry.boxes import boxes_to_quads, spans_to_boxes
 from postprocess.geometry.lattice import RuledArea
 from postprocess.word import Word
-from tests.helpers.candidates import make_scene
+from tests.helpers.candidates import make_scene, slots
 from tests.helpers.layouts import make_word
 
 XS, YS = np.array([0.0, 100, 200]), np.array([0.0, 20, 40, 60])
@@ -47,3 +49,10 @@ def test_a_tall_cell_that_is_open_leaves_doubt(score: float, enclosed: bool) -> 
     quads = boxes_to_quads(spans_to_boxes(many, xs, YS))
     ruled = RuledArea(quads, np.array([score, *[1.0] * (len(many) - 1)]), xs, YS, many)
     assert area_to_candidate(ruled, make_scene()).is_enclosed == enclosed
+
+
+def test_a_candidate_stays_the_same_unless_its_cells_or_rows_are_others() -> None:
+    before = quads_to_candidate(boxes_to_quads(slots([0, 50, 100], [0, 20, 40])))
+    assert before.with_layout(replace(before.layout)) is before
+    moved = replace(before.layout, row_lines=np.array([0.0, 25, 40]))
+    assert before.with_layout(moved).layout is moved

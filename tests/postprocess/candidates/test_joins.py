@@ -69,6 +69,13 @@ def test_nothing_to_join() -> None:
     assert join(grid(3, 3), block(range(3), range(3))) == []
 
 
+def test_each_of_several_bands_is_one_cell() -> None:
+    """A joined row shifts the numbers of the cells below it."""
+    parts = ("North", 35, 59), ("and south", 62, 118), ("bank", 121, 145)
+    bands = [word(text, x0, y, x1) for y in (5, 45, 85) for text, x0, x1 in parts]
+    assert join(grid(6, 3), [*bands, *block([1, 3, 5], range(3))]) == [(row, 0, row + 1, 3) for row in (0, 2, 4)]
+
+
 def test_a_word_across_two_columns_joins_them() -> None:
     assert join(grid(3, 3), [word("Scenario", 80, 5, 160), *block([1, 2], range(3))]) == [(0, 1, 1, 3)]
 

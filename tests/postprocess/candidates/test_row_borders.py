@@ -275,3 +275,32 @@ def test_a_number_between_its_rows_or_with_rulings_beside_it_stays_over_both() -
         words = [*labels, number]
         ruled = Rulings(as_boxes(rule), as_boxes([]), 0.0, (0.0, 0.0), 10.0)
         assert settle_rows(TALL, Scene(words, ruled), agreeing(TALL, words)).owner.tolist() == TALL.owner.tolist()
+
+
+def records(between: float, within: float, capital: bool = True) -> tuple[list[Word], list[float]]:
+    """Records of one to three lines, of which the further ones hold the rest of a description."""
+    words, top, tops = [], 0.0, []
+    for number, count in enumerate([1, 2, 1, 3, 2, 1, 2]):
+        tops.append(top)
+        line = [f"T-{number}", "05/03", "Travel", "Staff transport", f"{number}07.50"]
+        words += [make_word(text, 100 * col + 5, top + 5) for col, text in enumerate(line)]
+        for rest in ["Air fare to Boston", "Return to Kansas"][: count - 1]:
+            top += within
+            words.append(make_word(rest if capital else rest.lower(), 305, top + 5))
+        top += between
+    return words, [*tops, top]
+
+
+def test_lines_of_a_record_that_are_closer_than_records_are_one_row() -> None:
+    words, right = records(20, 18)
+    each = plain(sorted({round(word.quad[0][1]) - 5.0 for word in words} | {right[-1]}), 5)
+    joined = plain(right, 5)
+    for others in ([], agreeing(joined, words)):
+        assert len(settle_rows(each, Scene(words, FRAME), others).owner) == len(joined.owner)
+        assert settle_rows(joined, Scene(words, FRAME), others) is joined
+
+
+def test_lines_as_far_apart_as_records_keep_their_rows() -> None:
+    words, right = records(20, 20)
+    each = plain(sorted({round(word.quad[0][1]) - 5.0 for word in words} | {right[-1]}), 5)
+    assert settle_rows(each, Scene(words, FRAME)) is each

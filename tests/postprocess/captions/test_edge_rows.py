@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 from postprocess.candidates.candidate import Candidate
 from postprocess.candidates.scene import Scene
 from postprocess.captions.edge_rows import RowEvidence, gather_evidence, score, without_captions
-from postprocess.captions.row_text import candidate_to_rows
 from postprocess.geometry.boxes import as_boxes
 from postprocess.geometry.rulings import Rulings
 from postprocess.word import Word
@@ -118,8 +117,8 @@ def test_a_section_above_the_first_numbers_stays() -> None:
 
 def test_the_first_of_several_centred_sections_stays() -> None:
     bands = [make_word(text, MIDDLE, PITCH * row + 5, align="middle") for row, text in ((0, "Alcona"), (2, "Curtis"))]
-    rows = candidate_to_rows(grid_of_words([*bands, *numbers(1, 3, 4)], 5))
-    assert gather_evidence(rows, 0, 5, True) is None
+    contents = grid_of_words([*bands, *numbers(1, 3, 4)], 5).contents
+    assert gather_evidence(contents, 0, 5, True) is None
 
 
 def test_a_centred_title_above_the_top_rule_stands_above() -> None:
@@ -134,8 +133,8 @@ def test_the_fields_of_a_report_stand_above() -> None:
 
 
 def test_the_fields_of_a_form_are_rows() -> None:
-    rows = candidate_to_rows(grid([[f"Name of no. {row}: Ada"] for row in range(3)]))
-    assert gather_evidence(rows, 0, 3, True) is None
+    contents = grid([[f"Name of no. {row}: Ada"] for row in range(3)]).contents
+    assert gather_evidence(contents, 0, 3, True) is None
 
 
 def test_a_lone_label_in_the_last_row_stays() -> None:
@@ -149,19 +148,19 @@ def test_heads_below_a_title_are_settled_as_the_first_rows() -> None:
 
 
 def test_a_row_of_several_texts_is_none() -> None:
-    rows = candidate_to_rows(grid([["Item", "Price"], *BODY]))
-    assert gather_evidence(rows, 0, 4, True) is None
+    contents = grid([["Item", "Price"], *BODY]).contents
+    assert gather_evidence(contents, 0, 4, True) is None
 
 
 def test_heads_at_unlike_heights_are_no_running_text() -> None:
     heads = [make_word("Author", 5, 9), make_word("Number of answers", 125, 1)]
-    rows = candidate_to_rows(grid_of_words([*heads, *numbers(1, 2)], 3))
-    assert gather_evidence(rows, 0, 3, True) is None
+    contents = grid_of_words([*heads, *numbers(1, 2)], 3).contents
+    assert gather_evidence(contents, 0, 3, True) is None
 
 
 def test_a_table_keeps_its_only_row() -> None:
-    rows = candidate_to_rows(grid([["Table 3: Assets"]]))
-    assert gather_evidence(rows, 0, 1, True) is None
+    contents = grid([["Table 3: Assets"]]).contents
+    assert gather_evidence(contents, 0, 1, True) is None
 
 
 @given(evidence=st.builds(RowEvidence, *[st.floats(-2, 6)] * len(fields(RowEvidence))), is_top=st.booleans())

@@ -378,3 +378,19 @@ def test_a_dashed_ruling_stays_where_words_lie_on_it(dash: int, gap: int) -> Non
     page[20:180, 150][np.arange(160) % (dash + gap) < dash] = 0
     [line] = image_to_rulings(page, boxes_to_quads([[100, y, 200, y + 18] for y in (40, 90)])).vertical
     assert line == pytest.approx([150, 20, 151, 180], abs=4)
+
+
+@pytest.mark.parametrize("turned", [False, True])
+def test_a_dashed_ruling_close_to_text_stays_where_its_dashes_are_alike(turned: bool) -> None:
+    """On a page that was bent the dashes leave one row of pixels, and the rows of text come nearer to them."""
+    page = np.full((200, 400), 255, np.uint8)
+    for x in range(30, 370, 9):
+        page[100 + x // 180 : 102 + x // 180, x : x + 6] = 0
+    for x in range(30, 370, 24):
+        page[81:96, x : x + 12 : 4] = page[92:96, x : x + 16] = 0
+    words = boxes_to_quads([[x - 2, 79, x + 108, 98] for x in (30, 150, 270)])
+    if turned:
+        page, words = np.ascontiguousarray(page.T), words[:, [0, 3, 2, 1], ::-1]
+    found = image_to_rulings(page, words)
+    [line] = found.vertical[:, [1, 0, 3, 2]] if turned else found.horizontal
+    assert line == pytest.approx([30, 100, 369, 104], abs=4)

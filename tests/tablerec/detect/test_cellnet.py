@@ -136,7 +136,7 @@ def test_input_is_rgb_and_filled_with_grey() -> None:
     image = np.zeros((33, 32, 3), np.uint8)
     image[..., 2] = 200
     made = to_input(image)
-    assert made.shape == (1, 3, 64, 32) and made.dtype == np.float32
+    assert made.shape == (1, 3, 64, 32) and made.dtype == np.uint8
     assert made[0, :, 0, 0].tolist() == [200, 0, 0] and (made[0, :, 33:] == 127).all()
 
 
@@ -226,4 +226,4 @@ def test_a_table_whose_cells_are_all_blank_and_beside_the_text_is_none(tmp_path:
     paper = np.full((100, 100, 3), 255, np.uint8)
     made = detector(network, tmp_path, layout="table")
     assert len(made.detect(paper, [])) == 1
-    assert made._detect(paper, [1.0], text) == [[]]
+    assert made._detect(paper, [1.0], text, 0.0) == [[]]

@@ -32,7 +32,7 @@ class Network:
     def __init__(self, first: Sequence[list[list[float]]], second: Sequence[list[list[float]]]) -> None:
         self.found = [[detection(boxes) for boxes in tables] for tables in (first, second)]
 
-    def detect_twice(self, image: Image, words: Sequence[Word]) -> list[list[Detection]]:
+    def detect_twice(self, image: Image, picture: Scene) -> list[list[Detection]]:
         return self.found
 
 

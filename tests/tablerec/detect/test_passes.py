@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from itertools import pairwise
 from pathlib import Path
 
@@ -118,6 +119,17 @@ def test_another_picture_and_another_scale_take_another_pass() -> None:
     assert passes.run(image, 1.03) is not first
     image[0, 0] = 0
     assert passes.run(image, 1.0) is not first
+
+
+def test_other_threads_do_not_push_out_the_passes_of_one() -> None:
+    network = FakeNetwork()
+    passes = CellNetPasses(network)
+    first = passes.run(picture(64, 64), 1.0)
+    for side in (32, 96, 128, 160):
+        thread = threading.Thread(target=passes.run, args=(picture(side, side), 1.0))
+        thread.start()
+        thread.join()
+    assert len(network.seen) == 5 and passes.run(picture(64, 64), 1.0) is first
 
 
 def test_a_network_is_shared_while_one_holds_it(tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ import numpy as np
 
 from postprocess.table import Table
 from tablerec import Settings
-from tablerec.engine.tasks import PageTask
+from tablerec.engine.tasks import PageTask, Setup
 from tablerec.errors import InputError, SettingsError
 from tablerec.inputs.images import load_pages
 from tablerec.result import Page, PageImage
@@ -24,8 +24,9 @@ from tablerec.result import Page, PageImage
 FOREVER = 600.0
 
 
-def make_reader(settings: Settings) -> Callable[[PageTask], Page]:
+def make_reader(setup: Setup) -> Callable[[PageTask], Page]:
     """Return what answers with a table that says of which input, page and device it is."""
+    settings = setup.settings
     if settings.detector == "missing":
         raise SettingsError("detector 'missing' is unknown: choose auto")
 

@@ -231,3 +231,31 @@ def has_ended(process: int) -> bool:
         if state == "Z":
             return True
     return False
+
+
+def test_a_page_can_be_read_with_settings_of_its_own(samples: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tablerec.engine.engine.READER", "tablerec.pipeline:make_page_reader")
+    ruled, base = str(samples / "ruled.png"), Settings(detector="rulings", ocr="none")
+    with Engine(base, jobs=1) as engine:
+        asked = [base, Settings(detector="words", ocr="none"), base, Settings(detector="rulings", ocr="none", turn=180)]
+        pages = [engine.submit(ruled, settings=settings).result() for settings in asked]
+        assert [len(page.tables) for page in pages] == [1, 0, 1, 1] and pages[3].turn == 180
+        document = make_document(1, "open sesame")
+        given = Settings(detector="rulings", ocr="none", password="open sesame", max_megapixels=20)
+        assert engine.submit(document, 1, "a.pdf", given).result().picture.source == "a.pdf"
+        with pytest.raises(InputError, match="more than max_megapixels"):
+            engine.submit(ruled, settings=Settings(detector="rulings", ocr="none", max_megapixels=0.1)).result()
+
+
+def test_recognizers_of_other_settings_share_what_reads_and_are_few() -> None:
+    from tablerec.pipeline import _Recognizers
+
+    known = _Recognizers(Settings(detector="rulings"))
+    first = known.get(Settings(detector="rulings", pages="3", password="a", min_ocr_score=0.9))
+    assert known.get(Settings(detector="rulings")) is first
+    table = known.get(Settings(detector="rulings", layout="table"))
+    assert table is not first and table.ocr is first.ocr
+    assert known.get(Settings(detector="rulings", ocr="none")).ocr is not first.ocr
+    for turn in (0, 90, 180, 270):
+        known.get(Settings(detector="rulings", turn=turn))  # type: ignore[arg-type]
+    assert len(known._known) == 4

@@ -38,7 +38,7 @@ class Columns:
 
     def __call__(self, images: np.ndarray) -> list[np.ndarray]:
         self.shapes.append(images.shape)
-        assert images.dtype == np.float32
+        assert images.dtype == np.uint8
         count, _, height, width = images.shape
         bright = images.reshape(count, 3, height, width // STRIDE, STRIDE).mean(axis=(1, 2, 4))
         numbers = np.rint(bright / 10).astype(np.int64)

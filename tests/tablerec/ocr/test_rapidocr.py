@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import importlib.util
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import cv2
 import numpy as np
@@ -132,3 +134,52 @@ def test_missing_package_says_how_to_install(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
     with pytest.raises(MissingDependencyError, match="rapidocr"):
         RapidOcrEngine().read(page(40, 40))
+
+
+@pytest.fixture
+def on_card() -> Iterator[tuple[RapidOcrEngine, list[tuple[str, tuple[int, ...]]]]]:
+    """A reader that takes the CPU for a card, and the shapes that its networks see."""
+    pytest.importorskip("onnx")
+    from tablerec.models.opening import NetworkFile, open_with
+    from tablerec.models.opening.card import NETWORKS, open_batched
+
+    seen: list[tuple[str, tuple[int, ...]]] = []
+
+    def open_here(file: NetworkFile) -> Any:
+        network = open_batched(file, NETWORKS[file.name], {}, "CPUExecutionProvider")
+        return lambda images: (seen.append((file.name, images.shape)), network(images))[1]
+
+    open_with(open_here)
+    yield RapidOcrEngine(threads=1, device="gpu:0"), seen
+    open_with(None)
+
+
+def test_on_a_card_the_same_is_read_in_few_shapes(
+    reader: RapidOcrEngine, on_card: tuple[RapidOcrEngine, list[tuple[str, tuple[int, ...]]]]
+) -> None:
+    engine, seen = on_card
+    assert engine.recognize([]) == []
+    texts = ["47", "Total amount", "12.5", "A longer line of text, from left to right", "998", "7"]
+    crops = [page(40, 30 + 15 * len(text), (text, 5, 30)) for text in texts]
+    lines = engine.recognize(crops)
+    expected = reader.recognize(crops)
+    assert [line.text for line in lines] == [line.text for line in expected] == texts
+    assert [len(line.char_spans or ()) for line in lines] == [len(line.char_spans or ()) for line in expected]
+    assert engine.characters == reader.characters and engine.reads == reader.reads
+    assert all(shape[2] == 48 and shape[3] in backend.WIDTHS for _, shape in seen)
+    assert [shape[0] for _, shape in seen] == [4, 1, 1]
+
+
+def test_on_a_card_the_same_lines_are_found(
+    reader: RapidOcrEngine, on_card: tuple[RapidOcrEngine, list[tuple[str, tuple[int, ...]]]]
+) -> None:
+    engine, seen = on_card
+    image = page(100, 400, ("Upper line", 20, 40), ("lower", 200, 80))
+    assert texts(engine.read(image)) == texts(reader.read(image)) == ["Upper line", "lower"]
+    found = [shape[2:] for name, shape in seen if name == "PP-OCR det"]
+    assert found and all(side in backend.SIDES for shape in found for side in shape)
+
+
+@pytest.mark.parametrize("width", backend.WIDTHS)
+def test_rapidocr_makes_inputs_of_just_the_width_that_is_asked_for(width: int) -> None:
+    assert int(48 * (width / 48)) == width

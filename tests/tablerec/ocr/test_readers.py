@@ -35,8 +35,8 @@ def test_unknown_reader_lists_the_names(name: str) -> None:
 def test_linenet_of_another_folder(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     asked = []
     monkeypatch.setattr(linenet, "choose_network", lambda *given: asked.append(given[:3]))
-    assert make_ocr_engine(Settings(ocr=name, ocr_dir=tmp_path, device="gpu:1")).name == name
-    assert asked == [(tmp_path, "gpu:1", "LineNet")]
+    assert make_ocr_engine(Settings(ocr=name, ocr_dir=tmp_path, device="npu:1")).name == name
+    assert asked == [(tmp_path, "npu:1", "LineNet")]
 
 
 def test_a_folder_is_for_linenet_alone(tmp_path: Path) -> None:

@@ -42,8 +42,9 @@ def load() -> Callable[[Job], Answer]:
             for word in job["words"]
         ]
         table = largest_table(recognizer.recognize(job["image"], words).tables)
-        largest = max(detector.found, key=lambda each: len(each.quads), default=None)
-        boxes, scores = ([], []) if largest is None else (quads_to_boxes(largest.quads), largest.scores)
+        # Without the cells that only complete the grid.
+        found = [(quads_to_boxes(each.detected_quads), each.scores[each.is_detected]) for each in detector.found]
+        boxes, scores = max(found, key=lambda each: len(each[0]), default=([], []))
         return {
             "html": "" if table is None else table_to_html(table),
             "boxes": [list(map(float, box)) for box in boxes],

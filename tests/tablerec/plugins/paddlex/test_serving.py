@@ -31,7 +31,7 @@ from PIL import Image
 
 from tests.helpers.pdf import make_document
 
-ROOT = Path(__file__).resolve().parents[3]
+ROOT = Path(__file__).resolve().parents[4]
 HAS_SERVER = all(importlib.util.find_spec(name) for name in ("fastapi", "uvicorn", "aiohttp", "filetype"))
 pytestmark = pytest.mark.skipif(not HAS_SERVER, reason="needs the serving extra")
 
@@ -60,7 +60,12 @@ def serve(config: Callable[..., dict[str, Any]], folder: Path, **extra: Any) -> 
         server = subprocess.Popen(command, cwd=ROOT, stdout=log, stderr=log, env=os.environ | {"PYTHONPATH": str(ROOT)})
         try:
             wait_for(port, server, folder / "log")
-            yield lambda body=None, **fields: send(port, json.dumps(fields).encode() if body is None else body)
+
+            def ask(body: bytes | None = None, **fields: Any) -> Any:
+                return send(port, json.dumps(fields).encode() if body is None else body)
+
+            ask.port = port  # type: ignore[attr-defined]
+            yield ask
             assert server.poll() is None, "the server ended"
         finally:
             server.terminate()
@@ -89,14 +94,16 @@ def wait_for(port: int, server: subprocess.Popen[bytes], log: Path) -> None:
             time.sleep(0.1)
 
 
-def send(port: int, body: bytes | None, path: str = "/table-recognition") -> Any:
+def send(port: int, body: bytes | None, path: str = "/table-recognition", headers: dict[str, str] | None = None) -> Any:
     # The names of hosts are not looked up in tests.
     connection = http.client.HTTPConnection("127.0.0.1", port)
     connection.sock = socket.socket()
     connection.sock.settimeout(300)
     connection.sock.connect(("127.0.0.1", port))
     with connection.sock:
-        connection.request("GET" if body is None else "POST", path, body, {"Content-Type": "application/json"})
+        connection.request(
+            "GET" if body is None else "POST", path, body, {"Content-Type": "application/json", **(headers or {})}
+        )
         answer = connection.getresponse()
         return answer.status, json.load(answer)
 
@@ -211,6 +218,85 @@ def test_addresses_are_fetched_where_the_file_says_so(
 def test_bodies_that_are_no_request(ask: Ask, body: bytes) -> None:
     status, answer = ask(body)
     assert status == answer["errorCode"] == (413 if len(body) > 2_000_000 else 422)
+
+
+def test_a_request_under_another_name_is_refused(ask: Ask) -> None:
+    """Against sites that have their name point to this machine."""
+    for host, status in (("evil.example", 421), ("localhost:1", 200), ("10.0.0.1", 200)):
+        assert send(ask.port, None, "/health", {"Host": host})[0] == status
+
+
+def test_a_document_of_huge_pages_is_counted_before_it_is_decoded(ask: Ask) -> None:
+    """Eleven pages of 98 megapixels in a few kilobytes: they are too many, and none is decoded."""
+    content = io.BytesIO()
+    pages = [Image.new("1", (9_900, 9_900), 1)] * 11
+    pages[0].save(content, "TIFF", save_all=True, append_images=pages[1:], compression="group4")
+    started = time.monotonic()
+    status, answer = ask(file=base64.b64encode(content.getvalue()).decode(), fileType=0)
+    assert status == 422 and "more than 2 pages" in answer["errorMsg"]
+    assert time.monotonic() - started < 5
+
+
+def test_pages_of_a_document_are_decoded_one_by_one(ask: Ask, image: np.ndarray) -> None:
+    good, wide = Image.fromarray(image), Image.new("1", (12_000, 12_000), 1)
+    content = io.BytesIO()
+    good.save(content, "TIFF", save_all=True, append_images=[wide])
+    status, answer = ask(file=base64.b64encode(content.getvalue()).decode(), fileType=0)
+    assert status == 422 and "max_megapixels" in answer["errorMsg"]
+
+
+def test_tokens_names_and_times_are_those_of_the_file_and_the_environment(
+    config: Callable[..., dict[str, Any]], image: np.ndarray, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TABLEREC_TOKEN", "0123456789abcdef")
+    with serve(config, tmp_path, allow_hosts=["tables.example"], max_document_seconds=1e-6) as ask:
+        port, token = ask.port, {"Authorization": "Bearer 0123456789abcdef"}  # type: ignore[attr-defined]
+        body = json.dumps({"file": encode(image)}).encode()
+        for headers, status, message in [
+            ({}, 401, "token"),
+            ({"Authorization": "Bearer 0123456789abcdeg"}, 401, "token"),
+            (token | {"Host": "evil.example"}, 421, "name"),
+            (token | {"Host": "tables.example"}, 504, "not read within"),
+        ]:
+            found, answer = send(port, body, headers=headers)
+            assert (found, message in answer["errorMsg"]) == (status, True), answer
+
+
+def test_a_body_that_comes_too_slowly_is_cut_and_kept_on_the_disk() -> None:
+    import asyncio
+
+    from tablerec.plugins.paddlex.serving import RequestGuard
+    from tablerec.serve.guards import Access, Tokens
+    from tablerec.serve.limits import ServerLimits
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        body, more = b"", True
+        while more:
+            message = await receive()
+            body, more = body + message["body"], message["more_body"]
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+        await send({"type": "http.response.body", "body": str(len(body)).encode()})
+
+    async def ask_with(pieces: list[bytes | None]) -> list[dict[str, Any]]:
+        sent: list[dict[str, Any]] = []
+
+        async def receive() -> dict[str, Any]:
+            piece = pieces.pop(0)
+            if piece is None:
+                await asyncio.Event().wait()
+            return {"type": "http.request", "body": piece, "more_body": bool(pieces)}
+
+        async def send(message: dict[str, Any]) -> None:
+            sent.append(message)
+
+        guard = RequestGuard(app, Access(Tokens()), ServerLimits(body_seconds=0.1))
+        scope = {"type": "http", "method": "POST", "path": "/", "headers": [(b"host", b"localhost")]}
+        await guard(scope, receive, send)
+        return sent
+
+    assert asyncio.run(ask_with([b"abc", None]))[0]["status"] == 408
+    for size in (0, 1, 1 << 20, 3_000_000):
+        assert asyncio.run(ask_with([bytes(size)]))[1]["body"] == str(size).encode()
 
 
 def test_options_of_parts_that_are_not_there(ask: Ask, image: np.ndarray) -> None:

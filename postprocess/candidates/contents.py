@@ -1,4 +1,4 @@
-"""Borders of a grid against the picture: rulings that run along them, and texts that they run through.
+"""What a grid holds: words, pieces of text and rulings in its frame, and the rows, columns and cells they lie in.
 
 A border is where two cells of a grid meet. A ruling along it confirms it, a text that goes on across it denies it: no
 table is drawn with a line through its texts.
@@ -6,17 +6,17 @@ table is drawn with a line through its texts.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 import shapely
 
 from postprocess.arrays import Flags, Floats, Ints
-from postprocess.candidates.candidate import Candidate
 from postprocess.candidates.scene import Scene
 from postprocess.geometry.boxes import quads_to_boxes
 from postprocess.grid.layout import Layout
+from postprocess.text.tokens import Tokens
 from postprocess.word import Word
 
 _NEAR = 0.5
@@ -34,31 +34,16 @@ _GAP = 0.2
 
 
 @dataclass(frozen=True, eq=False)
-class Borders:
-    """The words of a candidate and the rulings in the frame of its layout.
+class Contents:
+    """A scene in the frame of a grid; each part is made when it is first asked for.
 
     Args:
-        candidate: With its scene.
+        layout: Rows, columns and spans.
+        scene: The words of the table, and the rulings of the picture.
     """
 
-    candidate: Candidate
-
-    @property
-    def layout(self) -> Layout:
-        """Rows, columns and spans."""
-        return self.candidate.layout
-
-    @property
-    def scene(self) -> Scene:
-        """The words of the table, and the rulings of the picture."""
-        assert self.candidate.scene is not None
-        return self.candidate.scene
-
-    def with_layout(self, layout: Layout) -> Borders:
-        """The borders of the candidate with another layout, the very same where nothing is other in it."""
-        if np.array_equal(layout.owner, self.layout.owner):
-            return self
-        return Borders(self.candidate.with_layout(layout))
+    layout: Layout
+    scene: Scene
 
     @property
     def height(self) -> float:
@@ -71,14 +56,14 @@ class Borders:
         return quads_to_boxes(self.layout.frame.to_upright(self.scene.words.quads))
 
     @cached_property
+    def rows(self) -> Ints:
+        """``(W,)`` row in which the middle of each word lies, -1 outside."""
+        return _slots(self.layout.row_lines, self.boxes[:, 1::2])
+
+    @cached_property
     def cells(self) -> Ints:
         """``(W,)`` cell in which the middle of each word lies, -1 outside."""
         return self.layout.cells_at(self.scene.words.middles)
-
-    @cached_property
-    def detected(self) -> Floats:
-        """``(N, 4)`` cells as they were detected."""
-        return quads_to_boxes(self.layout.frame.to_upright(self.candidate.quads))
 
     @cached_property
     def texts(self) -> Floats:
@@ -90,50 +75,68 @@ class Borders:
         return texts
 
     @cached_property
+    def filled(self) -> Flags:
+        """``(R, C)`` slots of cells with words."""
+        return np.asarray(~np.isnan(self.texts[:, 0])[self.layout.owner])
+
+    @cached_property
     def margin(self) -> Floats:
         """``(W,)`` how far a row border has to lie in a word to run through its text, in pixels."""
         tall = self.boxes[:, 3] - self.boxes[:, 1]
         return np.asarray(_INNER * np.minimum(tall, 1.3 * self.height))
 
     @cached_property
-    def rows(self) -> Ints:
-        """``(W,)`` row in which the middle of each word lies, -1 outside."""
-        return _slots(self.layout.row_lines, (self.boxes[:, 1] + self.boxes[:, 3]) / 2)
+    def tokens(self) -> Tokens:
+        """The words, cut at wide gaps, in lines of text."""
+        tokens = self.scene.tokens
+        return replace(tokens, boxes_xyxy=self.scene.rulings.to_frame(tokens.boxes_xyxy, self.layout.frame))
+
+    @cached_property
+    def token_rows(self) -> Ints:
+        """``(T,)`` row in which the middle of each token lies, -1 outside."""
+        return _slots(self.layout.row_lines, self.tokens.boxes_xyxy[:, 1::2])
+
+    @cached_property
+    def token_columns(self) -> Ints:
+        """``(T,)`` column in which the middle of each token lies, -1 outside."""
+        return _slots(self.layout.col_lines, self.tokens.boxes_xyxy[:, ::2])
+
+    @cached_property
+    def horizontal(self) -> Floats:
+        """``(S, 4)`` horizontal rulings."""
+        return self.scene.rulings.to_frame(self.scene.rulings.horizontal, self.layout.frame)
+
+    @cached_property
+    def rules(self) -> Floats:
+        """``(S, 4)`` the same without those that run through a word: its strokes."""
+        return self.scene.rulings.to_frame(self.scene.rules, self.layout.frame)
+
+    @cached_property
+    def vertical(self) -> Floats:
+        """``(S, 4)`` vertical rulings."""
+        return self.scene.rulings.to_frame(self.scene.rulings.vertical, self.layout.frame)
 
     @cached_property
     def across(self) -> Floats:
         """``(R + 1, C)`` share of each border along the rows that is ruled, 0 to 1; NaN where texts hide it."""
-        rulings = self.scene.rulings.to_frame(self.scene.rulings.horizontal, self.layout.frame)
-        texts = self.boxes + self.margin[:, None] * (0, 1, 0, -1)
-        rulings = _without_strokes(rulings, self.boxes, _HANGING * self.height)
-        return _ruled_shares(self.layout.row_lines, self.layout.col_lines, rulings, texts, _NEAR * self.height)
+        return self._ruled_shares(self.layout.row_lines, self.layout.col_lines, self.horizontal, self.boxes)
 
     @cached_property
     def down(self) -> Floats:
         """``(R, C + 1)`` the same of the borders along the columns."""
         turned = [1, 0, 3, 2]
-        rulings = self.scene.rulings.to_frame(self.scene.rulings.vertical, self.layout.frame)[:, turned]
-        boxes = self.boxes[:, turned]
+        rulings, boxes = self.vertical[:, turned], self.boxes[:, turned]
+        return np.asarray(self._ruled_shares(self.layout.col_lines, self.layout.row_lines, rulings, boxes).T)
+
+    def _ruled_shares(self, lines: Floats, crossing: Floats, rulings: Floats, boxes: Floats) -> Floats:
         texts = boxes + self.margin[:, None] * (0, 1, 0, -1)
         rulings = _without_strokes(rulings, boxes, _HANGING * self.height)
-        lines = self.layout.col_lines, self.layout.row_lines
-        return np.asarray(_ruled_shares(*lines, rulings, texts, _NEAR * self.height).T)
+        return _ruled_shares(lines, crossing, rulings, texts, _NEAR * self.height)
 
-    def crossed_rows(self) -> list[tuple[int, int, int]]:
-        """Word, first and end line of the row borders that run through it, as cells were detected too."""
-        y0, y1 = self.boxes[:, 1] + self.margin, self.boxes[:, 3] - self.margin
-        lines, owner = self.layout.row_lines, self.layout.owner
-        first = np.maximum(np.searchsorted(lines, y0, "right"), 1)
-        end = np.minimum(np.searchsorted(lines, y1), len(lines) - 1)
-        found = []
-        for word in np.flatnonzero((end > first) & (self.cells >= 0)).tolist():
-            low, high, cols = int(first[word]), int(end[word]), slice(*self.columns(word))
-            upper, lower = owner[low - 1 : high - 1, cols], owner[low:high, cols]
-            cut = (self.detected[upper, 3] < y1[word]) & (self.detected[lower, 1] > y0[word])
-            crossed = ((upper != lower).any(axis=1) & (cut | (upper == lower)).all(axis=1)).nonzero()[0]
-            if len(crossed):
-                found.append((word, low + int(crossed[0]), low + int(crossed[-1]) + 1))
-        return found
+    def extent(self, cells: Ints) -> Floats:
+        """``(4,)`` extent of the text of some cells, NaN without text."""
+        own = self.texts[cells.ravel()]
+        return np.concatenate([np.fmin.reduce(own[:, :2]), np.fmax.reduce(own[:, 2:])])
 
     def columns(self, word: int) -> tuple[int, int]:
         """First and end column of the slots in which more of a word lies than hangs over."""
@@ -142,6 +145,28 @@ class Borders:
         lines = self.layout.col_lines
         first = max(int(np.searchsorted(lines, x0, "right")) - 1, 0)
         return first, min(max(int(np.searchsorted(lines, x1)), first + 1), len(lines) - 1)
+
+    def crossed_rows(self, detected_quads: Floats) -> list[tuple[int, int, int]]:
+        """Word, first and end line of the row borders that run through it.
+
+        Args:
+            detected_quads: ``(N, 4, 2)`` the cells as they were detected, in pixels: a border cuts a word only where
+                these do.
+        """
+        detected = quads_to_boxes(self.layout.frame.to_upright(detected_quads))
+        y0, y1 = self.boxes[:, 1] + self.margin, self.boxes[:, 3] - self.margin
+        lines, owner = self.layout.row_lines, self.layout.owner
+        first = np.maximum(np.searchsorted(lines, y0, "right"), 1)
+        end = np.minimum(np.searchsorted(lines, y1), len(lines) - 1)
+        found = []
+        for word in np.flatnonzero((end > first) & (self.cells >= 0)).tolist():
+            low, high, cols = int(first[word]), int(end[word]), slice(*self.columns(word))
+            upper, lower = owner[low - 1 : high - 1, cols], owner[low:high, cols]
+            cut = (detected[upper, 3] < y1[word]) & (detected[lower, 1] > y0[word])
+            crossed = ((upper != lower).any(axis=1) & (cut | (upper == lower)).all(axis=1)).nonzero()[0]
+            if len(crossed):
+                found.append((word, low + int(crossed[0]), low + int(crossed[-1]) + 1))
+        return found
 
     def crossed_columns(self) -> list[tuple[int, int]]:
         """Word and line of each column border that runs between two characters of one word of a text."""
@@ -160,9 +185,9 @@ class Borders:
         return found
 
 
-def _slots(lines: Floats, places: Floats) -> Ints:
-    """The slot between lines in which each place lies, -1 outside."""
-    slot = np.searchsorted(lines, places) - 1
+def _slots(lines: Floats, ends: Floats) -> Ints:
+    """``(P,)`` the slot between lines in which the middle of each of ``(P, 2)`` ends lies, -1 outside."""
+    slot = np.searchsorted(lines, (ends[:, 0] + ends[:, 1]) / 2) - 1
     return np.where(slot < len(lines) - 1, slot, -1)
 
 

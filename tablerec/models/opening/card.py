@@ -1,0 +1,168 @@
+"""A network on an NVIDIA card, by ONNX Runtime."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tablerec.devices.cuda import PROVIDER, import_onnxruntime, require_card
+from tablerec.errors import MissingDependencyError
+from tablerec.models.folder import LINENET, NAME
+from tablerec.models.opening.batched import Arrays, BatchedNetwork, Cells, Form, Rows
+from tablerec.models.opening.file import NetworkFile, check_outputs, not_opened
+from tablerec.models.opening.graphs import halve, keep_best, read_graph, take_bytes
+from tablerec.models.opening.parts import take_parts
+
+PP_OCR_FINDER, PP_OCR_READER = "PP-OCR det", "PP-OCR rec"
+"""The networks that RapidOCR brings."""
+SIDES = (128, 256, 384, 512, 640, 960, 1440, 1920)
+"""Heights and widths of CellNet's input. The longer side of a picture is mostly 640, 960 or 1440."""
+OPTIONS = {"cudnn_conv_algo_search": "HEURISTIC", "use_tf32": "0"}
+"""Of ONNX Runtime's provider. By default it tries all algorithms at each new shape, and rounds to the 10 bits of TF32,
+as coarse as half precision: corners move by up to 2 pixels."""
+_SLOW = 2.0
+"""Seconds after which it is said what takes so long."""
+
+_logger = logging.getLogger(__name__)
+
+Shape = tuple[int, int, int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class OnCard:
+    """How a network runs on a card.
+
+    Args:
+        form: How pictures get into a batch.
+        pixels: That go through it at once, at most.
+        usual: Shapes of batches that it runs once when it is opened: the first time is slow.
+        takes_bytes: Its pictures come as uint8.
+        keeps_best: It returns the best class of each position, and its probability, in place of all.
+        half: It computes in half precision where that does not change what is found.
+    """
+
+    form: Form
+    pixels: int
+    usual: tuple[Shape, ...] = ()
+    takes_bytes: bool = False
+    keeps_best: bool = False
+    half: bool = False
+
+
+NETWORKS: Mapping[str, OnCard] = {
+    NAME: OnCard(
+        Cells(SIDES),
+        2**24,
+        tuple((count, 3, *sides) for sides in ((256, 640), (384, 640), (256, 960), (640, 960)) for count in (1, 4)),
+        takes_bytes=True,
+    ),
+    LINENET: OnCard(
+        Rows(),
+        2**20,
+        tuple((count, 3, 32, width) for width in (64, 128, 192, 256, 384) for count in (4, 16, 64)),
+        takes_bytes=True,
+    ),
+    PP_OCR_READER: OnCard(
+        Rows(),
+        2**20,
+        tuple((count, 3, 48, width) for width in (160, 240, 336) for count in (1, 4)),
+        keeps_best=True,
+    ),
+    PP_OCR_FINDER: OnCard(Rows(), 2**22),
+}
+
+
+def open_on_card(file: NetworkFile) -> BatchedNetwork:
+    """Open a network on the card that a file names, and run its usual shapes once.
+
+    Raises:
+        MissingDependencyError: ONNX Runtime, as it is installed, runs nothing on cards.
+        SettingsError: There is no such card.
+        ModelNotFoundError: It cannot be opened, or is another network.
+    """
+    require_card(file.device, file.card or 0)
+    how = NETWORKS[file.name]
+    network = open_batched(file, how, {**OPTIONS, "device_id": str(file.card)})
+    warm_up(network, how, file)
+    return network
+
+
+def open_batched(
+    file: NetworkFile, how: OnCard, options: Mapping[str, str], provider: str = PROVIDER
+) -> BatchedNetwork:
+    """Open a network for batches.
+
+    Args:
+        file: The network.
+        how: It runs.
+        options: Of ONNX Runtime's provider.
+        provider: Which one; another than the card's is for tests.
+
+    Raises:
+        MissingDependencyError: ONNX Runtime did not take the provider.
+        ModelNotFoundError: The network cannot be opened, or is another one.
+    """
+    onnxruntime = import_onnxruntime()
+    onnxruntime.set_default_logger_severity(3)
+    settings = onnxruntime.SessionOptions()
+    settings.log_severity_level = 3
+    try:
+        model = read_graph(file.path)
+        check_outputs(file, [output.name for output in model.graph.output])
+        if isinstance(how.form, Cells):
+            take_parts(model)
+        if how.takes_bytes:
+            take_bytes(model)
+        if how.keeps_best:
+            keep_best(model)
+        if how.half:
+            model = halve(model)
+        session = onnxruntime.InferenceSession(
+            model.SerializeToString(), settings, providers=[(provider, dict(options))], enable_fallback=0
+        )
+    except MissingDependencyError:
+        raise
+    except Exception as error:  # neither onnx's errors nor ONNX Runtime's share another base
+        raise not_opened(file.path, file.name, error) from error
+    # Where a provider cannot be had, ONNX Runtime takes the CPU without an error.
+    if provider not in session.get_providers():
+        raise MissingDependencyError(
+            f"ONNX Runtime did not open {file.path} on {file.device}: run tablerec device doctor {file.device}"
+        )
+    names = [output.name for output in session.get_outputs()]
+    dtype = np.uint8 if how.takes_bytes else np.float32
+    return BatchedNetwork(_bind(session), names, how.form, how.pixels, dtype)
+
+
+def warm_up(network: Callable[[NDArray[Any]], Any], how: OnCard, file: NetworkFile) -> None:
+    """Run a network once at each of its usual shapes, and say so where it takes long."""
+    started, said = time.perf_counter(), False
+    for number, shape in enumerate(how.usual):
+        if not said and time.perf_counter() - started > _SLOW:
+            said = True
+            _logger.warning(
+                "%s gets ready on %s: %d of %d shapes so far, once", file.name, file.device, number, len(how.usual)
+            )
+        network(np.zeros(shape, np.uint8 if how.takes_bytes else np.float32))
+
+
+def _bind(session: Any) -> Callable[[NDArray[Any]], Arrays]:
+    """A function that runs a session; the outputs come to the CPU as they are made."""
+    given = session.get_inputs()[0].name
+    names = [output.name for output in session.get_outputs()]
+
+    def run(images: NDArray[Any]) -> Arrays:
+        binding = session.io_binding()
+        binding.bind_cpu_input(given, images)
+        for name in names:
+            binding.bind_output(name, "cpu")
+        session.run_with_iobinding(binding)
+        return list(binding.copy_outputs_to_cpu())
+
+    return run

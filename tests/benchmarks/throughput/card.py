@@ -1,0 +1,321 @@
+"""Networks on a card: how fast, and whether the tables are the CPU's: ``python -m tests.benchmarks.throughput.card
+[--device gpu:0] [--part networks --part options --part threads --part same --part whole] [--folder DIR] [--count N]``.
+
+A developer script, not a test. Each line is printed as soon as it is known, and a part that fails is told and left.
+
+- ``networks``: CellNet, LineNet and the networks of RapidOCR alone, by size of batch and by precision; seconds of the
+  first run of a shape, and CellNet without what makes filled-up pictures exact (``models.opening.parts``).
+- ``options``: settings of ONNX Runtime's provider for cards, for CellNet.
+- ``threads``: single calls of many threads, which become batches.
+- ``same``: tables of pictures in a folder on the CPU and on the card, by precision; those that differ are listed.
+- ``whole``: pictures of the folder to tables by ``tablerec.engine``, and the share of each stage.
+
+``--device cpu`` rehearses: the CPU takes the card's place. The figures to compare with are in
+``../shared/design/throughput.md``: on an H200, CellNet 244 pictures/s alone and 488/s by 32 at 800 px; PP-OCR's
+recogniser 6,047 crops/s (64 of 160 px) and 3,150/s (64 of 320 px), its finder 303/s (8 of 960 px).
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import statistics
+import sys
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from postprocess.export.html import table_to_html
+from tablerec import Recognizer, Settings
+from tablerec.devices import parse_device
+from tablerec.devices.cuda import PROVIDER
+from tablerec.models.folder import LINENET, LINENET_OUTPUTS, LINENET_WEIGHTS, LINES, NAME, ONNX, OUTPUTS, WEIGHTS
+from tablerec.models.opening import NetworkFile, open_network, open_with
+from tablerec.models.opening.batched import BatchedNetwork, Cells, Rows
+from tablerec.models.opening.card import NETWORKS, OPTIONS, PP_OCR_FINDER, PP_OCR_READER, OnCard, open_batched
+from tests.benchmarks.hostile.inputs import SAMPLES
+
+PARTS = ("networks", "options", "threads", "same", "whole")
+PRECISIONS: dict[str, tuple[bool, dict[str, str]]] = {
+    "float32": (False, {"use_tf32": "0"}),
+    "tf32": (False, {"use_tf32": "1"}),
+    "half": (True, {"use_tf32": "1"}),
+}
+"""Whether the graph is halved, and options of the provider."""
+TRIED: dict[str, dict[str, str]] = {
+    "heuristic search": {},
+    "exhaustive search": {"cudnn_conv_algo_search": "EXHAUSTIVE"},
+    "no search": {"cudnn_conv_algo_search": "DEFAULT"},
+    "no max workspace": {"cudnn_conv_use_max_workspace": "0"},
+    "NHWC": {"prefer_nhwc": "1"},
+    "bias fused": {"fuse_conv_bias": "1"},
+    "arena as asked": {"arena_extend_strategy": "kSameAsRequested"},
+}
+
+
+class Bench:
+    """What is measured with.
+
+    Args:
+        device: ``gpu:0``, or ``cpu`` for a rehearsal.
+        seconds: Time for each figure.
+    """
+
+    def __init__(self, device: str, seconds: float) -> None:
+        from tablerec.ocr.rapidocr import model_paths
+
+        parsed = parse_device(device)
+        self.is_card = parsed.kind == "gpu"
+        self.device = device
+        self.number = str((parsed.ids or (0,))[0])
+        self.seconds = seconds
+        paths = model_paths()
+        self.files = {
+            NAME: NetworkFile(WEIGHTS / ONNX, "gpu:0", NAME, (*OUTPUTS, LINES)),
+            LINENET: NetworkFile(LINENET_WEIGHTS / ONNX, "gpu:0", LINENET, LINENET_OUTPUTS),
+            PP_OCR_READER: NetworkFile(paths["Rec"], "gpu:0", PP_OCR_READER),
+            PP_OCR_FINDER: NetworkFile(paths["Det"], "gpu:0", PP_OCR_FINDER),
+        }
+
+    @property
+    def precisions(self) -> Sequence[str]:
+        """Those that differ here: the CPU has no TF32."""
+        return tuple(PRECISIONS) if self.is_card else ("float32", "half")
+
+    def open(self, file: NetworkFile, how: OnCard, precision: str = "float32", **options: str) -> BatchedNetwork:
+        """Open a network for batches."""
+        half, of_precision = PRECISIONS[precision]
+        how = replace(how, half=half)
+        if not self.is_card:
+            return open_batched(file, how, {}, "CPUExecutionProvider")
+        return open_batched(file, how, {**OPTIONS, **of_precision, "device_id": self.number, **options}, PROVIDER)
+
+    def time(self, network: Callable[[np.ndarray], Any], images: np.ndarray) -> tuple[float, float]:
+        """Seconds of the first call, and the median of those after it."""
+        started = time.perf_counter()
+        network(images)
+        first = time.perf_counter() - started
+        network(images)
+        seconds: list[float] = []
+        while sum(seconds) < self.seconds or len(seconds) < 3:
+            started = time.perf_counter()
+            network(images)
+            seconds.append(time.perf_counter() - started)
+        return first, statistics.median(seconds)
+
+
+def say(text: str) -> None:
+    """Print a line at once."""
+    print(text, flush=True)
+
+
+def noise(*shape: int) -> np.ndarray:
+    """Grey pictures with dark bars: never zeros, which are faster."""
+    random = np.random.default_rng(0)
+    images = random.integers(200, 256, shape, np.uint8)
+    images[..., 8:20, :: max(8, shape[-1] // 40)] = 30
+    return images
+
+
+def measure_networks(bench: Bench, folder: Path | None, count: int) -> None:
+    """Each network alone."""
+    say(f"{'network':<12}{'precision':>10}{'batch':>16}{'first s':>9}{'ms':>9}{'a second':>10}")
+    cells = NETWORKS[NAME]
+    square = replace(cells, form=Cells((800,)), pixels=2**25)
+    plain = replace(cells, form=Rows(), pixels=2**25)
+    counts = (1, 8, 32) if bench.is_card else (1, 2)
+    runs: list[tuple[str, str, OnCard, list[tuple[int, ...]]]] = [
+        (NAME, "", square, [(n, 3, 800, 800) for n in counts]),
+        (NAME, " as is", plain, [(counts[-1], 3, 800, 800)]),
+        (LINENET, "", NETWORKS[LINENET], [(n, 3, 32, width) for width in (64, 128, 384) for n in (8 * counts[1],)]),
+        (LINENET, "", NETWORKS[LINENET], [(8 * counts[-1], 3, 32, 128)]),
+        (PP_OCR_READER, "", NETWORKS[PP_OCR_READER], [(2 * counts[-1], 3, 48, width) for width in (160, 320)]),
+        (PP_OCR_FINDER, "", replace(NETWORKS[PP_OCR_FINDER], pixels=2**24), [(counts[1], 3, 960, 960)]),
+    ]
+    for name, note, how, shapes in runs:
+        for precision in bench.precisions:
+            network = bench.open(bench.files[name], how, precision)
+            for shape in shapes:
+                images = noise(*shape)
+                if not how.takes_bytes:
+                    images = (images / 127.5 - 1).astype(np.float32)
+                first, median = bench.time(network, images)
+                batch, rate = "x".join(map(str, (shape[0], *shape[2:]))), shape[0] / median
+                say(f"{name + note:<12}{precision:>10}{batch:>16}{first:9.2f}{1e3 * median:9.2f}{rate:10.0f}")
+
+
+def measure_options(bench: Bench, folder: Path | None, count: int) -> None:
+    """Settings of the provider: what a new shape costs, and what the shape then costs."""
+    if not bench.is_card:
+        say("the CPU has none")
+        return
+    say(f"{'CellNet':<20}{'precision':>10}{'first s':>9}{'ms of 8':>9}{'new shape s':>13}")
+    for label, options in TRIED.items():
+        for precision in ("float32", "half"):
+            network = bench.open(bench.files[NAME], replace(NETWORKS[NAME], pixels=2**25), precision, **options)
+            first, median = bench.time(network, noise(8, 3, 640, 960))
+            started = time.perf_counter()
+            for width in (640, 512, 384, 256):
+                network(noise(8, 3, 640, width))
+            new = (time.perf_counter() - started) / 4
+            say(f"{label:<20}{precision:>10}{first:9.2f}{1e3 * median:9.2f}{new:13.3f}")
+
+
+def measure_threads(bench: Bench, folder: Path | None, count: int) -> None:
+    """Single calls of many threads."""
+    file = bench.files[NAME]
+    images = [noise(1, 3, height, width) for height, width in ((608, 960), (640, 896), (576, 928), (640, 960))]
+    for precision in bench.precisions:
+        network = bench.open(file, NETWORKS[NAME], precision)
+        for size in (1, 2, 4, 8, 16):
+            network(noise(size, 3, 640, 960))
+        for n_threads in (1, 4, 16):
+            done = Counter[int]()
+            ends = time.perf_counter() + 2 * bench.seconds
+
+            def call(number: int, network: Any = network, done: Counter[int] = done, ends: float = ends) -> None:
+                while time.perf_counter() < ends:
+                    network(images[number % len(images)])
+                    done[number] += 1
+
+            started = time.perf_counter()
+            threads = [threading.Thread(target=call, args=[number]) for number in range(n_threads)]
+            for thread in threads:
+                thread.start()
+            for thread in threads:
+                thread.join()
+            rate = done.total() / (time.perf_counter() - started)
+            say(f"CellNet {precision:>8}, {n_threads:2} threads of single pictures of about 640 x 960: {rate:6.0f}/s")
+
+
+def compare_tables(bench: Bench, folder: Path | None, count: int) -> None:
+    """Tables on the CPU and on the card."""
+    paths = pictures(folder, count)
+    say(f"{len(paths)} pictures")
+    started = time.perf_counter()
+    expected = dict(zip(paths, read_on_cpu(paths), strict=True))
+    say(f"the CPU: {time.perf_counter() - started:.0f} s")
+    for precision in bench.precisions:
+        opened: dict[str, BatchedNetwork] = {}
+        lock = threading.Lock()
+
+        def open_here(file: NetworkFile, precision: str = precision, opened: Any = opened, lock: Any = lock) -> Any:
+            if file.card is None:
+                return open_network(file)
+            with lock:
+                if file.name not in opened:
+                    opened[file.name] = bench.open(file, NETWORKS[file.name], precision)
+            return opened[file.name]
+
+        open_with(open_here)
+        started = time.perf_counter()
+        found = dict(zip(paths, read_here(paths, "gpu:0"), strict=True))
+        open_with(None)
+        seconds = time.perf_counter() - started
+        same = [path for path in paths if found[path] == expected[path]]
+        alike = [path for path in paths if structure(found[path]) == structure(expected[path])]
+        others = [path.stem for path in paths if path not in alike]
+        texts = [path.stem for path in alike if path not in same]
+        say(
+            f"{precision}: {seconds:.0f} s; the same tables {len(same) / len(paths):.1%}, the same structure "
+            f"{len(alike) / len(paths):.1%}"
+        )
+        say(f"  other structure: {', '.join(others) or 'none'}; other texts: {', '.join(texts) or 'none'}")
+
+
+def measure_whole(bench: Bench, folder: Path | None, count: int) -> None:
+    """Pictures to tables by the engine."""
+    from tablerec.engine import Engine
+
+    paths = pictures(folder, count)
+    for jobs in (1, 4, 16) if bench.is_card else (2,):
+        with Engine(Settings(layout="table", device=bench.device), jobs=jobs) as engine:
+            list(engine.stream(paths[: 2 * jobs]))  # warm
+            seconds: Counter[str] = Counter()
+            started, n_tables = time.perf_counter(), 0
+            for result in engine.stream(paths):
+                n_tables += sum(len(table_to_html(table)) > 0 for table in result.tables)
+                for page in result.pages:
+                    seconds.update(page.seconds)
+            spent = time.perf_counter() - started
+        shares = ", ".join(f"{name} {part / seconds.total():.0%}" for name, part in seconds.most_common(6))
+        say(f"{jobs:2} jobs: {n_tables / spent:.1f} tables/s, {len(paths) / spent:.1f} pictures/s; {shares}")
+
+
+def pictures(folder: Path | None, count: int) -> list[Path]:
+    """So many pictures of a folder, spread over it; the samples without one."""
+    found = sorted(path for path in (folder or SAMPLES).rglob("*") if path.suffix.lower() in (".png", ".jpg", ".jpeg"))
+    step = max(1, len(found) // count)
+    return found[::step][:count]
+
+
+def read_here(paths: Sequence[Path], device: str, n_threads: int = 8) -> list[list[str]]:
+    """The tables of pictures as HTML, with networks that this process opens; one recognizer a thread."""
+    local = threading.local()
+
+    def read_one(path: Path) -> list[str]:
+        if not hasattr(local, "recognizer"):
+            local.recognizer = Recognizer(Settings(layout="table", device=device))
+        return [table_to_html(table) for table in local.recognizer.recognize(path).tables]
+
+    with ThreadPoolExecutor(n_threads) as threads:
+        return list(threads.map(read_one, paths))
+
+
+def read_on_cpu(paths: Sequence[Path]) -> list[list[str]]:
+    """The tables of pictures as HTML, by as many processes as there are CPUs."""
+    from tablerec.engine import Engine
+
+    with Engine(Settings(layout="table"), jobs="auto") as engine:
+        return [[table_to_html(table) for table in result.tables] for result in engine.stream(paths)]
+
+
+def structure(tables: Sequence[str]) -> list[str]:
+    """HTML without texts and attributes other than spans."""
+    return [
+        re.sub(r"<(\w+)([^>]*)>[^<]*", lambda tag: tag[1] + "".join(re.findall(r"\w+span=.\d+", tag[2])), html)
+        for html in tables
+    ]
+
+
+MEASURES: dict[str, Callable[[Bench, Path | None, int], None]] = {
+    "networks": measure_networks,
+    "options": measure_options,
+    "threads": measure_threads,
+    "same": compare_tables,
+    "whole": measure_whole,
+}
+
+
+def main() -> None:
+    """Run the parts."""
+    description, _, more = (__doc__ or "").partition("\n\n")
+    parser = argparse.ArgumentParser(
+        description=description, epilog=more, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--device", default="gpu:0")
+    parser.add_argument("--part", action="append", choices=PARTS)
+    parser.add_argument("--folder", type=Path, help="with pictures of tables  [default: the samples]")
+    parser.add_argument("--count", type=int, default=60, help="of pictures")
+    parser.add_argument("--seconds", type=float, default=0.5, help="for each figure")
+    args = parser.parse_args()
+    bench = Bench(args.device, args.seconds)
+    started = time.perf_counter()
+    for part in args.part or PARTS:
+        say(f"== {part} ({time.perf_counter() - started:.0f} s)")
+        try:
+            MEASURES[part](bench, args.folder, args.count)
+        except Exception as error:  # the other parts are measured all the same
+            say(f"{part} failed: {type(error).__name__}: {error}")
+    say(f"== done ({time.perf_counter() - started:.0f} s)")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

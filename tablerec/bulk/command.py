@@ -216,7 +216,7 @@ def show_status(place: str, min_confidence: float) -> None:
     state = State(min_confidence).load(journal.records())
     if state.header is None:
         raise InputError(f"{store.name}: no store of tablerec batch; check the name")
-    summary = summarize(state, journal)
+    summary = summarize(state)
     click.echo(to_lines(state, summary))
     with suppress(OutputError):
         write_summary(store, summary)

@@ -8,6 +8,7 @@ import socket
 import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
+from functools import lru_cache
 from io import FileIO
 from pathlib import Path
 from typing import Any, Protocol, TypeAlias
@@ -32,6 +33,7 @@ _BEGIN = b'{"header":'
 """What a journal begins with."""
 _ENDED = "ended"
 _PER_SEGMENT = 1_000_000
+_MOST_CACHED = 32
 
 
 class BusyError(OutputError):
@@ -201,7 +203,7 @@ class SegmentJournal:
         self._store = store
         self._next: int | None = None
         self._waiting: list[Record] = []
-        self._last_read: tuple[int, list[Record]] = (-1, [])
+        self._segments = lru_cache(_MOST_CACHED)(self._segment)
         self._sleep: Callable[[float], None] = time.sleep
 
     def lock(self) -> None:
@@ -244,9 +246,7 @@ class SegmentJournal:
         number, index = divmod(position, _PER_SEGMENT)
         if number == self._next:
             return self._waiting[index]
-        if self._last_read[0] != number:
-            self._last_read = (number, self._segment(number))
-        return self._last_read[1][index]
+        return self._segments(number)[index]
 
     def close(self) -> None:
         """Let others write; see ``Journal``."""

@@ -251,17 +251,16 @@ class Run:
             return None
         if first not in state.open:
             return None
-        origin = Origin(self._journal.read(first)["input"]["name"], fetched.content, numbers == [1])
-        return _Active(source, fetched, first, origin, set(state.open[first].left))
+        entry = state.open[first]
+        return _Active(source, fetched, first, Origin(entry.name, fetched.content, numbers == [1]), set(entry.left))
 
     def _record_name(self, source: Source, key: str | None, fetched: Fetched, first: Position) -> None:
         """Record that an input has content that is known."""
         if self._state.is_named(key):
             return
         name = self._journal.read(first)["input"]["name"]
-        is_equal = name != source.name
-        self._add({"input": _to_record(source, key, fetched) | {"is_equal": is_equal}})
-        if is_equal:
+        self._add({"input": _to_record(source, key, fetched) | {"first": name}})
+        if name != source.name:
             self._reporter.note(f"{display_name(source.name)}: the same content as {display_name(name)}, read once")
 
     def _take(self, outcome: Outcome) -> None:

@@ -223,7 +223,7 @@ class Run:
             return
         self._active[got.content] = active
         for number in sorted(active.waiting):
-            yield Task(source.name, got.path, got.content, number)
+            yield Task(source.name, got.path, got.content, number, active.origin)
 
     def _enter(self, source: Source, key: str | None, fetched: Fetched) -> _Active | None:
         """Record an input, and return it if there is anything to do for it."""
@@ -274,7 +274,8 @@ class Run:
             self._check_unchanged(active)
             if isinstance(page, Exception):
                 raise page
-            self._results.add(active.origin, page)
+            encoded = outcome.encoded
+            self._results.add(self._results.encode(active.origin, page) if encoded is None else encoded)
         except ALIKE:
             raise
         except Exception as error:

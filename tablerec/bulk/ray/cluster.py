@@ -18,6 +18,7 @@ from typing import Any
 
 from tablerec.bulk.ray.pool import LostError
 from tablerec.bulk.ray.reader import Answer, Order, Reader
+from tablerec.bulk.results import Encode
 from tablerec.config import Settings
 from tablerec.devices import parse_device
 from tablerec.engine import Limits
@@ -42,8 +43,8 @@ _CPUS = 8
 class ReaderActor(Reader):
     """A reader as Ray runs it: the content comes as a reference, which is followed where it is needed."""
 
-    def __init__(self, settings: Settings, jobs: int, limits: Limits) -> None:
-        super().__init__(settings, jobs, limits, collect_notes())
+    def __init__(self, settings: Settings, jobs: int, limits: Limits, encode: Encode | None) -> None:
+        super().__init__(settings, jobs, limits, encode, collect_notes())
 
     def read_here(self, order: Order, content: list[Any]) -> Answer:
         """Read a page.
@@ -63,9 +64,10 @@ class RayCluster:
     Args:
         settings: What the actors use.
         limits: Of a page.
+        encode: See ``Reader``.
     """
 
-    def __init__(self, settings: Settings, limits: Limits) -> None:
+    def __init__(self, settings: Settings, limits: Limits, encode: Encode | None = None) -> None:
         import ray
 
         self._ray = ray
@@ -83,7 +85,7 @@ class RayCluster:
             max_task_retries=0,
             scheduling_strategy="SPREAD",
         )
-        self._arguments = settings, self.jobs, limits
+        self._arguments = settings, self.jobs, limits, encode
 
     def start(self) -> tuple[Any, Any]:
         """Ask for an actor; see ``pool.Cluster``."""
@@ -129,7 +131,9 @@ class RayCluster:
 
 
 @contextmanager
-def open_cluster(settings: Settings, limits: Limits, most: int | None, address: str | None) -> Iterator[RayCluster]:
+def open_cluster(
+    settings: Settings, limits: Limits, most: int | None, address: str | None, encode: Encode | None = None
+) -> Iterator[RayCluster]:
     """Connect to a cluster, or start Ray here; one that this process is connected to already is used, and left.
 
     Args:
@@ -137,6 +141,7 @@ def open_cluster(settings: Settings, limits: Limits, most: int | None, address: 
         limits: Of a page.
         most: Pages that are read at the same time; None leaves it to the cluster.
         address: See ``executor.ray_executor``.
+        encode: See ``Reader``.
 
     Raises:
         MissingDependencyError: Ray is not installed.
@@ -157,7 +162,7 @@ def open_cluster(settings: Settings, limits: Limits, most: int | None, address: 
                 folder = stack.enter_context(_session_folder())
                 _begin(ray, num_cpus=most or usable_jobs(), object_store_memory=_STORE, **folder)
             stack.callback(ray.shutdown)
-        yield RayCluster(settings, limits)
+        yield RayCluster(settings, limits, encode)
 
 
 def _connect(ray: Any, address: str) -> None:

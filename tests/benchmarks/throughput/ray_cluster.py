@@ -27,6 +27,7 @@ import sys
 import tempfile
 import time
 from collections import Counter
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -39,7 +40,7 @@ from tablerec.bulk.ray.cluster import RayCluster
 from tablerec.bulk.ray.executor import PoolExecutor
 from tablerec.bulk.ray.pool import Pool
 from tablerec.bulk.ray.reader import Answer, Begun, Order, Reader
-from tablerec.bulk.results import FileResults
+from tablerec.bulk.results import FileResults, Origin, file_name
 from tablerec.bulk.sources import find_sources
 from tablerec.bulk.state import State
 from tablerec.bulk.store import FolderStore
@@ -131,8 +132,10 @@ def kill_driver(folder: Path, n_pages: int, moments: int, options: tuple[str, ..
         for number in range(moments):
             before = n_done(store)
             command = start(inputs, store, cluster.address, *options)
-            # From before it is connected until well within the pages.
-            time.sleep(chance.uniform(2, 15))
+            target = before + chance.randrange(max(1, 2 * (n_pages - before) // (moments - number + 1)))
+            while n_done(store) < target and command.poll() is None:
+                time.sleep(0.05)
+            time.sleep(chance.uniform(0, 2))  # also before it is connected, and in the midst of a group
             os.killpg(command.pid, signal.SIGKILL)
             command.communicate()
             print(f"kill {number + 1}: {before} -> {n_done(store)} pages done", flush=True)
@@ -182,13 +185,14 @@ def measure_million(folder: Path, n_pages: int) -> int:
 
 def read_samples() -> tuple[float, list[bytes], list[Answer]]:
     """Read the samples of the repository with one thread, by the default settings; seconds are the mean."""
-    reader = Reader(Settings())
+    reader = Reader(Settings(), encode=FileResults().encode)
     contents = [path.read_bytes() for path in sorted(SAMPLES.glob("*.png"))]
+    origin = Origin("sample.png", "0" * 64, True)
     answers, began = [], 0.0
     for number, content in enumerate([contents[0], *contents]):
         if number == 1:  # networks are loaded, as an actor does once
             began = time.perf_counter()
-        answers.append(reader.read(Order("sample.png", str(number), 1), lambda content=content: content))  # type: ignore[misc]
+        answers.append(reader.read(Order("sample.png", str(number), 1, origin), lambda content=content: content))  # type: ignore[misc]
     seconds = (time.perf_counter() - began) / len(contents)
     reader.close()
     return seconds, contents, answers[1:]
@@ -206,7 +210,11 @@ class EchoActor:
     def read_here(self, order: Order, content: list[Any]) -> Answer:
         import ray
 
-        return self._answers[len(ray.get(content[0])) % len(self._answers)]
+        answer = self._answers[len(ray.get(content[0])) % len(self._answers)]
+        name = file_name(order.origin, order.number)
+        assert answer.encoded is not None
+        files = [(f"{name}.{each.rpartition('.')[2]}", content) for each, content in answer.encoded]
+        return replace(answer, encoded=files)
 
 
 class EchoCluster(RayCluster):

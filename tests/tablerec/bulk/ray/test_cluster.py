@@ -15,6 +15,7 @@ import pytest
 from tablerec import Settings
 from tablerec.bulk.executor import Task
 from tablerec.bulk.ray.executor import ray_executor
+from tablerec.bulk.results import Origin
 from tablerec.engine import Limits
 from tablerec.errors import MissingDependencyError
 from tablerec.result import Page
@@ -28,7 +29,8 @@ def draw_tasks(folder: Path, n_pages: int) -> list[Task]:
     for number in range(n_pages):
         path = folder / f"{number}.png"
         path.write_bytes(draw_numbered(number))
-        tasks.append(Task(path.name, path, f"{number:064x}", 1))
+        origin = Origin(path.name, f"{number:064x}", True)
+        tasks.append(Task(path.name, path, origin.content, 1, origin))
     return tasks
 
 

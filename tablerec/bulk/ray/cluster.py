@@ -213,14 +213,14 @@ def _without_standard_error() -> Iterator[None]:
 
 @contextmanager
 def _private_environment() -> Iterator[None]:
-    """Ray's ports are open to the network; a Ray that is started here answers those only who know a secret."""
+    """Ray runs what it is sent: one that is started here listens to this machine only, and to who knows a secret."""
     ours = {
         "RAY_AUTH_TOKEN": secrets.token_hex(32),
         "RAY_USAGE_STATS_ENABLED": "0",
         "RAY_BACKEND_LOG_LEVEL": "fatal",
     }
     if "ray" not in sys.modules:  # it is read when Ray is imported; later, Ray itself sees to it
-        ours["RAY_AUTH_MODE"] = "token"
+        ours |= {"RAY_AUTH_MODE": "token", "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0"}
     before = {name: os.environ.get(name) for name in ours}
     os.environ.update(ours)
     try:

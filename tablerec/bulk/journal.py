@@ -7,6 +7,7 @@ import os
 import socket
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from functools import lru_cache
 from io import FileIO
@@ -34,6 +35,7 @@ _BEGIN = b'{"header":'
 _ENDED = "ended"
 _PER_SEGMENT = 1_000_000
 _MOST_CACHED = 32
+_N_READERS = 16
 
 
 class BusyError(OutputError):
@@ -42,6 +44,9 @@ class BusyError(OutputError):
 
 class Journal(Protocol):
     """Records of a store in the order in which they were added."""
+
+    pause: float
+    """Seconds from one ``sync`` to the next that are worth it."""
 
     def lock(self) -> None:
         """Become the one writer, until ``close`` or the end of the process.
@@ -81,6 +86,8 @@ class FileJournal:
     Args:
         folder: The folder of the store.
     """
+
+    pause = 0.0
 
     def __init__(self, folder: Path) -> None:
         self._path = folder / NAME
@@ -199,6 +206,8 @@ class SegmentJournal:
         store: The store.
     """
 
+    pause = 10.0
+
     def __init__(self, store: Store) -> None:
         self._store = store
         self._next: int | None = None
@@ -219,9 +228,12 @@ class SegmentJournal:
 
     def records(self) -> Iterator[tuple[Position, Record]]:
         """Yield all records; see ``Journal``."""
-        for number in self._numbers():
-            for index, record in enumerate(self._segment(number)):
-                yield number * _PER_SEGMENT + index, record
+        numbers = self._numbers()
+        with ThreadPoolExecutor(_N_READERS) as pool:
+            for start in range(0, len(numbers), 8 * _N_READERS):
+                some = numbers[start : start + 8 * _N_READERS]
+                for number, records in zip(some, pool.map(self._segment, some), strict=True):
+                    yield from ((number * _PER_SEGMENT + index, record) for index, record in enumerate(records))
 
     def add(self, record: Record) -> Position:
         """Add a record; see ``Journal``."""

@@ -66,6 +66,8 @@ class Results(Protocol):
     """Pages in a group, at most: what is done once more after a kill."""
     group_seconds: float
     """Seconds from one group to the next, about."""
+    size: int
+    """Bytes that wait for ``finish``, about."""
 
     @property
     def settings(self) -> dict[str, Any]:
@@ -108,12 +110,14 @@ class FileResults:
         self._formats = tuple(dict.fromkeys(formats))
         self._mark_below = mark_below
         self._files: list[File] = []
+        self.size = 0
 
     @property
     def settings(self) -> dict[str, Any]:
         """What stays the same in a store; see ``Results``."""
         return {"as": "files", "format": ",".join(self._formats)}
 
+<<<<<<< HEAD
     @property
     def encode(self) -> Encode:
         """What makes files of a page; see ``Results``."""
@@ -122,10 +126,24 @@ class FileResults:
     def add(self, encoded: Sequence[File]) -> None:
         """Take in the files of a page; see ``Results``."""
         self._files += encoded
+=======
+    def add(self, origin: Origin, page: Page) -> None:
+        """Take in a page; see ``Results``."""
+        result = Result(origin.name, (page,))
+        name = file_name(origin, page.picture.number)
+        files = []
+        for format in self._formats:
+            contents = render_files(result, format, self._mark_below)
+            for number, content in enumerate(contents, start=1):
+                table = f"_t{number}" if len(contents) > 1 else ""
+                files.append((f"{name}{table}.{format}", content))
+        self._files += files
+        self.size += sum(len(content) for _, content in files)
+>>>>>>> h-bulk
 
     def finish(self) -> list[File]:
         """Return the files; see ``Results``."""
-        files, self._files = self._files, []
+        files, self._files, self.size = self._files, [], 0
         return files
 
     def check(self, store: Store, parts: set[str]) -> None:
@@ -169,12 +187,14 @@ class ParquetResults:
             ]
         )
         self._rows: list[dict[str, Any]] = []
+        self.size = 0
 
     @property
     def settings(self) -> dict[str, Any]:
         """What stays the same in a store; see ``Results``."""
         return {"as": "parquet"}
 
+<<<<<<< HEAD
     @property
     def encode(self) -> Encode:
         """What makes rows of a page; see ``Results``."""
@@ -183,6 +203,34 @@ class ParquetResults:
     def add(self, encoded: Sequence[dict[str, Any]]) -> None:
         """Take in the rows of a page; see ``Results``."""
         self._rows += encoded
+=======
+    def add(self, origin: Origin, page: Page) -> None:
+        """Take in a page; see ``Results``."""
+        seconds = sum(page.seconds.values())
+        values = tables_to_dicts(page.tables)
+        rows: list[dict[str, Any]] = []
+        for number, (table, data) in enumerate(zip(page.tables, values, strict=True), start=1):
+            sure = table.confidence
+            rows.append(
+                {
+                    "source": _as_text(origin.name),
+                    "content": origin.content,
+                    "page": page.picture.number,
+                    "number": number,
+                    "rows": table.n_rows,
+                    "cols": table.n_cols,
+                    "confidence": None if sure is None else sure.table,
+                    "weakest": None if sure is None else _as_text(sure.weakest),
+                    "title": None if table.title is None else _as_text(table.title.text),
+                    "html": _as_text(table_to_html(table)),
+                    "cells": json.dumps(data["cells"], ensure_ascii=True, allow_nan=False, default=float),
+                    "detector": page.detector,
+                    "seconds": seconds,
+                }
+            )
+        self._rows += rows
+        self.size += sum(len(row["html"]) + len(row["cells"]) for row in rows)
+>>>>>>> h-bulk
 
     def finish(self) -> list[File]:
         """Return the part of the rows since the last call; see ``Results``."""
@@ -191,7 +239,7 @@ class ParquetResults:
         import pyarrow as pa
         import pyarrow.parquet
 
-        rows, self._rows = self._rows, []
+        rows, self._rows, self.size = self._rows, [], 0
         content = io.BytesIO()
         pyarrow.parquet.write_table(pa.Table.from_pylist(rows, self.schema), content, compression="zstd")
         return [(f"{TABLES}/part-{secrets.token_hex(8)}.parquet", content.getvalue())]

@@ -30,6 +30,9 @@ _AHEAD = 16
 _BEAT = 20.0
 """Seconds after which a group is recorded even if it is empty: the time counts, and others see that we live."""
 
+_MOST_BYTES = 32 * 2**20
+"""Results that wait for their group, at most."""
+
 _MEASURE = 10.0
 """Seconds from one look at the memory to the next."""
 
@@ -131,7 +134,7 @@ class Run:
         self._failed: list[Record] = []
         self._n_inputs = 0
         self._committed = time.monotonic()
-        self._is_committing = False
+        self._is_steady = True
         self._measured = (-_MEASURE, 0)
 
     def run(self, sources: Iterable[Source]) -> None:
@@ -149,9 +152,9 @@ class Run:
                         again, self._again = list(self._again.values()), {}
                         self._round(again)
                 finally:
-                    # What was read before Ctrl-C, or an error, is kept; a group half written is not.
+                    # What was read before Ctrl-C, or an error, is kept; a group half gathered or written is not.
                     self._fetchers.shutdown(wait=False, cancel_futures=True)
-                    if not self._is_committing:
+                    if self._is_steady:
                         self._commit()
         finally:
             for active in self._active.values():
@@ -274,14 +277,21 @@ class Run:
             self._check_unchanged(active)
             if isinstance(page, Exception):
                 raise page
+<<<<<<< HEAD
             encoded = outcome.encoded
             self._results.add(self._results.encode(active.origin, page) if encoded is None else encoded)
+=======
+            self._is_steady = False
+            self._results.add(active.origin, page)
+>>>>>>> h-bulk
         except ALIKE:
             raise
         except Exception as error:
+            self._is_steady = True
             self._fail(active.position, task.number, active.source, active.fetched, error)
         else:
             self._note(active, page)
+            self._is_steady = True
         finally:
             if not active.waiting:
                 _let_go(active.fetched)
@@ -336,14 +346,15 @@ class Run:
         """Record what was done, and show how far the run is, where it is time for that."""
         since = time.monotonic() - self._committed
         n_done = len(self._pages) + len(self._failed)
-        is_due = n_done > 0 and since >= self._results.group_seconds
-        if is_due or n_done >= self._results.group_pages or since >= _BEAT:
+        is_due = n_done > 0 and since >= max(self._results.group_seconds, self._journal.pause)
+        is_full = n_done >= self._results.group_pages or self._results.size >= _MOST_BYTES
+        if is_due or is_full or since >= _BEAT:
             self._commit()
         self._reporter.beat(self._state, self._n_inputs)
 
     def _commit(self) -> None:
         """Write a group: the names of its inputs, its files, and at last that it is done."""
-        self._is_committing = True
+        self._is_steady = False
         self._journal.sync()
         files = self._results.finish()
         part = self._results.part(files)
@@ -359,7 +370,7 @@ class Run:
         self._state.end_group(group)
         self._pages, self._failed = [], []
         self._committed = time.monotonic()
-        self._is_committing = False
+        self._is_steady = True
 
     def _memory(self) -> int:
         """Memory of all our processes in bytes, some seconds old at most: to ask takes a while."""

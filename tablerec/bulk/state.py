@@ -167,10 +167,11 @@ class State:
         if first == position:
             self.sums.inputs += 1
             self.sums.size += record["size"]
-        # A whole input that failed, and whose pages could be counted later, begins anew.
-        self.failed.pop((first, WHOLE), None)
+        # A whole input that failed, and whose pages could be counted later, begins anew, by its first name.
+        failure = self.failed.pop((first, WHOLE), None)
+        before = self.open.get(first) or failure
         if record["pages"]:
-            name = self.open[first].name if first in self.open else record["name"]
+            name = record["name"] if before is None else before.name
             self.open[first] = OpenInput(name, set(ranges_to_numbers(record["pages"])))
 
     def add_page(self, page: Record) -> None:

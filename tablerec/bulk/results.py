@@ -117,7 +117,6 @@ class FileResults:
         """What stays the same in a store; see ``Results``."""
         return {"as": "files", "format": ",".join(self._formats)}
 
-<<<<<<< HEAD
     @property
     def encode(self) -> Encode:
         """What makes files of a page; see ``Results``."""
@@ -126,20 +125,7 @@ class FileResults:
     def add(self, encoded: Sequence[File]) -> None:
         """Take in the files of a page; see ``Results``."""
         self._files += encoded
-=======
-    def add(self, origin: Origin, page: Page) -> None:
-        """Take in a page; see ``Results``."""
-        result = Result(origin.name, (page,))
-        name = file_name(origin, page.picture.number)
-        files = []
-        for format in self._formats:
-            contents = render_files(result, format, self._mark_below)
-            for number, content in enumerate(contents, start=1):
-                table = f"_t{number}" if len(contents) > 1 else ""
-                files.append((f"{name}{table}.{format}", content))
-        self._files += files
-        self.size += sum(len(content) for _, content in files)
->>>>>>> h-bulk
+        self.size += sum(len(content) for _, content in encoded)
 
     def finish(self) -> list[File]:
         """Return the files; see ``Results``."""
@@ -194,7 +180,6 @@ class ParquetResults:
         """What stays the same in a store; see ``Results``."""
         return {"as": "parquet"}
 
-<<<<<<< HEAD
     @property
     def encode(self) -> Encode:
         """What makes rows of a page; see ``Results``."""
@@ -203,34 +188,7 @@ class ParquetResults:
     def add(self, encoded: Sequence[dict[str, Any]]) -> None:
         """Take in the rows of a page; see ``Results``."""
         self._rows += encoded
-=======
-    def add(self, origin: Origin, page: Page) -> None:
-        """Take in a page; see ``Results``."""
-        seconds = sum(page.seconds.values())
-        values = tables_to_dicts(page.tables)
-        rows: list[dict[str, Any]] = []
-        for number, (table, data) in enumerate(zip(page.tables, values, strict=True), start=1):
-            sure = table.confidence
-            rows.append(
-                {
-                    "source": _as_text(origin.name),
-                    "content": origin.content,
-                    "page": page.picture.number,
-                    "number": number,
-                    "rows": table.n_rows,
-                    "cols": table.n_cols,
-                    "confidence": None if sure is None else sure.table,
-                    "weakest": None if sure is None else _as_text(sure.weakest),
-                    "title": None if table.title is None else _as_text(table.title.text),
-                    "html": _as_text(table_to_html(table)),
-                    "cells": json.dumps(data["cells"], ensure_ascii=True, allow_nan=False, default=float),
-                    "detector": page.detector,
-                    "seconds": seconds,
-                }
-            )
-        self._rows += rows
-        self.size += sum(len(row["html"]) + len(row["cells"]) for row in rows)
->>>>>>> h-bulk
+        self.size += sum(len(row["html"]) + len(row["cells"]) for row in encoded)
 
     def finish(self) -> list[File]:
         """Return the part of the rows since the last call; see ``Results``."""

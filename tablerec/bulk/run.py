@@ -277,13 +277,11 @@ class Run:
             self._check_unchanged(active)
             if isinstance(page, Exception):
                 raise page
-<<<<<<< HEAD
             encoded = outcome.encoded
-            self._results.add(self._results.encode(active.origin, page) if encoded is None else encoded)
-=======
+            if encoded is None:
+                encoded = self._results.encode(active.origin, page)
             self._is_steady = False
-            self._results.add(active.origin, page)
->>>>>>> h-bulk
+            self._results.add(encoded)
         except ALIKE:
             raise
         except Exception as error:

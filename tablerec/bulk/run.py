@@ -226,7 +226,7 @@ class Run:
             return
         self._active[got.content] = active
         for number in sorted(active.waiting):
-            yield Task(source.name, got.path, got.content, number)
+            yield Task(source.name, got.path, got.content, number, active.origin)
 
     def _enter(self, source: Source, key: str | None, fetched: Fetched) -> _Active | None:
         """Record an input, and return it if there is anything to do for it."""
@@ -277,8 +277,11 @@ class Run:
             self._check_unchanged(active)
             if isinstance(page, Exception):
                 raise page
+            encoded = outcome.encoded
+            if encoded is None:
+                encoded = self._results.encode(active.origin, page)
             self._is_steady = False
-            self._results.add(active.origin, page)
+            self._results.add(encoded)
         except ALIKE:
             raise
         except Exception as error:

@@ -7,15 +7,18 @@ import pytest
 
 from tablerec.bulk import executor as executor_module
 from tablerec.bulk.executor import LocalExecutor, Task, run_futures
+from tablerec.bulk.results import Origin
 from tablerec.config import Settings
 from tablerec.engine import Engine
 from tablerec.errors import InputError
 from tablerec.result import Page
 from tests.helpers.bulk.executor import make_page
 
+ORIGIN = Origin("a", "0" * 64, False)
+
 
 def task(number: int) -> Task:
-    return Task("a", Path("a"), "0" * 64, number)
+    return Task("a", Path("a"), ORIGIN.content, number, ORIGIN)
 
 
 def test_no_tasks_have_no_outcomes() -> None:
@@ -63,5 +66,7 @@ def test_pages_are_read_by_workers_of_this_machine(samples: Path) -> None:
     with Engine(Settings(detector="rulings", ocr="none"), jobs=1) as engine:
         local = LocalExecutor(engine)
         assert local.numbers(path, str(path)) == [1]
-        outcomes = [each for each in local.run(iter([Task(str(path), path, "0" * 64, 1)])) if each is not None]
+        outcomes = [
+            each for each in local.run(iter([Task(str(path), path, ORIGIN.content, 1, ORIGIN)])) if each is not None
+        ]
     assert [len(each.page.tables) for each in outcomes if isinstance(each.page, Page)] == [1]

@@ -31,6 +31,9 @@ from tablerec.processes import usable_jobs
 _STORE = 512 << 20
 """Bytes of the object store of a Ray that is started here: the contents of pages at hand. More goes to the disk."""
 
+_SMALL = 100_000
+"""Bytes of a content that travels with the order for each page: one message in place of three."""
+
 _CONNECT = 10.0
 """Seconds within which somebody answers at an address."""
 
@@ -52,11 +55,11 @@ class ReaderActor(Reader):
 
         Args:
             order: Which.
-            content: A reference to the content of its input. Ray follows those that are no part of something.
+            content: The content of its input, or a reference to it. Ray follows those that are no part of something.
         """
         import ray
 
-        return self.read(order, lambda: ray.get(content[0]))
+        return self.read(order, lambda: content[0] if isinstance(content[0], bytes) else ray.get(content[0]))
 
 
 class RayCluster:
@@ -93,7 +96,7 @@ class RayCluster:
 
     def keep(self, content: bytes) -> Any:
         """Keep a content; see ``pool.Cluster``."""
-        return self._ray.put(content)
+        return content if len(content) <= _SMALL else self._ray.put(content)
 
     def read(self, actor: Any, order: Order, content: Any) -> Any:
         """Have a page read; see ``pool.Cluster``."""

@@ -6,6 +6,7 @@ import importlib
 import inspect
 import pkgutil
 from collections.abc import Iterator
+from importlib.util import find_spec
 from types import ModuleType
 
 import pytest
@@ -14,6 +15,7 @@ import postprocess
 import tablerec
 from tablerec import errors
 
+SERVE = ("fastapi", "prometheus_client", "python_multipart", "uvicorn")
 # A name that leaves this list breaks users: say so in CHANGELOG.md.
 PROMISED = {
     "Cell",
@@ -60,9 +62,11 @@ def modules() -> Iterator[ModuleType]:
     for package in (postprocess, tablerec):
         yield package
         for info in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
-            # Networks, training and plugins need Paddle or PaddleX; __main__ would run the command.
-            late = ("tablerec.models", "tablerec.training", "tablerec.plugins.", "tablerec.__main__")
-            if not info.name.startswith(late):
+            # Networks, training, plugins, server and widgets need their extras; __main__ would run the command.
+            late = ["tablerec.models", "tablerec.training", "tablerec.plugins.", "tablerec.__main__"]
+            late += [] if all(map(find_spec, SERVE)) else ["tablerec.serve."]
+            late += [] if find_spec("anywidget") else ["tablerec.corrections.widgets."]
+            if not info.name.startswith(tuple(late)):
                 yield importlib.import_module(info.name)
 
 

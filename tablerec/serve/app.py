@@ -15,9 +15,10 @@ from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
 import numpy as np
-from fastapi import FastAPI, Query, Request
+from fastapi import Depends, FastAPI, Query, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import FileResponse, JSONResponse, Response
+from fastapi.security import HTTPBearer
 from pydantic import ValidationError
 from starlette.exceptions import HTTPException
 from starlette.middleware.cors import CORSMiddleware
@@ -44,6 +45,8 @@ _STATIC = {
     "icon.svg": "image/svg+xml",
 }
 _HTML = "text/html; charset=utf-8"
+_POLICY = {"html": {"Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'; img-src data:; sandbox"}}
+"""Tables as a page have their own style, and no script."""
 _SWEEP_SECONDS = 30.0
 _BLANK = 32
 """Pixels of the side of the picture with which an engine warms up."""
@@ -115,7 +118,12 @@ class TableServer:
         jobs_dir: Path | None = None,
     ) -> None:
         self.limits = limits or ServerLimits()
-        self.settings = replace(settings or Settings(), max_megapixels=self.limits.megapixels)
+        self.settings = replace(
+            settings or Settings(),
+            max_megapixels=self.limits.megapixels,
+            max_page_seconds=self.limits.draw_seconds,
+            max_page_memory=self.limits.draw_gibibytes,
+        )
         self.engine = engine
         self.metrics = Metrics()
         self.is_ready = False
@@ -126,7 +134,7 @@ class TableServer:
         self.storage = Storage(self.folder / "bodies", 1e9 * self.limits.spool_gigabytes)
         self.reader = Reader(engine, self.limits, self.metrics)
         self.jobs = Jobs(self.reader, self.folder / "jobs", self.limits)
-        self.guard = Guard(_make_app(self), access, self.limits, self.metrics)
+        self.guard = Guard(_make_app(self, bool(access.tokens)), access, self.limits, self.metrics)
         self.app: Application = self.guard
         if access.origins:
             self.app = CORSMiddleware(
@@ -272,7 +280,7 @@ class _PageStream(Response):
             await send({"type": "http.response.body", "body": end_line(n_read, n_failed), "more_body": False})
 
 
-def _make_app(server: TableServer) -> FastAPI:
+def _make_app(server: TableServer, needs_token: bool) -> FastAPI:
     app = FastAPI(
         title="tablerec",
         version=__version__,
@@ -280,6 +288,8 @@ def _make_app(server: TableServer) -> FastAPI:
         lifespan=server.running,
         docs_url=None,
         redoc_url=None,
+        # The guard has looked at the token already: this tells those who read OpenAPI of it.
+        dependencies=[Depends(HTTPBearer(auto_error=False))] if needs_token else [],
     )
     for kind, handler in _HANDLERS.items():
         app.add_exception_handler(kind, handler)
@@ -302,7 +312,7 @@ def _make_app(server: TableServer) -> FastAPI:
                 order.stack = stack.pop_all()
                 return _PageStream(server, order)
             content = await _unless_gone(request.receive, server.answer(order, format))
-            return Response(content, media_type=MEDIA_TYPES[format])
+            return Response(content, media_type=MEDIA_TYPES[format], headers=_POLICY.get(format))
 
     @app.post(
         "/v1/jobs",
@@ -332,7 +342,9 @@ def _make_app(server: TableServer) -> FastAPI:
         """Fetch the result of a job that is done, as often as wanted, in any format."""
         job = server.jobs.get(id, request.state.client)
         chosen = choose_format(request.headers.get("accept", ""), format)
-        return FileResponse(server.jobs.result(job, chosen), media_type=MEDIA_TYPES[chosen])
+        return FileResponse(
+            server.jobs.result(job, chosen), headers=_POLICY.get(chosen), media_type=MEDIA_TYPES[chosen]
+        )
 
     @app.delete("/v1/jobs/{id}", status_code=204, responses=_PROBLEMS, tags=["jobs"])
     async def delete_job(request: Request, id: str) -> Response:

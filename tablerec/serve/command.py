@@ -59,6 +59,8 @@ def _limit(option: str, help: str, name: str | None = None) -> Any:
 @_limit("--job-pages", "In a job.")
 @_limit("--waiting-pages", "Of all requests together; more are answered with 429.")
 @_limit("--megapixels", "Of a picture.")
+@_limit("--draw-seconds", "For drawing a page of a PDF.")
+@_limit("--draw-gibibytes", "Memory for drawing it.")
 @_limit("--page-seconds", "For a page.")
 @_limit("--page-gibibytes", "Memory of what reads a page.  [default: any]")
 @_limit("--document-seconds", "For a request.")

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import PurePath
 from typing import Any
 
-from tablerec.outputs.files import dict_to_json, render, result_to_dict
+from tablerec.outputs.files import dict_to_json, page_to_dict, render, result_to_dict
 from tablerec.result import Page, Result
 from tablerec.serve.problems import Problem, RefusedError
 
@@ -133,8 +133,6 @@ def write(files: Sequence[FileResult], format: str, *, join_pages: bool, mark_be
 
 def page_line(index: int, name: str, page: Page) -> bytes:
     """Return the line of a page that was read."""
-    from tablerec.outputs.files import page_to_dict
-
     return dict_to_json({"type": "page", "file": index, "source": name, "page": page_to_dict(page)}, name)
 
 

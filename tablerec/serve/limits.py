@@ -18,6 +18,8 @@ class ServerLimits:
         job_pages: In one job.
         waiting_pages: Of all requests together that are not read yet; more are refused with 429.
         megapixels: Of one picture, in million pixels.
+        draw_seconds: For drawing a page of a PDF.
+        draw_gibibytes: Memory for drawing it, in GiB.
         page_seconds: For reading a page, after which its worker is replaced.
         page_gibibytes: Memory of the worker that reads a page, in GiB; None sets none.
         document_seconds: For answering a request, its waiting included; then 504.
@@ -49,6 +51,8 @@ class ServerLimits:
     job_pages: int = 2000
     waiting_pages: int = 300
     megapixels: float = 50
+    draw_seconds: float = 20
+    draw_gibibytes: float = 1
     page_seconds: float = 60
     page_gibibytes: float | None = None
     document_seconds: float = 300

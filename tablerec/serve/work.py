@@ -22,7 +22,7 @@ from tablerec.serve.limits import ServerLimits
 from tablerec.serve.metrics import Metrics
 from tablerec.serve.problems import Problem, RefusedError, rename, to_problem
 
-_COUNTERS = 2
+_COUNTERS = 4
 """Files whose pages are counted at the same time."""
 _FIRST_GUESS = 1.0
 """Seconds of a page, before any was read."""

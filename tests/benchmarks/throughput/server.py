@@ -140,7 +140,7 @@ def is_whole(headers: dict[str, str], body: bytes) -> bool:
 
 
 async def drip(case: Case, pictures: Sequence[bytes], end: float, rng: random.Random) -> None:
-    """Send a body byte by byte, and note whether that is cut."""
+    """Send a request byte by byte, from its head or from its body on, and note whether that is cut."""
     while time.monotonic() < end:
         request = case.to_request(rng.choice(pictures))
         head = request.index(b"\r\n\r\n") + 4
@@ -148,23 +148,27 @@ async def drip(case: Case, pictures: Sequence[bytes], end: float, rng: random.Ra
         started = time.monotonic()
         try:
             reader, writer = await asyncio.open_connection("127.0.0.1", case.port)
+        except OSError:
+            case.rude["slow: refused"] += 1
+            await asyncio.sleep(1)
+            continue
+        ended = asyncio.create_task(reader.read(-1))
+        try:
             writer.write(request[:n_first])
             for byte in request[n_first:]:
-                await asyncio.sleep(1)
-                if reader.at_eof() or time.monotonic() > end:
+                await asyncio.wait([ended], timeout=1)
+                if ended.done() or time.monotonic() > end:
                     break
                 writer.write(bytes([byte]))
-                await writer.drain()
-                if await asyncio.wait_for(reader.read(1), 0.01) == b"":
-                    break
-        except asyncio.TimeoutError:
-            continue
         except OSError:
             pass
-        finally:
-            writer.close()
-        case.rude["slow: cut" if time.monotonic() < end else "slow: open at the end"] += 1
-        case.rude["slow: longest seconds"] = max(case.rude["slow: longest seconds"], round(time.monotonic() - started))
+        is_cut = ended.done()
+        writer.transport.abort()
+        await asyncio.gather(ended, return_exceptions=True)
+        case.rude["slow: cut" if is_cut else "slow: open at the end"] += 1
+        if is_cut:
+            seconds = round(time.monotonic() - started)
+            case.rude["slow: longest seconds"] = max(case.rude["slow: longest seconds"], seconds)
 
 
 async def hang_up(case: Case, pictures: Sequence[bytes], end: float, rng: random.Random) -> None:
@@ -210,7 +214,8 @@ async def be_strange(case: Case, pictures: Sequence[bytes], end: float, rng: ran
 
 async def load(case: Case, options: argparse.Namespace, pictures: Sequence[bytes], hostile: Sequence[bytes]) -> None:
     """Let all clients at a server, and watch its memory."""
-    started, end = time.monotonic(), time.monotonic() + options.seconds
+    seconds = options.seconds if case.kind == "tablerec" else options.peer_seconds or options.seconds
+    started, end = time.monotonic(), time.monotonic() + seconds
     n_rude = {kind: round(options.rude * options.clients) for kind in RUDE}
     if case.kind != "tablerec":
         n_rude["stranger"] = 0  # these have no token here
@@ -307,6 +312,7 @@ def main() -> None:
     )
     parser.add_argument("--clients", type=int, default=200, help="at the same time")
     parser.add_argument("--seconds", type=float, default=300, help="for each server")
+    parser.add_argument("--peer-seconds", type=float, help="for each of the others, if not the same")
     parser.add_argument("--rude", type=float, default=0.025, help="share of each kind of clients that are not honest")
     parser.add_argument("--most-seconds", type=float, default=300, help="that a client waits for an answer")
     parser.add_argument("--pictures", type=Path, default=ROOT / "data" / "samples", help="folder with pictures")

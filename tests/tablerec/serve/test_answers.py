@@ -81,6 +81,11 @@ def test_the_address_can_choose_it_too(server: Running) -> None:
         assert (reply.status, reply.json["code"]) == (406, "format")
 
 
+def test_a_page_of_tables_keeps_its_style_and_runs_nothing(server: Running) -> None:
+    policy = server.post(png(), Accept="text/html").headers["content-security-policy"]
+    assert "style-src 'unsafe-inline'" in policy and "script" not in policy and "sandbox" in policy
+
+
 def test_formulas_stay_texts(server: Running) -> None:
     assert b'"\'=1+1"' in server.post(png(), "/v1/tables?format=csv").body
 

@@ -39,6 +39,7 @@ def test_all_but_the_page_and_health_needs_one(locked: Running) -> None:
             reply = locked.ask(method.upper(), path.replace("{id}", "x"), b"", Authorization="")
             is_open = path in ("/healthz", "/readyz")
             assert (reply.status == 401) != is_open, path
+    assert paths["/v1/tables"]["post"]["security"] == [{"HTTPBearer": []}]
     assert locked.ask("GET", "/", Authorization="").status == 200
     assert locked.ask("GET", "/nowhere", Authorization="").status == 401
 

@@ -42,7 +42,10 @@ POSTPROCESS_ANYWHERE = {"numpy", "shapely"}
 POSTPROCESS_BY_FILE = {"geometry/rulings.py": {"cv2"}, "export/excel.py": {"openpyxl"}}
 # Typing only: pandas is named in signatures.
 POSTPROCESS_TYPING = {"pandas"}
-HEAVY = {"cv2", "onnxruntime", "openpyxl", "paddle", "paddlex", "pandas", "PIL", "pillow_heif", "pypdfium2", "rapidocr"}
+HEAVY = {
+    *("cv2", "onnxruntime", "openpyxl", "paddle", "paddlex", "pandas", "PIL", "pillow_heif", "pypdfium2", "rapidocr"),
+    "ray",
+}
 LARGE_FILES = {"tablerec/models/weights/inference.onnx", "tablerec/models/weights/linenet/inference.onnx"}
 
 
@@ -257,7 +260,10 @@ def test_heavy_packages_are_imported_inside_functions(package: str) -> None:
     assert wrong == {}
 
 
-@pytest.mark.parametrize("statement", ["import tablerec", "import tablerec.cli", "import postprocess.table"])
+@pytest.mark.parametrize(
+    "statement",
+    ["import tablerec", "import tablerec.cli", "import postprocess.table", "import tablerec.bulk.ray.executor"],
+)
 def test_start_up_is_light(statement: str) -> None:
     code = f"import sys; {statement}; print(*({HEAVY!r} & set(sys.modules)))"
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=False)

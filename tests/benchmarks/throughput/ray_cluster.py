@@ -132,7 +132,7 @@ def kill_driver(folder: Path, n_pages: int, moments: int, options: tuple[str, ..
         for number in range(moments):
             before = n_done(store)
             command = start(inputs, store, cluster.address, *options)
-            target = before + chance.randrange(max(1, 2 * (n_pages - before) // (moments - number + 1)))
+            target = before + chance.randrange(max(1, (n_pages - before) // (moments - number + 1)))
             while n_done(store) < target and command.poll() is None:
                 time.sleep(0.05)
             time.sleep(chance.uniform(0, 2))  # also before it is connected, and in the midst of a group

@@ -77,7 +77,8 @@ def join_texts(candidate: Candidate) -> Candidate:
     if candidate.scene is None or not len(candidate.scene.words) or not candidate.layout.owner.size:
         return candidate
     always, where_open = (_part_texts, _join_cut_rows), (_join_unruled, _join_bands, _join_centred)
-    borders = _join_cut_columns(Borders(candidate))
+    borders = Borders(candidate)
+    borders = _join_cut_columns(borders.with_layout(_join_crossed_columns(borders)))
     for step in always if candidate.is_enclosed else always + where_open:
         borders = borders.with_layout(step(borders))
     return borders.candidate
@@ -125,6 +126,23 @@ def _parts_columns(borders: Borders, own: Flags, line: int) -> bool:
     level = np.ptp(boxes[:, 1] + boxes[:, 3]) < borders.height
     gap = right[:, 0].min() - left[:, 2].max()
     return bool(level and gap > TOKEN_GAP * borders.height and (owner[:, line - 1] != owner[:, line]).mean() > _HALF)
+
+
+def _join_crossed_columns(borders: Borders) -> Layout:
+    """Join the columns at a border that words of more rows cross than it keeps apart texts, where no ruling is."""
+    layout, holds = borders.layout, ~np.isnan(borders.texts[:, 0])
+    crossed: dict[int, set[int]] = {}
+    for word, line in borders.crossed_columns():
+        crossed.setdefault(line, set()).add(int(borders.rows[word]))
+    for line, rows in crossed.items():
+        left, right = borders.layout.owner[:, line - 1], borders.layout.owner[:, line]
+        parts = (left != right) & holds[left] & holds[right]
+        parts[list(rows)] = False
+        is_ruled = (borders.down[:, line] >= _RULED).any()
+        if len(rows) >= _LEAST_ROWS and len(rows) > parts.sum() and not is_ruled:
+            for row in range(len(layout.owner)):
+                layout = layout.joined(row, line - 1, row + 1, line + 1)
+    return layout
 
 
 def _join_cut_columns(borders: Borders) -> Borders:

@@ -238,3 +238,15 @@ def test_any_table_stays_one(
     spans = join_texts(candidate.in_scene(make_scene(words, *segments))).layout.spans
     size = (spans[:, 2:].max(axis=0)).prod() if len(spans) else 0
     assert int(((spans[:, 2] - spans[:, 0]) * (spans[:, 3] - spans[:, 1])).sum()) == size
+
+
+def test_columns_whose_border_words_of_most_rows_cross_are_one() -> None:
+    """The cells that a network saw in the long texts of a bent page ended elsewhere in each row."""
+    crossing = [word("Sodiumchloride", 70, 20 * row + 5, 160) for row in range(5)]
+    apart = [word("text", 63, 105, 110), word("text", 123, 105, 170)]
+    stub = block(range(6), [0, 3])
+    joined = join_texts(grid(6, 4).in_scene(make_scene([*crossing, *apart, *stub])))
+    assert joined.layout.owner.shape == (6, 3)
+    # Where texts stand on both sides as often, it is a border, and the words go over it.
+    few = join_texts(grid(6, 4).in_scene(make_scene([*crossing[:1], *stub, *block(range(1, 6), [1, 2])])))
+    assert few.layout.owner.shape == (6, 4)

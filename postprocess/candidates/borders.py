@@ -119,6 +119,15 @@ class Borders:
         lines = self.layout.col_lines, self.layout.row_lines
         return np.asarray(_ruled_shares(*lines, rulings, texts, _NEAR * self.height).T)
 
+    @cached_property
+    def passed(self) -> Flags:
+        """``(R, C + 1)`` borders along the columns on which one ruling runs through all of the row, texts or not."""
+        x0, top, x1, bottom = self.scene.rulings.to_frame(self.scene.rulings.vertical, self.layout.frame).T
+        near = np.abs((x0 + x1)[:, None] / 2 - self.layout.col_lines) < _NEAR * self.height
+        lines, reach = self.layout.row_lines, _NEAR * self.height
+        covers = (top < lines[:-1, None] + reach) & (bottom > lines[1:, None] - reach)
+        return np.asarray(covers @ near)
+
     def crossed_rows(self) -> list[tuple[int, int, int]]:
         """Word, first and end line of the row borders that run through it, as cells were detected too."""
         y0, y1 = self.boxes[:, 1] + self.margin, self.boxes[:, 3] - self.margin

@@ -76,7 +76,7 @@ def join_texts(candidate: Candidate) -> Candidate:
     """
     if candidate.scene is None or not len(candidate.scene.words) or not candidate.layout.owner.size:
         return candidate
-    always, where_open = (_part_texts, _join_cut_rows), (_join_unruled, _join_bands, _join_centred)
+    always, where_open = (_part_texts, _join_cut_rows), (_join_unruled, _join_open_heads, _join_bands, _join_centred)
     borders = Borders(candidate)
     borders = _join_cut_columns(borders.with_layout(_join_crossed_columns(borders)))
     for step in always if candidate.is_enclosed else always + where_open:
@@ -124,8 +124,20 @@ def _parts_columns(borders: Borders, own: Flags, line: int) -> bool:
     if any(len(text) == 1 and ord(text) >= HAN for text in texts):  # such words are spaced to a width
         return False
     level = np.ptp(boxes[:, 1] + boxes[:, 3]) < borders.height
-    gap = right[:, 0].min() - left[:, 2].max()
-    return bool(level and gap > TOKEN_GAP * borders.height and (owner[:, line - 1] != owner[:, line]).mean() > _HALF)
+    gap = (right[:, 0].min() - left[:, 2].max()) / borders.height
+    wide = gap > TOKEN_GAP or (gap > _CLOSER and _stand_in_columns(borders, (left, right), line))
+    return bool(level and wide and (owner[:, line - 1] != owner[:, line]).mean() > _HALF)
+
+
+def _stand_in_columns(borders: Borders, sides: tuple[Floats, Floats], line: int) -> bool:
+    """Whether what a cell holds before and behind a border has its middle where most texts of these columns have it."""
+    spans = borders.layout.spans
+    for texts, col in zip(sides, (line - 1, line), strict=True):
+        alone = (spans[:, 1] == col) & (spans[:, 3] == col + 1) & ~np.isnan(borders.texts[:, 0])
+        off = borders.texts[alone][:, [0, 2]].sum(axis=1) / 2 - (texts[:, 0].min() + texts[:, 2].max()) / 2
+        if not len(off) or (np.abs(off) < _LEVEL * borders.height).mean() < _MOST:
+            return False
+    return True
 
 
 def _join_crossed_columns(borders: Borders) -> Layout:
@@ -172,7 +184,7 @@ def _are_many(cut: Sized, borders: Borders) -> bool:
 def _is_cut(borders: Borders, word: int, line: int) -> bool:
     """Whether a border is there, no ruling runs along it, and it cannot be moved beside the word."""
     row, owner = borders.rows[word], borders.layout.owner
-    if owner[row, line - 1] == owner[row, line] or borders.down[row, line] > _FREE:
+    if owner[row, line - 1] == owner[row, line] or borders.down[row, line] > _FREE or borders.passed[row, line]:
         return False
     bordered = owner[:, line - 1] != owner[:, line]
     others = (borders.rows >= 0) & bordered[borders.rows]
@@ -314,6 +326,27 @@ def _join_bands(borders: Borders) -> Layout:
         is_ruled = (borders.down[row, start + 1 : -1] >= _RULED).any()
         if off[start] < _CENTRED * borders.height and lies_over and not is_ruled:
             layout = layout.joined(row, start, row + 1, len(lines) - 1)
+    return layout
+
+
+def _join_open_heads(borders: Borders) -> Layout:
+    """Widen the only text between two rulings over the empty slots beside it, where those between columns stop short.
+
+    In a table whose columns are ruled, and of the rows, the ones that most of these rulings do not reach.
+    """
+    layout, spans, down = borders.layout, borders.layout.spans, borders.down
+    holds, is_open = ~np.isnan(borders.texts[:, 0]), ~(down >= _FREE)
+    drawn = (down >= _RULED).mean(axis=0) >= _MOST
+    inner = slice(1, down.shape[1] - 1)
+    if not drawn[inner].any() or drawn[inner].mean() < _MOST:
+        return layout
+    for row in np.flatnonzero((is_open & drawn)[:, inner].sum(axis=1) > _HALF * drawn[inner].sum()).tolist():
+        ends = [0, *(1 + np.flatnonzero(~(is_open[row] & drawn)[inner])).tolist(), down.shape[1] - 1]
+        for first, end in pairwise(ends):
+            cells = np.unique(borders.layout.owner[row, first:end])
+            single = (spans[cells, 2] - spans[cells, 0] == 1).all() and holds[cells].sum() == 1
+            if end - first > 1 and single:
+                layout = layout.joined(row, first, row + 1, end)
     return layout
 
 

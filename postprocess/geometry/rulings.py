@@ -556,7 +556,7 @@ def _without_leaders(dashed: Floats, words_xyxy: Floats) -> Floats:
     """Drop dotted lines that go on where a word ends, at the foot of its letters."""
     width, height = (words_xyxy[:, 2:] - words_xyxy[:, :2]).T
     words, letter = words_xyxy[width > height], height[width > height]
-    if not len(dashed) or not len(words):
+    if not len(dashed) or 2 * len(words) < max(len(words_xyxy), 1):  # the text runs the other way
         return dashed
     # The dots stand on the base line, which is a little above the end of the box.
     feet = words + np.column_stack([0 * letter, 0.55 * letter, 1.5 * letter, -0.1 * letter])

@@ -282,8 +282,8 @@ def _lie_within_records(lines: Sequence[TextLine], distance: Floats) -> Flags:
     near, far = distance[np.array(goes_on)], distance[np.array(begins)]
     if min(len(near), len(far)) < _RECORDS:
         return np.zeros(len(distance), np.bool_)
-    most = np.quantile(near, 1 - _STRAY)
-    return (np.array(goes_on) | (distance <= most)) & bool(most + _CLOSER < np.quantile(far, _STRAY))
+    most, least = np.quantile(near, 1 - _STRAY), np.quantile(far, _STRAY)
+    return np.asarray((np.array(goes_on) | (distance <= most)) & (most + _CLOSER < least), np.bool_)
 
 
 def _compare(above: TextLine, below: TextLine, edges: dict[int, float], blank: float) -> dict[str, float]:

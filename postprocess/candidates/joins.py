@@ -1,10 +1,10 @@
 """Borders that texts deny, and cells that texts part: no border runs through a text, and one cell holds one text.
 
-Four things deny a border that a grid has. A word lies across it, or words of more rows than it parts. Or a ruling runs
-along it that stops short of some columns, whose texts go on from one side to the other, or of some rows, where the slots
-beside a text are empty. Or texts lie closer together than all others there. Or rulings enclose several rows of which a
-column holds a single text, in the middle. A cell over several rows or columns comes apart where each of them has a text
-of its own.
+Four things deny a border that a grid has. A word lies across it, or words of more rows than it parts. Or a ruling
+runs along it that stops short of some columns, whose texts go on from one side to the other, or of some rows, where the
+slots beside a text are empty. Or texts lie closer together than all others there. Or rulings enclose several rows of
+which a column holds a single text, in the middle. A cell over several rows or columns comes apart where each of them
+has a text of its own.
 """
 
 from __future__ import annotations

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 import importlib.util
-import math
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -17,7 +16,6 @@ import numpy as np
 from postprocess.word import CharSpans
 from tablerec.errors import MissingDependencyError, ModelNotFoundError
 from tablerec.models.opening import Network, NetworkFile, opener, runs_on_card, usable_threads
-from tablerec.models.opening.buckets import fit
 from tablerec.models.opening.card import PP_OCR_FINDER, PP_OCR_READER
 from tablerec.ocr.line import Line
 from tablerec.ocr.lines import STRIDE, LineReader, centers_to_spans
@@ -33,13 +31,13 @@ WEIGHTS = {"Det": "PP-OCRv6_det_small.onnx", "Rec": "PP-OCRv6_rec_small.onnx"}
 _LEAST_WIDTH = 160
 """Crops are padded to this width at 48 pixels of height. RapidOCR's own 320 takes 1.7 times as long: most cells are
 short. Below 160 the last characters suffer."""
-WIDTHS = (_LEAST_WIDTH, 192, 240, 336, 480, 672, 960, 1344, 1920, 2688, 3840)
-"""Of crops on a card: few, since every new shape costs time there."""
+WIDTH_STEP = 32
+"""Crops are padded to multiples of this width on a card, where every new shape costs time. RapidOCR's batches are its
+own, though: what a crop is read with decides how it is padded, and what is padded may decide between I and l."""
+_COLUMN = 8
+"""Width of a position of the recogniser's output in pixels."""
 SIDES = (320, 480, 640, 800, 960, 1152, 1344, 1600, 1920, 2304, 2720, 3200, 3840)
 """Of pictures in which lines are sought on a card."""
-BATCH_PIXELS = 2**19
-"""Pixels of crops that are read at once on a card."""
-_HEIGHT = 48
 _TAIL = 0.5
 """Grey right of each crop as a share of its height: the recogniser is trained with some, and without it reads the
 last character worse."""
@@ -110,9 +108,14 @@ class RapidOcrEngine(LineReader):
 
     def _read(self, crops: Sequence[Image]) -> list[tuple[str, float, Any]]:
         """Text, score and places of each crop, in RapidOCR's form."""
+        if not crops:
+            return []
         if self._card:
-            return self._card.read(self.load(), crops)
-        found = self.load().recognize_txt(list(crops))
+            from rapidocr.ch_ppocr_rec import TextRecInput
+
+            found = self._card.reader(self.load())(TextRecInput(img=list(crops), return_word_box=True))
+        else:
+            found = self.load().recognize_txt(list(crops))
         return list(zip(found.txts, found.scores, found.word_results, strict=True))
 
     def load(self) -> Any:
@@ -137,7 +140,6 @@ class _Card:
         paths = model_paths()
         self._open_reader = opener(NetworkFile(paths["Rec"], device, PP_OCR_READER))
         self._open_finder = opener(NetworkFile(paths["Det"], device, PP_OCR_FINDER))
-        self._readers: dict[int, Any] = {}
         self._reader: Any = None
         self._finder: Any = None
         self._lock = threading.Lock()
@@ -151,28 +153,14 @@ class _Card:
                 self._finder.session = _first_output(self._open_finder())
         return self._finder
 
-    def read(self, engine: Any, crops: Sequence[Image]) -> list[tuple[str, float, Any]]:
-        """Read crops, those of one width at once."""
-        widths = [fit(max(_LEAST_WIDTH, math.ceil(_HEIGHT * crop.shape[1] / crop.shape[0])), WIDTHS) for crop in crops]
-        found: dict[int, tuple[str, float, Any]] = {}
-        for width in sorted(set(widths)):
-            chosen = [index for index, each in enumerate(widths) if each == width]
-            read = self._reader_of(engine, width)(_ask([crops[index] for index in chosen]))
-            found |= zip(chosen, zip(read.txts, read.scores, read.word_results, strict=True), strict=True)
-        return [found[index] for index in range(len(crops))]
-
-    def _reader_of(self, engine: Any, width: int) -> Any:
-        """RapidOCR's reader, for crops of one width."""
+    def reader(self, engine: Any) -> Any:
+        """RapidOCR's reader of crops, made of the engine's at the first one."""
         with self._lock:
             if self._reader is None:
                 engine.recognize_txt([np.full((16, 16, 3), _GREY[0], np.uint8)])
                 self._reader = copy.copy(engine.text_rec)
                 self._reader.session = _best_classes(self._open_reader())
-            if width not in self._readers:
-                reader = self._readers[width] = copy.copy(self._reader)
-                reader.rec_image_shape = [3, _HEIGHT, width]
-                reader.rec_batch_num = max(1, BATCH_PIXELS // (_HEIGHT * width))
-            return self._readers[width]
+        return self._reader
 
 
 def _first_output(network: Network) -> Callable[[NDArray[np.float32]], NDArray[Any]]:
@@ -180,7 +168,14 @@ def _first_output(network: Network) -> Callable[[NDArray[np.float32]], NDArray[A
 
 
 def _best_classes(network: Network) -> Callable[[NDArray[np.float32]], _Best]:
-    return lambda images: _Best(*network(images))
+    def read(images: NDArray[np.float32]) -> _Best:
+        width = images.shape[3]
+        padded = np.pad(images, [(0, 0), (0, 0), (0, 0), (0, -width % WIDTH_STEP)])
+        best, scores = network(padded)
+        count = (width + 1) // _COLUMN
+        return _Best(best[:, :count], scores[:, :count])
+
+    return read
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,12 +190,6 @@ class _Best:
 
     def max(self, axis: int) -> NDArray[np.float32]:
         return self.scores
-
-
-def _ask(crops: list[Image]) -> Any:
-    from rapidocr.ch_ppocr_rec import TextRecInput
-
-    return TextRecInput(img=crops, return_word_box=True)
 
 
 def model_paths() -> dict[str, Path]:

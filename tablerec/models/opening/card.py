@@ -72,7 +72,7 @@ NETWORKS: Mapping[str, OnCard] = {
     PP_OCR_READER: OnCard(
         Rows(),
         2**20,
-        tuple((count, 3, 48, width) for width in (160, 240, 336) for count in (1, 4)),
+        tuple((count, 3, 48, width) for width in (160, 192, 256) for count in (1, 8)),
         keeps_best=True,
     ),
     PP_OCR_FINDER: OnCard(Rows(), 2**22),

@@ -15,12 +15,16 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from tablerec.errors import TablerecError
+from tablerec.processes import give_back_memory
 
 Note = tuple[str, int, str]
 """Logger, level and message; the level of a warning is 0."""
 
 MEMORY, FAULT = "memory", "fault"
 """Kinds of failures besides errors of ours, which travel as they are."""
+
+_BETWEEN_TRIMS = 4
+"""Answers from one time to the next that unused memory is given back: it takes some milliseconds."""
 
 _SECONDS_BETWEEN = 1.0
 """Between two looks at whether the process that asks is still there."""
@@ -53,6 +57,7 @@ def serve(requests: BinaryIO, answers: BinaryIO) -> None:
     handle: Callable[[Any], Any] | None = None
     module, name = target.split(":")
     request: Any = argument
+    n_answers = 0
     run: Callable[[Any], Any] = lambda argument: getattr(import_module(module), name)(argument)  # noqa: E731
     while True:
         value, failure = _answer(run, request)
@@ -65,6 +70,9 @@ def serve(requests: BinaryIO, answers: BinaryIO) -> None:
             return
         notes.clear()
         value = None
+        n_answers += 1
+        if n_answers % _BETWEEN_TRIMS == 0:
+            give_back_memory()
         if failure is not None and (handle is None or _is_memory(failure)):
             return  # what is left of the memory is not known: a new process takes over
         try:

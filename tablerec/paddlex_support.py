@@ -24,7 +24,7 @@ from types import ModuleType
 from typing import Any
 
 from tablerec.config import Settings
-from tablerec.devices import parse_device, require_paddle
+from tablerec.devices import AUTO, parse_device, require_paddle
 from tablerec.errors import MissingDependencyError, ModelNotFoundError, SettingsError
 from tablerec.models.folder import read_model_name
 
@@ -127,7 +127,8 @@ class Runtime:
 
 def make_runtime(settings: Settings) -> Runtime:
     """Take from the settings what concerns PaddleX's models."""
-    return Runtime(settings.device, settings.engine, settings.models_dir)
+    device = str(parse_device(AUTO)) if settings.device == AUTO else settings.device
+    return Runtime(device, settings.engine, settings.models_dir)
 
 
 def create_model(name: str, model_dir: Path | None = None, runtime: Runtime | None = None, **options: Any) -> Any:

@@ -29,7 +29,6 @@ from tablerec.detect import CellDetector
 from tablerec.detect.cell_pictures import add_pictures, lie_in_pictures
 from tablerec.detect.factory import make_detector
 from tablerec.detect.nesting import detect_with_inner
-from tablerec.devices import parse_device, require_device
 from tablerec.engine.tasks import PageTask, Setup
 from tablerec.errors import InputError, SettingsError, TablerecError
 from tablerec.inputs.bending import flatten
@@ -38,6 +37,7 @@ from tablerec.inputs.seals.read import read_seal
 from tablerec.inputs.text_layer import compare_hidden, hidden_words, trust_layer
 from tablerec.inputs.turning import ORIENTATION, ask_for_turn, choose_turn, turn_page_back, turn_picture
 from tablerec.inputs.unwarping import UVDOC, Map, Unwarper, unflatten_page
+from tablerec.models.opening import require_networks
 from tablerec.ocr import OcrEngine, make_ocr_engine
 from tablerec.ocr.unread import unread_notes
 from tablerec.paddlex_support import LazyModel, make_runtime
@@ -70,7 +70,7 @@ class Recognizer:
         ocr: OcrEngine | None = None,
     ) -> None:
         self.settings = settings or Settings()
-        require_device(parse_device(self.settings.device))
+        require_networks(self.settings.device)
         self._has_own_parts = detector is not None or ocr is not None
         self.detector = detector or make_detector(self.settings)
         self.ocr = ocr or make_ocr_engine(self.settings)

@@ -49,8 +49,8 @@ def settle_spans(layout: Layout, scene: Scene) -> Layout:
     """
     if not layout.owner.size or not len(scene.words):
         return layout
-    # Nothing says that empty slots belong together.
     contents = Contents(layout, scene)
+    # Nothing says that empty slots belong together.
     contents = Contents(layout.parted(np.unique(layout.owner[~contents.filled])), scene)
     for row in range(len(layout.owner) - 1):
         contents = Contents(_widen_heads(contents, row), scene)

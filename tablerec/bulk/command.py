@@ -15,13 +15,14 @@ import click
 from tablerec.bulk.journal import open_journal
 from tablerec.bulk.open import open_batch
 from tablerec.bulk.progress import Progress, describe
-from tablerec.bulk.results import DEFAULT_FORMATS, FileResults, ParquetResults, Results
+from tablerec.bulk.results import DEFAULT_FORMATS, Encode, FileResults, ParquetResults, Results
 from tablerec.bulk.run import Rules
 from tablerec.bulk.sources import find_sources
 from tablerec.bulk.state import State
 from tablerec.bulk.store import open_store
 from tablerec.bulk.summary import summarize, to_lines, write_summary
 from tablerec.config import Settings
+from tablerec.engine import Limits
 from tablerec.errors import InputError, OutputError
 from tablerec.inputs.options import document_options, read_password
 from tablerec.outputs.files import FORMATS
@@ -187,7 +188,8 @@ def command(
         failed_before = bool(state.failed) and not retry_failed
         progress = Progress(quiet, partial(find, on_error=lambda name, error: None), batch.write_summary)
         try:
-            with make_executor(settings, jobs, page_seconds, page_memory, engine, address) as executor:
+            limits = Limits(page_seconds, page_memory)
+            with make_executor(settings, jobs, limits, engine, address, results.encode) as executor:
                 batch.run(executor, progress, find, rules)
         except KeyboardInterrupt:
             progress.end()
@@ -216,7 +218,7 @@ def show_status(place: str, min_confidence: float) -> None:
     state = State(min_confidence).load(journal.records())
     if state.header is None:
         raise InputError(f"{store.name}: no store of tablerec batch; check the name")
-    summary = summarize(state, journal)
+    summary = summarize(state)
     click.echo(to_lines(state, summary))
     with suppress(OutputError):
         write_summary(store, summary)
@@ -233,15 +235,12 @@ def _to_settings(options: dict[str, Any], sources: Sequence[str]) -> Settings:
 def make_executor(
     settings: Settings,
     jobs: str,
-    page_seconds: float | None,
-    page_memory: float | None,
+    limits: Limits,
     engine: str = "local",
     address: str | None = None,
+    encode: Encode | None = None,
 ) -> Iterator[Executor]:
-    """Start what reads the pages, and end it."""
-    from tablerec.engine import Engine, Limits
-
-    limits = Limits(page_seconds, page_memory)
+    """Start what reads the pages, and end it; ``address`` and ``encode`` are for a cluster."""
     if engine == "ray":
         from tablerec.bulk.ray.executor import ray_executor
 
@@ -249,11 +248,12 @@ def make_executor(
         with (
             open(os.devnull, "w") as nowhere,
             redirect_stdout(nowhere),
-            ray_executor(settings, jobs, limits, address) as there,
+            ray_executor(settings, jobs, limits, address, encode) as there,
         ):
             yield there
         return
     from tablerec.bulk.executor import LocalExecutor
+    from tablerec.engine import Engine
 
     with Engine(settings, jobs, limits) as workers:
         yield LocalExecutor(workers)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
+from tablerec.bulk.results import Origin
 from tablerec.result import Page
 
 if TYPE_CHECKING:
@@ -29,12 +30,14 @@ class Task:
         path: File on this machine that holds its content; kept until the outcome is there.
         content: SHA-256 of the content, as hex.
         number: Of the page, counted from 1.
+        origin: What its outputs are named by.
     """
 
     source: str
     path: Path
     content: str
     number: int
+    origin: Origin
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,10 +48,13 @@ class Outcome:
         task: The task.
         page: The page without its pixels, or why there is none: an ``InputError`` is final, any other error is tried
             again. What every other page would meet as well (``batch.ALIKE``) ends the run.
+        encoded: What ``Results.encode`` makes of the page, where that is done already; of the tables of the page, only
+            how sure they are is then needed.
     """
 
     task: Task
     page: Page | Exception
+    encoded: Sequence[Any] | None = None
 
 
 class Executor(Protocol):

@@ -24,7 +24,10 @@ _URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://")
 _CHANGES = ("ETag", "etag", "md5Hash", "content_md5", "checksum", "LastModified", "last_modified", "mtime", "updated")
 """What tells that an object has changed, in what fsspec knows of it."""
 
-_FINAL = (FileNotFoundError, PermissionError, IsADirectoryError, NotADirectoryError, InputError)
+_FINAL = (
+    *(FileNotFoundError, FileExistsError, PermissionError, IsADirectoryError, NotADirectoryError),
+    *(NotImplementedError, TypeError, ValueError, MissingDependencyError),
+)
 """Errors that stay when the same is tried again."""
 
 _Got = TypeVar("_Got")
@@ -103,7 +106,7 @@ def stamp(name: str, info: Mapping[str, Any] | None = None) -> str | None:
         return f"{status.st_size} {status.st_mtime_ns}"
     if info is None:
         files, path = filesystem(name)
-        info = _patiently(name, lambda: files.info(path))
+        info = _ask(name, lambda: files.info(path))
     changed = [f"{info[key]}" for key in _CHANGES if info.get(key)]
     return f"{info.get('size')} {changed[0]}" if changed else None
 
@@ -120,7 +123,7 @@ def fetch(name: str, folder: Path, max_bytes: int) -> Fetched:
         InputError: It cannot be read; after some tries, where the network may be to blame.
     """
     if is_url(name):
-        return _patiently(name, lambda: _copy(name, folder, max_bytes))
+        return _ask(name, lambda: _copy(name, folder, max_bytes))
     path = Path(name)
     before = stamp(name)
     try:
@@ -135,7 +138,7 @@ def fetch(name: str, folder: Path, max_bytes: int) -> Fetched:
 
 def _copy(name: str, folder: Path, max_bytes: int) -> Fetched:
     files, path = filesystem(name)
-    target = folder / f"{os.getpid()}-{random.getrandbits(64):016x}{Path(path).suffix[:8]}"
+    target = folder / f"{os.getpid()}-{random.getrandbits(64):016x}"  # without a suffix it is no input of ours
     try:
         with files.open(path, "rb") as file, target.open("xb") as copy:
 
@@ -182,15 +185,23 @@ def _unreadable(name: str, error: Exception) -> InputError:
     return InputError(f"{shown}: cannot be read ({display_name(reason)[:200]}); check it")
 
 
-def _patiently(name: str, ask: Callable[[], _Got]) -> _Got:
-    """Ask the network, and again where it may answer the next time."""
-    for delay in (*DELAYS, None):
+def _ask(name: str, ask: Callable[[], _Got]) -> _Got:
+    """Ask the network for an input."""
+    try:
+        return patiently(ask)
+    except (MissingDependencyError, InputError):
+        raise
+    except Exception as error:  # each file system has its own
+        raise _unreadable(name, error) from error
+
+
+def patiently(ask: Callable[[], _Got]) -> _Got:
+    """Ask the network, and again where it may answer the next time; raises what it raises in the end."""
+    for delay in DELAYS:
         try:
             return ask()
-        except (MissingDependencyError, InputError):
-            raise
         except Exception as error:  # each file system has its own
-            if delay is None or isinstance(error, _FINAL):
-                raise _unreadable(name, error) from error
+            if isinstance(error, _FINAL):
+                raise
             time.sleep(delay * (1 + random.random()))  # noqa: S311
-    raise AssertionError
+    return ask()

@@ -7,7 +7,9 @@ import os
 import socket
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from functools import lru_cache
 from io import FileIO
 from pathlib import Path
 from typing import Any, Protocol, TypeAlias
@@ -32,6 +34,8 @@ _BEGIN = b'{"header":'
 """What a journal begins with."""
 _ENDED = "ended"
 _PER_SEGMENT = 1_000_000
+_MOST_CACHED = 32
+_N_READERS = 16
 
 
 class BusyError(OutputError):
@@ -40,6 +44,9 @@ class BusyError(OutputError):
 
 class Journal(Protocol):
     """Records of a store in the order in which they were added."""
+
+    pause: float
+    """Seconds from one ``sync`` to the next that are worth it."""
 
     def lock(self) -> None:
         """Become the one writer, until ``close`` or the end of the process.
@@ -79,6 +86,8 @@ class FileJournal:
     Args:
         folder: The folder of the store.
     """
+
+    pause = 0.0
 
     def __init__(self, folder: Path) -> None:
         self._path = folder / NAME
@@ -197,11 +206,13 @@ class SegmentJournal:
         store: The store.
     """
 
+    pause = 10.0
+
     def __init__(self, store: Store) -> None:
         self._store = store
         self._next: int | None = None
         self._waiting: list[Record] = []
-        self._last_read: tuple[int, list[Record]] = (-1, [])
+        self._segments = lru_cache(_MOST_CACHED)(self._segment)
         self._sleep: Callable[[float], None] = time.sleep
 
     def lock(self) -> None:
@@ -217,9 +228,12 @@ class SegmentJournal:
 
     def records(self) -> Iterator[tuple[Position, Record]]:
         """Yield all records; see ``Journal``."""
-        for number in self._numbers():
-            for index, record in enumerate(self._segment(number)):
-                yield number * _PER_SEGMENT + index, record
+        numbers = self._numbers()
+        with ThreadPoolExecutor(_N_READERS) as pool:
+            for start in range(0, len(numbers), 8 * _N_READERS):
+                some = numbers[start : start + 8 * _N_READERS]
+                for number, records in zip(some, pool.map(self._segment, some), strict=True):
+                    yield from ((number * _PER_SEGMENT + index, record) for index, record in enumerate(records))
 
     def add(self, record: Record) -> Position:
         """Add a record; see ``Journal``."""
@@ -244,9 +258,7 @@ class SegmentJournal:
         number, index = divmod(position, _PER_SEGMENT)
         if number == self._next:
             return self._waiting[index]
-        if self._last_read[0] != number:
-            self._last_read = (number, self._segment(number))
-        return self._last_read[1][index]
+        return self._segments(number)[index]
 
     def close(self) -> None:
         """Let others write; see ``Journal``."""

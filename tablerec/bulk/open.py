@@ -80,7 +80,7 @@ class Batch:
 
     def write_summary(self, state: State) -> None:
         """Write ``summary.json`` and ``summary.html``."""
-        write_summary(self.store, summarize(state, self.journal))
+        write_summary(self.store, summarize(state))
 
 
 @contextmanager

@@ -6,10 +6,11 @@ import io
 import json
 import re
 import secrets
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import PurePath
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 from postprocess.export import table_to_html, tables_to_dicts
 from tablerec.bulk.store import Store
@@ -54,20 +55,30 @@ class Origin:
     is_single: bool
 
 
+Encode: TypeAlias = Callable[[Origin, Page], Sequence[Any]]
+"""Makes files, or rows, of a page."""
+
+
 class Results(Protocol):
-    """What pages become. ``add`` is called page by page, ``finish`` when a group of them is to be written."""
+    """What pages become: ``encode`` and ``add`` are called page by page, ``finish`` when a group is to be written."""
 
     group_pages: int
     """Pages in a group, at most: what is done once more after a kill."""
     group_seconds: float
     """Seconds from one group to the next, about."""
+    size: int
+    """Bytes that wait for ``finish``, about."""
 
     @property
     def settings(self) -> dict[str, Any]:
         """What a store holds the same for all its pages, for its journal."""
 
-    def add(self, origin: Origin, page: Page) -> None:
-        """Take in a page."""
+    @property
+    def encode(self) -> Encode:
+        """What makes of a page that which ``add`` takes in; it may be pickled, and run on another machine."""
+
+    def add(self, encoded: Sequence[Any]) -> None:
+        """Take in a page that was encoded."""
 
     def finish(self) -> list[File]:
         """Return the files of the pages since the last call."""
@@ -99,27 +110,26 @@ class FileResults:
         self._formats = tuple(dict.fromkeys(formats))
         self._mark_below = mark_below
         self._files: list[File] = []
+        self.size = 0
 
     @property
     def settings(self) -> dict[str, Any]:
         """What stays the same in a store; see ``Results``."""
         return {"as": "files", "format": ",".join(self._formats)}
 
-    def add(self, origin: Origin, page: Page) -> None:
-        """Take in a page; see ``Results``."""
-        result = Result(origin.name, (page,))
-        name = file_name(origin, page.picture.number)
-        files = []
-        for format in self._formats:
-            contents = render_files(result, format, self._mark_below)
-            for number, content in enumerate(contents, start=1):
-                table = f"_t{number}" if len(contents) > 1 else ""
-                files.append((f"{name}{table}.{format}", content))
-        self._files += files
+    @property
+    def encode(self) -> Encode:
+        """What makes files of a page; see ``Results``."""
+        return partial(_to_files, self._formats, self._mark_below)
+
+    def add(self, encoded: Sequence[File]) -> None:
+        """Take in the files of a page; see ``Results``."""
+        self._files += encoded
+        self.size += sum(len(content) for _, content in encoded)
 
     def finish(self) -> list[File]:
         """Return the files; see ``Results``."""
-        files, self._files = self._files, []
+        files, self._files, self.size = self._files, [], 0
         return files
 
     def check(self, store: Store, parts: set[str]) -> None:
@@ -163,37 +173,22 @@ class ParquetResults:
             ]
         )
         self._rows: list[dict[str, Any]] = []
+        self.size = 0
 
     @property
     def settings(self) -> dict[str, Any]:
         """What stays the same in a store; see ``Results``."""
         return {"as": "parquet"}
 
-    def add(self, origin: Origin, page: Page) -> None:
-        """Take in a page; see ``Results``."""
-        seconds = sum(page.seconds.values())
-        values = tables_to_dicts(page.tables)
-        rows = []
-        for number, (table, data) in enumerate(zip(page.tables, values, strict=True), start=1):
-            sure = table.confidence
-            rows.append(
-                {
-                    "source": _as_text(origin.name),
-                    "content": origin.content,
-                    "page": page.picture.number,
-                    "number": number,
-                    "rows": table.n_rows,
-                    "cols": table.n_cols,
-                    "confidence": None if sure is None else sure.table,
-                    "weakest": None if sure is None else _as_text(sure.weakest),
-                    "title": None if table.title is None else _as_text(table.title.text),
-                    "html": _as_text(table_to_html(table)),
-                    "cells": json.dumps(data["cells"], ensure_ascii=True, allow_nan=False, default=float),
-                    "detector": page.detector,
-                    "seconds": seconds,
-                }
-            )
-        self._rows += rows
+    @property
+    def encode(self) -> Encode:
+        """What makes rows of a page; see ``Results``."""
+        return _to_rows
+
+    def add(self, encoded: Sequence[dict[str, Any]]) -> None:
+        """Take in the rows of a page; see ``Results``."""
+        self._rows += encoded
+        self.size += sum(len(row["html"]) + len(row["cells"]) for row in encoded)
 
     def finish(self) -> list[File]:
         """Return the part of the rows since the last call; see ``Results``."""
@@ -202,7 +197,7 @@ class ParquetResults:
         import pyarrow as pa
         import pyarrow.parquet
 
-        rows, self._rows = self._rows, []
+        rows, self._rows, self.size = self._rows, [], 0
         content = io.BytesIO()
         pyarrow.parquet.write_table(pa.Table.from_pylist(rows, self.schema), content, compression="zstd")
         return [(f"{TABLES}/part-{secrets.token_hex(8)}.parquet", content.getvalue())]
@@ -216,6 +211,44 @@ class ParquetResults:
     def part(self, files: Sequence[File]) -> str | None:
         """Return the name of the part; see ``Results``."""
         return files[0][0] if files else None
+
+
+def _to_files(formats: Sequence[str], mark_below: float | None, origin: Origin, page: Page) -> list[File]:
+    result = Result(origin.name, (page,))
+    name = file_name(origin, page.picture.number)
+    files = []
+    for format in formats:
+        contents = render_files(result, format, mark_below)
+        for number, content in enumerate(contents, start=1):
+            table = f"_t{number}" if len(contents) > 1 else ""
+            files.append((f"{name}{table}.{format}", content))
+    return files
+
+
+def _to_rows(origin: Origin, page: Page) -> list[dict[str, Any]]:
+    seconds = sum(page.seconds.values())
+    values = tables_to_dicts(page.tables)
+    rows = []
+    for number, (table, data) in enumerate(zip(page.tables, values, strict=True), start=1):
+        sure = table.confidence
+        rows.append(
+            {
+                "source": _as_text(origin.name),
+                "content": origin.content,
+                "page": page.picture.number,
+                "number": number,
+                "rows": table.n_rows,
+                "cols": table.n_cols,
+                "confidence": None if sure is None else sure.table,
+                "weakest": None if sure is None else _as_text(sure.weakest),
+                "title": None if table.title is None else _as_text(table.title.text),
+                "html": _as_text(table_to_html(table)),
+                "cells": json.dumps(data["cells"], ensure_ascii=True, allow_nan=False, default=float),
+                "detector": page.detector,
+                "seconds": seconds,
+            }
+        )
+    return rows
 
 
 def file_name(origin: Origin, number: int) -> str:

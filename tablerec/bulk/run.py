@@ -30,6 +30,9 @@ _AHEAD = 16
 _BEAT = 20.0
 """Seconds after which a group is recorded even if it is empty: the time counts, and others see that we live."""
 
+_MOST_BYTES = 32 * 2**20
+"""Results that wait for their group, at most."""
+
 _MEASURE = 10.0
 """Seconds from one look at the memory to the next."""
 
@@ -131,7 +134,7 @@ class Run:
         self._failed: list[Record] = []
         self._n_inputs = 0
         self._committed = time.monotonic()
-        self._is_committing = False
+        self._is_steady = True
         self._measured = (-_MEASURE, 0)
 
     def run(self, sources: Iterable[Source]) -> None:
@@ -149,9 +152,9 @@ class Run:
                         again, self._again = list(self._again.values()), {}
                         self._round(again)
                 finally:
-                    # What was read before Ctrl-C, or an error, is kept; a group half written is not.
+                    # What was read before Ctrl-C, or an error, is kept; a group half gathered or written is not.
                     self._fetchers.shutdown(wait=False, cancel_futures=True)
-                    if not self._is_committing:
+                    if self._is_steady:
                         self._commit()
         finally:
             for active in self._active.values():
@@ -223,7 +226,7 @@ class Run:
             return
         self._active[got.content] = active
         for number in sorted(active.waiting):
-            yield Task(source.name, got.path, got.content, number)
+            yield Task(source.name, got.path, got.content, number, active.origin)
 
     def _enter(self, source: Source, key: str | None, fetched: Fetched) -> _Active | None:
         """Record an input, and return it if there is anything to do for it."""
@@ -251,17 +254,16 @@ class Run:
             return None
         if first not in state.open:
             return None
-        origin = Origin(self._journal.read(first)["input"]["name"], fetched.content, numbers == [1])
-        return _Active(source, fetched, first, origin, set(state.open[first].left))
+        entry = state.open[first]
+        return _Active(source, fetched, first, Origin(entry.name, fetched.content, numbers == [1]), set(entry.left))
 
     def _record_name(self, source: Source, key: str | None, fetched: Fetched, first: Position) -> None:
         """Record that an input has content that is known."""
         if self._state.is_named(key):
             return
         name = self._journal.read(first)["input"]["name"]
-        is_equal = name != source.name
-        self._add({"input": _to_record(source, key, fetched) | {"is_equal": is_equal}})
-        if is_equal:
+        self._add({"input": _to_record(source, key, fetched) | {"first": name}})
+        if name != source.name:
             self._reporter.note(f"{display_name(source.name)}: the same content as {display_name(name)}, read once")
 
     def _take(self, outcome: Outcome) -> None:
@@ -275,13 +277,19 @@ class Run:
             self._check_unchanged(active)
             if isinstance(page, Exception):
                 raise page
-            self._results.add(active.origin, page)
+            encoded = outcome.encoded
+            if encoded is None:
+                encoded = self._results.encode(active.origin, page)
+            self._is_steady = False
+            self._results.add(encoded)
         except ALIKE:
             raise
         except Exception as error:
+            self._is_steady = True
             self._fail(active.position, task.number, active.source, active.fetched, error)
         else:
             self._note(active, page)
+            self._is_steady = True
         finally:
             if not active.waiting:
                 _let_go(active.fetched)
@@ -336,14 +344,15 @@ class Run:
         """Record what was done, and show how far the run is, where it is time for that."""
         since = time.monotonic() - self._committed
         n_done = len(self._pages) + len(self._failed)
-        is_due = n_done > 0 and since >= self._results.group_seconds
-        if is_due or n_done >= self._results.group_pages or since >= _BEAT:
+        is_due = n_done > 0 and since >= max(self._results.group_seconds, self._journal.pause)
+        is_full = n_done >= self._results.group_pages or self._results.size >= _MOST_BYTES
+        if is_due or is_full or since >= _BEAT:
             self._commit()
         self._reporter.beat(self._state, self._n_inputs)
 
     def _commit(self) -> None:
         """Write a group: the names of its inputs, its files, and at last that it is done."""
-        self._is_committing = True
+        self._is_steady = False
         self._journal.sync()
         files = self._results.finish()
         part = self._results.part(files)
@@ -359,7 +368,7 @@ class Run:
         self._state.end_group(group)
         self._pages, self._failed = [], []
         self._committed = time.monotonic()
-        self._is_committing = False
+        self._is_steady = True
 
     def _memory(self) -> int:
         """Memory of all our processes in bytes, some seconds old at most: to ask takes a while."""

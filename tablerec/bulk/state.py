@@ -26,10 +26,12 @@ class OpenInput:
     """An input some pages of which are neither done nor given up.
 
     Args:
+        name: Of the input when its content was first seen.
         left: Numbers of these pages.
         tries: How often a page has failed.
     """
 
+    name: str
     left: set[int]
     tries: dict[int, int] = field(default_factory=dict)
 
@@ -39,11 +41,13 @@ class Failure:
     """A page, or a whole input, that was given up.
 
     Args:
-        reason: One line, which names the input.
+        name: Of the input.
+        reason: One line.
         kind: Name of the error.
         tries: How often it was tried.
     """
 
+    name: str
     reason: str
     kind: str
     tries: int = 1
@@ -82,10 +86,10 @@ class State:
         self.failed: dict[tuple[Position, int], Failure] = {}
         self.unread: dict[str, Failure] = {}
         self.parts: set[str] = set()
-        self.equal: list[tuple[str, Position]] = []
-        self.slowest: list[tuple[float, Position, int]] = []
-        self.least_sure: list[tuple[float, Position, int, int]] = []
-        self._to_retry: set[Position] = set()
+        self.equal: list[tuple[str, str]] = []
+        self.slowest: list[tuple[float, str, int]] = []
+        self.least_sure: list[tuple[float, str, int, int]] = []
+        self._to_retry: dict[Position, list[int]] = {}
         self._contents: dict[bytes, Position] = {}
         self._names: dict[bytes, Position] = {}
         self._at = 0.0
@@ -108,7 +112,8 @@ class State:
         elif "input" in record:
             self._add_input(position, record["input"])
         elif "unread" in record:
-            self.unread[record["unread"]["name"]] = Failure(record["unread"]["reason"], record["unread"]["kind"])
+            failure = Failure(**record["unread"])
+            self.unread[failure.name] = failure
         elif "group" in record:
             for page in record["group"]["pages"]:
                 self.add_page(page)
@@ -136,14 +141,17 @@ class State:
 
     def retry_failed(self) -> None:
         """Have what was given up tried once more, where its input comes by."""
-        self._to_retry = {position for position, _ in self.failed}
+        self._to_retry = {}
+        for position, number in self.failed:
+            self._to_retry.setdefault(position, []).append(number)
 
     def reopen(self, position: Position) -> None:
         """Take up what is to be tried once more of an input."""
-        if position in self._to_retry:
-            self._to_retry.remove(position)
-            tries = {number: each.tries for (of, number), each in self.failed.items() if of == position}
-            self.open[position] = OpenInput(set(tries), tries)
+        numbers = self._to_retry.pop(position, [])
+        if numbers:
+            failed = {number: self.failed[position, number] for number in numbers}
+            tries = {number: failure.tries for number, failure in failed.items()}
+            self.open[position] = OpenInput(failed[numbers[0]].name, set(numbers), tries)
 
     def _add_input(self, position: Position, record: Record) -> None:
         content = _short(record["content"])
@@ -152,39 +160,41 @@ class State:
             self._names[bytes.fromhex(record["key"])] = first
         self.unread.pop(record["name"], None)
         if "pages" not in record:
-            self.sums.equal += record["is_equal"]
-            if record["is_equal"] and len(self.equal) < MOST_NAMED:
-                self.equal.append((record["name"], first))
+            self.sums.equal += record["name"] != record["first"]
+            if record["name"] != record["first"] and len(self.equal) < MOST_NAMED:
+                self.equal.append((record["name"], record["first"]))
             return
         if first == position:
             self.sums.inputs += 1
             self.sums.size += record["size"]
-        # A whole input that failed, and whose pages could be counted later, begins anew.
-        self.failed.pop((first, WHOLE), None)
+        # A whole input that failed, and whose pages could be counted later, begins anew, by its first name.
+        failure = self.failed.pop((first, WHOLE), None)
+        before = self.open.get(first) or failure
         if record["pages"]:
-            self.open[first] = OpenInput(set(ranges_to_numbers(record["pages"])))
+            name = record["name"] if before is None else before.name
+            self.open[first] = OpenInput(name, set(ranges_to_numbers(record["pages"])))
 
     def add_page(self, page: Record) -> None:
         """Take in a page that is done."""
         position, number = page["input"], page["page"]
-        self._settle(position, number)
+        name = self._settle(position, number)
         self.failed.pop((position, number), None)
         self.sums.pages += 1
         self.sums.tables += len(page["sure"])
         for stage, seconds in page["seconds"].items():
             self.sums.stages[stage] = self.sums.stages.get(stage, 0.0) + seconds
-        _keep_greatest(self.slowest, (sum(page["seconds"].values()), position, number))
+        _keep_greatest(self.slowest, (sum(page["seconds"].values()), name, number))
         for table, sure in enumerate(page["sure"], start=1):
             if sure is not None and sure < self.min_confidence:
                 self.sums.doubtful += 1
-                _keep_greatest(self.least_sure, (-sure, position, number, table))
+                _keep_greatest(self.least_sure, (-sure, name, number, table))
 
     def add_failure(self, failure: Record) -> None:
         """Take in a page that failed, for now or for good."""
         position, number = failure["input"], failure["page"]
         if failure["final"]:
-            self._settle(position, number)
-            self.failed[position, number] = Failure(failure["reason"], failure["kind"], failure["tries"])
+            name = self._settle(position, number)
+            self.failed[position, number] = Failure(name, failure["reason"], failure["kind"], failure["tries"])
         elif position in self.open:
             self.open[position].tries[number] = failure["tries"]
 
@@ -196,12 +206,16 @@ class State:
         if group["part"] is not None:
             self.parts.add(group["part"])
 
-    def _settle(self, position: Position, number: int) -> None:
+    def _settle(self, position: Position, number: int) -> str:
+        """Take a page off what is left of its input, and return the name of this."""
         entry = self.open.get(position)
-        if entry is not None:
-            entry.left.discard(number)
-            if not entry.left:
-                del self.open[position]
+        if entry is None:
+            failure = self.failed.get((position, number))
+            return "" if failure is None else failure.name
+        entry.left.discard(number)
+        if not entry.left:
+            del self.open[position]
+        return entry.name
 
 
 def name_key(name: str, changes: str) -> str:

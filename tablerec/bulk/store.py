@@ -10,7 +10,7 @@ from contextlib import suppress
 from pathlib import Path, PurePosixPath
 from typing import Any, Protocol
 
-from tablerec.bulk.fetching import filesystem, is_url
+from tablerec.bulk.fetching import filesystem, is_url, patiently
 from tablerec.errors import OutputError, TablerecError
 from tablerec.inputs.images import display_name
 
@@ -144,21 +144,20 @@ class RemoteStore:
         path = self._path(name)
         with _telling(f"{self.name}/{display_name(name)}"):
             if not new:
-                self._put(path, content)
+                patiently(lambda: self._put(path, content))
                 return
             try:
-                self._files.pipe_file(path, content, mode="create")
-            except (NotImplementedError, TypeError, ValueError):
-                # A file system that cannot make a file only where there is none: nearly the same in two steps.
-                if self._files.exists(path):
-                    raise FileExistsError(errno.EEXIST, "is there already", path) from None
-                self._put(path, content)
+                patiently(lambda: self._create(path, content))
+            except FileExistsError:
+                # A try of ours may have come through without an answer.
+                if self.read(name) != content:
+                    raise
 
     def read(self, name: str) -> bytes | None:
         """Return an object; see ``Store``."""
         with _telling(f"{self.name}/{display_name(name)}"):
             try:
-                content: bytes = self._files.cat_file(self._path(name))
+                content: bytes = patiently(lambda: self._files.cat_file(self._path(name)))
             except FileNotFoundError:
                 return None
             return content
@@ -167,7 +166,7 @@ class RemoteStore:
         """Return what is in a folder; see ``Store``."""
         with _telling(f"{self.name}/{folder}"):
             try:
-                found = self._files.ls(self._path(folder), detail=False, refresh=True)
+                found = patiently(lambda: self._files.ls(self._path(folder), detail=False, refresh=True))
             except FileNotFoundError:
                 return []
             return sorted(path.rstrip("/").rpartition("/")[2] for path in found)
@@ -176,6 +175,15 @@ class RemoteStore:
         """Remove an object; see ``Store``."""
         with _telling(f"{self.name}/{display_name(name)}"), suppress(FileNotFoundError):
             self._files.rm_file(self._path(name))
+
+    def _create(self, path: str, content: bytes) -> None:
+        try:
+            self._files.pipe_file(path, content, mode="create")
+        except (NotImplementedError, TypeError, ValueError):
+            # A file system that cannot make a file only where there is none: nearly the same in two steps.
+            if self._files.exists(path):
+                raise FileExistsError(errno.EEXIST, "is there already", path) from None
+            self._put(path, content)
 
     def _put(self, path: str, content: bytes) -> None:
         """Write an object; file systems with folders write beside it first, and rename."""
@@ -194,7 +202,7 @@ class RemoteStore:
 def _has_whole_objects(files: Any) -> bool:
     """Whether a file is there with all its content or not at all, as in object stores, but not in file systems."""
     protocols = {files.protocol} if isinstance(files.protocol, str) else set(files.protocol)
-    return not protocols & {"hdfs", "file", "local", "sftp", "ssh", "smb", "webhdfs", "arrow_hdfs"}
+    return not protocols & {"hdfs", "file", "local", "ftp", "sftp", "ssh", "smb", "webhdfs", "arrow_hdfs"}
 
 
 class _telling:  # noqa: N801 - used as a function is

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import html
+import itertools
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
-from tablerec.bulk.journal import Journal, Position
 from tablerec.bulk.progress import describe, duration
-from tablerec.bulk.state import WHOLE, State
+from tablerec.bulk.state import WHOLE, Failure, State
 from tablerec.bulk.store import Store
 from tablerec.inputs.images import display_name
 
@@ -23,12 +23,11 @@ _STYLE = (
 )
 
 
-def summarize(state: State, journal: Journal) -> dict[str, Any]:
+def summarize(state: State) -> dict[str, Any]:
     """Return what there is to say of a store.
 
     Args:
         state: Of the store.
-        journal: It knows the names.
 
     Returns:
         Values as JSON has them. Of failures, equal inputs, slowest pages and least sure tables the first ones only;
@@ -54,44 +53,32 @@ def summarize(state: State, journal: Journal) -> dict[str, Any]:
         "pages_per_second": round(rate, 3),
         "peak_memory_bytes": sums.memory,
         "stages": {stage: round(seconds, 1) for stage, seconds in sums.stages.items()},
-        "failed": list(_failures(state, journal))[:_MOST_FAILURES],
+        "failed": list(itertools.islice(_failures(state), _MOST_FAILURES)),
         "slowest": [
-            {"source": _name(journal, position), "page": number, "seconds": round(seconds, 3)}
-            for seconds, position, number in sorted(state.slowest, reverse=True)
+            {"source": name, "page": number, "seconds": round(seconds, 3)}
+            for seconds, name, number in sorted(state.slowest, reverse=True)
         ],
         "least_sure": [
-            {"source": _name(journal, position), "page": number, "table": table, "confidence": -negative}
-            for negative, position, number, table in sorted(state.least_sure, reverse=True)
+            {"source": name, "page": number, "table": table, "confidence": -negative}
+            for negative, name, number, table in sorted(state.least_sure, reverse=True)
         ],
-        "equal_inputs": [{"source": name, "first": _name(journal, position)} for name, position in state.equal],
+        "equal_inputs": [{"source": name, "first": first} for name, first in state.equal],
     }
 
 
-def _failures(state: State, journal: Journal) -> Iterator[dict[str, Any]]:
-    """Inputs that could not be had, and pages that were given up; no more of them are looked up than are taken."""
-    for name, failure in _first(state.unread.items()):
-        yield {"source": name, "page": None, "kind": failure.kind, "tries": 1, "reason": failure.reason}
-    for (position, number), failure in _first(state.failed.items()):
-        page = None if number == WHOLE else number
-        yield {
-            "source": _name(journal, position),
-            "page": page,
+def _failures(state: State) -> Iterator[dict[str, Any]]:
+    """Inputs that could not be had, and pages that were given up; a page of None is the whole input."""
+    numbered = itertools.chain(((WHOLE, each) for each in state.unread.values()), _by_number(state))
+    for number, failure in numbered:
+        yield {"source": failure.name, "page": None if number == WHOLE else number} | {
             "kind": failure.kind,
             "tries": failure.tries,
             "reason": failure.reason,
         }
 
 
-def _first(items: Iterable[Any]) -> Iterator[Any]:
-    for index, item in enumerate(items):
-        if index == _MOST_FAILURES:
-            return
-        yield item
-
-
-def _name(journal: Journal, position: Position) -> str:
-    name: str = journal.read(position)["input"]["name"]
-    return name
+def _by_number(state: State) -> Iterator[tuple[int, Failure]]:
+    return ((number, failure) for (_, number), failure in state.failed.items())
 
 
 def write_summary(store: Store, summary: dict[str, Any]) -> None:
@@ -107,9 +94,8 @@ def write_summary(store: Store, summary: dict[str, Any]) -> None:
 def to_lines(state: State, summary: dict[str, Any]) -> str:
     """Return a summary for a terminal.
 
-    >>> from tablerec.bulk.journal import SegmentJournal
     >>> state = State()
-    >>> print(to_lines(state, summarize(state, None)))
+    >>> print(to_lines(state, summarize(state)))
     0 inputs, 0 pages, 0 tables
     0 s in 0 runs, 0.0 pages/s, at most 0 MB of memory
     """

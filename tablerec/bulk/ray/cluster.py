@@ -8,6 +8,7 @@ import os
 import secrets
 import shutil
 import signal
+import socket
 import sys
 import tempfile
 from collections.abc import Iterator
@@ -17,6 +18,7 @@ from typing import Any
 
 from tablerec.bulk.ray.pool import LostError
 from tablerec.bulk.ray.reader import Answer, Order, Reader
+from tablerec.bulk.results import Encode
 from tablerec.config import Settings
 from tablerec.devices import parse_device
 from tablerec.engine import Limits
@@ -28,6 +30,9 @@ from tablerec.processes import usable_jobs
 _STORE = 512 << 20
 """Bytes of the object store of a Ray that is started here: the contents of pages at hand. More goes to the disk."""
 
+_CONNECT = 10.0
+"""Seconds within which somebody answers at an address."""
+
 _LONGEST = 40
 """Characters of the name of the folder for temporary files: those of sockets, 62 more, may have 107."""
 
@@ -38,8 +43,8 @@ _CPUS = 8
 class ReaderActor(Reader):
     """A reader as Ray runs it: the content comes as a reference, which is followed where it is needed."""
 
-    def __init__(self, settings: Settings, jobs: int, limits: Limits) -> None:
-        super().__init__(settings, jobs, limits, collect_notes())
+    def __init__(self, settings: Settings, jobs: int, limits: Limits, encode: Encode | None) -> None:
+        super().__init__(settings, jobs, limits, encode, collect_notes())
 
     def read_here(self, order: Order, content: list[Any]) -> Answer:
         """Read a page.
@@ -59,9 +64,10 @@ class RayCluster:
     Args:
         settings: What the actors use.
         limits: Of a page.
+        encode: See ``Reader``.
     """
 
-    def __init__(self, settings: Settings, limits: Limits) -> None:
+    def __init__(self, settings: Settings, limits: Limits, encode: Encode | None = None) -> None:
         import ray
 
         self._ray = ray
@@ -79,7 +85,7 @@ class RayCluster:
             max_task_retries=0,
             scheduling_strategy="SPREAD",
         )
-        self._arguments = settings, self.jobs, limits
+        self._arguments = settings, self.jobs, limits, encode
 
     def start(self) -> tuple[Any, Any]:
         """Ask for an actor; see ``pool.Cluster``."""
@@ -125,7 +131,9 @@ class RayCluster:
 
 
 @contextmanager
-def open_cluster(settings: Settings, limits: Limits, most: int | None, address: str | None) -> Iterator[RayCluster]:
+def open_cluster(
+    settings: Settings, limits: Limits, most: int | None, address: str | None, encode: Encode | None = None
+) -> Iterator[RayCluster]:
     """Connect to a cluster, or start Ray here; one that this process is connected to already is used, and left.
 
     Args:
@@ -133,6 +141,7 @@ def open_cluster(settings: Settings, limits: Limits, most: int | None, address: 
         limits: Of a page.
         most: Pages that are read at the same time; None leaves it to the cluster.
         address: See ``executor.ray_executor``.
+        encode: See ``Reader``.
 
     Raises:
         MissingDependencyError: Ray is not installed.
@@ -153,13 +162,16 @@ def open_cluster(settings: Settings, limits: Limits, most: int | None, address: 
                 folder = stack.enter_context(_session_folder())
                 _begin(ray, num_cpus=most or usable_jobs(), object_store_memory=_STORE, **folder)
             stack.callback(ray.shutdown)
-        yield RayCluster(settings, limits)
+        yield RayCluster(settings, limits, encode)
 
 
 def _connect(ray: Any, address: str) -> None:
+    host, _, port = address.rpartition(":")
     try:
+        if port.isdecimal() and "/" not in host:  # Ray itself would try for minutes
+            socket.create_connection((host.strip("[]"), int(port)), _CONNECT).close()
         _init(ray, address=address)
-    except (ConnectionError, ValueError, RuntimeError, OSError, ImportError) as error:
+    except (ValueError, RuntimeError, OSError, OverflowError, ImportError) as error:
         reason = display_name(str(error).partition("\n")[0])[:300]
         hint = '; ray:// needs pip install "ray[client]"' if address.startswith("ray://") else ""
         raise SettingsError(f"{display_name(address)}: no Ray cluster to be had there ({reason}){hint}") from error
@@ -201,14 +213,14 @@ def _without_standard_error() -> Iterator[None]:
 
 @contextmanager
 def _private_environment() -> Iterator[None]:
-    """Ray's ports are open to the network; a Ray that is started here answers those only who know a secret."""
+    """Ray runs what it is sent: one that is started here listens to this machine only, and to who knows a secret."""
     ours = {
         "RAY_AUTH_TOKEN": secrets.token_hex(32),
         "RAY_USAGE_STATS_ENABLED": "0",
         "RAY_BACKEND_LOG_LEVEL": "fatal",
     }
     if "ray" not in sys.modules:  # it is read when Ray is imported; later, Ray itself sees to it
-        ours["RAY_AUTH_MODE"] = "token"
+        ours |= {"RAY_AUTH_MODE": "token", "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0"}
     before = {name: os.environ.get(name) for name in ours}
     os.environ.update(ours)
     try:

@@ -11,6 +11,7 @@ from tablerec import __version__
 from tablerec.bulk.executor import TICK, Outcome, Task
 from tablerec.bulk.ray.cluster import open_cluster
 from tablerec.bulk.ray.pool import Pool
+from tablerec.bulk.results import Encode
 from tablerec.config import Settings
 from tablerec.engine import Limits
 from tablerec.engine.engine import to_jobs
@@ -59,7 +60,11 @@ class PoolExecutor:
 
 @contextmanager
 def ray_executor(
-    settings: Settings, jobs: str | int = "auto", limits: Limits | None = None, address: str | None = None
+    settings: Settings,
+    jobs: str | int = "auto",
+    limits: Limits | None = None,
+    address: str | None = None,
+    encode: Encode | None = None,
 ) -> Iterator[PoolExecutor]:
     """Connect to a cluster, or start Ray on this machine, for as long as pages are read.
 
@@ -69,13 +74,15 @@ def ray_executor(
         limits: Of a page.
         address: Of the cluster: ``HOST:PORT``, ``auto`` for one that runs on this machine, ``ray://HOST:PORT``. None
             takes ``$RAY_ADDRESS``; where there is none, Ray is started here and stopped at the end.
+        encode: Makes of a page what it becomes in a store, where it is read; see ``Results.encode``. Without it, pages
+            come back as they are.
 
     Raises:
         MissingDependencyError: Ray is not installed.
         SettingsError: There is no cluster at this address.
     """
     most = None if jobs == "auto" else to_jobs(jobs)
-    with open_cluster(settings, limits or Limits(), most, address) as cluster:
+    with open_cluster(settings, limits or Limits(), most, address, encode) as cluster:
         pool = Pool(cluster, most, __version__)
         try:
             yield PoolExecutor(settings, pool)

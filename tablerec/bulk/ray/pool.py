@@ -204,7 +204,7 @@ class Pool:
                     reason = error.strerror or str(error)
                     outcomes.append(self._end(work, InputError(f"{work.task.path}: cannot be read ({reason})")))
                     continue
-                order = Order(work.task.source, work.task.content, work.task.number)
+                order = Order(work.task.source, work.task.content, work.task.number, work.task.origin)
                 reference = self._cluster.read(actor.handle, order, content)
                 self._running[reference] = work, actor
                 actor.running.add(reference)
@@ -231,14 +231,14 @@ class Pool:
             what = f"{work.nodes_lost} nodes were lost with it" if error.by_node else "its actor was lost"
             return self._end(work, WorkerLostError(f"was lost: {what} ({error}); try it alone"))
         tell(answer.notes)
-        return self._end(work, answer.result())
+        return self._end(work, answer.result(), answer.encoded)
 
-    def _end(self, work: _Work, page: Any) -> Outcome:
+    def _end(self, work: _Work, page: Any, encoded: Any = None) -> Outcome:
         content = self._contents[work.task.content]
         content.n_tasks -= 1
         if not content.n_tasks:
             del self._contents[work.task.content]
-        return Outcome(work.task, page)
+        return Outcome(work.task, page, encoded)
 
     def _lose(self, actor: _Actor, error: LostError) -> None:
         """Let an actor go; what else it had comes back as lost by itself."""

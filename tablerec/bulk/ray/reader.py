@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tempfile
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -12,12 +12,14 @@ from typing import Any
 
 import numpy as np
 
+from postprocess.table import Table
 from tablerec import __version__
+from tablerec.bulk.results import Encode, Origin
 from tablerec.config import Settings
 from tablerec.engine import Engine, Limits
 from tablerec.engine.child import Note
 from tablerec.errors import PageFailedError, TablerecError
-from tablerec.result import Page
+from tablerec.result import Page, PageImage
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,11 +30,13 @@ class Order:
         name: Of the input, for messages.
         content: What tells its content from all others.
         number: Of the page, counted from 1.
+        origin: What its outputs are named by.
     """
 
     name: str
     content: str
     number: int
+    origin: Origin
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,11 +44,14 @@ class Answer:
     """What became of it.
 
     Args:
-        page: The page, in place of its picture only the shape of that; or why there is none.
+        page: The page, or why there is none. In place of its picture it has only the shape of that; where it is
+            encoded, its tables have no cells, and nothing else is there.
+        encoded: What it becomes in the store.
         notes: What was logged meanwhile.
     """
 
     page: Page | TablerecError
+    encoded: Sequence[Any] | None = None
     notes: tuple[Note, ...] = ()
 
     def result(self) -> Page | TablerecError:
@@ -77,12 +84,19 @@ class Reader:
         settings: What to use.
         jobs: Pages that are read at the same time.
         limits: Of a page.
+        encode: Makes of a page what it becomes in the store; see ``Results.encode``.
         notes: Grows by what is logged in this process; each answer takes what is there.
     """
 
     def __init__(
-        self, settings: Settings, jobs: int = 1, limits: Limits | None = None, notes: list[Note] | None = None
+        self,
+        settings: Settings,
+        jobs: int = 1,
+        limits: Limits | None = None,
+        encode: Encode | None = None,
+        notes: list[Note] | None = None,
     ) -> None:
+        self._encode = encode
         self._notes = [] if notes is None else notes
         self._contents = Contents(jobs)
         self._engine: Engine | None = None
@@ -108,15 +122,15 @@ class Reader:
         with self._contents.file(order.content, fetch) as path:
             try:
                 page = self._engine.submit(path, order.number).result()
+                page = replace(page, picture=replace(page.picture, source=order.name))
+                encoded = None if self._encode is None else self._encode(order.origin, page)
             except TablerecError as error:
                 named = type(error)(_named(str(error), path, order.name))
-                return Answer(named, self._take_notes(path, order.name))
+                return Answer(named, notes=self._take_notes(path, order.name))
             except Exception as error:
                 return Answer(PageFailedError(f"met a fault of tablerec ({type(error).__name__}: {error})"))
-            shape: Any = page.picture.image.shape
-            # Pickled as it is, the blank picture would have all its bytes.
-            picture = replace(page.picture, source=order.name, image=shape, layer=None)
-            return Answer(replace(page, picture=picture), self._take_notes(path, order.name))
+            notes = self._take_notes(path, order.name)
+            return Answer(_bare(page) if encoded is None else _summary(page), encoded, notes)
 
     def close(self) -> None:
         """End its processes, and remove its files."""
@@ -127,6 +141,18 @@ class Reader:
     def _take_notes(self, path: Path | None = None, name: str = "") -> tuple[Note, ...]:
         taken = [self._notes.pop(0) for _ in range(len(self._notes))]
         return tuple((logger, level, _named(text, path, name)) for logger, level, text in taken)
+
+
+def _bare(page: Page) -> Page:
+    """The page with the shape of its picture only: pickled as it is, the blank picture would have all its bytes."""
+    shape: Any = page.picture.image.shape
+    return replace(page, picture=PageImage(page.picture.source, page.picture.number, shape))
+
+
+def _summary(page: Page) -> Page:
+    """How sure its tables are, and how long they took."""
+    tables = tuple(Table([], confidence=table.confidence) for table in page.tables)
+    return _bare(replace(page, tables=tables, words=(), unplaced=(), dropped=(), seals=()))
 
 
 class Contents:

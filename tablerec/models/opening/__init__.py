@@ -2,7 +2,7 @@
 
 - ``choose_network``, ``open_network``: from a folder and a device to a function that runs the network
 - ``file``: a network and where it runs
-- ``card``: a network on a card; ``graphs``, ``parts``: what becomes part of its graph
+- ``card``: a network on a card; ``graphs``, ``parts``, ``halves``: what becomes of its graph
 - ``batched``: calls of several threads go through the network together
 - ``buckets``: the few shapes that a card sees
 
@@ -22,7 +22,7 @@ from weakref import WeakValueDictionary
 import numpy as np
 from numpy.typing import NDArray
 
-from tablerec.devices import parse_device, runtime_of
+from tablerec.devices import parse_device, require_device, runtime_of
 from tablerec.devices.cuda import import_onnxruntime
 from tablerec.errors import MissingDependencyError, ModelNotFoundError
 from tablerec.models.folder import INPUT, ONNX, STATIC, check_files, read_description
@@ -36,6 +36,7 @@ __all__ = [
     "open_network",
     "open_with",
     "opener",
+    "require_networks",
     "runs_on_card",
     "usable_threads",
 ]
@@ -82,6 +83,18 @@ def choose_network(
     elif not (folder / ONNX).is_file():
         raise ModelNotFoundError(f"{folder} holds no {ONNX}: name the folder of an exported {name}")
     return opener(NetworkFile(folder, device, name, tuple(outputs), threads))
+
+
+def require_networks(device: str) -> None:
+    """Make sure that our networks run on a device; nothing is asked where another process opens them.
+
+    Raises:
+        MissingDependencyError, SettingsError: See ``devices.runtime_of``.
+
+    >>> require_networks("cpu")
+    """
+    if _open_file is open_network:
+        require_device(parse_device(device))
 
 
 def runs_on_card(device: str) -> bool:

@@ -224,9 +224,9 @@ class Cells:
     def put(self, images: NDArray[Any], slots: NDArray[Any]) -> None:
         """See ``Form``."""
         height, width = images.shape[2:]
-        slots[...] = 0
         slots[:, :3, :height, :width] = images
         slots[:, 3, :height, :width] = 1
+        slots[:, :, height:] = slots[:, :, :height, width:] = 0
 
     def take(self, outputs: Arrays, start: int, end: int, shape: tuple[int, ...]) -> list[NDArray[Any]]:
         """See ``Form``."""

@@ -16,7 +16,8 @@ from tablerec.errors import MissingDependencyError
 from tablerec.models.folder import LINENET, NAME
 from tablerec.models.opening.batched import Arrays, BatchedNetwork, Cells, Form, Rows
 from tablerec.models.opening.file import NetworkFile, check_outputs, not_opened
-from tablerec.models.opening.graphs import halve, keep_best, read_graph, take_bytes
+from tablerec.models.opening.graphs import keep_best, read_graph, take_bytes
+from tablerec.models.opening.halves import halve
 from tablerec.models.opening.parts import take_parts
 
 PP_OCR_FINDER, PP_OCR_READER = "PP-OCR det", "PP-OCR rec"
@@ -96,7 +97,15 @@ def open_on_card(file: NetworkFile) -> BatchedNetwork:
 def open_batched(
     file: NetworkFile, how: OnCard, options: Mapping[str, str], provider: str = PROVIDER
 ) -> BatchedNetwork:
-    """Open a network for batches.
+    """Open a network for batches; see ``open_session``."""
+    session = open_session(file, how, options, provider)
+    names = [output.name for output in session.get_outputs()]
+    dtype = np.uint8 if how.takes_bytes else np.float32
+    return BatchedNetwork(_bind(session), names, how.form, how.pixels, dtype)
+
+
+def open_session(file: NetworkFile, how: OnCard, options: Mapping[str, str], provider: str = PROVIDER) -> Any:
+    """Open a network in ONNX Runtime, with what is done on the card besides.
 
     Args:
         file: The network.
@@ -105,7 +114,7 @@ def open_batched(
         provider: Which one; another than the card's is for tests.
 
     Raises:
-        MissingDependencyError: ONNX Runtime did not take the provider.
+        MissingDependencyError: ONNX Runtime did not take the provider, or onnx is not installed.
         ModelNotFoundError: The network cannot be opened, or is another one.
     """
     onnxruntime = import_onnxruntime()
@@ -122,7 +131,7 @@ def open_batched(
         if how.keeps_best:
             keep_best(model)
         if how.half:
-            model = halve(model)
+            halve(model)
         session = onnxruntime.InferenceSession(
             model.SerializeToString(), settings, providers=[(provider, dict(options))], enable_fallback=0
         )
@@ -135,9 +144,7 @@ def open_batched(
         raise MissingDependencyError(
             f"ONNX Runtime did not open {file.path} on {file.device}: run tablerec device doctor {file.device}"
         )
-    names = [output.name for output in session.get_outputs()]
-    dtype = np.uint8 if how.takes_bytes else np.float32
-    return BatchedNetwork(_bind(session), names, how.form, how.pixels, dtype)
+    return session
 
 
 def warm_up(network: Callable[[NDArray[Any]], Any], how: OnCard, file: NetworkFile) -> None:

@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any
 
 from tablerec.errors import MissingDependencyError
-from tablerec.models.opening.parts import INSIDE
 
 
 def read_graph(path: Path) -> Any:
@@ -51,52 +50,6 @@ def keep_best(model: Any) -> None:
         onnx.helper.make_tensor_value_info(name, kind, [None, None])
         for name, kind in (("best", onnx.TensorProto.INT64), ("score", onnx.TensorProto.FLOAT))
     )
-
-
-def halve(model: Any) -> Any:
-    """Return a model that computes in half precision, but for its last layers and its norms.
-
-    The last layers tell places in pixels, and what follows them decides; norms square their inputs.
-    """
-    from onnxruntime.transformers.float16 import convert_float_to_float16
-
-    for number, node in enumerate(model.graph.node):
-        node.name = f"{number}:{node.op_type}"
-    halved = {
-        node.name
-        for node in _before_last_layers(model)
-        if (node.op_type in _HALVED or node.output[0].endswith(INSIDE)) and not _adds_number(node, model)
-    }
-    kept = [node.name for node in model.graph.node if node.name not in halved and node.op_type != "Cast"]
-    return convert_float_to_float16(model, keep_io_types=True, op_block_list=[], node_block_list=kept)
-
-
-_LAYERS = ("Conv", "MatMul", "ConvTranspose")
-_HALVED = (
-    *_LAYERS,
-    *("BatchNormalization", "Relu", "Add", "Concat", "Resize", "MaxPool", "AveragePool", "ReduceMax", "Identity"),
-    *("GlobalAveragePool", "HardSigmoid", "Transpose", "Reshape", "Squeeze"),
-)
-
-
-def _before_last_layers(model: Any) -> list[Any]:
-    """The nodes on which the last layers with weights depend."""
-    behind: set[str] = set()
-    last = []
-    for node in reversed(model.graph.node):
-        if not behind.intersection(node.output):
-            if node.op_type not in _LAYERS:
-                continue
-            last.append(node)
-        behind.update(node.input)
-    first = {id(node) for node in last}
-    return [node for node in model.graph.node if id(node) not in first and behind.intersection(node.output)]
-
-
-def _adds_number(node: Any, model: Any) -> bool:
-    """Whether a node adds a number, such as the least variance of a norm, rather than maps."""
-    numbers = {each.name for each in model.graph.initializer if max(each.dims, default=1) == 1}
-    return node.op_type == "Add" and not numbers.isdisjoint(node.input)
 
 
 def _rename(model: Any, old: str, new: str) -> None:

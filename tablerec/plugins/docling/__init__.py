@@ -9,13 +9,15 @@
 ``DocumentConverter(format_options={InputFormat.PDF: PdfFormatOption(pipeline_options=options)})`` converts with it.
 On docling's command line: ``docling --allow-external-plugins --table-structure-engine tablerec report.pdf``.
 
-docling says where the tables of a page are, and what text it knows there; each is read here as a picture that is one
-table. Words of the document are taken as they are; where there are none the picture is read. What a table holds and no
-cell has, such as its title, is logged, and so is a table that cannot be read: the document goes on without it.
+docling says where the tables of a page are; each is read here as a picture that is one table. Words of a PDF are taken
+as far as its page shows them (or, with ``text="docling"``, as docling knows them); where there are none the picture is
+read. What a table holds and no cell has, such as its title, is logged, and so is a table that cannot be read: the
+document goes on without it.
 
 - ``options``: what users say
 - ``model``: the model that docling makes
-- ``words``: docling's text as words in the picture; ``tables``: our tables as docling's
+- ``pictures``: tables as pictures with their words; ``words``: docling's text as words in the picture
+- ``tables``: our tables as docling's
 """
 
 from __future__ import annotations

@@ -80,7 +80,7 @@ def cell_to_word(cell: TextCell, crop: Crop, page_height: float) -> Word:
     if along_x * up_y - along_y * up_x < 0:
         corners = corners[[3, 2, 1, 0]]
     score = min(max(float(cell.confidence), 0.0), 1.0)
-    return Word(cell.text.replace("\x02", "-"), array_to_quad(crop.to_pixels(corners)), score)
+    return Word(cell.text.strip().replace("\x02", "-"), array_to_quad(crop.to_pixels(corners)), score)
 
 
 def _is_written(cell: TextCell) -> bool:

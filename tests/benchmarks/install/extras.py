@@ -102,7 +102,7 @@ FIRST = {
     "gpu": First(("tablerec", "device", "doctor"), "onnxruntime"),
     "batch": First(("tablerec", "batch", str(ROOT / "data/samples"), "-o", "out")),
     "ray": First(("tablerec", "batch", str(ROOT / "data/samples"), "-o", "out", "--engine", "ray")),
-    "serve": First(("tablerec", "serve", "--port", "18080"), url=f"{_SERVER}/health"),
+    "serve": First(("tablerec", "serve", "--port", "18080"), url=f"{_SERVER}/readyz"),
 }
 """By extra; some of them may not be in this checkout."""
 

@@ -53,6 +53,7 @@ PEERS = (
     Peer("rapid_table", "rapid_table==0.3.0 onnxruntime"),
     Peer("wired_lineless", "wired_table_rec==1.1.10 lineless_table_rec==0.0.9 table_cls==1.1.3"),
     Peer("img2table", "img2table==2.0.0"),
+    Peer("camelot", "camelot-py==2.0.0 fpdf2==2.8.9"),
     Peer("paddlex", 'paddlepaddle==3.3.1 "paddlex[ocr]==3.7.2"', takes_boxes=True),
 )
 

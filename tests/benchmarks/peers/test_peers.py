@@ -110,6 +110,41 @@ class Image:
         return [small, large]
 """,
     },
+    "camelot-py 2.0.0": {
+        "camelot.py": """
+from types import SimpleNamespace
+from pathlib import Path
+
+def read_pdf(path, flavor, suppress_stdout):
+    text = Path(path).read_text(encoding="utf-8")
+    rows = [(("", False, True), ("", True, True)), ((text, True, False), ("7", True, True)), (("", True, True),) * 2]
+    cells = [[SimpleNamespace(text=each[0], right=each[1], bottom=each[2]) for each in row] for row in rows]
+    return [SimpleNamespace(shape=(1, 1), cells=[]), SimpleNamespace(shape=(3, 2), cells=cells)]
+""",
+    },
+    "fpdf2 2.8.9": {
+        "fpdf/__init__.py": """
+from contextlib import nullcontext
+from pathlib import Path
+
+class FPDF:
+    def __init__(self, unit, format):
+        self.told = []
+
+    def __getattr__(self, name):
+        return lambda *args, **options: self.told.append((name, *args)) or 5.0
+
+    def local_context(self, text_mode):
+        return nullcontext()
+
+    def output(self, path):
+        Path(path).write_text(" ".join(map(str, dict.fromkeys(self.told))), encoding="utf-8")
+""",
+        "fpdf/enums.py": """
+class TextMode:
+    INVISIBLE = 3
+""",
+    },
     "paddlex 3.7.2": {
         "paddlex/inference/pipelines/table_recognition/pipeline_v2.py": """
 class _TableRecognitionPipelineV2:
@@ -222,6 +257,17 @@ def test_img2table_turns_the_words_as_it_turned_the_picture(stubs: Path, picture
     assert "('x1', 4), ('x2', 14), ('y1', 3), ('y2', 9)" in plain["html"]
     # A quarter turn against the clock of 40 x 20 pixels: (x, y) -> (y, 40 - x).
     assert "('x1', 3), ('x2', 9), ('y1', 26), ('y2', 36)" in after["html"]
+
+
+def test_camelot_gets_a_page_with_the_words_and_tells_spans_by_borders(stubs: Path, picture: Path) -> None:
+    word = {**WORDS[0], "text": "千<"}
+    _, answer = ask_adapter("camelot", stubs, {"image": str(picture), "words": [word]})
+    grid = html_to_grid(answer["html"])
+    assert grid is not None and grid.owner.tolist() == [[0, 0], [1, 2], [1, 3]]
+    # The word is 6 pixels high, 11 points on the page; its text would be 5 points wide.
+    page = grid.cells[1].text
+    assert "('set_stretching', 366.6" in page
+    assert f"{11 / 6 * 4}, {11 / 6 * 9 - 11 / 4}, '千<')" in page
 
 
 def test_paddlex_gets_boxes_and_words_and_loads_no_model(stubs: Path, picture: Path) -> None:

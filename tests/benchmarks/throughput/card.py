@@ -1,11 +1,12 @@
-"""Networks on a card: how fast, and whether the tables are the CPU's: ``python -m tests.benchmarks.throughput.card
-[--device gpu:0] [--part networks --part options --part threads --part same --part whole] [--folder DIR] [--count N]``.
+"""Networks on a card: how fast, and whether the tables are the CPU's:
+``python -m tests.benchmarks.throughput.card [--device gpu:0] [--part NAME ...] [--folder DIR] [--count N]``.
 
 A developer script, not a test. Each line is printed as soon as it is known, and a part that fails is told and left.
 
 - ``networks``: CellNet, LineNet and the networks of RapidOCR alone, by size of batch and by precision; seconds of the
   first run of a shape, and CellNet without what makes filled-up pictures exact (``models.opening.parts``).
 - ``options``: settings of ONNX Runtime's provider for cards, for CellNet.
+- ``bound``: inputs and outputs that stay in the card's memory, and captured graphs, for the readers.
 - ``threads``: single calls of many threads, which become batches.
 - ``same``: tables of pictures in a folder on the CPU and on the card, by precision; those that differ are listed.
 - ``whole``: pictures of the folder to tables by ``tablerec.engine``, and the share of each stage.
@@ -39,10 +40,18 @@ from tablerec.devices.cuda import PROVIDER
 from tablerec.models.folder import LINENET, LINENET_OUTPUTS, LINENET_WEIGHTS, LINES, NAME, ONNX, OUTPUTS, WEIGHTS
 from tablerec.models.opening import NetworkFile, open_network, open_with
 from tablerec.models.opening.batched import BatchedNetwork, Cells, Rows
-from tablerec.models.opening.card import NETWORKS, OPTIONS, PP_OCR_FINDER, PP_OCR_READER, OnCard, open_batched
-from tests.benchmarks.hostile.inputs import SAMPLES
+from tablerec.models.opening.card import (
+    NETWORKS,
+    OPTIONS,
+    PP_OCR_FINDER,
+    PP_OCR_READER,
+    OnCard,
+    open_batched,
+    open_session,
+)
 
-PARTS = ("networks", "options", "threads", "same", "whole")
+SAMPLES = Path(__file__).resolve().parents[3] / "data/samples"
+PARTS = ("networks", "options", "bound", "threads", "same", "whole")
 PRECISIONS: dict[str, tuple[bool, dict[str, str]]] = {
     "float32": (False, {"use_tf32": "0"}),
     "tf32": (False, {"use_tf32": "1"}),
@@ -159,13 +168,59 @@ def measure_options(bench: Bench, folder: Path | None, count: int) -> None:
     say(f"{'CellNet':<20}{'precision':>10}{'first s':>9}{'ms of 8':>9}{'new shape s':>13}")
     for label, options in TRIED.items():
         for precision in ("float32", "half"):
-            network = bench.open(bench.files[NAME], replace(NETWORKS[NAME], pixels=2**25), precision, **options)
-            first, median = bench.time(network, noise(8, 3, 640, 960))
-            started = time.perf_counter()
-            for width in (640, 512, 384, 256):
-                network(noise(8, 3, 640, width))
-            new = (time.perf_counter() - started) / 4
-            say(f"{label:<20}{precision:>10}{first:9.2f}{1e3 * median:9.2f}{new:13.3f}")
+            try:
+                network = bench.open(bench.files[NAME], replace(NETWORKS[NAME], pixels=2**25), precision, **options)
+                first, median = bench.time(network, noise(8, 3, 640, 960))
+                started = time.perf_counter()
+                for width in (640, 512, 384, 256):
+                    network(noise(8, 3, 640, width))
+                new = (time.perf_counter() - started) / 4
+                say(f"{label:<20}{precision:>10}{first:9.2f}{1e3 * median:9.2f}{new:13.3f}")
+            except Exception as error:  # a provider may lack an option
+                say(f"{label:<20}{precision:>10} fails: {str(error).splitlines()[0]}")
+
+
+def measure_bound(bench: Bench, folder: Path | None, count: int) -> None:
+    """Memory of the card that is used again, and the network as one captured graph, against copies at each call."""
+    if not bench.is_card:
+        say("the CPU has none")
+        return
+    import onnxruntime
+
+    for name, images in (
+        (PP_OCR_READER, (noise(64, 3, 48, 160) / 127.5 - 1).astype(np.float32)),
+        (LINENET, noise(64, 3, 32, 128)),
+    ):
+        for label, captured in (("kept on the card", "0"), ("captured as a graph", "1")):
+            options = {**OPTIONS, "device_id": bench.number, "enable_cuda_graph": captured}
+            try:
+                session = open_session(bench.files[name], NETWORKS[name], {**options, "enable_cuda_graph": "0"})
+                given = session.get_inputs()[0].name
+                outputs = session.run(None, {given: images})
+                if captured == "1":
+                    session = open_session(bench.files[name], NETWORKS[name], options)
+                device = "cuda", int(bench.number)
+                kept = onnxruntime.OrtValue.ortvalue_from_numpy(images, *device)
+                made = [
+                    onnxruntime.OrtValue.ortvalue_from_shape_and_type(o.shape, o.dtype.type, *device) for o in outputs
+                ]
+                binding = session.io_binding()
+                binding.bind_ortvalue_input(given, kept)
+                for output, value in zip(session.get_outputs(), made, strict=True):
+                    binding.bind_ortvalue_output(output.name, value)
+
+                def run(images: np.ndarray, session: Any = session, kept: Any = kept, made: Any = made) -> list[Any]:
+                    kept.update_inplace(images)
+                    session.run_with_iobinding(binding)  # noqa: B023 - called in this turn
+                    return [value.numpy() for value in made]
+
+                _, median = bench.time(run, images)
+                same = all((one == other).all() for one, other in zip(run(images), outputs, strict=True))
+                say(f"{name:<12}{label:<22}{1e3 * median:9.2f} ms of {len(images)}, {'' if same else 'not '}the same")
+            except Exception as error:  # not every graph can be captured
+                say(f"{name:<12}{label:<22} fails: {str(error).splitlines()[0]}")
+        _, median = bench.time(bench.open(bench.files[name], NETWORKS[name]), images)
+        say(f"{name:<12}{'as it is':<22}{1e3 * median:9.2f} ms of {len(images)}")
 
 
 def measure_threads(bench: Bench, folder: Path | None, count: int) -> None:
@@ -288,6 +343,7 @@ def structure(tables: Sequence[str]) -> list[str]:
 MEASURES: dict[str, Callable[[Bench, Path | None, int], None]] = {
     "networks": measure_networks,
     "options": measure_options,
+    "bound": measure_bound,
     "threads": measure_threads,
     "same": compare_tables,
     "whole": measure_whole,

@@ -51,3 +51,9 @@ def bench_pictures() -> list[Path]:
     """The small pictures of the benchmark, if it is there."""
     found = (path for path in sorted(BENCH.rglob("*")) if path.suffix in (".png", ".jpg"))
     return [path for path in found if path.stat().st_size <= MOST_BYTES]
+
+
+def split_options(arguments: list[str]) -> tuple[list[str], list[str]]:
+    """Return what stands before ``--``, and what behind it."""
+    at = arguments.index("--") if "--" in arguments else len(arguments)
+    return arguments[:at], arguments[at + 1 :]

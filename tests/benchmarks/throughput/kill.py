@@ -22,7 +22,7 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from tests.benchmarks.throughput.inputs import ROOT, make_inputs
+from tests.benchmarks.throughput.inputs import ROOT, make_inputs, split_options
 
 POISON_SECONDS = 8
 """Time for a page, which the poisoned one does not keep to: a picture with more dark spots than can be looked at."""
@@ -155,12 +155,12 @@ def main() -> None:
     parser.add_argument("--kills", type=int, default=20)
     parser.add_argument("--poisoned", type=int, default=1000, metavar="N", help="Inputs one of which is poisoned.")
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("options", nargs="*", help="Of tablerec batch, behind --.")
-    arguments = parser.parse_args()
+    own, options = split_options(sys.argv[1:])
+    arguments = parser.parse_args(own)
     if arguments.pages:
-        check_kills(arguments.folder, arguments.options, arguments)
+        check_kills(arguments.folder, options, arguments)
     if arguments.poisoned:
-        check_poison(arguments.folder, arguments.options, arguments.poisoned)
+        check_poison(arguments.folder, options, arguments.poisoned)
 
 
 if __name__ == "__main__":

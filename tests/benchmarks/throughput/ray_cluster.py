@@ -7,31 +7,48 @@ are found by their rulings and not read, so that a thousand take minutes on two 
     node     a node is killed when a third is done: every output there once, whole and right
     kill     kill -9 of the command at --moments random moments, each time started again: the same
     actors   pages a second with 1, 2 and 4 actors, on 4 nodes
-    million  the parts of a page, measured one by one, and what a million pages would take
+    million  what a million pages would take: the samples of the repository are read with one thread, then a batch is
+             done whose actors answer at once, with the same answers; what it costs the command, multiplied
 
-Every command ends with exit code 1 where an output is missing, there twice, cut or wrong.
+The first three end with exit code 1 where an output is missing, there twice, cut or wrong.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import logging
 import os
 import pickle
 import random
-import resource
 import signal
 import subprocess
 import sys
 import tempfile
 import time
 from collections import Counter
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
+from tablerec import Settings, __version__
+from tablerec.bulk.open import open_batch
+from tablerec.bulk.ray.cluster import RayCluster
+from tablerec.bulk.ray.executor import PoolExecutor
+from tablerec.bulk.ray.pool import Pool
+from tablerec.bulk.ray.reader import Answer, Begun, Order, Reader
+from tablerec.bulk.results import FileResults, Origin, file_name
+from tablerec.bulk.sources import find_sources
+from tablerec.bulk.state import State
+from tablerec.bulk.store import FolderStore
+from tablerec.engine import Limits
 from tests.helpers.bulk.ray_nodes import draw_numbered, ray_nodes, shape_of
 
 FAST = ("--detector", "rulings", "--ocr", "none")
+SAMPLES = Path(__file__).resolve().parents[3] / "data" / "samples"
 
 
 def draw_inputs(folder: Path, n_pages: int) -> Path:
@@ -115,8 +132,10 @@ def kill_driver(folder: Path, n_pages: int, moments: int, options: tuple[str, ..
         for number in range(moments):
             before = n_done(store)
             command = start(inputs, store, cluster.address, *options)
-            # From before it is connected until well within the pages.
-            time.sleep(chance.uniform(2, 15))
+            target = before + chance.randrange(max(1, 2 * (n_pages - before) // (moments - number + 1)))
+            while n_done(store) < target and command.poll() is None:
+                time.sleep(0.05)
+            time.sleep(chance.uniform(0, 2))  # also before it is connected, and in the midst of a group
             os.killpg(command.pid, signal.SIGKILL)
             command.communicate()
             print(f"kill {number + 1}: {before} -> {n_done(store)} pages done", flush=True)
@@ -145,109 +164,147 @@ def measure_actors(folder: Path, n_pages: int, options: tuple[str, ...]) -> int:
     return code
 
 
-def measure_million(folder: Path, n_pages: int, options: tuple[str, ...], page_seconds: float | None) -> int:
+def measure_million(folder: Path, n_pages: int) -> int:
     """Measure the parts, and multiply."""
-    inputs = draw_inputs(folder / "in", n_pages)
+    seconds, contents, answers = read_samples()
+    inputs = folder / "in"
+    inputs.mkdir()
+    for number in range(n_pages):
+        # Equal inputs would be done once.
+        (inputs / f"{number:06}.png").write_bytes(contents[number % len(contents)] + number.to_bytes(8, "big"))
     with ray_nodes(2) as (cluster, _):
-        seconds, memory = [], []
-        for n_inputs in (n_pages // 4, n_pages):
-            store, names = folder / f"store{n_inputs}", folder / f"list{n_inputs}"
-            names.write_text("".join(f"{path}\n" for path in sorted(inputs.iterdir())[:n_inputs]))
-            used, most = _run_driver(store, names, cluster.address, options)
-            seconds.append(used)
-            memory.append(most)
-        content = sum(path.stat().st_size for path in inputs.iterdir()) / n_pages
-        answer, trip = _measure_trips(cluster.address, inputs)
-    more = n_pages - n_pages // 4
-    _print_million(
-        {
-            "content": content,
-            "answer": answer,
-            "trip": trip,
-            "driver": (seconds[1] - seconds[0]) / more,
-            "memory": max(0.0, memory[1] - memory[0]) / more,
-            "journal": (store / "journal.jsonl").stat().st_size / n_pages,
-            "output": sum(path.stat().st_size for path in (store / "tables").rglob("*") if path.is_file()) / n_pages,
-            "page": page_seconds or json.loads((store / "summary.json").read_text())["seconds"] * 2 / n_pages,
-        }
-    )
-    return report(check(store, n_pages))
+        part = echo(folder / "store", inputs, cluster.address, answers)
+    part |= {
+        "page": seconds,
+        "content": sum(map(len, contents)) / len(contents),
+        "answer": sum(len(pickle.dumps(answer)) for answer in answers) / len(answers),
+    }
+    print_million(part)
+    return 0
 
 
-def _run_driver(store: Path, names: Path, address: str, options: tuple[str, ...]) -> tuple[float, float]:
-    """CPU seconds and peak memory of the command alone; actors are processes of the cluster."""
-    before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    command = [sys.executable, "-m", "tablerec", "batch", "--list", str(names), "-o", str(store), "--engine", "ray"]
-    watched = subprocess.Popen([*command, "--address", address, "--quiet", *options])
-    most = 0
-    while watched.poll() is None:
-        time.sleep(0.1)
-        try:
-            status = Path(f"/proc/{watched.pid}/status").read_text()
-            most = max(most, int(status.partition("VmRSS:")[2].split()[0]) * 1024)
-        except (OSError, IndexError):
-            pass
-    after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime, most
-
-
-def _measure_trips(address: str, inputs: Path) -> tuple[float, float]:
-    """Bytes of an answer, and bytes a second that the object store takes from here and gives to an actor."""
-    import ray
-
-    from tablerec import Settings
-    from tablerec.bulk.ray.reader import Order, Reader
-
-    content = next(inputs.iterdir()).read_bytes()
-    reader = Reader(Settings(detector="rulings", ocr="none"))
-    answer = len(pickle.dumps(reader.read(Order("a.png", "0", 1), lambda: content)))
+def read_samples() -> tuple[float, list[bytes], list[Answer]]:
+    """Read the samples of the repository with one thread, by the default settings; seconds are the mean."""
+    reader = Reader(Settings(), encode=FileResults().encode)
+    contents = [path.read_bytes() for path in sorted(SAMPLES.glob("*.png"))]
+    origin = Origin("sample.png", "0" * 64, True)
+    answers, began = [], 0.0
+    for number, content in enumerate([contents[0], *contents]):
+        if number == 1:  # networks are loaded, as an actor does once
+            began = time.perf_counter()
+        answers.append(reader.read(Order("sample.png", str(number), 1, origin), lambda content=content: content))  # type: ignore[misc]
+    seconds = (time.perf_counter() - began) / len(contents)
     reader.close()
-    ray.init(address=address, log_to_driver=False, logging_level=50)
-    try:
-        sink: Any = ray.remote(_Sink).remote()
-        ray.get(sink.take.remote([ray.put(b"")]))
-        began, n_bytes = time.perf_counter(), 0
-        while time.perf_counter() - began < 3:
-            n_bytes += ray.get(sink.take.remote([ray.put(os.urandom(8 << 20))]))
-        return answer, n_bytes / (time.perf_counter() - began)
-    finally:
-        ray.shutdown()
+    return seconds, contents, answers[1:]
 
 
-class _Sink:
-    """An actor that takes contents."""
+class EchoActor:
+    """Takes contents as an actor does, and answers at once: what is left is what the command needs."""
 
-    def take(self, content: list[Any]) -> int:
+    def __init__(self, answers: list[Answer]) -> None:
+        self._answers = answers
+
+    def begin(self) -> Begun:
+        return Begun(__version__, None)
+
+    def read_here(self, order: Order, content: list[Any]) -> Answer:
         import ray
 
-        return len(ray.get(content[0]))
+        answer = self._answers[len(ray.get(content[0])) % len(self._answers)]
+        name = file_name(order.origin, order.number)
+        assert answer.encoded is not None
+        files = [(f"{name}.{each.rpartition('.')[2]}", content) for each, content in answer.encoded]
+        return replace(answer, encoded=files)
 
 
-def _print_million(part: dict[str, float], n_pages: int = 1_000_000) -> None:
+class EchoCluster(RayCluster):
+    """A cluster with such actors."""
+
+    def __init__(self, answers: list[Answer]) -> None:
+        import ray
+
+        super().__init__(Settings(), Limits())
+        self._actors = ray.remote(EchoActor).options(num_cpus=1)
+        self._arguments = (answers,)  # type: ignore[assignment]
+
+
+class Silent:
+    """A reporter."""
+
+    def __init__(self) -> None:
+        self.memory: dict[int, int] = {}
+
+    def note(self, message: str) -> None:
+        pass
+
+    error = doubt = note
+
+    def beat(self, state: State, n_inputs: int) -> None:
+        """Remember how much memory there was after so many pages."""
+        self.memory[state.sums.pages] = own_memory()
+
+
+def echo(store: Path, inputs: Path, address: str, answers: list[Answer]) -> dict[str, float]:
+    """Do a batch with actors that answer at once; return what a page costs the command."""
+    import ray
+
+    ray.init(address=address, log_to_driver=False, logging_level=logging.CRITICAL)
+    pool, silent = Pool(EchoCluster(answers), None, __version__), Silent()
+    n_pages = sum(1 for _ in inputs.iterdir())
+    with open_batch(FolderStore(store), Settings(), FileResults()) as batch:
+        before, began = time.process_time(), time.perf_counter()
+        batch.run(PoolExecutor(Settings(), pool), silent, partial(find_sources, [str(inputs)]))
+        used, lasted = time.process_time() - before, time.perf_counter() - began
+    pool.close()
+    ray.shutdown()
+    assert batch.state.sums.pages == n_pages
+    # The first third is warm-up: code is loaded, buffers grow.
+    points = np.array([(pages, memory) for pages, memory in silent.memory.items() if pages > n_pages / 3], float)
+    return {
+        "driver": used / n_pages,
+        "wall": lasted / n_pages,
+        "memory": float(np.polyfit(points[:, 0], points[:, 1], 1)[0]),
+        "journal": (store / "journal.jsonl").stat().st_size / n_pages,
+        "output": sum(path.stat().st_size for path in (store / "tables").rglob("*") if path.is_file()) / n_pages,
+    }
+
+
+def own_memory() -> int:
+    """Bytes that this process has in memory."""
+    status = Path("/proc/self/status").read_text()
+    return int(status.partition("VmRSS:")[2].split()[0]) * 1024
+
+
+def print_million(part: dict[str, float], n_pages: int = 1_000_000) -> None:
     """What so many pages take by the measured parts, and what breaks first."""
     gigabytes = n_pages / 1e9
     print(
-        f"of a page:   {part['page']:.2f} s on a core, {1000 * part['driver']:.1f} ms CPU in the command\n"
-        f"             {part['content'] / 1e3:.1f} kB content, {part['answer'] / 1e3:.1f} kB answer, "
-        f"{part['journal']:.0f} bytes journal, {part['output'] / 1e3:.1f} kB outputs, "
-        f"{part['memory']:.0f} bytes more memory\n"
-        f"object store: {part['trip'] / 1e6:.0f} MB/s from the command to an actor on this machine\n"
-        f"{n_pages:,} pages: {n_pages * part['page'] / 3600:,.0f} hours of a core, "
-        f"{n_pages * part['driver'] / 3600:.1f} hours of the command's core\n"
-        f"             {part['content'] * gigabytes:.1f} GB to the nodes, {part['answer'] * gigabytes:.1f} GB back, "
-        f"{part['journal'] * gigabytes:.2f} GB journal, {part['output'] * gigabytes:.1f} GB outputs in "
-        f"{2 * n_pages:,} files, {part['memory'] * n_pages / 1e6:.0f} MB more memory"
+        f"of a page:    {part['page']:.2f} s of an actor, {1000 * part['driver']:.1f} ms CPU and "
+        f"{1000 * part['wall']:.1f} ms in all of the command\n"
+        f"              {part['content'] / 1e3:.0f} kB content, {part['answer'] / 1e3:.0f} kB answer, "
+        f"{part['journal']:.0f} bytes journal, {part['output'] / 1e3:.0f} kB outputs, "
+        f"{part['memory']:.0f} bytes more memory of the command\n"
+        f"{n_pages:,} pages: {n_pages * part['page'] / 86400:,.1f} days of a core, "
+        f"{n_pages * part['wall'] / 3600:.1f} hours of the command\n"
+        f"              {part['content'] * gigabytes:.0f} GB to the nodes, {part['answer'] * gigabytes:.0f} GB back, "
+        f"{part['journal'] * gigabytes:.2f} GB journal, {part['output'] * gigabytes:.0f} GB outputs in "
+        f"{2 * n_pages:,} files, {part['memory'] * n_pages / 1e6:.0f} MB more memory of the command"
     )
-    network = 1.25e9 / (part["content"] + part["answer"])
     limits = {
-        "the command's core": 1 / part["driver"],
-        "10 Gbit/s of its network": network,
-        "the object store": part["trip"] / part["content"],
+        "the command": 1 / part["wall"],
+        "10 Gbit/s of its network": 1.25e9 / (part["content"] + part["answer"]),
+        "10 Gbit/s to a store on the network": 1.25e9 / (part["content"] + part["output"]),
     }
     for name, rate in sorted(limits.items(), key=lambda item: item[1]):
-        print(f"{name}: at most {rate:,.0f} pages/s, which {rate * part['page']:,.0f} cores read")
-    first = min(limits, key=lambda name: limits[name])
-    print(f"what breaks first: {first}; with more nodes than that, split the inputs among several commands and stores")
+        print(
+            f"{name}: {rate:,.0f} pages/s at most, what {rate * part['page']:,.0f} cores read; "
+            f"then {n_pages / rate / 3600:.1f} hours"
+        )
+    print(
+        f"the object store holds {2 * part['content'] / 1e6:.2f} MB for each core: what is read, and what comes next\n"
+        f"what breaks first: {min(limits, key=lambda name: limits[name])}; beyond that number of cores, split the "
+        "inputs among several commands, each with a store of its own"
+    )
 
 
 def main() -> None:
@@ -256,7 +313,6 @@ def main() -> None:
     parser.add_argument("--pages", type=int, default=1000)
     parser.add_argument("--moments", type=int, default=8, help="how often the command is killed")
     parser.add_argument("--read", action="store_true", help="by the default settings: the text is read")
-    parser.add_argument("--page-seconds", type=float, help="of a core for a page, for the arithmetic; else as measured")
     arguments = parser.parse_args()
     options = () if arguments.read else FAST
     with tempfile.TemporaryDirectory() as name:
@@ -268,7 +324,7 @@ def main() -> None:
         elif arguments.what == "actors":
             code = measure_actors(folder, arguments.pages, options)
         else:
-            code = measure_million(folder, arguments.pages, options, arguments.page_seconds)
+            code = measure_million(folder, arguments.pages)
     sys.exit(code)
 
 

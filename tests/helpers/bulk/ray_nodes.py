@@ -16,10 +16,11 @@ import pytest
 def ray_nodes(n_nodes: int, cpus: int = 1) -> Iterator[tuple[Any, list[Any]]]:
     """Start a head without CPUs, and so many nodes; yield the cluster of ``ray.cluster_utils``, and the nodes.
 
-    Nothing is connected to it. Its ports, which the network sees, are behind a token of its own; drivers that are
-    started from here find it in their environment.
+    Nothing is connected to it. Its ports are those of this machine, behind a token; drivers that are started from here
+    find it in their environment. Ray must not have been imported before.
     """
     ours = {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": secrets.token_hex(32), "RAY_USAGE_STATS_ENABLED": "0"}
+    ours["RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER"] = "0"  # on Linux too: nodes listen to this machine only
     with pytest.MonkeyPatch.context() as patch:
         for name, value in {**ours, "RAY_BACKEND_LOG_LEVEL": "fatal"}.items():
             patch.setenv(name, value)

@@ -62,6 +62,27 @@ def _image_document(picture: Image.Image) -> InputDocument:
     )
 
 
+def open_pdf(content: bytes, clusters: Sequence[Cluster], number: int = 1) -> tuple[ConversionResult, Page]:
+    """A page of a PDF with what docling knows of its text through PDFium: lines, no words."""
+    from docling.backend.pypdfium2_backend import PyPdfiumDocumentBackend
+
+    document = InputDocument(
+        path_or_stream=io.BytesIO(content), filename="file.pdf", format=InputFormat.PDF, backend=PyPdfiumDocumentBackend
+    )
+    backend = document._backend.load_page(number - 1)
+    page = Page(page_no=number, size=backend.get_size())
+    page._backend = backend
+    page.parsed_page = backend.get_segmented_page()
+    for cluster in clusters:
+        cluster.cells = [cell for cell in page.cells if _overlaps(cell, cluster.bbox, page.size.height)]
+    page.predictions.layout = LayoutPrediction(clusters=list(clusters))
+    return ConversionResult(input=document), page
+
+
+def _overlaps(cell: TextCell, box: BoundingBox, height: float) -> bool:
+    return cell.rect.to_top_left_origin(height).to_bounding_box().get_intersection_bbox(box) is not None
+
+
 def make_cluster(
     box: tuple[float, float, float, float],
     cells: Sequence[TextCell] = (),

@@ -20,6 +20,7 @@ from tablerec.bulk.fetching import fetch
 from tablerec.bulk.open import open_batch
 from tablerec.bulk.results import FileResults, ParquetResults, Results
 from tablerec.bulk.run import Rules
+from tablerec.bulk.state import State
 from tablerec.bulk.store import FolderStore, open_store
 from tablerec.config import Settings
 from tablerec.errors import ModelNotFoundError, OutputError, SettingsError
@@ -265,6 +266,30 @@ def test_ctrl_c_keeps_what_was_read(tmp_path: Path) -> None:
         batch(tmp_path / "store", folder, executor=Stopped())
     state, _, executor = batch(tmp_path / "store", folder)
     assert (state.sums.pages, sum(executor.counts.values())) == (20, 13)
+
+
+def test_ctrl_c_amid_a_page_drops_it_and_its_rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("pyarrow")
+    folder = inputs(tmp_path / "in", *(f"{number}" for number in range(5)))
+    add_page = State.add_page
+
+    def interrupted(self: State, page: dict[str, object]) -> None:
+        if self.sums.pages == 3:
+            raise KeyboardInterrupt
+        add_page(self, page)
+
+    monkeypatch.setattr(State, "add_page", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        batch(tmp_path / "store", folder, results=ParquetResults())
+    monkeypatch.undo()
+    batch(tmp_path / "store", folder, results=ParquetResults())
+    assert len(parquet_rows(tmp_path / "store")) == 5
+
+
+def test_a_group_ends_where_its_results_become_large(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(run_module, "_MOST_BYTES", 1)
+    batch(tmp_path / "store", inputs(tmp_path / "in", "a pages=3"))
+    assert (tmp_path / "store" / "journal.jsonl").read_text().count('"group"') >= 3
 
 
 def test_doubtful_tables_are_counted_and_named_where_asked_for(tmp_path: Path) -> None:

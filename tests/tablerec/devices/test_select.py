@@ -9,8 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tablerec.config import Settings
 from tablerec.devices import Device, cuda, parse_device, require_device, require_paddle, runtime_of, select
+from tablerec.engine.engine import each_device
 from tablerec.errors import MissingDependencyError, SettingsError, TablerecError
+from tablerec.paddlex_support import make_runtime
 
 KINDS = ["gpu", "npu", "xpu", "dcu", "mlu", "gcu", "metax_gpu", "iluvatar_gpu", "my_chip2"]
 
@@ -163,10 +166,13 @@ def test_paddles_own_build_will_do(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_auto_is_all_cards_or_the_cpu_with_a_warning(monkeypatch: pytest.MonkeyPatch) -> None:
     fake_onnxruntime(monkeypatch, None, n_cards=2)
     assert parse_device("auto") == Device("gpu", (0, 1))
+    assert each_device("auto") == ["gpu:0", "gpu:1"]
     fake_onnxruntime(monkeypatch, SettingsError("there is no card"))
     with pytest.warns(UserWarning, match="device auto is the CPU: there is no card"):
         assert parse_device("Auto") == Device("cpu")
     assert parse_device("auto") == Device("cpu")  # once is enough
+    assert make_runtime(Settings(device="auto")).device == "cpu"
+    assert each_device("auto") == ["cpu"]
     select._choose.cache_clear()
     with pytest.raises(SettingsError, match="auto takes no number"):
         parse_device("auto:0")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import os
+import socket
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -15,6 +16,7 @@ import pytest
 from tablerec import Settings
 from tablerec.bulk.executor import Task
 from tablerec.bulk.ray.executor import ray_executor
+from tablerec.bulk.results import Origin
 from tablerec.engine import Limits
 from tablerec.errors import MissingDependencyError
 from tablerec.result import Page
@@ -28,9 +30,12 @@ def draw_tasks(folder: Path, n_pages: int) -> list[Task]:
     for number in range(n_pages):
         path = folder / f"{number}.png"
         path.write_bytes(draw_numbered(number))
-        tasks.append(Task(path.name, path, f"{number:064x}", 1))
+        origin = Origin(path.name, f"{number:064x}", True)
+        tasks.append(Task(path.name, path, origin.content, 1, origin))
     return tasks
 
+
+look_up = socket.getaddrinfo
 
 # Not imported for that: Ray reads the environment when it is.
 needs_ray = pytest.mark.skipif(importlib.util.find_spec("ray") is None, reason="needs the extra ray")
@@ -44,7 +49,10 @@ def nodes() -> Iterator[tuple[Any, list[Any]]]:
 
 @needs_ray
 @pytest.mark.filterwarnings("ignore")  # of Ray
-def test_every_page_is_read_though_a_node_and_an_actor_are_killed(nodes: tuple[Any, list[Any]], tmp_path: Path) -> None:
+def test_every_page_is_read_though_a_node_is_killed(
+    nodes: tuple[Any, list[Any]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(socket, "getaddrinfo", look_up)  # of 127.0.0.1
     cluster, (first, _) = nodes
     shapes, lost = {}, []
     with ray_executor(SETTINGS, limits=Limits(60), address=cluster.address) as executor:

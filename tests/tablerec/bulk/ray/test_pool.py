@@ -14,6 +14,7 @@ from tablerec.bulk.executor import Outcome, Task
 from tablerec.bulk.ray.executor import PoolExecutor
 from tablerec.bulk.ray.pool import LostError, Pool
 from tablerec.bulk.ray.reader import Answer, Begun, Order
+from tablerec.bulk.results import Origin
 from tablerec.config import Settings
 from tablerec.errors import (
     InputError,
@@ -61,10 +62,10 @@ class ListCluster:
     def read(self, actor: int, order: Order, content: bytes) -> str:
         reference = f"read {order.name} {order.number} {sum(self.reads.values())}"
         self.reads[order.name, order.number] += 1
-        task = Task(order.name, Path(order.name), order.content, order.number)
+        task = Task(order.name, Path(order.name), order.content, order.number, order.origin)
         page = make_page(task, content.decode())
         picture: Any = replace(page.picture, image=(9, 9, 3))
-        self._behind[reference] = Answer(replace(page, picture=picture), (("tablerec", 20, "note"),))
+        self._behind[reference] = Answer(replace(page, picture=picture), [order.origin], (("tablerec", 20, "note"),))
         text = content.decode()
         if f"kills={order.number}" in text:
             self._behind[reference] = LostError("its process has died", by_node=False)
@@ -107,7 +108,8 @@ def write_tasks(folder: Path, *texts: str, n_pages: int = 1) -> list[Task]:
     for number, text in enumerate(texts):
         path = folder / f"{number}.txt"
         path.write_text(text)
-        tasks += [Task(path.name, path, f"{number:064x}", page) for page in range(1, 1 + n_pages)]
+        origin = Origin(path.name, f"{number:064x}", n_pages == 1)
+        tasks += [Task(path.name, path, origin.content, page, origin) for page in range(1, 1 + n_pages)]
     return tasks
 
 
@@ -135,6 +137,7 @@ def test_each_page_is_read_once_and_comes_back_blank(tmp_path: Path) -> None:
     assert set(cluster.reads.values()) == {1}
     page = outcomes[0].page
     assert isinstance(page, Page) and page.picture.image.shape == (9, 9, 3)
+    assert [outcome.encoded for outcome in outcomes] == [[outcome.task.origin] for outcome in outcomes]
 
 
 def test_pages_are_pulled_as_there_is_room(tmp_path: Path) -> None:

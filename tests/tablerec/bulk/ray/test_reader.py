@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import pickle
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -10,9 +11,14 @@ import pytest
 
 from tablerec import Settings, __version__
 from tablerec.bulk.ray.reader import Contents, Order, Reader
+from tablerec.bulk.results import FileResults, Origin, ParquetResults
 from tablerec.errors import InputError, ModelNotFoundError
 from tablerec.result import Page
 from tests.helpers.bulk.ray_nodes import draw_numbered, shape_of
+
+
+def order(name: str, content: str) -> Order:
+    return Order(name, content * 64, 1, Origin(name, content * 64, True))
 
 
 @pytest.fixture(scope="module")
@@ -29,7 +35,7 @@ def test_it_says_that_it_can_read(reader: Reader) -> None:
 
 def test_a_page_travels_without_its_pixels(reader: Reader) -> None:
     content = draw_numbered(63)
-    answer = reader.read(Order("s3://bucket/a.png", "a" * 64, 1), lambda: content)
+    answer = reader.read(order("s3://bucket/a.png", "a"), lambda: content)
     assert len(pickle.dumps(answer)) < 40_000
     page = pickle.loads(pickle.dumps(answer)).result()
     assert isinstance(page, Page)
@@ -38,8 +44,29 @@ def test_a_page_travels_without_its_pixels(reader: Reader) -> None:
     assert page.picture.image.base is not None  # one byte
 
 
+def test_with_an_encoder_only_files_and_sums_travel() -> None:
+    files = FileResults(("html", "json"))
+    reader = Reader(Settings(detector="rulings", ocr="none"), encode=pickle.loads(pickle.dumps(files.encode)))
+    answer = pickle.loads(pickle.dumps(reader.read(order("s3://bucket/a.png", "a"), lambda: draw_numbered(63))))
+    page = answer.result()
+    assert isinstance(page, Page)
+    assert [len(table) for table in page.tables] == [0]
+    assert page.tables[0].confidence is not None and page.tables[0].confidence.table > 0.5
+    assert [name for name, _ in answer.encoded] == [f"tables/aaa/a-{'a' * 20}.{suffix}" for suffix in ("html", "json")]
+    data = json.loads(answer.encoded[1][1])
+    assert data["source"] == "s3://bucket/a.png"
+    assert (data["pages"][0]["tables"][0]["n_rows"], data["pages"][0]["tables"][0]["n_cols"]) == shape_of(63)
+    reader.close()
+
+
+def test_rows_of_parquet_are_made_without_pyarrow() -> None:
+    pytest.importorskip("pyarrow")
+    encode = pickle.dumps(ParquetResults().encode)
+    assert b"pyarrow" not in encode and pickle.loads(encode) is ParquetResults().encode
+
+
 def test_what_is_wrong_is_told_by_the_name_of_the_input(reader: Reader) -> None:
-    answer = reader.read(Order("s3://bucket/b.png", "b" * 64, 1), lambda: b"\x89PNG")
+    answer = reader.read(order("s3://bucket/b.png", "b"), lambda: b"\x89PNG")
     error = answer.result()
     assert isinstance(error, InputError)
     assert str(error) == "s3://bucket/b.png: broken or incomplete PNG picture; export it again"

@@ -14,7 +14,7 @@ from tablerec.devices import Device
 from tablerec.errors import MissingDependencyError, ModelNotFoundError
 from tablerec.models import opening
 from tablerec.models.folder import LINENET, LINENET_OUTPUTS, LINENET_WEIGHTS, ONNX
-from tablerec.models.opening import NetworkFile, choose_network, open_network, open_with, opener
+from tablerec.models.opening import NetworkFile, choose_network, open_network, open_with, opener, require_networks
 from tablerec.models.opening import card as card_module
 from tablerec.models.opening.batched import BatchedNetwork, Rows
 
@@ -90,6 +90,7 @@ def test_a_process_without_a_card_has_its_networks_opened_elsewhere(monkeypatch:
         return lambda images: [images]
 
     open_with(elsewhere)
+    require_networks("gpu:1")
     open_late = choose("gpu:1")  # this machine needs no card for it
     assert asked == []
     open_late()

@@ -39,8 +39,8 @@ def pdf() -> bytes:
     return buffer.getvalue()
 
 
-@pytest.fixture(scope="module")
-def converter() -> Iterator[Any]:
+@pytest.fixture(scope="module", params=["document", "docling"])
+def converter(request: pytest.FixtureRequest) -> Iterator[Any]:
     """docling with tablerec, found by its entry point."""
     from docling.datamodel.base_models import Cluster, InputFormat, LayoutPrediction
     from docling.datamodel.pipeline_options import BaseLayoutOptions, PdfPipelineOptions
@@ -86,7 +86,7 @@ def converter() -> Iterator[Any]:
         allow_external_plugins=True,
         do_ocr=False,
         layout_options=FixedOptions(),
-        table_structure_options=TablerecOptions(ocr="none"),
+        table_structure_options=TablerecOptions(ocr="none", text=request.param),
     )
     yield DocumentConverter(format_options={InputFormat.PDF: PdfFormatOption(pipeline_options=options)})
     del layouts.classes[FixedOptions]

@@ -246,10 +246,16 @@ def test_how_sure_tables_are_is_the_pages_table_score(drawing: Drawing, caplog: 
     ],
 )
 def test_the_device_is_what_the_options_say_or_doclings_cuda_device(
-    accelerator: str, said: str | None, device: str
+    accelerator: str, said: str | None, device: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr("tablerec.plugins.docling.options.find_obstacle", lambda _: "there is no card")
     options = TablerecOptions(device=said)
     assert options.to_settings(AcceleratorOptions(device=accelerator)).device == device
+
+
+def test_docling_chooses_the_first_card_where_it_can_be_used(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tablerec.plugins.docling.options.find_obstacle", lambda numbers: None)
+    assert TablerecOptions().to_settings(AcceleratorOptions(device="auto")).device == "gpu:0"
 
 
 def test_an_option_that_is_not_possible_is_refused_when_docling_makes_the_model() -> None:
@@ -261,7 +267,6 @@ def test_an_option_that_is_not_possible_is_refused_when_docling_makes_the_model(
 def test_doclings_html_of_a_sample_has_the_structure_of_our_own(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     image = cv2.imread(str(ROOT / "data" / "samples" / name))
     model, pages = make_model(detector="auto", ocr="tablerec"), []
-    assert model._recognizer is not None
     recognize = model._recognizer.recognize
     monkeypatch.setattr(model._recognizer, "recognize", lambda picture: pages.append(recognize(picture)) or pages[-1])
     table = read(model, make_page(image, [make_cluster((0, 0, image.shape[1], image.shape[0]))]))

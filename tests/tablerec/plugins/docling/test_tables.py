@@ -113,6 +113,6 @@ def test_words_have_their_corners_in_reading_direction(degrees: int, page_height
     assert word.text == "word" and word.score == 1.0
 
 
-def test_a_hyphen_at_the_end_of_a_line_is_one() -> None:
-    cell = make_cell(Word("exam\x02", box_quad(60, 30, 80, 40)), mode=0)
+def test_a_hyphen_at_the_end_of_a_line_is_one_and_blanks_at_the_ends_are_no_text() -> None:
+    cell = make_cell(Word(" exam\x02 ", box_quad(60, 30, 80, 40)), mode=0)
     assert cell_to_word(cell, CROP, 100.0).text == "exam-"

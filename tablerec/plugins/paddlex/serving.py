@@ -265,7 +265,8 @@ class RequestGuard:
     async def _take_place(self, gone: asyncio.Future[Message]) -> bool:
         """Wait for a place; False where the client hangs up before."""
         place = asyncio.ensure_future(self._places.acquire())
-        await asyncio.wait([place, gone], return_when=asyncio.FIRST_COMPLETED)
+        both: set[asyncio.Future[Any]] = {place, gone}
+        await asyncio.wait(both, return_when=asyncio.FIRST_COMPLETED)
         if not gone.done():
             return True
         if not place.cancel():

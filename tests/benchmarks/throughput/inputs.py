@@ -13,20 +13,21 @@ ROOT = Path(__file__).resolve().parents[3]
 BENCH = ROOT.parent / "shared" / "bench" / "dev"
 RECIPES = ("thumbnail", "ruled", "lineless", "sparse")
 MOST_BYTES = 150_000
-"""Larger pictures of the benchmark are left out: a soak is about many pages."""
+"""Larger pictures are left out: a soak is about many pages."""
 
 
-def make_inputs(folder: Path, n_inputs: int, n_drawn: int = 24, seed: int = 0) -> list[Path]:
+def make_inputs(folder: Path, n_inputs: int, n_drawn: int = 24, bench: Path = BENCH, seed: int = 0) -> list[Path]:
     """Write pictures that all differ, at least by some bytes behind their end.
 
     Args:
         folder: Where to; what is there of an earlier call is kept.
         n_inputs: How many.
         n_drawn: How many of them are drawn by each recipe; with those of the benchmark they come again and again.
+        bench: Folder with pictures of the benchmark, if it is there.
         seed: Of their order.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    pictures = [*draw(folder.parent / "drawn", n_drawn), *bench_pictures()]
+    pictures = [*draw(folder.parent / "drawn", n_drawn), *pictures_in(bench)]
     Random(seed).shuffle(pictures)
     made = []
     for number, picture in zip(range(n_inputs), itertools.cycle(pictures), strict=False):
@@ -42,14 +43,14 @@ def draw(folder: Path, n_drawn: int) -> Iterator[Path]:
     for recipe in RECIPES:
         target = folder / recipe
         command = [sys.executable, "-m", "tablerec", "synth", recipe, "-n", f"{n_drawn}", "-o", str(target)]
-        if not list(target.rglob("*.png")):
+        if not pictures_in(target):
             subprocess.run([*command, "--format", "bench"], check=True, cwd=ROOT, stdout=subprocess.DEVNULL)
-        yield from sorted(target.rglob("*.png"))[:n_drawn]
+        yield from pictures_in(target)[:n_drawn]
 
 
-def bench_pictures() -> list[Path]:
-    """The small pictures of the benchmark, if it is there."""
-    found = (path for path in sorted(BENCH.rglob("*")) if path.suffix in (".png", ".jpg"))
+def pictures_in(folder: Path) -> list[Path]:
+    """The small pictures of a folder, if it is there."""
+    found = (path for path in sorted(folder.rglob("*")) if path.suffix in (".png", ".jpg"))
     return [path for path in found if path.stat().st_size <= MOST_BYTES]
 
 

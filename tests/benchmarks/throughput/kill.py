@@ -22,7 +22,7 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from tests.benchmarks.throughput.inputs import ROOT, make_inputs, split_options
+from tests.benchmarks.throughput.inputs import BENCH, ROOT, make_inputs, split_options
 
 POISON_SECONDS = 8
 """Time for a page, which the poisoned one does not keep to: a picture with more dark spots than can be looked at."""
@@ -98,7 +98,7 @@ def killed(store: Path, inputs: Path, options: Sequence[str], n_kills: int, seco
 
 def check_kills(folder: Path, options: Sequence[str], arguments: argparse.Namespace) -> None:
     """Compare a batch that was killed with one that was not."""
-    make_inputs(folder / "inputs", arguments.pages)
+    make_inputs(folder / "inputs", arguments.pages, bench=arguments.bench)
     for name in ("whole", "killed"):
         shutil.rmtree(folder / name, ignore_errors=True)
     began = time.monotonic()
@@ -118,10 +118,10 @@ def check_kills(folder: Path, options: Sequence[str], arguments: argparse.Namesp
     assert not (missing or more or twice or left)
 
 
-def check_poison(folder: Path, options: Sequence[str], n_inputs: int) -> None:
+def check_poison(folder: Path, options: Sequence[str], n_inputs: int, bench: Path) -> None:
     """Poison one input of many: it takes longer than a page may."""
     inputs, store = folder / "many", folder / "poisoned"
-    paths = make_inputs(inputs, n_inputs)
+    paths = make_inputs(inputs, n_inputs, bench=bench)
     shutil.rmtree(store, ignore_errors=True)
     poison(paths[len(paths) // 2])
     began = time.monotonic()
@@ -154,13 +154,14 @@ def main() -> None:
     parser.add_argument("--pages", type=int, default=60, help="Of the batch that is killed.")
     parser.add_argument("--kills", type=int, default=20)
     parser.add_argument("--poisoned", type=int, default=1000, metavar="N", help="Inputs one of which is poisoned.")
+    parser.add_argument("--bench", type=Path, default=BENCH, help="Folder with more pictures.")
     parser.add_argument("--seed", type=int, default=0)
     own, options = split_options(sys.argv[1:])
     arguments = parser.parse_args(own)
     if arguments.pages:
         check_kills(arguments.folder, options, arguments)
     if arguments.poisoned:
-        check_poison(arguments.folder, options, arguments.poisoned)
+        check_poison(arguments.folder, options, arguments.poisoned, arguments.bench)
 
 
 if __name__ == "__main__":

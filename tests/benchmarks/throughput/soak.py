@@ -19,7 +19,7 @@ from pathlib import Path
 from statistics import mean
 
 from tablerec.processes import tree_bytes
-from tests.benchmarks.throughput.inputs import ROOT, make_inputs, split_options
+from tests.benchmarks.throughput.inputs import BENCH, ROOT, make_inputs, split_options
 
 EVERY = 2.0
 """Seconds from one measurement to the next."""
@@ -83,9 +83,10 @@ def main() -> None:
     parser.add_argument("--warm-up", type=int, default=1, help="Stretches that do not count.")
     parser.add_argument("--seconds", type=float, default=0, help="Stop after this time; the next start goes on.")
     parser.add_argument("--drawn", type=int, default=24, help="Pictures drawn of each recipe, which come again.")
+    parser.add_argument("--bench", type=Path, default=BENCH, help="Folder with more pictures.")
     own, options = split_options(sys.argv[1:])
     arguments = parser.parse_args(own)
-    make_inputs(arguments.folder / "inputs", arguments.pages, arguments.drawn)
+    make_inputs(arguments.folder / "inputs", arguments.pages, arguments.drawn, arguments.bench)
     store = arguments.folder / "store"
     command = [sys.executable, "-m", "tablerec", "batch", str(arguments.folder / "inputs"), "-o", str(store), "--quiet"]
     with subprocess.Popen([*command, *options], cwd=ROOT) as process:

@@ -13,6 +13,7 @@ from pathlib import Path
 from random import Random
 
 from tablerec.bulk.results import FileResults, ParquetResults, Results
+from tablerec.bulk.store import open_store
 from tests.helpers.bulk.running import batch
 
 KILLED_AT = {"files": 120, "parquet": 30}
@@ -25,13 +26,14 @@ def make_results(kind: str) -> Results:
     return results
 
 
-def killed_until_done(kind: str, seed: int, store: Path, folder: Path, from_outside: bool) -> int:
+def killed_until_done(kind: str, seed: int, store: str, folder: Path, from_outside: bool) -> int:
     """Do a batch in processes that are killed, until one comes to its end; return how many were.
 
     Runs in a process of its own, which has no threads.
     """
     # What is imported now is not imported in each process; pyarrow imports pandas where it is there.
-    for name in ("pyarrow.parquet", "pandas") * (kind == "parquet"):
+    names = ("pyarrow.parquet", "pandas") * (kind == "parquet") + ("s3fs", "aiobotocore.session") * ("://" in store)
+    for name in names:
         with suppress(ImportError):
             importlib.import_module(name)
     random = Random(seed)
@@ -41,7 +43,7 @@ def killed_until_done(kind: str, seed: int, store: Path, folder: Path, from_outs
         if process == 0:
             if not from_outside:
                 die_at(n_calls, random.random() < 0.5)
-            batch(store, folder, results=make_results(kind))
+            batch(open_store(store), folder, results=make_results(kind))
             os._exit(0)
         if from_outside:
             time.sleep(seconds)

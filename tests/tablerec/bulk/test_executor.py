@@ -7,6 +7,7 @@ import pytest
 
 from tablerec.bulk import executor as executor_module
 from tablerec.bulk.executor import LocalExecutor, Task, run_futures
+from tablerec.bulk.results import Origin
 from tablerec.config import Settings
 from tablerec.engine import Engine
 from tablerec.errors import InputError
@@ -14,8 +15,8 @@ from tablerec.result import Page
 from tests.helpers.bulk.executor import make_page
 
 
-def task(number: int) -> Task:
-    return Task("a", Path("a"), "0" * 64, number)
+def task(number: int, path: Path = Path("a")) -> Task:
+    return Task(str(path), path, "0" * 64, number, Origin(str(path), "0" * 64, True))
 
 
 def test_no_tasks_have_no_outcomes() -> None:
@@ -63,5 +64,5 @@ def test_pages_are_read_by_workers_of_this_machine(samples: Path) -> None:
     with Engine(Settings(detector="rulings", ocr="none"), jobs=1) as engine:
         local = LocalExecutor(engine)
         assert local.numbers(path, str(path)) == [1]
-        outcomes = [each for each in local.run(iter([Task(str(path), path, "0" * 64, 1)])) if each is not None]
+        outcomes = [each for each in local.run(iter([task(1, path)])) if each is not None]
     assert [len(each.page.tables) for each in outcomes if isinstance(each.page, Page)] == [1]

@@ -381,7 +381,7 @@ def test_each_output_is_there_once_and_whole_whenever_the_process_is_killed(
     folder = inputs(tmp_path / "in", *texts, "fail=1:limit", "broken")
     store, clean = tmp_path / "store", tmp_path / "clean"
     code = "from pathlib import Path; from tests.helpers.bulk.killing import killed_until_done\n"
-    code += f"print(killed_until_done({kind!r}, {seed}, Path({str(store)!r}), Path({str(folder)!r}), {from_outside}))"
+    code += f"print(killed_until_done({kind!r}, {seed}, {str(store)!r}, Path({str(folder)!r}), {from_outside}))"
     run = [sys.executable, "-c", code]
     done = subprocess.run(run, cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr

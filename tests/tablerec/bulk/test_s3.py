@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
 from collections.abc import Iterator
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -17,7 +21,10 @@ from tablerec.bulk.store import open_store
 from tablerec.config import Settings
 from tablerec.errors import InputError, OutputError
 from tests.helpers.bulk.executor import TextExecutor
-from tests.helpers.bulk.running import Told, batch
+from tests.helpers.bulk.killing import make_results
+from tests.helpers.bulk.running import Told, batch, inputs, tables
+
+ROOT = Path(__file__).resolve().parents[3]
 
 s3fs = pytest.importorskip("s3fs")
 moto_server = pytest.importorskip("moto.server")
@@ -105,6 +112,23 @@ def test_a_dataset_in_a_bucket_goes_on_after_a_stop(bucket: Any) -> None:
     dataset = pytest.importorskip("pyarrow.dataset").dataset(found, filesystem=bucket, format="parquet")
     sources = sorted(dataset.to_table()["source"].to_pylist())
     assert sources == [f"s3://bucket/in/{number:02}.png" for number in range(12)]
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+def test_each_row_is_there_once_whenever_the_process_is_killed(bucket: Any, tmp_path: Path) -> None:
+    pytest.importorskip("pyarrow")
+    folder = inputs(tmp_path / "in", *(f"{number} pages={1 + number % 3}" for number in range(9)))
+    code = "from pathlib import Path; from tests.helpers.bulk.killing import killed_until_done\n"
+    code += f"print(killed_until_done('parquet', 1, 's3://bucket/out', Path({str(folder)!r}), True))"
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    state, _, executor = batch(open_store("s3://bucket/out"), folder, results=make_results("parquet"))
+    assert (executor.counts, state.sums.pages, state.open) == ({}, 18, {})
+    found = bucket.ls("bucket/out/tables", detail=False, refresh=True)
+    dataset = pytest.importorskip("pyarrow.dataset").dataset(found, filesystem=bucket, format="parquet")
+    cells = [json.loads(text)[0]["text"] for text in dataset.to_table()["cells"].to_pylist()]
+    batch(tmp_path / "clean", folder)
+    assert sorted(cells) == sorted(tables(tmp_path / "clean").values())
 
 
 def test_of_two_writers_one_is_refused(bucket: Any) -> None:

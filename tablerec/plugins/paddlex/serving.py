@@ -243,7 +243,7 @@ class RequestGuard:
             async def receive_again() -> Message:
                 nonlocal ended
                 if ended:
-                    return await receive()
+                    return await asyncio.shield(gone)
                 piece = kept.read(_PIECE)
                 ended = len(piece) < _PIECE
                 return {"type": "http.request", "body": piece, "more_body": not ended}
@@ -251,11 +251,27 @@ class RequestGuard:
             async def send_in_time(message: Message) -> None:
                 await asyncio.wait_for(send(message), self.limits.write_seconds)
 
-            if scope["method"] == "GET":
-                await self.app(scope, receive_again, send_in_time)
-                return
-            async with self._places:
-                await self.app(scope, receive_again, send_in_time)
+            gone = asyncio.ensure_future(receive())  # the body is whole: what comes now is the end
+            try:
+                if scope["method"] == "GET" or await self._take_place(gone):
+                    try:
+                        await self.app(scope, receive_again, send_in_time)
+                    finally:
+                        if scope["method"] != "GET":
+                            self._places.release()
+            finally:
+                gone.cancel()
+
+    async def _take_place(self, gone: asyncio.Future[Message]) -> bool:
+        """Wait for a place; False where the client hangs up before."""
+        place = asyncio.ensure_future(self._places.acquire())
+        both: set[asyncio.Future[Any]] = {place, gone}
+        await asyncio.wait(both, return_when=asyncio.FIRST_COMPLETED)
+        if not gone.done():
+            return True
+        if not place.cancel():
+            self._places.release()
+        return False
 
     async def _keep(self, receive: Receive, kept: IO[bytes]) -> None:
         body, more, is_too_large = TimedBody(receive, self.limits), True, False

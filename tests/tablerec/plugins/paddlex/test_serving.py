@@ -281,7 +281,7 @@ def test_a_body_that_comes_too_slowly_is_cut_and_kept_on_the_disk() -> None:
         sent: list[dict[str, Any]] = []
 
         async def receive() -> dict[str, Any]:
-            piece = pieces.pop(0)
+            piece = pieces.pop(0) if pieces else None
             if piece is None:
                 await asyncio.Event().wait()
             return {"type": "http.request", "body": piece, "more_body": bool(pieces)}
@@ -294,6 +294,40 @@ def test_a_body_that_comes_too_slowly_is_cut_and_kept_on_the_disk() -> None:
         await guard(scope, receive, send)
         return sent
 
+    async def ask_and_leave() -> int:
+        """Of six clients, four are at work, and two hang up before it is their turn."""
+        n_begun, go_on, ended = 0, asyncio.Event(), asyncio.Event()
+
+        async def slow(scope: Any, receive: Any, send: Any) -> None:
+            nonlocal n_begun
+            n_begun += 1
+            await go_on.wait()
+
+        guard = RequestGuard(slow, Access(Tokens()), ServerLimits())
+
+        async def one() -> None:
+            messages = [{"type": "http.request", "body": b"", "more_body": False}]
+
+            async def receive() -> dict[str, Any]:
+                if not messages:
+                    await ended.wait()
+                    return {"type": "http.disconnect"}
+                return messages.pop()
+
+            scope = {"type": "http", "method": "POST", "path": "/", "headers": [(b"host", b"localhost")]}
+            await guard(scope, receive, lambda message: None)
+
+        tasks = [asyncio.create_task(one()) for _ in range(6)]
+        while n_begun < 4:
+            await asyncio.sleep(0)
+        ended.set()
+        await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+        go_on.set()
+        await asyncio.gather(*tasks)
+        assert guard._places._value == 4
+        return n_begun
+
+    assert asyncio.run(ask_and_leave()) == 4
     assert asyncio.run(ask_with([b"abc", None]))[0]["status"] == 408
     for size in (0, 1, 1 << 20, 3_000_000):
         assert asyncio.run(ask_with([bytes(size)]))[1]["body"] == str(size).encode()

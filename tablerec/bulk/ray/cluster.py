@@ -17,7 +17,7 @@ from dataclasses import replace
 from typing import Any
 
 from tablerec.bulk.ray.pool import LostError
-from tablerec.bulk.ray.reader import Answer, Order, Reader
+from tablerec.bulk.ray.reader import Answer, Order, Reader, remove_left
 from tablerec.bulk.results import Encode
 from tablerec.config import Settings
 from tablerec.devices import parse_device
@@ -161,6 +161,7 @@ def open_cluster(
             if address:
                 _connect(ray, address)
             else:
+                stack.callback(remove_left)
                 folder = stack.enter_context(_session_folder())
                 _begin(ray, num_cpus=most or usable_jobs(), object_store_memory=_STORE, **folder)
             stack.callback(ray.shutdown)

@@ -116,6 +116,7 @@ class Pool:
         self._ready: list[_Actor] = []
         self._contents: dict[str, _Content] = {}
         self._failed_starts = 0
+        self._told_lost = float("-inf")
         self._seen_actor = time.monotonic()
 
     def __len__(self) -> int:
@@ -246,9 +247,10 @@ class Pool:
             return
         self._ready.remove(actor)
         self._cluster.stop(actor.handle)
-        self._seen_actor = time.monotonic()
-        if error.by_node:
-            _logger.warning("a node of the cluster was lost (%s); its pages are read by others", error)
+        self._seen_actor = now = time.monotonic()
+        if error.by_node and now - self._told_lost > _PATIENCE:  # each of its actors comes by
+            self._told_lost = now
+            _logger.warning("a node of the cluster was lost; its pages are read by others")
 
     def _warn_if_alone(self) -> None:
         now = time.monotonic()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import shutil
 import tempfile
 import threading
 from collections.abc import Callable, Iterator, Sequence
@@ -20,6 +22,12 @@ from tablerec.engine import Engine, Limits
 from tablerec.engine.child import Note
 from tablerec.errors import PageFailedError, TablerecError
 from tablerec.result import Page, PageImage
+
+_LARGE = 8 << 20
+"""Bytes from which on a content becomes a file."""
+
+_PREFIX = "tablerec-actor-"
+"""Of the folder for these; the number of the actor's process follows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,17 +127,17 @@ class Reader:
             fetch: Gets the content of its input, where it is not here yet.
         """
         assert self._engine is not None
-        with self._contents.file(order.content, fetch) as path:
+        with self._contents.hold(order.content, fetch) as content:
             try:
-                page = self._engine.submit(path, order.number).result()
+                page = self._engine.submit(content, order.number, order.name).result()
                 page = replace(page, picture=replace(page.picture, source=order.name))
                 encoded = None if self._encode is None else self._encode(order.origin, page)
             except TablerecError as error:
-                named = type(error)(_named(str(error), path, order.name))
-                return Answer(named, notes=self._take_notes(path, order.name))
+                named = type(error)(_named(str(error), content, order.name))
+                return Answer(named, notes=self._take_notes(content, order.name))
             except Exception as error:
                 return Answer(PageFailedError(f"met a fault of tablerec ({type(error).__name__}: {error})"))
-            notes = self._take_notes(path, order.name)
+            notes = self._take_notes(content, order.name)
             return Answer(_bare(page) if encoded is None else _summary(page), encoded, notes)
 
     def close(self) -> None:
@@ -138,9 +146,9 @@ class Reader:
             self._engine.close()
         self._contents.close()
 
-    def _take_notes(self, path: Path | None = None, name: str = "") -> tuple[Note, ...]:
+    def _take_notes(self, content: Path | bytes = b"", name: str = "") -> tuple[Note, ...]:
         taken = [self._notes.pop(0) for _ in range(len(self._notes))]
-        return tuple((logger, level, _named(text, path, name)) for logger, level, text in taken)
+        return tuple((logger, level, _named(text, content, name)) for logger, level, text in taken)
 
 
 def _bare(page: Page) -> Page:
@@ -156,32 +164,42 @@ def _summary(page: Page) -> Page:
 
 
 class Contents:
-    """Files with the contents of inputs, so that a document is here once for all its pages.
+    """The contents of inputs; a large document is a file, so that it is here once for all its pages.
 
     Args:
         most: Files that are kept while nobody reads them.
+        large: Bytes from which on a content becomes a file.
     """
 
-    def __init__(self, most: int) -> None:
-        self._folder = tempfile.TemporaryDirectory(prefix="tablerec-")
+    def __init__(self, most: int, large: int = _LARGE) -> None:
+        remove_left()
+        self._folder = Path(tempfile.mkdtemp(prefix=f"{_PREFIX}{os.getpid()}-"))
         self._most = most
+        self._large = large
         self._readers: dict[str, int] = {}
         self._lock = threading.Lock()
 
     @contextmanager
-    def file(self, content: str, fetch: Callable[[], bytes]) -> Iterator[Path]:
-        """Hold a file with this content.
+    def hold(self, content: str, fetch: Callable[[], bytes]) -> Iterator[Path | bytes]:
+        """Hold a content: its bytes, or the file.
 
         Args:
             content: What tells it from others; a plain name.
             fetch: Gets it, where it is not here yet.
         """
-        path = Path(self._folder.name) / content
+        path = self._folder / content
         with self._lock:
-            if content not in self._readers:
-                path.write_bytes(fetch())
-            # What was used last comes last.
-            self._readers[content] = self._readers.pop(content, 0) + 1
+            found = b"" if content in self._readers else fetch()
+            if len(found) >= self._large:
+                path.write_bytes(found)
+                found, self._readers[content] = b"", 0
+            is_file = content in self._readers
+            if is_file:
+                # What was used last comes last.
+                self._readers[content] = self._readers.pop(content) + 1
+        if not is_file:
+            yield found
+            return
         try:
             yield path
         finally:
@@ -190,13 +208,28 @@ class Contents:
                 idle = [key for key, n_readers in self._readers.items() if not n_readers]
                 for key in idle[: max(0, len(idle) - self._most)]:
                     del self._readers[key]
-                    (Path(self._folder.name) / key).unlink()
+                    (self._folder / key).unlink()
 
     def close(self) -> None:
         """Remove them all."""
-        self._folder.cleanup()
+        shutil.rmtree(self._folder, ignore_errors=True)
 
 
-def _named(text: str, path: Path | None, name: str) -> str:
+def remove_left() -> None:
+    """Remove the files of actors that were killed, which is how actors end."""
+    if os.name != "posix":
+        return
+    for folder in Path(tempfile.gettempdir()).glob(f"{_PREFIX}*"):
+        process = folder.name[len(_PREFIX) :].partition("-")[0]
+        if process.isdecimal():
+            try:
+                os.kill(int(process), 0)
+            except (ProcessLookupError, OverflowError):
+                shutil.rmtree(folder, ignore_errors=True)
+            except PermissionError:
+                continue  # somebody else's
+
+
+def _named(text: str, content: Path | bytes, name: str) -> str:
     """A message that names the input as the user does."""
-    return text if path is None else text.replace(str(path), name)
+    return text if isinstance(content, bytes) else text.replace(str(content), name)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import pickle
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -10,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from tablerec import Settings, __version__
-from tablerec.bulk.ray.reader import Contents, Order, Reader
+from tablerec.bulk.ray.reader import Contents, Order, Reader, remove_left
 from tablerec.bulk.results import FileResults, Origin, ParquetResults
 from tablerec.errors import InputError, ModelNotFoundError
 from tablerec.result import Page
@@ -85,9 +86,9 @@ def test_a_content_is_fetched_once_for_all_pages_and_the_last_ones_stay() -> Non
     def fetch(name: str) -> Callable[[], bytes]:
         return lambda: fetched.append(name) or name.encode()  # type: ignore[func-returns-value]
 
-    contents = Contents(most=1)
+    contents = Contents(most=1, large=1)
     for name in ("a", "a", "b", "b", "a"):
-        with contents.file(name, fetch(name)) as path:
+        with contents.hold(name, fetch(name)) as path:
             assert path.read_text() == name
             folder = path.parent
     assert fetched == ["a", "b", "a"]
@@ -97,23 +98,41 @@ def test_a_content_is_fetched_once_for_all_pages_and_the_last_ones_stay() -> Non
 
 
 def test_a_content_that_is_read_is_not_removed() -> None:
-    contents = Contents(most=1)
-    with contents.file("a", lambda: b"a") as first:
+    contents = Contents(most=1, large=1)
+    with contents.hold("a", lambda: b"a") as first:
         for name in "bcd":
-            with contents.file(name, name.encode):
+            with contents.hold(name, name.encode):
                 pass
         assert first.read_bytes() == b"a"
     contents.close()
 
 
 def test_a_content_that_cannot_be_fetched_leaves_nothing() -> None:
-    contents = Contents(most=1)
+    contents = Contents(most=1, large=1)
 
     def fail() -> bytes:
         raise OSError("gone")
 
-    with pytest.raises(OSError, match="gone"), contents.file("a", fail):
+    with pytest.raises(OSError, match="gone"), contents.hold("a", fail):
         pass
-    with contents.file("a", lambda: b"a") as path:
+    with contents.hold("a", lambda: b"a") as path:
         assert path.read_bytes() == b"a"
     contents.close()
+
+
+def test_small_contents_are_no_files_and_an_empty_one_is_none_either() -> None:
+    contents = Contents(most=1, large=2)
+    for content in (b"", b"a"):
+        with contents.hold(f"{len(content)}", lambda content=content: content) as held:  # type: ignore[misc]
+            assert held == content
+    contents.close()
+
+
+def test_what_killed_actors_left_is_removed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    left = tmp_path / "tablerec-actor-999999999-abc"
+    ours, other = tmp_path / f"tablerec-actor-{os.getpid()}-abc", tmp_path / "tablerec-actor-notes"
+    for folder in (left, ours, other):
+        folder.mkdir()
+    remove_left()
+    assert [folder.exists() for folder in (left, ours, other)] == [False, True, True]

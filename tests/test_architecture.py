@@ -42,7 +42,10 @@ POSTPROCESS_ANYWHERE = {"numpy", "shapely"}
 POSTPROCESS_BY_FILE = {"geometry/rulings.py": {"cv2"}, "export/excel.py": {"openpyxl"}}
 # Typing only: pandas is named in signatures.
 POSTPROCESS_TYPING = {"pandas"}
-HEAVY = {"cv2", "onnxruntime", "openpyxl", "paddle", "paddlex", "pandas", "PIL", "pillow_heif", "pypdfium2", "rapidocr"}
+HEAVY = {
+    *("cv2", "onnxruntime", "openpyxl", "paddle", "paddlex", "pandas", "PIL", "pillow_heif", "pypdfium2", "rapidocr"),
+    "ray",
+}
 LARGE_FILES = {"tablerec/models/weights/inference.onnx", "tablerec/models/weights/linenet/inference.onnx"}
 
 

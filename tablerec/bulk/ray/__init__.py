@@ -5,10 +5,10 @@
 - ``cluster``: what the pool asks of Ray
 - ``reader``: what an actor does. Knows nothing of Ray
 
-How a page travels: the content of its input, which the batch holds anyway to know it by its digest, goes into Ray's
-object store once, and from there to the nodes that read pages of it; nodes need neither the files nor the credentials
-of a URL. An actor holds an ``Engine``, so that a hostile page costs a process behind the actor and meets the same
-limits as on one machine. Only what was read comes back, without pixels.
+How a page travels: the content of its input, which the batch holds anyway to know it by its digest, goes with the order
+to the actor, or once into Ray's object store where it is large; nodes need neither the files nor the credentials of a
+URL. An actor holds an ``Engine``, so that a hostile page costs a process behind the actor and meets the same limits as
+on one machine. It makes of the page what the store will hold, and only that comes back.
 
 Why actors and not Ray Data, whose ``map_batches`` has pools of actors too: there a page whose actor dies is either
 tried without end or, with limited tries, the pool keeps the dead actor and waits for it without end

@@ -21,6 +21,7 @@ from tablerec.bulk.ray.reader import Answer, Order, Reader
 from tablerec.bulk.results import Encode
 from tablerec.config import Settings
 from tablerec.devices import parse_device
+from tablerec.devices.select import AUTO
 from tablerec.engine import Limits
 from tablerec.engine.child import collect_notes
 from tablerec.errors import MissingDependencyError, SettingsError, TablerecError
@@ -29,6 +30,9 @@ from tablerec.processes import usable_jobs
 
 _STORE = 512 << 20
 """Bytes of the object store of a Ray that is started here: the contents of pages at hand. More goes to the disk."""
+
+_SMALL = 100_000
+"""Bytes of a content that travels with the order for each page: one message in place of three."""
 
 _CONNECT = 10.0
 """Seconds within which somebody answers at an address."""
@@ -51,11 +55,11 @@ class ReaderActor(Reader):
 
         Args:
             order: Which.
-            content: A reference to the content of its input. Ray follows those that are no part of something.
+            content: The content of its input, or a reference to it. Ray follows those that are no part of something.
         """
         import ray
 
-        return self.read(order, lambda: ray.get(content[0]))
+        return self.read(order, lambda: content[0] if isinstance(content[0], bytes) else ray.get(content[0]))
 
 
 class RayCluster:
@@ -71,9 +75,7 @@ class RayCluster:
         import ray
 
         self._ray = ray
-        kind = parse_device(settings.device).kind
-        if kind not in ("cpu", "gpu"):
-            raise SettingsError(f"device is {settings.device!r}: actors of Ray use cpu or gpu")
+        kind = _to_kind(settings.device, ray.nodes())
         self.jobs = 1 if kind == "cpu" else _cpus_of_card(ray.nodes())
         # Ray shows an actor its own card only, as the first one.
         settings = replace(settings, device=kind if kind == "cpu" else "gpu:0")
@@ -94,7 +96,7 @@ class RayCluster:
 
     def keep(self, content: bytes) -> Any:
         """Keep a content; see ``pool.Cluster``."""
-        return self._ray.put(content)
+        return content if len(content) <= _SMALL else self._ray.put(content)
 
     def read(self, actor: Any, order: Order, content: Any) -> Any:
         """Have a page read; see ``pool.Cluster``."""
@@ -244,6 +246,21 @@ def _session_folder() -> Iterator[dict[str, str]]:
         yield {"_temp_dir": folder}
     finally:
         shutil.rmtree(folder, ignore_errors=True)
+
+
+def _to_kind(device: str, nodes: list[dict[str, Any]]) -> str:
+    """What actors use; ``auto`` is what the cluster has now.
+
+    >>> _to_kind("auto", []), _to_kind("auto", [{"Alive": True, "Resources": {"GPU": 1.0}}]), _to_kind("gpu:0", [])
+    ('cpu', 'gpu', 'gpu')
+    """
+    if device == AUTO:
+        has_cards = any(node["Alive"] and node["Resources"].get("GPU") for node in nodes)
+        return "gpu" if has_cards else "cpu"
+    kind = parse_device(device).kind
+    if kind not in ("cpu", "gpu"):
+        raise SettingsError(f"device is {device!r}: actors of Ray use cpu, gpu or auto")
+    return kind
 
 
 def _cpus_of_card(nodes: list[dict[str, Any]]) -> int:

@@ -69,7 +69,8 @@ def ray_executor(
     """Connect to a cluster, or start Ray on this machine, for as long as pages are read.
 
     Args:
-        settings: What to use. With ``gpu`` as device, each actor takes a card and its share of the node's CPUs.
+        settings: What to use. With ``gpu`` as device, whatever its numbers, each actor takes a card and its share of
+            the node's CPUs; ``auto`` does so where the cluster has cards.
         jobs: Pages that are read at the same time; ``auto`` takes what the cluster has, and what it grows to.
         limits: Of a page.
         address: Of the cluster: ``HOST:PORT``, ``auto`` for one that runs on this machine, ``ray://HOST:PORT``. None

@@ -97,3 +97,8 @@ def test_without_ray_a_line_says_what_to_install(monkeypatch: pytest.MonkeyPatch
     with pytest.raises(MissingDependencyError, match=r'pip install "tablerec\[ray\]"'), ray_executor(SETTINGS):
         pass
     assert dict(os.environ) == before
+
+
+def test_the_batch_itself_does_without_ray() -> None:
+    code = "import sys, tablerec.bulk.command, tablerec.bulk.ray.executor; sys.exit('ray' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

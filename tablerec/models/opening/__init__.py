@@ -155,6 +155,8 @@ _lock = threading.Lock()
 def _open_onnx(file: NetworkFile) -> Network:
     onnxruntime = import_onnxruntime()
     options = onnxruntime.SessionOptions()
+    # Its arena keeps the most that any shape took; pictures have many.
+    options.enable_cpu_mem_arena = False
     options.log_severity_level = 3
     options.intra_op_num_threads = file.threads or usable_threads()
     try:

@@ -10,11 +10,11 @@ to the actor, or once into Ray's object store where it is large; nodes need neit
 URL. An actor holds an ``Engine``, so that a hostile page costs a process behind the actor and meets the same limits as
 on one machine. It makes of the page what the store will hold, and only that comes back.
 
-Why actors and not Ray Data, whose ``map_batches`` has pools of actors too: there a page whose actor dies is either
-tried without end or, with limited tries, the pool keeps the dead actor and waits for it without end
-(ray-project/ray#62746, seen with Ray 2.60 too); a batch cannot set it aside, and ends neither way. It also wants the
-list of all blocks before it begins, and pandas and pyarrow on each node. What is needed of it - as many pages in
-flight as there is room for - is ``pool``.
+Why actors and not Ray Data, whose ``map_batches`` has pools of actors too: there (Ray 2.60) a page whose actor dies is
+tried without end, and the batch never ends; or, with limited tries and errors allowed, it is gone from the output
+without a word, as is one whose nodes died as often. A batch must know which page it was and why, try it again later
+and set it aside, and not blame a page for its node. Ray Data also wants a list of all blocks before it begins, and
+pandas and pyarrow on each node. What is needed of it - as many pages in flight as there is room for - is ``pool``.
 
 Why an actor reads a page from the first to the last step: decoding takes a hundredth of the time and makes ten times
 the bytes, and networks and geometry take turns within a page. On a node with a card, the engine's processes share it.

@@ -133,6 +133,15 @@ class Contents:
         rulings = _without_strokes(rulings, boxes, _HANGING * self.height)
         return _ruled_shares(lines, crossing, rulings, texts, _NEAR * self.height)
 
+    @cached_property
+    def passed(self) -> Flags:
+        """``(R, C + 1)`` borders along the columns on which one ruling runs through all of the row, texts or not."""
+        x0, top, x1, bottom = self.vertical.T
+        near = np.abs((x0 + x1)[:, None] / 2 - self.layout.col_lines) < _NEAR * self.height
+        lines, reach = self.layout.row_lines, _NEAR * self.height
+        covers = (top < lines[:-1, None] + reach) & (bottom > lines[1:, None] - reach)
+        return np.asarray(covers @ near)
+
     def extent(self, cells: Ints) -> Floats:
         """``(4,)`` extent of the text of some cells, NaN without text."""
         own = self.texts[cells.ravel()]

@@ -1,9 +1,10 @@
 """Borders that texts deny, and cells that texts part: no border runs through a text, and one cell holds one text.
 
-Four things deny a border that a grid has. A word lies across it. Or a ruling runs along it that stops short of some
-columns, whose texts go on from one side to the other. Or these lie closer together than all others there. Or rulings
-enclose several rows of which a column holds a single text, in the middle. A cell over several rows or columns
-comes apart where each of them has a text of its own.
+Four things deny a border that a grid has. A word lies across it, or words of more rows than it parts. Or a ruling
+runs along it that stops short of some columns, whose texts go on from one side to the other, or of some rows, where the
+slots beside a text are empty. Or texts lie closer together than all others there. Or rulings enclose several rows of
+which a column holds a single text, in the middle. A cell over several rows or columns comes apart where each of them
+has a text of its own.
 """
 
 from __future__ import annotations
@@ -76,8 +77,8 @@ def join_texts(candidate: Candidate) -> Candidate:
     """
     if candidate.scene is None or not len(candidate.scene.words) or not candidate.layout.owner.size:
         return candidate
-    always, where_open = (_part_texts, _join_cut_rows), (_join_unruled, _join_bands, _join_centred)
-    joined = _join_cut_columns(candidate)
+    always, where_open = (_part_texts, _join_cut_rows), (_join_unruled, _join_open_heads, _join_bands, _join_centred)
+    joined = _join_cut_columns(candidate.with_layout(_join_crossed_columns(candidate)))
     for step in always if candidate.is_enclosed else always + where_open:
         joined = joined.with_layout(step(joined))
     return joined
@@ -125,8 +126,38 @@ def _parts_columns(contents: Contents, own: Flags, line: int) -> bool:
     if any(len(text) == 1 and ord(text) >= HAN for text in texts):  # such words are spaced to a width
         return False
     level = np.ptp(boxes[:, 1] + boxes[:, 3]) < contents.height
-    gap = right[:, 0].min() - left[:, 2].max()
-    return bool(level and gap > TOKEN_GAP * contents.height and (owner[:, line - 1] != owner[:, line]).mean() > _HALF)
+    gap = (right[:, 0].min() - left[:, 2].max()) / contents.height
+    wide = gap > TOKEN_GAP or (gap > _CLOSER and _stand_in_columns(contents, (left, right), line))
+    return bool(level and wide and (owner[:, line - 1] != owner[:, line]).mean() > _HALF)
+
+
+def _stand_in_columns(contents: Contents, sides: tuple[Floats, Floats], line: int) -> bool:
+    """Whether what a cell holds before and behind a border has its middle where most texts of these columns have it."""
+    spans = contents.layout.spans
+    for texts, col in zip(sides, (line - 1, line), strict=True):
+        alone = (spans[:, 1] == col) & (spans[:, 3] == col + 1) & ~np.isnan(contents.texts[:, 0])
+        off = contents.texts[alone][:, [0, 2]].sum(axis=1) / 2 - (texts[:, 0].min() + texts[:, 2].max()) / 2
+        if not len(off) or (np.abs(off) < _LEVEL * contents.height).mean() < _MOST:
+            return False
+    return True
+
+
+def _join_crossed_columns(candidate: Candidate) -> Layout:
+    """Join the columns at a border that words of more rows cross than it keeps apart texts, where no ruling is."""
+    contents, layout = candidate.contents, candidate.layout
+    owner, holds = layout.owner, ~np.isnan(contents.texts[:, 0])
+    crossed: dict[int, set[int]] = {}
+    for word, line in contents.crossed_columns():
+        crossed.setdefault(line, set()).add(int(contents.rows[word]))
+    for line, rows in crossed.items():
+        left, right = owner[:, line - 1], owner[:, line]
+        parts = (left != right) & holds[left] & holds[right]
+        parts[list(rows)] = False
+        is_ruled = (contents.down[:, line] >= _RULED).any()
+        if len(rows) >= _LEAST_ROWS and len(rows) > parts.sum() and not is_ruled:
+            for row in range(len(layout.owner)):
+                layout = layout.joined(row, line - 1, row + 1, line + 1)
+    return layout
 
 
 def _join_cut_columns(candidate: Candidate) -> Candidate:
@@ -156,7 +187,7 @@ def _are_many(cut: Sized, contents: Contents) -> bool:
 def _is_cut(contents: Contents, word: int, line: int) -> bool:
     """Whether a border is there, no ruling runs along it, and it cannot be moved beside the word."""
     row, owner = contents.rows[word], contents.layout.owner
-    if owner[row, line - 1] == owner[row, line] or contents.down[row, line] > _FREE:
+    if owner[row, line - 1] == owner[row, line] or contents.down[row, line] > _FREE or contents.passed[row, line]:
         return False
     bordered = owner[:, line - 1] != owner[:, line]
     others = (contents.rows >= 0) & bordered[contents.rows]
@@ -297,6 +328,28 @@ def _join_bands(candidate: Candidate) -> Layout:
         is_ruled = (contents.down[row, start + 1 : -1] >= _RULED).any()
         if off[start] < _CENTRED * contents.height and lies_over and not is_ruled:
             layout = layout.joined(row, start, row + 1, len(lines) - 1)
+    return layout
+
+
+def _join_open_heads(candidate: Candidate) -> Layout:
+    """Widen the only text between two rulings over the empty slots beside it, where those between columns stop short.
+
+    In a table whose columns are ruled, and of the rows, the ones that most of these rulings do not reach.
+    """
+    contents, layout = candidate.contents, candidate.layout
+    owner, spans, down = layout.owner, layout.spans, contents.down
+    holds, is_open = ~np.isnan(contents.texts[:, 0]), ~(down >= _FREE)
+    drawn = (down >= _RULED).mean(axis=0) >= _MOST
+    inner = slice(1, down.shape[1] - 1)
+    if not drawn[inner].any() or drawn[inner].mean() < _MOST:
+        return layout
+    for row in np.flatnonzero((is_open & drawn)[:, inner].sum(axis=1) > _HALF * drawn[inner].sum()).tolist():
+        ends = [0, *(1 + np.flatnonzero(~(is_open[row] & drawn)[inner])).tolist(), down.shape[1] - 1]
+        for first, end in pairwise(ends):
+            cells = np.unique(owner[row, first:end])
+            single = (spans[cells, 2] - spans[cells, 0] == 1).all() and holds[cells].sum() == 1
+            if end - first > 1 and single:
+                layout = layout.joined(row, first, row + 1, end)
     return layout
 
 

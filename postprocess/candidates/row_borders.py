@@ -71,8 +71,8 @@ class BorderEvidence:
         repeated: One line alone is of the same text in each column.
         alike: Both lines have texts in the same columns, several of them.
         times: A line begins with a quantity times a price.
-        within: The lower line has texts in some of the columns of the record above alone, and in this table such lines
-            lie closer to the line above than those that begin a record.
+        within: The lower line has texts in some of the columns of the record above alone, or lies as close as those
+            that do, in a table where they lie closer to the line above than those that begin a record.
         seen: Share of the other grids' votes for different rows, less that for the same one, -1 to 1.
         usual: What all this says on average of the other places like this one, which lie between lines with texts in
             the same columns as these, as far apart; -1 to 1. Rows of one kind are set in one way.
@@ -282,7 +282,8 @@ def _lie_within_records(lines: Sequence[TextLine], distance: Floats) -> Flags:
     near, far = distance[np.array(goes_on)], distance[np.array(begins)]
     if min(len(near), len(far)) < _RECORDS:
         return np.zeros(len(distance), np.bool_)
-    return np.array(goes_on) & bool(np.quantile(near, 1 - _STRAY) + _CLOSER < np.quantile(far, _STRAY))
+    most, least = np.quantile(near, 1 - _STRAY), np.quantile(far, _STRAY)
+    return np.asarray((np.array(goes_on) | (distance <= most)) & (most + _CLOSER < least), np.bool_)
 
 
 def _compare(above: TextLine, below: TextLine, edges: dict[int, float], blank: float) -> dict[str, float]:

@@ -509,27 +509,32 @@ def _is_stroke(gray: Gray, contrast: Gray, hat: int) -> Gray:
     return np.asarray(cv2.threshold(contrast, _CONTRAST, 255, cv2.THRESH_BINARY)[1], np.uint8)
 
 
-def _is_regular(contrast: Gray, box: Floats, text_height: float, unlike: int = 2) -> bool:
-    """Whether a run is made of dashes of one length with gaps of one length, closer than the dots of leaders.
-
-    Args:
-        contrast: ``(height, width)`` of the strokes.
-        box: ``(4,)`` of the run.
-        text_height: Pixels.
-        unlike: One in so many dashes, and gaps, may be longer or shorter than the others.
-    """
-    x0, y0, x1, y1 = box.astype(int)
-    line = contrast[y0:y1, x0:x1].max(axis=0)
-    drawn = line > _BLANK * line.max()
-    ends = np.flatnonzero(np.diff(drawn, prepend=False, append=False))
-    dashes, gaps = ends[1::2] - ends[::2], ends[2::2] - ends[1:-1:2]
+def _is_regular(contrast: Gray, box: Floats, text_height: float) -> bool:
+    """Whether a run is made of dashes of one length with gaps of one length, closer than the dots of leaders."""
+    dashes, gaps = _dashes_and_gaps(contrast, box)
     if len(gaps) < 4:
         return False
-    # Dashes that meet a crossing line are longer, and in low rows these are many.
-    sorted_sizes = ((np.sort(sizes), (len(sizes) + unlike) // (2 * unlike)) for sizes in (dashes, gaps))
-    (low, high), (short, long) = (sizes[[skipped, -1 - skipped]] for sizes, skipped in sorted_sizes)
+    # Dashes that meet a crossing line are longer, and in low rows these are many: the middle half must agree.
+    quarters = (sizes[[(len(sizes) + 2) // 4, -1 - (len(sizes) + 2) // 4]] for sizes in (dashes, gaps))
+    (low, high), (short, long) = quarters
     is_close = short + long <= 2 * max(_DOT_GAP * text_height, 0.9 * (low + high))
     return bool(is_close and max(high - low, long - short) <= 0.15 * (low + high + short + long) + 1)
+
+
+def _is_even(contrast: Gray, box: Floats) -> bool:
+    """Whether the gaps of a regular run are alike, and no dashes shorter than most, but for an eighth at either end."""
+    dashes, gaps = _dashes_and_gaps(contrast, box)
+    low, high = dashes[[(len(dashes) + 4) // 8, len(dashes) // 2]]
+    short, long = gaps[[(len(gaps) + 4) // 8, -1 - (len(gaps) + 4) // 8]]
+    return bool(max(high - low, long - short) <= 0.15 * (low + high + short + long) + 1)
+
+
+def _dashes_and_gaps(contrast: Gray, box: Floats) -> tuple[Ints, Ints]:
+    """Lengths of the dashes of a run, and of the gaps between them, from the shortest to the longest."""
+    x0, y0, x1, y1 = box.astype(int)
+    line = contrast[y0:y1, x0:x1].max(axis=0)
+    ends = np.flatnonzero(np.diff(line > _BLANK * line.max(), prepend=False, append=False))
+    return np.sort(ends[1::2] - ends[::2]), np.sort(ends[2::2] - ends[1:-1:2])
 
 
 def _standing_alone(boxes: Floats, contrast: Gray, gray: Gray, hat: int, text_height: float) -> Floats:
@@ -538,7 +543,7 @@ def _standing_alone(boxes: Floats, contrast: Gray, gray: Gray, hat: int, text_he
         return boxes
     side = max(int(text_height), 3)
     total = cv2.integral(_thin(gray, (side, side), hat) & 1)
-    is_even = np.array([_is_regular(contrast, box, text_height, 4) for box in boxes])
+    is_even = np.array([_is_even(contrast, box) for box in boxes])
     reach = np.maximum(np.where(is_even, _BESIDE_EVEN, _BESIDE) * text_height, 2).astype(int)
     x0, y0, x1, y1 = boxes.astype(int).T
 
@@ -556,7 +561,7 @@ def _without_leaders(dashed: Floats, words_xyxy: Floats) -> Floats:
     """Drop dotted lines that go on where a word ends, at the foot of its letters."""
     width, height = (words_xyxy[:, 2:] - words_xyxy[:, :2]).T
     words, letter = words_xyxy[width > height], height[width > height]
-    if not len(dashed) or not len(words):
+    if not len(dashed) or 2 * len(words) < max(len(words_xyxy), 1):  # the text runs the other way
         return dashed
     # The dots stand on the base line, which is a little above the end of the box.
     feet = words + np.column_stack([0 * letter, 0.55 * letter, 1.5 * letter, -0.1 * letter])

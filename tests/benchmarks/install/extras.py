@@ -99,7 +99,7 @@ FIRST = {
     "docling": First(("docling", "options", "--allow-external-plugins", "table-structure", "tablerec"), "detector_dir"),
     "langchain": First(("python", "-c", _LOAD), "'n_rows': 13"),
     "dev": First(("pytest", "-q", str(ROOT / "tests/postprocess/test_table.py"), "-p", "no:cacheprovider"), "passed"),
-    "gpu": First(("tablerec", "device", "doctor"), "onnxruntime"),
+    "gpu": First(("tablerec", _PICTURE, "-o", "out", "--device", "auto"), "ruled"),
     "batch": First(("tablerec", "batch", str(ROOT / "data/samples"), "-o", "out")),
     "ray": First(("tablerec", "batch", str(ROOT / "data/samples"), "-o", "out", "--engine", "ray")),
     "serve": First(("tablerec", "serve", "--port", "18080"), url=f"{_SERVER}/readyz"),

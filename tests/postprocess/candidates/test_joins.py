@@ -245,3 +245,42 @@ def test_any_table_stays_one(
     spans = join_texts(candidate.in_scene(make_scene(words, *segments))).layout.spans
     size = (spans[:, 2:].max(axis=0)).prod() if len(spans) else 0
     assert int(((spans[:, 2] - spans[:, 0]) * (spans[:, 3] - spans[:, 1])).sum()) == size
+
+
+def test_columns_whose_border_words_of_most_rows_cross_are_one() -> None:
+    """The cells that a network saw in the long texts of a bent page ended elsewhere in each row."""
+    crossing = [word("Sodiumchloride", 70, 20 * row + 5, 160) for row in range(5)]
+    apart = [word("text", 63, 105, 110), word("text", 123, 105, 170)]
+    stub = block(range(6), [0, 3])
+    joined = join_texts(grid(6, 4).in_scene(make_scene([*crossing, *apart, *stub])))
+    assert joined.layout.owner.shape == (6, 3)
+    # Where texts stand on both sides as often, it is a border, and the words go over it.
+    few = join_texts(grid(6, 4).in_scene(make_scene([*crossing[:1], *stub, *block(range(1, 6), [1, 2])])))
+    assert few.layout.owner.shape == (6, 4)
+
+
+def upright(*vertical: Sequence[float]) -> Rulings:
+    return Rulings(as_boxes([]), as_boxes(list(vertical)), 0.0, (0.0, 0.0), 10.0)
+
+
+@pytest.mark.parametrize(("top", "heads"), [(20, [(0, 0, 1, 2), (0, 2, 1, 4)]), (0, [])], ids=["short", "through"])
+def test_a_head_spans_the_columns_whose_rulings_stop_short_of_its_row(top: float, heads: list[Span]) -> None:
+    """Heads at the left over several columns, each between rulings that go through."""
+    words = [word("Uses", 3, 5, 30), word("Sources", 123, 5, 160), *block(range(1, 5), range(4))]
+    rulings = upright([0, 0, 1, 100], [60, top, 61, 100], [120, 0, 121, 100], [180, top, 181, 100], [240, 0, 241, 100])
+    assert wide(join_texts(grid(5, 4).in_scene(Scene(words, rulings)))) == heads
+
+
+@pytest.mark.parametrize(("off", "spans"), [(0, []), (-10, [(0, 0, 1, 2)])], ids=["in the middle", "beside"])
+def test_texts_that_stand_in_the_middle_of_two_columns_are_theirs(off: float, spans: list[Span]) -> None:
+    """Two heads so close that their gap alone does not part them."""
+    heads = [word("@50", 5 + off, 5, 55 + off), word("@100", 64 + off, 5, 116 + off), word("@5", 145, 5, 155)]
+    numbers = [word("7", 60 * col + 25, 20 * row + 5, 60 * col + 35) for row in range(1, 4) for col in range(3)]
+    assert wide(join_texts(grid(4, 3, (0, 0, 1, 2)).in_scene(make_scene([*heads, *numbers])))) == spans
+
+
+def test_a_word_over_a_ruling_that_runs_through_its_row_joins_nothing() -> None:
+    """What was read over the dashes between two columns is the text of both."""
+    words = [word("Name: No", 10, 25, 110), *block([0, 2, 3], range(2))]
+    assert wide(join_texts(grid(4, 2).in_scene(Scene(words, upright([60, 18, 61, 42]))))) == []
+    assert wide(join_texts(grid(4, 2).in_scene(Scene(words, upright([60, 38, 61, 80]))))) == [(1, 0, 2, 2)]

@@ -8,6 +8,7 @@ import socket
 import subprocess
 import sys
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -151,12 +152,12 @@ def test_the_end_does_not_wait_for_ever() -> None:
         engine.free.set()
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def program(tmp_path_factory: pytest.TempPathFactory) -> object:
     """Return the command line's own server, with a worker that finds ruled tables and reads nothing."""
     folder = tmp_path_factory.mktemp("program")
     command = [sys.executable, "-m", "tablerec", "serve", "--port", "0", "--jobs", "1", "--detector", "rulings"]
-    command += ["--ocr", "none", "--jobs-dir", str(folder), "--grace", "20"]
+    command += ["--ocr", "none", "--jobs-dir", str(folder), "--grace", "20", "--draw-seconds", "2"]
     environment = os.environ | {"PYTHONPATH": str(ROOT), "TABLEREC_TOKEN": "0123456789abcdef"}
     with (folder.parent / "log").open("w+b") as log:
         process = subprocess.Popen(command, cwd=ROOT, stderr=log, env=environment)
@@ -170,6 +171,18 @@ def program(tmp_path_factory: pytest.TempPathFactory) -> object:
         finally:
             process.kill()
             process.wait(60)
+
+
+def test_documents_that_take_all_time_and_memory_cost_themselves_alone(program: Running, shared: Path) -> None:
+    folder = shared / "cases" / "hostile"
+    files = [
+        (folder / name).read_bytes() for name in ("recursive_form.pdf", "billion_forms8.pdf", "huge_glyph_1000000.pdf")
+    ]
+    with ThreadPoolExecutor(len(files)) as pool:
+        replies = list(pool.map(program.post, files))
+    assert all(reply.status in (200, 422, 504) for reply in replies), [reply.body[:200] for reply in replies]
+    assert any(reply.status == 422 for reply in replies)
+    assert program.post(png()).status == 200
 
 
 def test_sigterm_ends_the_program_when_its_requests_are_answered(program: Running, samples: Path) -> None:

@@ -240,7 +240,7 @@ def test_a_document_of_huge_pages_is_counted_before_it_is_decoded(ask: Ask) -> N
 def test_pages_of_a_document_are_decoded_one_by_one(ask: Ask, image: np.ndarray) -> None:
     good, wide = Image.fromarray(image), Image.new("1", (12_000, 12_000), 1)
     content = io.BytesIO()
-    good.save(content, "TIFF", save_all=True, append_images=[wide])
+    good.save(content, "TIFF", save_all=True, append_images=[wide], compression="tiff_deflate")
     status, answer = ask(file=base64.b64encode(content.getvalue()).decode(), fileType=0)
     assert status == 422 and "max_megapixels" in answer["errorMsg"]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import secrets
 import shutil
 import tempfile
 import threading
@@ -173,7 +174,7 @@ class Contents:
 
     def __init__(self, most: int, large: int = _LARGE) -> None:
         remove_left()
-        self._folder = Path(tempfile.mkdtemp(prefix=f"{_PREFIX}{os.getpid()}-"))
+        self._folder = Path(tempfile.gettempdir(), f"{_PREFIX}{os.getpid()}-{secrets.token_hex(8)}")
         self._most = most
         self._large = large
         self._readers: dict[str, int] = {}
@@ -191,6 +192,8 @@ class Contents:
         with self._lock:
             found = b"" if content in self._readers else fetch()
             if len(found) >= self._large:
+                if not self._readers:
+                    self._folder.mkdir(mode=0o700, exist_ok=True)
                 path.write_bytes(found)
                 found, self._readers[content] = b"", 0
             is_file = content in self._readers

@@ -78,7 +78,7 @@ function say(what) {
   find("status").textContent = said();
 }
 
-const toMegabytes = (bytes) => text("size", (bytes / 1e6).toFixed(1));
+const toMegabytes = (bytes) => text("size", Math.max(0.1, bytes / 1e6).toFixed(1));
 
 function make(tagName, className, content) {
   const element = document.createElement(tagName);

@@ -49,7 +49,7 @@ def test_files_become_one_workbook(browser: Any) -> None:
         choose(page, ("a.tif", tiff(3)), ("unwanted.png", png()))
         choose(page, ("<b>表.png", png()), ("c.txt", b"text"))
         page.get_by_role("button", name="Remove unwanted.png").click()
-        expect_status(page, "Files: 3, 0.0 MB")
+        expect_status(page, "Files: 3, 0.1 MB")
         engine.hold()
         page.get_by_role("button", name="Read the tables").click()
         expect_status(page, "Reading: 0 of 4 pages")

@@ -106,7 +106,7 @@ def test_three_forms_agree(drawn: list[Sample], tmp_path: Path, monkeypatch: pyt
     dygraph = CellNetWithDecoder(load_cellnet(WEIGHTS))
     dygraph.eval()
     for sample in drawn[::5]:
-        image = to_input(np.ascontiguousarray(sample.image[:, :, ::-1]))
+        image = to_input(np.ascontiguousarray(sample.image[:, :, ::-1])).astype(np.float32)
         quads, scores, _, tables, *_ = (tensor.numpy() for tensor in dygraph(paddle.to_tensor(image)))
         assert len(quads) >= 4
         others = onnx.run(None, {"image": image}), [tensor.numpy() for tensor in static(paddle.to_tensor(image))]

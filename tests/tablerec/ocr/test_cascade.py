@@ -29,6 +29,7 @@ class Said:
         self.characters = KNOWN
         self.reads: frozenset[str] = frozenset()
         self.is_loaded = False
+        self.sides = (32,)
 
     def load(self) -> None:
         self.is_loaded = True

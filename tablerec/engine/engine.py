@@ -34,8 +34,9 @@ _File = TypeVar("_File", bound=File)
 
 READER = "tablerec.pipeline:make_page_reader"
 
-_AHEAD = 2
-"""Pages in the works or ready for each worker, at most."""
+_AHEAD, _WITH_PIXELS = 8, 2
+"""Pages in the works or ready for each worker, at most: while one takes long, the others go on with those behind it.
+With their pictures they take much memory."""
 
 
 class Engine:
@@ -91,6 +92,11 @@ class Engine:
     def __len__(self) -> int:
         """Return how many pages are read at the same time."""
         return len(self._workers)
+
+    @property
+    def n_ahead(self) -> int:
+        """How many pages are in the works at the same time, those that are ready counted."""
+        return len(self) * (_WITH_PIXELS if self._keep_pixels or self.settings.trace else _AHEAD)
 
     def close(self) -> None:
         """End the workers; pages that were not read are cancelled."""
@@ -270,7 +276,7 @@ class _Window(Generic[_File]):
                 page.answer.cancel()
 
     def _fill(self) -> None:
-        while len(self._entries) < _AHEAD * len(self._engine) and next(self._steps, False):
+        while len(self._entries) < self._engine.n_ahead and next(self._steps, False):
             pass
 
     def _enter_all(self, sources: Iterable[_File]) -> Iterator[bool]:

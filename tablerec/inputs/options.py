@@ -102,6 +102,14 @@ _READING = [
 ]
 
 
+DOUBTFUL = 3
+"""Exit code where ``--strict`` found doubtful tables and nothing failed."""
+
+strict_option = click.option(
+    "--strict", is_flag=True, help="Name tables with a low score, and end with exit code 3 if there are some."
+)
+
+
 def reading_options(command: _Command) -> _Command:
     """Add what says how pictures are read and by which models, which are fields of ``Settings``."""
     for option in reversed(_READING):

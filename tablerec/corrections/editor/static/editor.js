@@ -8,6 +8,7 @@
 //
 // A step is { do: "move_line", axis: "row", line: 2, offset: 3.5, ... }, see tablerec/corrections/editor/operations.py.
 
+import { makeBar } from "./bar.js";
 import { make, makeButton } from "./elements.js";
 import { OTHER, clamp, span } from "./geometry.js";
 import { makePicture } from "./picture.js";
@@ -30,19 +31,19 @@ export function mount(root, host) {
     edit: () => sheet.edit(),
     pointAt(row, col) { editor.hover = { cell: cellAt(row, col) }; picture.redraw(); },
   };
-  let otherSide = false, chain = Promise.resolve(), buttons = {};
+  let otherSide = false, chain = Promise.resolve();
   const ending = new AbortController(); // the element may get another editor after this one
   const listen = (target, type, work) => target.addEventListener(type, work, { signal: ending.signal });
 
   root.classList.add("tablerec-editor");
   root.dataset.lmSuppressShortcuts = "true"; // JupyterLab's own shortcuts are letters too
-  const bar = make("div", { className: "bar", role: "toolbar" });
+  const tools = make("div", { className: "bar", role: "toolbar" });
   const main = make("div", { className: "main" });
   const pane = make("div", { className: "picture" }), cells = make("div", { className: "sheet" });
   const status = make("div", { className: "status", role: "status" });
   const help = make("dialog", { className: "help" });
   main.append(pane, cells);
-  root.replaceChildren(bar, main, status, help);
+  root.replaceChildren(tools, main, status, help);
   const picture = makePicture(editor, pane), sheet = makeSheet(editor, cells);
   const search = make("input", { type: "search", size: 12 });
 
@@ -150,7 +151,7 @@ export function mount(root, host) {
 
   function showSelection() {
     sheet.showSelection();
-    showTools();
+    bar.show();
     describe();
     picture.redraw();
   }
@@ -215,63 +216,26 @@ export function mount(root, host) {
 
   // --- tools ---
 
-  const TOOLS = [
-    { undo: () => step(commands.undo), redo: () => step(commands.redo), restore: () => step(commands.restore) },
-    { rowLine: () => arm("row"), colLine: () => arm("col"), oneBorder: toggleOneBorder },
-    { joinRows: () => join("row"), joinCols: () => join("col"), merge: mergeSelected, split: () => step(commands.split) },
-    {
-      top: () => step(() => commands.extend("row", false)), bottom: () => step(() => commands.extend("row", true)),
-      left: () => step(() => commands.extend("col", isRtl())), right: () => step(() => commands.extend("col", !isRtl())),
-      dropRows: () => removeSelected("row"), dropCols: () => removeSelected("col"),
-    },
-    {
-      headerRows: () => step(() => commands.headers("row")), headerCols: () => step(() => commands.headers("col")),
-      section: () => step(commands.section),
-    },
-    { doubt: () => goTo(editor.isDoubtful, 1) },
-    { out: () => picture.zoom(1 / 1.25), fit: picture.fit, in: () => picture.zoom(1.25), help: showHelp, language: switchLanguage },
-    { ...(host.frame && { frame: host.frame }), reject: () => step(commands.reject) },
-    { save: () => step(commands.save), ...(host.next && { saveNext: saveAndGoOn }) },
-  ];
+  const bar = makeBar(editor, tools, {
+    undo: () => step(commands.undo), redo: () => step(commands.redo), restore: () => step(commands.restore),
+    rowLine: () => arm("row"), colLine: () => arm("col"), oneBorder: toggleOneBorder,
+    joinRows: () => join("row"), joinCols: () => join("col"), merge: mergeSelected, split: () => step(commands.split),
+    top: () => step(() => commands.extend("row", false)), bottom: () => step(() => commands.extend("row", true)),
+    left: () => step(() => commands.extend("col", isRtl())), right: () => step(() => commands.extend("col", !isRtl())),
+    dropRows: () => removeSelected("row"), dropCols: () => removeSelected("col"),
+    headerRows: () => step(() => commands.headers("row")), headerCols: () => step(() => commands.headers("col")),
+    section: () => step(commands.section),
+    doubt: () => goTo(editor.isDoubtful, 1),
+    out: () => picture.zoom(1 / 1.25), fit: picture.fit, in: () => picture.zoom(1.25), help: showHelp, language: switchLanguage,
+    frame: host.frame, reject: () => step(commands.reject),
+    save: () => step(commands.save), saveNext: host.next && saveAndGoOn,
+  }, search);
 
-  function makeBar() {
-    buttons = {};
-    bar.ariaLabel = text("tools");
-    bar.replaceChildren(...TOOLS.map((group) => {
-      const box = make("div", { className: "group" });
-      for (const [name, action] of Object.entries(group)) {
-        buttons[name] = makeButton(text(name), text(`${name}Hint`), action);
-        buttons[name].dataset.tool = name;
-        box.append(buttons[name]);
-      }
-      if (group.doubt) box.append(search);
-      return box;
-    }));
-    Object.assign(search, { placeholder: text("find"), title: text("findHint"), ariaLabel: text("find") });
-  }
-
-  function showTools() {
-    const { state } = editor, s = selection(), cell = editor.current();
-    const several = state.cells.filter((each) => editor.isSelected(each, s)).length > 1;
-    const disabled = {
-      undo: !state.can_undo, redo: !state.can_redo, restore: !state.can_undo, merge: !several,
-      split: !cell || cell.rowspan * cell.colspan === 1, doubt: !state.cells.some(editor.isDoubtful),
-      dropRows: state.n_rows < 2, dropCols: state.n_cols < 2,
-    };
-    for (const [name, off] of Object.entries(disabled)) buttons[name].disabled = off;
-    buttons.oneBorder.ariaPressed = String(editor.oneBorder);
-    buttons.rowLine.ariaPressed = String(editor.tool === "row");
-    buttons.colLine.ariaPressed = String(editor.tool === "col");
-    buttons.save.classList.toggle("done", state.verdict === "saved");
-    buttons.save.textContent = text(state.verdict === "saved" ? "saved" : "save");
-    buttons.reject.ariaPressed = String(state.verdict === "rejected");
-  }
-
-  function toggleOneBorder() { editor.oneBorder = !editor.oneBorder; showTools(); }
+  function toggleOneBorder() { editor.oneBorder = !editor.oneBorder; bar.show(); }
 
   function arm(axis) {
     editor.tool = editor.tool === axis ? null : axis;
-    showTools();
+    bar.show();
     sheet.focus();
     picture.redraw();
     if (editor.tool) say(text(axis === "row" ? "drawRow" : "drawCol"));
@@ -372,7 +336,7 @@ export function mount(root, host) {
 
   function speak() {
     root.lang = language().tag;
-    makeBar();
+    bar.speak();
     makeHelp();
     show();
   }

@@ -9,14 +9,14 @@ const GROUPS = [
   ["joinRows", "joinCols", "merge", "split"],
   ["top", "bottom", "left", "right", "dropRows", "dropCols"],
   ["headerRows", "headerCols", "section"],
-  ["doubt"],
+  ["doubt", "find", "read", "confirm"],
   ["out", "fit", "in", "help", "language"],
   ["frame", "reject"],
   ["save", "saveNext"],
 ];
 
-// actions: name -> what a click does; a tool without one is left out. search: the field that stands beside the doubts.
-export function makeBar(editor, element, actions, search) {
+// actions: name -> what a click does; a tool without one is left out.
+export function makeBar(editor, element, actions) {
   let buttons = {};
 
   function speak() {
@@ -30,21 +30,13 @@ export function makeBar(editor, element, actions, search) {
         buttons[name].dataset.tool = name;
         box.append(buttons[name]);
       }
-      if (group.includes("doubt")) box.append(search);
       return box;
     }));
-    Object.assign(search, { placeholder: text("find"), title: text("findHint"), ariaLabel: text("find") });
   }
 
   function show() {
-    const { state } = editor, s = editor.selection(), cell = editor.current();
-    const several = state.cells.filter((each) => editor.isSelected(each, s)).length > 1;
-    const disabled = {
-      undo: !state.can_undo, redo: !state.can_redo, restore: !state.can_undo, merge: !several,
-      split: !cell || cell.rowspan * cell.colspan === 1, doubt: !state.cells.some(editor.isDoubtful),
-      dropRows: state.n_rows < 2, dropCols: state.n_cols < 2,
-    };
-    for (const [name, off] of Object.entries(disabled)) buttons[name].disabled = off;
+    const { state } = editor;
+    for (const [name, button] of Object.entries(buttons)) button.disabled = editor.isOff(name);
     buttons.oneBorder.ariaPressed = String(editor.oneBorder);
     buttons.rowLine.ariaPressed = String(editor.tool === "row");
     buttons.colLine.ariaPressed = String(editor.tool === "col");

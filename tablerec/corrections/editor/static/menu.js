@@ -1,66 +1,50 @@
-// A menu at a point of the page, for the mouse and for the keyboard alone.
+// A menu where somebody asked for one.
 
 import { make } from "./elements.js";
+import { text } from "./texts.js";
 
-// items: { label, keys, action, isOff } each, or null for a line between. Without an action chosen, and after one, the
-// focus is given back.
-export function openMenu(root, { label, items, x, y, giveBack }) {
-  const menu = make("div", { className: "menu", role: "menu", ariaLabel: label });
-  const buttons = [];
-  let typed = "", since = 0;
-  for (const item of items) {
-    if (!item) { menu.append(make("div", { role: "separator" })); continue; }
-    const button = make("div", { role: "menuitem", tabIndex: -1, ariaDisabled: String(Boolean(item.isOff)) });
-    button.append(make("span", { textContent: item.label }), make("kbd", { textContent: item.keys ?? "", ariaHidden: "true" }));
-    if (item.keys) button.setAttribute("aria-keyshortcuts", item.keys.replaceAll("Ctrl", "Control"));
-    button.addEventListener("click", () => choose(item));
-    button.addEventListener("pointermove", () => { if (document.activeElement !== button) button.focus(); });
-    buttons.push(button);
-    menu.append(button);
+const KEY_OF_HINT = /[(（]([^()（）]*)[)）]$/; // a hint ends with the keys that do the same
+
+// entries: [{ name, action, isOff? }, null for a line between them, ...]; names are keys of texts.
+// close: what is done once it is gone, whether something was chosen or not.
+export function openMenu(root, entries, [x, y], close) {
+  const menu = make("div", { className: "menu", role: "menu", popover: "manual", ariaLabel: text("menu") });
+  const items = [];
+  for (const entry of entries) {
+    if (!entry) {
+      menu.append(make("div", { role: "separator" }));
+      continue;
+    }
+    const item = make("button", { type: "button", role: "menuitem", tabIndex: -1, disabled: Boolean(entry.isOff) });
+    const keys = text(`${entry.name}Hint`).match(KEY_OF_HINT)?.[1] ?? "";
+    item.dataset.tool = entry.name;
+    item.append(make("span", { textContent: text(entry.name) }), make("kbd", { textContent: keys, ariaHidden: "true" }));
+    item.addEventListener("click", () => { end(); entry.action(); });
+    menu.append(item);
+    if (!item.disabled) items.push(item);
   }
-  const ending = new AbortController(), { signal } = ending;
-
-  function close() {
-    if (signal.aborted) return;
+  const ending = new AbortController();
+  const end = () => {
+    if (ending.signal.aborted) return;
     ending.abort();
     menu.remove();
-    giveBack();
-  }
-
-  function choose(item) {
-    if (item.isOff) return;
-    close();
-    item.action();
-  }
-
-  const goTo = (index) => buttons.at(index % buttons.length).focus();
-
+    close?.();
+  };
   menu.addEventListener("keydown", (event) => {
+    const here = items.indexOf(document.activeElement);
+    const next = { ArrowDown: items[(here + 1) % items.length], ArrowUp: items.at(here < 1 ? -1 : here - 1), Home: items[0], End: items.at(-1) };
     event.stopPropagation();
-    const at = buttons.indexOf(document.activeElement), { key } = event;
-    if (key === "ArrowDown") goTo(at + 1);
-    else if (key === "ArrowUp") goTo(at < 0 ? -1 : at - 1);
-    else if (key === "Home") goTo(0);
-    else if (key === "End") goTo(-1);
-    else if (key === "Escape" || key === "Tab") close();
-    else if (key === "Enter" || key === " ") buttons[at]?.click();
-    else if (key.length === 1 && !event.ctrlKey && !event.altKey) {
-      typed = event.timeStamp - since < 700 ? typed + key.toLowerCase() : key.toLowerCase();
-      since = event.timeStamp;
-      const from = typed.length > 1 ? at : at + 1, order = [...buttons.slice(from), ...buttons.slice(0, from)];
-      order.find((each) => each.textContent.toLowerCase().startsWith(typed))?.focus();
-    } else return;
-    event.preventDefault();
+    if (event.key === "Escape" || event.key === "Tab") { event.preventDefault(); end(); }
+    if (next[event.key]) { event.preventDefault(); next[event.key].focus(); }
   });
   menu.addEventListener("contextmenu", (event) => event.preventDefault());
-  document.addEventListener("pointerdown", (event) => { if (!menu.contains(event.target)) close(); }, { signal, capture: true });
-  window.addEventListener("blur", close, { signal });
-  window.addEventListener("resize", close, { signal });
-
+  document.addEventListener("pointerdown", (event) => { if (!menu.contains(event.target)) end(); }, { capture: true, signal: ending.signal });
+  window.addEventListener("blur", end, { signal: ending.signal });
+  window.addEventListener("resize", end, { signal: ending.signal });
   root.append(menu);
-  const { width, height } = menu.getBoundingClientRect();
-  menu.style.left = `${Math.max(0, Math.min(x, window.innerWidth - width - 4))}px`;
-  menu.style.top = `${Math.max(0, Math.min(y, window.innerHeight - height - 4))}px`;
-  goTo(0);
-  return close;
+  menu.showPopover();
+  const box = menu.getBoundingClientRect();
+  menu.style.left = `${Math.max(4, Math.min(x, window.innerWidth - box.width - 4))}px`;
+  menu.style.top = `${Math.max(4, Math.min(y, window.innerHeight - box.height - 4))}px`;
+  items[0]?.focus();
 }

@@ -15,11 +15,11 @@ const PLACELESS = new Set(["undo", "redo", "restore", "replace_all", "set_title"
 const makeId = () => globalThis.crypto?.randomUUID?.() ?? `${Date.now().toString(36)}-${Math.random().toString(36).slice(2)}`;
 
 // key: of this table in the session's storage. send(step) -> Promise of the answer; an error with isAway: nobody has
-// answered. version() is the one that is shown. answered(entry, answer) shows it and returns whether the table's shape
-// stayed; failed(entry, error) shows a refusal. changed() is called after all else.
+// answered. version(): of the state that is shown. answered(entry, answer) and failed(entry, error) show another state,
+// and return whether the table has the same shape as before. changed(): what waits, or was refused, has changed.
 export function makeQueue({ key, send, version, answered, failed, changed }) {
   const held = []; // of steps that speak of what an answer will bring: functions that make them
-  let entries = [], refused = [], reason = null, busy = false, tries = 0, timer = 0, ended = false;
+  let entries = [], refused = [], reason = null, busy = false, tries = 0, losses = 0, timer = 0, ended = false;
   let whenQuiet = [];
 
   function restore() {
@@ -32,7 +32,7 @@ export function makeQueue({ key, send, version, answered, failed, changed }) {
 
   function store() {
     const plain = ({ id, step, version: seen, isTried }) => ({ id, step, version: seen, isTried });
-    const kept = { entries: entries.map(plain), refused: refused.map(({ id, step, message }) => ({ id, step, message })) };
+    const kept = { entries: entries.map(plain), refused };
     try {
       if (entries.length || refused.length) sessionStorage.setItem(key, JSON.stringify(kept));
       else sessionStorage.removeItem(key);
@@ -50,7 +50,7 @@ export function makeQueue({ key, send, version, answered, failed, changed }) {
   function take() {
     while (held.length && (reason || ended || entries.every((entry) => LIGHT.has(entry.step.do)))) {
       const { makeStep, resolve } = held.shift(), made = makeStep();
-      if (!made) { resolve(); continue; }
+      if (!made) { resolve(false); continue; }
       const { version: seen = version(), ...step } = made;
       entries.push({ id: makeId(), step, version: seen, isTried: false, resolve });
     }
@@ -66,40 +66,32 @@ export function makeQueue({ key, send, version, answered, failed, changed }) {
     const entry = entries[0];
     entry.isTried = true;
     store();
+    let answer = null, error = null;
     try {
-      const answer = await send({ ...entry.step, id: entry.id, version: entry.version });
-      finish(entry, answer);
-      goOn(entry, answer.version, answered(entry, answer));
-    } catch (error) {
-      if (error.isAway) return wait(error);
-      finish(entry);
-      // A refusal may bring what another window has made of the table.
-      const message = error.message;
-      if (!ended) goOn(entry, error.table?.version ?? entry.version, failed(entry, error));
-      if (error.isLost !== false) refused = [...refused.filter((each) => each.message !== message || hasTexts(each.step)), { id: entry.id, step: entry.step, message }];
-    } finally {
-      busy = false;
+      answer = await send({ ...entry.step, id: entry.id, version: entry.version });
+    } catch (caught) {
+      error = caught;
     }
-    entry.resolve?.();
-    pump();
-  }
-
-  function finish(entry) {
+    busy = false;
+    if (error?.isAway) return wait(error);
     entries = entries.filter((each) => each !== entry);
-    [reason, tries] = [null, 0];
+    reason = null;
+    tries = 0;
     // A step of this kind works again, and nothing that was typed is in those that did not.
     refused = refused.filter((each) => each.step.do !== entry.step.do || hasTexts(each.step));
-  }
-
-  // Those that were made on what this one was made on now speak of its result, if their places are still the same.
-  function goOn(entry, next, isSameShape) {
-    for (const each of entries) {
-      if (PLACELESS.has(each.step.do) || (isSameShape && each.version === entry.version)) each.version = next;
-    }
+    if (error) refused.push({ id: entry.id, step: entry.step, message: error.message, messageZh: error.zh });
+    store();
+    if (ended) return;
+    const before = version(), isSameShape = error ? failed(entry, error) : answered(entry, answer);
+    // Those that were made on what this one was made on now speak of its result, if their places are still the same.
+    for (const each of entries) if (PLACELESS.has(each.step.do) || (isSameShape && each.version === before)) each.version = version();
+    entry.resolve?.(!error);
+    pump();
   }
 
   function wait(error) {
     reason = error.message;
+    losses += 1;
     const pause = PAUSES[Math.min(tries++, PAUSES.length - 1)];
     if (!ended) timer = setTimeout(pump, pause);
     take();
@@ -120,7 +112,7 @@ export function makeQueue({ key, send, version, answered, failed, changed }) {
   function flush() {
     take();
     for (const entry of entries) {
-      if (entry.isTried || !LIGHT.has(entry.step.do)) continue;
+      if (reason || entry.isTried || !LIGHT.has(entry.step.do)) continue;
       entry.isTried = true;
       send({ ...entry.step, id: entry.id, version: entry.version }).catch(() => {});
     }
@@ -145,8 +137,8 @@ export function makeQueue({ key, send, version, answered, failed, changed }) {
     get entries() { return entries; },
     get refused() { return refused; },
     get reason() { return reason; }, // why nobody answers; null where somebody does
+    get losses() { return losses; }, // how often nobody answered
     destroy() {
-      flush();
       ended = true;
       clearTimeout(timer);
     },

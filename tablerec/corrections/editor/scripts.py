@@ -5,7 +5,10 @@ from __future__ import annotations
 import re
 from importlib import resources
 
-MODULES = ("elements.js", "geometry.js", "texts.js", "bar.js", "picture.js", "sheet.js", "editor.js")
+MODULES = (
+    *("elements.js", "geometry.js", "texts.js", "memory.js", "icons.js", "marks.js", "menu.js", "bar.js", "panes.js"),
+    *("hints.js", "notes.js", "words.js", "lens.js", "picture.js", "sheet.js", "editor.js"),
+)
 """Each imports only from those before it."""
 
 _IMPORT = re.compile(r"^import [^;]*;\n", re.MULTILINE)

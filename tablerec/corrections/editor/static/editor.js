@@ -11,24 +11,39 @@
 import { makeBar } from "./bar.js";
 import { make, makeButton } from "./elements.js";
 import { OTHER, clamp, span } from "./geometry.js";
+import { makeHints } from "./hints.js";
+import { makeLens } from "./lens.js";
+import { isDoubtful } from "./marks.js";
+import { recall, remember, showTheme, switchTheme, theme } from "./memory.js";
+import { openMenu } from "./menu.js";
+import { makeNotes } from "./notes.js";
+import { makePanes } from "./panes.js";
 import { makePicture } from "./picture.js";
 import { makeSheet } from "./sheet.js";
 import { LANGUAGE_CHANGED, language, switchLanguage, text } from "./texts.js";
+import { makeWords } from "./words.js";
 
 export function mount(root, host) {
   // What the picture and the grid share.
   const editor = {
-    host, state: host.state,
+    host, root, state: host.state,
     anchor: { row: 0, col: 0 }, // where a selection began
     active: { row: 0, col: 0 }, // where it ends
     tool: null, // axis of the line to draw
     oneBorder: false, panning: false, hover: null,
+    follows: recall("follows", false), magnifies: recall("magnifies", false),
+    isEmbedded: !host.next, // in a page of others
     cellAt, selection, select, selectLine, step, go, saveAndGoOn,
     current: () => cellAt(editor.active.row, editor.active.col),
-    isDoubtful: (cell) => cell.confidence !== null && cell.confidence < editor.state.mark_below,
+    isDoubtful: (cell) => isDoubtful(editor.state, cell),
     isSelected: (cell, s) => cell.row >= s.row && cell.row < s.endRow && cell.col >= s.col && cell.col < s.endCol,
     focus: () => sheet.focus(),
     edit: () => sheet.edit(),
+    holds: (element) => sheet.holds(element),
+    hasFocus: () => root.contains(document.activeElement),
+    redraw: () => picture.redraw(),
+    showPlace: (quad) => picture.showQuad(quad),
+    openMenu: openPictureMenu, placeWord, showDrop,
     pointAt(row, col) { editor.hover = { cell: cellAt(row, col) }; picture.redraw(); },
   };
   let otherSide = false, chain = Promise.resolve();
@@ -38,13 +53,18 @@ export function mount(root, host) {
   root.classList.add("tablerec-editor");
   root.dataset.lmSuppressShortcuts = "true"; // JupyterLab's own shortcuts are letters too
   const tools = make("div", { className: "bar", role: "toolbar" });
-  const main = make("div", { className: "main" });
+  const main = make("div", { className: "main" }), hints = make("aside", { className: "hints", hidden: true });
   const pane = make("div", { className: "picture" }), cells = make("div", { className: "sheet" });
-  const status = make("div", { className: "status", role: "status" });
+  const foot = make("div", { className: "foot" }), status = make("div", { className: "status", role: "status" });
   const help = make("dialog", { className: "help" });
-  main.append(pane, cells);
-  root.replaceChildren(tools, main, status, help);
+  foot.append(status);
+  root.replaceChildren(tools, hints, main, foot, help);
+  const panes = makePanes(editor, main, pane, cells, {
+    out: () => picture.zoom(1 / 1.25), in: () => picture.zoom(1.25), fit: () => picture.fit(), cell: toggleFollow, lens: toggleLens,
+  });
   const picture = makePicture(editor, pane), sheet = makeSheet(editor, cells);
+  const lens = makeLens(editor, panes.lens, picture.image), notes = makeNotes(editor, panes.above, panes.below);
+  const words = makeWords(editor, foot), tips = makeHints(hints, () => sheet.focus());
   const search = make("input", { type: "search", size: 12 });
 
   // --- the table ---
@@ -145,6 +165,8 @@ export function mount(root, host) {
 
   function show() {
     sheet.show();
+    notes.show();
+    words.show();
     showSelection();
     root.dataset.version = editor.state.version;
   }
@@ -152,6 +174,7 @@ export function mount(root, host) {
   function showSelection() {
     sheet.showSelection();
     bar.show();
+    lens.show();
     describe();
     picture.redraw();
   }
@@ -216,7 +239,7 @@ export function mount(root, host) {
 
   // --- tools ---
 
-  const bar = makeBar(editor, tools, {
+  const actions = {
     undo: () => step(commands.undo), redo: () => step(commands.redo), restore: () => step(commands.restore),
     rowLine: () => arm("row"), colLine: () => arm("col"), oneBorder: toggleOneBorder,
     joinRows: () => join("row"), joinCols: () => join("col"), merge: mergeSelected, split: () => step(commands.split),
@@ -226,10 +249,58 @@ export function mount(root, host) {
     headerRows: () => step(() => commands.headers("row")), headerCols: () => step(() => commands.headers("col")),
     section: () => step(commands.section),
     doubt: () => goTo(editor.isDoubtful, 1),
-    out: () => picture.zoom(1 / 1.25), fit: picture.fit, in: () => picture.zoom(1.25), help: showHelp, language: switchLanguage,
+    theme: changeTheme, help: showHelp, language: switchLanguage,
     frame: host.frame, reject: () => step(commands.reject),
     save: () => step(commands.save), saveNext: host.next && saveAndGoOn,
-  }, search);
+  };
+  const bar = makeBar(editor, tools, actions, search);
+
+  function changeTheme() { switchTheme(); say(text("themeNow", text(`theme_${theme()}`))); }
+
+  // The picture goes with the chosen cell, and is so large that it can be read.
+  function toggleFollow() {
+    editor.follows = !editor.follows;
+    remember("follows", editor.follows);
+    if (editor.follows) picture.zoomToCell();
+    else picture.fit("table");
+    panes.show();
+  }
+
+  function toggleLens() {
+    editor.magnifies = !editor.magnifies;
+    remember("magnifies", editor.magnifies);
+    lens.show();
+    panes.show();
+  }
+
+  // found: where a line would go through the point that was asked about.
+  function openPictureMenu(event, word, found) {
+    const cell = editor.current(), several = selection().endRow - selection().row > 1 || selection().endCol - selection().col > 1;
+    const lineThrough = (axis) => () => step(() => ({ do: "divide", axis, ...found[axis], at: null }));
+    openMenu(root, [
+      word && { name: "place", action: () => placeWord(word, editor.active) },
+      { name: "edit", action: () => sheet.edit(), isOff: !cell }, actions.read && { name: "read", action: actions.read }, null,
+      { name: "rowLine", action: lineThrough("row"), isOff: !found.row }, { name: "colLine", action: lineThrough("col"), isOff: !found.col },
+      { name: "joinRows", action: actions.joinRows }, { name: "joinCols", action: actions.joinCols }, null,
+      { name: "merge", action: actions.merge, isOff: !several },
+      { name: "split", action: actions.split, isOff: !cell || cell.rowspan * cell.colspan === 1 }, null,
+      { name: "headerRows", action: actions.headerRows }, { name: "headerCols", action: actions.headerCols },
+      { name: "section", action: actions.section }, null,
+      { name: "cell", action: () => picture.zoomToCell() }, { name: "fit", action: () => picture.fit() },
+      ...(host.frame ? [null, { name: "frame", action: host.frame }] : []),
+    ].filter((entry) => entry !== undefined), [event.clientX, event.clientY], () => sheet.focus());
+  }
+
+  // A word that is in no cell goes into one.
+  async function placeWord(word, { row, col }) {
+    await step(() => ({ do: "place_word", word: word.index, row, col }));
+    if (sheet.holds(document.activeElement) || document.activeElement === document.body) select(row, col);
+  }
+
+  function showDrop(cell) {
+    for (const each of cells.querySelectorAll("[data-drop]")) delete each.dataset.drop;
+    if (cell) cells.querySelector(`[data-place="${cell.row},${cell.col}"]`)?.setAttribute("data-drop", "");
+  }
 
   function toggleOneBorder() { editor.oneBorder = !editor.oneBorder; bar.show(); }
 
@@ -252,7 +323,7 @@ export function mount(root, host) {
     const { state } = editor, cell = editor.current();
     if (!cell) return say(text("noCells"));
     if (state.number === 0 && state.cells.length === 1) return say(text("nothingFound"));
-    const parts = [text("place", state.n_rows, state.n_cols, cell.row + 1, cell.col + 1)];
+    const parts = [text("where", state.n_rows, state.n_cols, cell.row + 1, cell.col + 1)];
     if (cell.rowspan * cell.colspan > 1) parts.push(text("covers", cell.rowspan, cell.colspan));
     if (cell.header) parts.push(text(`kind_${cell.header}`));
     const scores = { sure: cell.confidence, read: cell.ocr, found: cell.detector };
@@ -292,7 +363,8 @@ export function mount(root, host) {
     KeyO: () => { otherSide = !otherSide; describe(); picture.redraw(); },
     KeyG: () => step(commands.section), KeyN: () => step(commands.reject), KeyT: () => host.frame?.(),
     KeyF: () => { search.focus(); search.select(); },
-    Equal: () => picture.zoom(1.25), NumpadAdd: () => picture.zoom(1.25), Digit0: picture.fit, Numpad0: picture.fit,
+    KeyZ: (shift) => shift ? toggleFollow() : picture.zoomToCell(), KeyL: toggleLens, KeyV: panes.switchLayout, KeyW: () => words.toggle(),
+    Equal: () => picture.zoom(1.25), NumpadAdd: () => picture.zoom(1.25), Digit0: () => picture.fit(), Numpad0: () => picture.fit(),
     Minus: () => picture.zoom(1 / 1.25), NumpadSubtract: () => picture.zoom(1 / 1.25),
     KeyR: (shift) => step(() => commands.divide("row", shift)), KeyC: (shift) => step(() => commands.divide("col", shift)),
     KeyJ: (shift) => join(shift ? "col" : "row"), KeyA: (shift) => step(() => commands.extend(shift ? "col" : "row", true)),
@@ -337,13 +409,33 @@ export function mount(root, host) {
   function speak() {
     root.lang = language().tag;
     bar.speak();
+    panes.speak();
+    tips.speak();
     makeHelp();
     show();
   }
 
   // A text that is being typed when the page is closed is kept.
-  listen(document, "visibilitychange", () => { if (document.visibilityState === "hidden") sheet.finish(); });
+  listen(document, "visibilitychange", () => {
+    if (document.visibilityState !== "hidden") return;
+    sheet.finish();
+    notes.finish();
+    rememberPlace();
+  });
   listen(window, LANGUAGE_CHANGED, speak);
+
+  // Where one was in this table, until the tab is closed.
+  const stored = `place-${editor.state.name}`;
+  function rememberPlace() {
+    picture.remember();
+    remember(stored, { anchor: editor.anchor, active: editor.active }, "session");
+  }
+  const known = recall(stored, null, "session"), { n_rows: rows, n_cols: cols } = editor.state;
+  for (const end of ["anchor", "active"]) {
+    const { row, col } = known?.[end] ?? {};
+    if (row < rows && col < cols) editor[end] = { row, col };
+  }
+  showTheme();
   speak();
   return {
     update, say,
@@ -351,7 +443,11 @@ export function mount(root, host) {
     idle: () => chain,
     destroy() {
       sheet.finish();
+      notes.finish();
+      rememberPlace();
       picture.destroy();
+      panes.destroy();
+      lens.destroy();
       ending.abort();
     },
   };

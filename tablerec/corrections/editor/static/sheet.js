@@ -1,6 +1,7 @@
 // The table as a grid: cells to choose, texts to type, blocks to copy and paste.
 
 import { make } from "./elements.js";
+import { classesOf, saysOf } from "./marks.js";
 import { text } from "./texts.js";
 
 export function makeSheet(editor, pane) {
@@ -50,12 +51,12 @@ export function makeSheet(editor, pane) {
 
   function fill(item, cell) {
     if (item.textContent !== cell.text && !item.querySelector("textarea")) item.textContent = cell.text;
-    const doubtful = editor.isDoubtful(cell);
-    const className = `${cell.header ? `header ${cell.header}` : ""}${doubtful ? " doubtful" : ""}${cell.inside ? " holds" : ""}`;
+    const className = classesOf(editor.state, cell), says = saysOf(editor.state, cell);
     if (item.className !== className) item.className = className;
-    const doubt = doubtful ? text("doubtful", cell.confidence.toFixed(2)) : "";
-    const title = [doubt, cell.inside].filter(Boolean).join("\n"); // tables in the cell are carried along
+    const title = [...says, cell.inside].filter(Boolean).join("\n"); // tables in the cell are carried along
     if (item.title !== title) item.title = title;
+    const name = says.length ? [cell.text || text("emptyCell"), ...says].join(", ") : null;
+    if (item.ariaLabel !== name) item.ariaLabel = name;
   }
 
   function showSelection() {

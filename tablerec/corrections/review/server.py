@@ -25,7 +25,7 @@ from postprocess.editing.placing import tidy
 from postprocess.export import tables_to_html, write_excel
 from tablerec.corrections.editor import Correction
 from tablerec.corrections.editor.folder import image_to_png
-from tablerec.corrections.editor.scripts import MODULES
+from tablerec.corrections.editor.scripts import MODULES, STYLES
 from tablerec.corrections.review.desk import Desk
 from tablerec.errors import InputError, TablerecError
 from tablerec.fields import list_of, number, whole
@@ -36,7 +36,7 @@ MAX_BODY = 1 << 20
 _SCRIPT, _STYLE = "text/javascript; charset=utf-8", "text/css; charset=utf-8"
 _STATIC = {
     **dict.fromkeys(MODULES, ("tablerec.corrections.editor", _SCRIPT)),
-    "editor.css": ("tablerec.corrections.editor", _STYLE),
+    **dict.fromkeys(STYLES, ("tablerec.corrections.editor", _STYLE)),
     "review.js": ("tablerec.corrections.review", _SCRIPT),
     "frame.js": ("tablerec.corrections.review", _SCRIPT),
     "review.css": ("tablerec.corrections.review", _STYLE),

@@ -10,9 +10,8 @@ const GROUPS = {
   groupCells: ["joinRows", "joinCols", "merge", "split"],
   groupRows: ["top", "bottom", "left", "right", "dropRows", "dropCols"],
   groupHeaders: ["headerRows", "headerCols", "section"],
-  groupDoubts: ["doubt"],
+  groupDoubts: ["doubt", "find", "read", "confirm"],
   groupPage: ["frame", "reject"],
-  groupView: ["theme", "language", "help"],
   groupDone: ["save", "saveNext"],
 };
 
@@ -24,6 +23,12 @@ export function makeTool(name, action) {
   button.addEventListener("mousedown", (event) => event.preventDefault());
   button.addEventListener("click", action);
   return button;
+}
+
+export function fillTools(element, names, actions) {
+  const buttons = Object.fromEntries(names.filter((name) => actions[name]).map((name) => [name, makeTool(name, actions[name])]));
+  element.replaceChildren(...Object.values(buttons));
+  return buttons;
 }
 
 // A toolbar is one stop of Tab; arrows go from tool to tool.
@@ -48,8 +53,8 @@ export function rove(element) {
   };
 }
 
-// actions: name -> what a click does; a tool without one is left out. search: the field that stands beside the doubts.
-export function makeBar(editor, element, actions, search) {
+// actions: name -> what a click does; a tool without one is left out.
+export function makeBar(editor, element, actions) {
   let buttons = {};
   const settle = rove(element);
 
@@ -59,33 +64,20 @@ export function makeBar(editor, element, actions, search) {
     element.replaceChildren(...Object.entries(GROUPS).map(([caption, names]) => {
       const group = make("div", { className: `group ${caption}`, role: "group", ariaLabel: text(caption) });
       const tools = make("div", { className: "tools" });
-      for (const name of names) {
-        if (!actions[name]) continue;
-        buttons[name] = makeTool(name, actions[name]);
-        tools.append(buttons[name]);
-      }
-      if (names.includes("doubt") && search) tools.append(search);
+      Object.assign(buttons, fillTools(tools, names, actions));
       group.append(tools, make("span", { className: "caption", textContent: text(caption), ariaHidden: "true" }));
       return group;
     }));
-    if (search) Object.assign(search, { placeholder: text("find"), title: text("findHint"), ariaLabel: text("find") });
   }
 
   function show() {
-    const { state } = editor, s = editor.selection(), cell = editor.current();
-    const several = state.cells.filter((each) => editor.isSelected(each, s)).length > 1;
-    const disabled = {
-      undo: !state.can_undo, redo: !state.can_redo, restore: !state.can_undo, merge: !several,
-      split: !cell || cell.rowspan * cell.colspan === 1, doubt: !state.cells.some(editor.isDoubtful),
-      dropRows: state.n_rows < 2, dropCols: state.n_cols < 2,
-    };
+    const { state } = editor, hadFocus = element.contains(document.activeElement);
     const pressed = {
       oneBorder: editor.oneBorder, rowLine: editor.tool === "row", colLine: editor.tool === "col",
       reject: state.verdict === "rejected",
     };
-    const hadFocus = element.contains(document.activeElement);
-    for (const [name, off] of Object.entries(disabled)) if (buttons[name]) buttons[name].disabled = off;
-    for (const [name, on] of Object.entries(pressed)) if (buttons[name]) buttons[name].ariaPressed = String(on);
+    for (const [name, button] of Object.entries(buttons)) button.disabled = editor.isOff(name);
+    for (const [name, on] of Object.entries(pressed)) buttons[name].ariaPressed = String(on);
     buttons.save.classList.toggle("done", state.verdict === "saved");
     buttons.save.querySelector(".label").textContent = text(state.verdict === "saved" ? "saved" : "save");
     if (hadFocus && document.activeElement?.disabled) editor.focus();

@@ -1,7 +1,7 @@
 // Picture and sheet in one window: beside or above each other, with a splitter between them, or behind two tabs where
 // there is no room for both.
 
-import { makeTool, rove } from "./bar.js";
+import { fillTools, rove } from "./bar.js";
 import { make } from "./elements.js";
 import { clamp } from "./geometry.js";
 import { makeIcon } from "./icons.js";
@@ -13,8 +13,7 @@ const SPLITTER = 10;
 const TOOLS = ["out", "in", "fit", "cell", "lens", "arrange"];
 const KEYS = { ArrowLeft: -.02, ArrowUp: -.02, ArrowRight: .02, ArrowDown: .02, PageUp: -.1, PageDown: .1 };
 
-// actions: of the picture's tools.
-export function makePanes(editor, main, picture, sheet, actions) {
+export function makePanes(editor, main, picture, sheet) {
   const pane = (className) => make("section", { className: `pane ${className}` });
   const first = pane("picture-pane"), second = pane("sheet-pane");
   const tools = make("div", { className: "strip", role: "toolbar" }), above = make("div", { className: "strip" });
@@ -104,11 +103,11 @@ export function makePanes(editor, main, picture, sheet, actions) {
     tab[shown].focus();
   });
   // Who types sees what they type.
-  second.addEventListener("focusin", (event) => { if (event.target.matches("textarea, input")) turn("sheet"); });
+  second.addEventListener("input", () => { if (shown !== "sheet") turn("sheet"); });
 
   // --- what it says ---
 
-  function speak() {
+  function speak(actions) {
     first.ariaLabel = text("picture");
     second.ariaLabel = text("cells");
     tools.ariaLabel = text("pictureTools");
@@ -117,8 +116,7 @@ export function makePanes(editor, main, picture, sheet, actions) {
     tab.sheet.textContent = text("sheet");
     splitter.ariaLabel = text("splitter");
     splitter.title = text("splitterHint");
-    buttons = Object.fromEntries(TOOLS.map((name) => [name, makeTool(name, name === "arrange" ? switchLayout : actions[name])]));
-    tools.replaceChildren(...Object.values(buttons));
+    buttons = fillTools(tools, TOOLS, actions);
     show();
   }
 

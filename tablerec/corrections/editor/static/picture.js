@@ -156,10 +156,10 @@ export function makePicture(editor, pane) {
   // --- a word in no cell, on its way into one ---
 
   function carry(event) {
-    const under = document.elementFromPoint(event.clientX, event.clientY)?.closest("[data-place], canvas");
+    const under = document.elementFromPoint(event.clientX, event.clientY)?.closest("td[data-place], canvas");
     let target = null;
     if (under === canvas) target = findCell(editor.state, pointer);
-    else if (under && editor.holds(under)) target = editor.cellAt(...under.dataset.place.split(",").map(Number));
+    else if (under && editor.root.contains(under)) target = editor.cellAt(...under.dataset.place.split(",").map(Number));
     drag.target = target ?? null;
     editor.hover = { word: drag.word, cell: drag.target };
     if (!drag.ghost) {
@@ -234,6 +234,7 @@ export function makePicture(editor, pane) {
     event.preventDefault();
     pointer = toPicture(event);
     const cell = findCell(editor.state, pointer), word = wordAt(pointer);
+    editor.hover = null;
     if (cell && !editor.isSelected(cell, editor.selection())) editor.select(cell.row, cell.col);
     editor.openMenu(event, word, { row: findDivision(editor.state, "row", pointer), col: findDivision(editor.state, "col", pointer) });
   });

@@ -8,6 +8,7 @@
       images/NAME.png, NAME.json        each table's picture, and beside it the label of a saved one
       tables/NAME.xlsx, NAME.html       the saved table
       journal/NAME.jsonl                every step
+      session.json                      port and token of `tablerec review`, for nobody else to read
 
 The pictures are copies, so that the folder can be moved and trained on as it is.
 """

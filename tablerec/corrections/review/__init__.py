@@ -4,5 +4,8 @@
 
     command.py   the command line
     desk.py      Desk: inputs are recognized one after the other, and their drafts wait for a person
-    server.py    the web server; its page is in ``static/``
+    server.py    the web server: who may ask what; its page is in ``static/``
+    routes.py    what each address does
+    replies.py   answers: JSON, files, refusals as JSON or as a page
+    session.py   the port and token that stay over a restart
 """

@@ -179,6 +179,33 @@ def test_everything_has_the_headers_that_keep_others_out(server: ReviewServer) -
         assert headers["X-Content-Type-Options"] == "nosniff" and headers["Cache-Control"] == "no-store"
 
 
+@pytest.mark.parametrize(
+    ("path", "headers", "said"),
+    [
+        ("/tables", {"Cookie": None}, (403, "tablerec review` printed", "打印的地址")),
+        ("/tables", {"Host": "evil.example"}, (403, "not the one of the review", "不是本次校对")),
+        ("/<b>", {}, (404, "nothing at this address", "没有内容")),
+        ("/tables/<b>", {}, (409, "no table &#x27;&lt;b&gt;", "请求没有完成")),
+        ("http://[x/", {}, (400, "no address", "不是地址")),
+    ],
+)
+def test_a_person_who_is_refused_sees_a_page_in_both_languages(
+    server: ReviewServer, path: str, headers: dict[str, str | None], said: tuple[int, str, str]
+) -> None:
+    response, content = ask(server, "GET", path, Accept="text/html,*/*;q=0.8", **headers)
+    page = content.decode()
+    assert response.status == said[0] and response.headers["Content-Type"].startswith("text/html")
+    assert said[1] in page and said[2] in page and "<b>" not in page
+    assert ('href="/"' in page) == (said[0] != 403)  # without the token that would lead to this page again
+    response, content = ask(server, "GET", path, Accept="*/*", **headers)
+    assert response.headers["Content-Type"] == "application/json" and json.loads(content)["error"]
+
+
+def test_a_method_that_is_none_is_refused_with_a_page(server: ReviewServer) -> None:
+    response, content = ask(server, "PUT", "/", Accept="text/html")
+    assert response.status == 501 and content.startswith(b"<!doctype html>")
+
+
 def test_it_listens_on_this_machine_alone(server: ReviewServer) -> None:
     assert server.socket.getsockname()[0] == "127.0.0.1"
     assert server.socket.family == socket.AF_INET

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from http import HTTPStatus
 from importlib import resources
-from typing import Any
+from typing import Any, BinaryIO
 
 from postprocess.editing.placing import tidy
 from postprocess.export import tables_to_html, write_excel
@@ -14,9 +14,14 @@ from tablerec.corrections.editor import Correction
 from tablerec.corrections.editor.folder import image_to_png
 from tablerec.corrections.editor.scripts import MODULES
 from tablerec.corrections.review.desk import Desk
+from tablerec.corrections.review.dropping import take_input
+from tablerec.corrections.review.outputs.entries import to_entries
+from tablerec.corrections.review.outputs.files import FOLDER, NAMES, Wanted, write_output
+from tablerec.corrections.review.outputs.opening import open_folder
+from tablerec.corrections.review.outputs.workbook import LANGUAGES
 from tablerec.corrections.review.replies import EXCEL, HTML, PNG, TEXT, RefusedError, Reply, to_json
 from tablerec.errors import InputError, TablerecError
-from tablerec.fields import list_of, number, whole
+from tablerec.fields import Fields, flag, list_of, number, one_of, whole
 
 _EDITOR, _REVIEW = "tablerec.corrections.editor", "tablerec.corrections.review"
 _SCRIPT, _STYLE = "text/javascript; charset=utf-8", "text/css; charset=utf-8"
@@ -33,12 +38,13 @@ _MOST_LINES = 200
 """Rows, or columns, of a grid that is asked for."""
 
 
-def get(desk: Desk, parts: Sequence[str]) -> Reply:
+def get(desk: Desk, parts: Sequence[str], query: Mapping[str, str]) -> Reply:
     """Answer a question.
 
     Args:
         desk: The tables.
         parts: Of the address, between its slashes.
+        query: What stands behind its question mark.
 
     Raises:
         RefusedError: There is no such address.
@@ -51,7 +57,7 @@ def get(desk: Desk, parts: Sequence[str]) -> Reply:
             package, kind = _STATIC[name]
             return Reply(kind, _static(package, name))
         case ["tables"]:
-            return to_json(desk.listing())
+            return to_json(desk.listing(query.get("since", "")))
         case ["tables", name]:
             return to_json(desk.correction(name).view())
         case ["tables", name, "picture"]:
@@ -62,6 +68,8 @@ def get(desk: Desk, parts: Sequence[str]) -> Reply:
             return Reply(EXCEL, _workbook(desk.correction(name)))
         case ["tables", name, "page"]:
             return Reply(TEXT, _page(desk.correction(name)))
+        case ["outputs", name] if name in NAMES.values():
+            return _output(desk, name)
     raise _nothing_here()
 
 
@@ -83,6 +91,30 @@ def post(desk: Desk, parts: Sequence[str], data: dict[str, Any]) -> Reply:
         case ["tables", name, "add"]:
             box, shape = _to_frame(data)
             return to_json({"name": desk.add(name, box, shape).head.name})
+        case ["outputs"]:
+            return _write_output(desk, data)
+        case ["outputs", "open"]:
+            open_folder(desk.corrections.inside(FOLDER))
+            return to_json({})
+    raise _nothing_here()
+
+
+def post_file(desk: Desk, parts: Sequence[str], name: str, stream: BinaryIO) -> Reply:
+    """Take a file.
+
+    Args:
+        desk: The tables.
+        parts: Of the address, between its slashes.
+        name: What the file is called; nothing in it is trusted.
+        stream: Its content; nothing in it is trusted either.
+
+    Raises:
+        RefusedError: There is no such address.
+        TablerecError: It is no picture or document that can be read.
+    """
+    match parts:
+        case ["inputs"]:
+            return to_json({"name": take_input(desk, name, stream).name})
     raise _nothing_here()
 
 
@@ -99,6 +131,26 @@ def _do(desk: Desk, correction: Correction, step: dict[str, Any]) -> Reply:
     except TablerecError as error:
         return to_json({"error": str(error), "table": correction.view()}, HTTPStatus.CONFLICT)
     return to_json(correction.view())
+
+
+def _write_output(desk: Desk, data: dict[str, Any]) -> Reply:
+    fields = Fields("outputs", data)
+    wanted = Wanted(
+        fields.get("kind", one_of(*NAMES)), fields.get("crops", flag, False), fields.get("language", one_of(*LANGUAGES))
+    )
+    groups = ([desk.correction(name)] for name in desk.names())
+    entries = to_entries(groups, only_saved=fields.get("only_saved", flag))
+    path = write_output(entries, desk.corrections, wanted)
+    return to_json({"name": path.name, "n_tables": len(entries), "size": path.stat().st_size})
+
+
+def _output(desk: Desk, name: str) -> Reply:
+    path = desk.corrections.inside(FOLDER) / name
+    if not desk.corrections.holds(path):
+        raise InputError(f"{name}: is not there any more; make it again")
+    kinds = {".xlsx": EXCEL, ".zip": "application/zip", ".json": "application/json"}
+    headers = {"Content-Disposition": f'attachment; filename="{name}"'}
+    return Reply(kinds[path.suffix], path.open("rb"), headers=headers)
 
 
 def _to_frame(data: dict[str, Any]) -> tuple[Sequence[float], tuple[int, int] | None]:

@@ -20,6 +20,7 @@ from typing import Any, ClassVar
 from urllib.parse import SplitResult, parse_qs, unquote, urlsplit
 
 from tablerec.corrections.review import routes
+from tablerec.corrections.review.body import Body
 from tablerec.corrections.review.desk import Desk
 from tablerec.corrections.review.replies import RefusedError, Reply, to_refusal
 from tablerec.corrections.review.session import Session, read_session, write_session
@@ -27,6 +28,8 @@ from tablerec.errors import TablerecError
 
 MAX_BODY = 1 << 20
 """Bytes of a request."""
+MAX_FILE = 256 << 20
+"""Bytes of a picture or document."""
 
 _HEADERS = {
     "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; "
@@ -95,7 +98,7 @@ class _Handler(BaseHTTPRequestHandler):
     timeout: ClassVar[float] = _SECONDS
 
     def do_GET(self) -> None:
-        self._answer(lambda parts: routes.get(self.server.desk, parts))
+        self._answer(self._get)
 
     def do_POST(self) -> None:
         self._answer(self._post)
@@ -103,7 +106,7 @@ class _Handler(BaseHTTPRequestHandler):
     def log_message(self, format: str, *args: Any) -> None:
         _logger.debug(format, *args)
 
-    def _answer(self, work: Callable[[list[str]], Reply]) -> None:
+    def _answer(self, work: Callable[[list[str], SplitResult], Reply]) -> None:
         try:
             self._check_host()
             address = self._address()
@@ -111,7 +114,7 @@ class _Handler(BaseHTTPRequestHandler):
                 self._log_in(parse_qs(address.query)["token"][0])
                 return
             self._check_cookie()
-            reply = work(unquote(address.path).strip("/").split("/"))
+            reply = work(unquote(address.path).strip("/").split("/"), address)
         except RefusedError as error:
             self.close_connection = True  # a body may be left unread
             reply = self._refusal(error.status, str(error), error.chinese)
@@ -184,9 +187,19 @@ class _Handler(BaseHTTPRequestHandler):
             chinese = "请打开 `tablerec review` 打印的地址：其中有本次校对的令牌"
             raise RefusedError(HTTPStatus.FORBIDDEN, message, chinese)
 
-    def _post(self, parts: list[str]) -> Reply:
+    def _get(self, parts: list[str], address: SplitResult) -> Reply:
+        query = {name: values[-1] for name, values in parse_qs(address.query).items()}
+        return routes.get(self.server.desk, parts, query)
+
+    def _post(self, parts: list[str], _: SplitResult) -> Reply:
         self._check_origin()
-        return routes.post(self.server.desk, parts, self._body())
+        if self.headers.get_content_type() != "application/octet-stream":
+            return routes.post(self.server.desk, parts, self._body())
+        stream = Body(self.rfile, self._length(MAX_FILE))
+        try:
+            return routes.post_file(self.server.desk, parts, unquote(self.headers.get("X-Name", "")), stream)
+        finally:
+            stream.skip()  # who still sends would not see the answer
 
     def _check_origin(self) -> None:
         origin = self.headers.get("Origin")

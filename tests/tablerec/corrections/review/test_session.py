@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import socket
+import threading
 from pathlib import Path
 
 import pytest
@@ -114,10 +115,14 @@ def test_where_it_cannot_be_written_the_review_goes_on(tmp_path: Path, caplog: p
 
 
 @needs_chromium
-def test_an_open_page_goes_on_after_a_restart(tmp_path: Path) -> None:
+def test_an_open_page_goes_on_after_a_restart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with open_browser() as browser, open_page(browser) as page:
         with serve(make_desk(tmp_path)) as server:
+            monkeypatch.setattr(server.RequestHandlerClass, "timeout", 0.1)
             open_review(page, server)
+        for thread in threading.enumerate():  # connections outlive their server, but not its process
+            if "process_request" in thread.name:
+                thread.join(20)
         with serve(make_desk(tmp_path)) as server:
             page.reload()
             page.locator(".sheet td[data-place]").first.wait_for()

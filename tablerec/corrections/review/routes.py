@@ -28,8 +28,8 @@ _SCRIPT, _STYLE = "text/javascript; charset=utf-8", "text/css; charset=utf-8"
 _STATIC = {
     **dict.fromkeys(MODULES, (_EDITOR, _SCRIPT)),
     "editor.css": (_EDITOR, _STYLE),
-    **dict.fromkeys(("review.js", "frame.js"), (_REVIEW, _SCRIPT)),
-    "review.css": (_REVIEW, _STYLE),
+    **dict.fromkeys(("review.js", "frame.js", "work.js", "drop.js", "outputs.js"), (_REVIEW, _SCRIPT)),
+    **dict.fromkeys(("review.css", "work.css"), (_REVIEW, _STYLE)),
     "icon.svg": (_REVIEW, "image/svg+xml"),
 }
 _FARTHEST = 1_000_000

@@ -397,7 +397,7 @@ export function mount(root, host) {
     const parts = [text("where", state.n_rows, state.n_cols, cell.row + 1, cell.col + 1)];
     if (cell.rowspan * cell.colspan > 1) parts.push(text("covers", cell.rowspan, cell.colspan));
     if (cell.header) parts.push(text(`kind_${cell.header}`));
-    const scores = { sure: cell.confidence, read: cell.ocr, found: cell.detector };
+    const scores = { sure: cell.confidence, readSure: cell.ocr, found: cell.detector };
     for (const [name, value] of Object.entries(scores)) if (value !== null) parts.push(text(name, value.toFixed(2)));
     if (otherSide) parts.push(text("otherSide"));
     say(parts.join(" · "));

@@ -11,35 +11,51 @@
 // An error of send has isAway where nobody answered: then the step waits, and is sent again.
 // A step is { do: "move_line", axis: "row", line: 2, offset: 3.5, ... }, see tablerec/corrections/editor/operations.py.
 
-import { makeBar } from "./bar.js";
+import { fillTools, makeBar } from "./bar.js";
 import { copyText, makeBanners } from "./banners.js";
 import { make, makeButton } from "./elements.js";
 import { makeFinder } from "./finder.js";
 import { OTHER, span } from "./geometry.js";
+import { makeHints } from "./hints.js";
 import { isGlobalKey, makeKeys } from "./keys.js";
+import { makeLens } from "./lens.js";
+import { isDoubtful } from "./marks.js";
+import { recall, remember, showTheme, switchTheme, theme } from "./memory.js";
+import { openMenu } from "./menu.js";
+import { makeNotes } from "./notes.js";
+import { makePanes } from "./panes.js";
 import { makePicture } from "./picture.js";
 import { changedBlock, isSameShape, withChanges } from "./places.js";
 import { makeQueue, textsOfStep, waitingTexts } from "./queue.js";
 import { makeSelection } from "./selection.js";
 import { makeSheet } from "./sheet.js";
 import { LANGUAGE_CHANGED, language, switchLanguage, text } from "./texts.js";
+import { makeWords } from "./words.js";
+
+const VIEW = ["theme", "language", "help"];
 
 export function mount(root, host) {
   // What the picture and the grid share.
   const editor = {
-    host, state: host.state,
+    host, root, state: host.state,
     tool: null, // axis of the line to draw
     oneBorder: false, panning: false, hover: null,
+    follows: recall("follows", false), magnifies: recall("magnifies", false),
+    isEmbedded: !host.page, // in a page of somebody else
     waiting: new Map(), // place -> text that is not written yet
     others: new Set(), // places that another window has changed
     step, say,
     textOf: (cell) => editor.waiting.get(`${cell.row},${cell.col}`) ?? cell.text,
     isWaiting: (cell) => editor.waiting.has(`${cell.row},${cell.col}`),
-    isDoubtful: (cell) => cell.confidence !== null && cell.confidence < editor.state.mark_below,
+    isDoubtful: (cell) => isDoubtful(editor.state, cell),
     isSelected: (cell, s) => cell.row >= s.row && cell.row < s.endRow && cell.col >= s.col && cell.col < s.endCol,
     focus: () => sheet.focus(),
     edit: () => sheet.edit(),
     fill: (value) => sheet.fillAll(value),
+    hasFocus: () => root.contains(document.activeElement),
+    redraw: () => picture.redraw(),
+    showPlace: (quad) => picture.showQuad(quad),
+    openMenu: openPictureMenu, placeWord, showDrop,
     pointAt(row, col) { editor.hover = { cell: editor.cellAt(row, col) }; picture.redraw(); },
   };
   const choice = makeSelection(editor, (place) => {
@@ -57,13 +73,18 @@ export function mount(root, host) {
   root.dataset.lmSuppressShortcuts = "true"; // JupyterLab's own shortcuts are letters too
   const tools = make("div", { className: "bar", role: "toolbar" });
   const alerts = make("div", { className: "banners" }), find = make("div", { className: "find" });
-  const main = make("div", { className: "main" });
+  const main = make("div", { className: "main" }), hints = make("aside", { className: "hints", hidden: true });
   const pane = make("div", { className: "picture" }), cells = make("div", { className: "sheet" });
-  const status = make("div", { className: "status", role: "status" });
+  const foot = make("div", { className: "foot" }), status = make("div", { className: "status", role: "status" });
+  const views = make("div", { className: "tools", role: "group" });
   const help = make("dialog", { className: "help" });
-  main.append(pane, cells);
-  root.replaceChildren(tools, alerts, find, main, status, help);
+  foot.append(status);
+  root.replaceChildren(tools, hints, alerts, find, main, foot, help);
+  const panes = makePanes(editor, main, pane, cells);
   const picture = makePicture(editor, pane), sheet = makeSheet(editor, cells);
+  const lens = makeLens(editor, panes.lens, picture.image), notes = makeNotes(editor, panes.above, panes.below);
+  const words = makeWords(editor, foot), tips = makeHints(hints, () => sheet.focus());
+  foot.append(views);
   const banners = makeBanners(alerts), finder = makeFinder(editor, find);
 
   // --- steps ---
@@ -179,6 +200,8 @@ export function mount(root, host) {
 
   function show() {
     sheet.show();
+    notes.show();
+    words.show();
     showSelection();
     sheet.lay();
     root.dataset.version = editor.state.version;
@@ -187,6 +210,7 @@ export function mount(root, host) {
   function showSelection() {
     sheet.showSelection();
     bar.show();
+    lens.show();
     describe();
     picture.redraw();
   }
@@ -271,7 +295,9 @@ export function mount(root, host) {
     read: () => step(commands.read), confirm: () => step(commands.confirm), resetText: () => step(commands.resetText),
     doubt: () => choice.goTo(editor.isDoubtful, 1), doubtBefore: () => choice.goTo(editor.isDoubtful, -1),
     find: () => finder.open(false), replace: () => finder.open(true),
-    out: () => picture.zoom(1 / 1.25), fit: picture.fit, in: () => picture.zoom(1.25), help: showHelp, language: switchLanguage,
+    out: () => picture.zoom(1 / 1.25), fit: () => picture.fit(), in: () => picture.zoom(1.25), near: () => picture.zoomToCell(),
+    cell: toggleFollow, lens: toggleLens, arrange: panes.switchLayout, words: () => words.toggle(),
+    theme: changeTheme, help: showHelp, language: switchLanguage, edit: () => sheet.edit(),
     frame: host.frame, reject: () => step(commands.reject),
     save: () => step(commands.save), saveNext: host.next && saveAndGoOn,
     // By keys alone.
@@ -302,6 +328,52 @@ export function mount(root, host) {
   }
   Object.assign(editor, { actions, isOff });
 
+  function changeTheme() {
+    switchTheme();
+    say(text("themeNow", text(`theme_${theme()}`)));
+  }
+
+  // The picture goes with the chosen cell, and is so large that it can be read.
+  function toggleFollow() {
+    editor.follows = !editor.follows;
+    remember("follows", editor.follows);
+    if (editor.follows) picture.zoomToCell();
+    else picture.fit("table");
+    panes.show();
+  }
+
+  function toggleLens() {
+    editor.magnifies = !editor.magnifies;
+    remember("magnifies", editor.magnifies);
+    lens.show();
+    panes.show();
+  }
+
+  // word: what was asked about, if it is in no cell. found: where a line would go through the point.
+  function openPictureMenu(event, word, found) {
+    const lineThrough = (axis) => () => step(() => ({ do: "divide", axis, ...found[axis], at: null }));
+    const own = {
+      place: { action: () => placeWord(word, editor.active) },
+      rowLine: { action: lineThrough("row"), isOff: !found.row }, colLine: { action: lineThrough("col"), isOff: !found.col },
+    };
+    const names = [
+      ...(word ? ["place"] : []), "edit", "read", "confirm", null, "rowLine", "colLine", "joinRows", "joinCols", null, "merge", "split",
+      null, "headerRows", "headerCols", "section", null, "near", "fit", ...(host.frame ? [null, "frame"] : []),
+    ];
+    const entries = names.map((each) => each && { name: each, action: actions[each], isOff: isOff(each), ...own[each] });
+    openMenu(root, entries, [event.clientX, event.clientY], () => sheet.focus());
+  }
+
+  // A word that is in no cell goes into one.
+  async function placeWord(word, { row, col }) {
+    if (await step(() => ({ do: "place_word", word: word.index, row, col }))) choice.select(row, col);
+  }
+
+  function showDrop(cell) {
+    for (const each of cells.querySelectorAll("[data-drop]")) delete each.dataset.drop;
+    if (cell) cells.querySelector(`td[data-place="${cell.row},${cell.col}"]`)?.setAttribute("data-drop", "");
+  }
+
   function toggleOneBorder() { editor.oneBorder = !editor.oneBorder; bar.show(); }
 
   function arm(axis) {
@@ -323,10 +395,10 @@ export function mount(root, host) {
     const { state } = editor, cell = editor.current();
     if (!cell) return say(text("noCells"));
     if (state.number === 0 && state.cells.length === 1) return say(text("nothingFound"));
-    const parts = [text("place", state.n_rows, state.n_cols, cell.row + 1, cell.col + 1)];
+    const parts = [text("where", state.n_rows, state.n_cols, cell.row + 1, cell.col + 1)];
     if (cell.rowspan * cell.colspan > 1) parts.push(text("covers", cell.rowspan, cell.colspan));
     if (cell.header) parts.push(text(`kind_${cell.header}`));
-    const scores = { sure: cell.confidence, read: cell.ocr, found: cell.detector };
+    const scores = { sure: cell.confidence, readSure: cell.ocr, found: cell.detector };
     for (const [name, value] of Object.entries(scores)) if (value !== null) parts.push(text(name, value.toFixed(2)));
     if (otherSide) parts.push(text("otherSide"));
     say(parts.join(" · "));
@@ -368,6 +440,10 @@ export function mount(root, host) {
   function speak() {
     root.lang = language().tag;
     bar.speak();
+    panes.speak(actions);
+    tips.speak();
+    views.ariaLabel = text("groupView");
+    fillTools(views, VIEW, actions);
     finder.speak();
     makeHelp();
     show();
@@ -376,8 +452,11 @@ export function mount(root, host) {
 
   // A text that is being typed when the page is closed is kept.
   listen(document, "visibilitychange", () => {
-    if (document.visibilityState === "hidden") sheet.finish();
-    else refresh();
+    if (document.visibilityState === "hidden") {
+      sheet.finish();
+      notes.finish();
+      rememberPlace();
+    } else refresh();
   });
   listen(window, "pagehide", () => {
     sheet.finish();
@@ -386,6 +465,17 @@ export function mount(root, host) {
   listen(window, "beforeunload", (event) => { if (queue.reason && queue.entries.length) event.preventDefault(); });
   listen(window, "online", queue.tryNow);
   listen(window, LANGUAGE_CHANGED, speak);
+
+  // Where one was in this table, until the tab is closed.
+  const stored = `place-${name}`;
+  function rememberPlace() {
+    picture.remember();
+    remember(stored, { active: editor.active, end: editor.end }, "session");
+  }
+  const known = recall(stored, null, "session"), isPlace = ({ row, col } = {}) => row >= 0 && col >= 0;
+  if (isPlace(known?.active) && isPlace(known.end)) Object.assign(editor, { active: known.active, end: known.end });
+  choice.update();
+  showTheme();
   speak();
   queue.start();
   return {
@@ -395,6 +485,10 @@ export function mount(root, host) {
     idle: queue.idle,
     destroy() {
       sheet.finish();
+      notes.finish();
+      rememberPlace();
+      panes.destroy();
+      lens.destroy();
       queue.destroy();
       windows.close();
       picture.destroy();

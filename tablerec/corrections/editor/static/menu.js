@@ -1,6 +1,7 @@
 // A menu where somebody asked for one.
 
 import { make } from "./elements.js";
+import { makeIcon } from "./icons.js";
 import { text } from "./texts.js";
 
 const KEY_OF_HINT = /[(（]([^()（）]*)[)）]$/; // a hint ends with the keys that do the same
@@ -10,7 +11,7 @@ const KEY_OF_HINT = /[(（]([^()（）]*)[)）]$/; // a hint ends with the keys 
 export function openMenu(root, entries, [x, y], close) {
   const menu = make("div", { className: "menu", role: "menu", popover: "manual", ariaLabel: text("menu") });
   const items = [];
-  for (const entry of entries) {
+  for (const entry of entries.filter((each, index) => each || (index && entries[index - 1] && index < entries.length - 1))) {
     if (!entry) {
       menu.append(make("div", { role: "separator" }));
       continue;
@@ -18,7 +19,7 @@ export function openMenu(root, entries, [x, y], close) {
     const item = make("button", { type: "button", role: "menuitem", tabIndex: -1, disabled: Boolean(entry.isOff) });
     const keys = text(`${entry.name}Hint`).match(KEY_OF_HINT)?.[1] ?? "";
     item.dataset.tool = entry.name;
-    item.append(make("span", { textContent: text(entry.name) }), make("kbd", { textContent: keys, ariaHidden: "true" }));
+    item.append(makeIcon(entry.name), make("span", { textContent: text(entry.name) }), make("kbd", { textContent: keys, ariaHidden: "true" }));
     item.addEventListener("click", () => { end(); entry.action(); });
     menu.append(item);
     if (!item.disabled) items.push(item);
@@ -30,6 +31,7 @@ export function openMenu(root, entries, [x, y], close) {
     menu.remove();
     close?.();
   };
+  const outside = (event) => { if (!menu.contains(event.target)) end(); };
   menu.addEventListener("keydown", (event) => {
     const here = items.indexOf(document.activeElement);
     const next = { ArrowDown: items[(here + 1) % items.length], ArrowUp: items.at(here < 1 ? -1 : here - 1), Home: items[0], End: items.at(-1) };
@@ -38,7 +40,7 @@ export function openMenu(root, entries, [x, y], close) {
     if (next[event.key]) { event.preventDefault(); next[event.key].focus(); }
   });
   menu.addEventListener("contextmenu", (event) => event.preventDefault());
-  document.addEventListener("pointerdown", (event) => { if (!menu.contains(event.target)) end(); }, { capture: true, signal: ending.signal });
+  document.addEventListener("pointerdown", outside, { capture: true, signal: ending.signal });
   window.addEventListener("blur", end, { signal: ending.signal });
   window.addEventListener("resize", end, { signal: ending.signal });
   root.append(menu);

@@ -2,6 +2,7 @@
 
 import { copyText } from "./banners.js";
 import { make } from "./elements.js";
+import { classesOf, saysOf } from "./marks.js";
 import { openMenu } from "./menu.js";
 import { text } from "./texts.js";
 import { rowsToTsv, tile, tsvToRows } from "./tsv.js";
@@ -97,15 +98,14 @@ export function makeSheet(editor, pane) {
     if (drawn.rowspan !== cell.rowspan) item.rowSpan = drawn.rowspan = cell.rowspan;
     if (drawn.colspan !== cell.colspan) item.colSpan = drawn.colspan = cell.colspan;
     if (drawn.text !== written) item.textContent = drawn.text = written;
-    const doubtful = editor.isDoubtful(cell), isWaiting = editor.isWaiting(cell), isOther = editor.others.has(place);
-    const className = [
-      cell.header && `header ${cell.header}`, doubtful && "doubtful", cell.inside && "holds", isWaiting && "waiting", isOther && "other",
-    ].filter(Boolean).join(" ");
+    const isWaiting = editor.isWaiting(cell), isOther = editor.others.has(place);
+    const className = [classesOf(editor.state, cell), isWaiting && "waiting", isOther && "other"].filter(Boolean).join(" ");
     if (drawn.className !== className) item.className = drawn.className = className;
-    const doubt = doubtful ? text("doubtful", cell.confidence.toFixed(2)) : "";
-    // Tables in the cell are carried along.
-    const title = [doubt, cell.inside, isWaiting && text("isWaiting"), isOther && text("isOther")].filter(Boolean).join("\n");
+    const says = [...saysOf(editor.state, cell), isWaiting && text("isWaiting"), isOther && text("isOther")].filter(Boolean);
+    const title = [...says, cell.inside].filter(Boolean).join("\n"); // tables in the cell are carried along
     if (drawn.title !== title) item.title = drawn.title = title;
+    const name = says.length ? [written || text("emptyCell"), ...says].join(", ") : null;
+    if (drawn.name !== name) item.ariaLabel = drawn.name = name;
   }
 
   function showSelection() {

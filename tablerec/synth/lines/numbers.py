@@ -103,10 +103,8 @@ def signed(rng: Random) -> str:
     number, form = grouped(rng), rng.random()
     if form < 0.25:
         return f"-{number}"
-    if form < 0.42:
-        return f"−{number}"
     if form < 0.5:
-        return f"–{number}"
+        return f"−{number}"
     return f"({number})" if form < 0.72 else rng.choice(_ODD_SIGNS).format(number)
 
 

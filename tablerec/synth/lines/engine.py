@@ -43,9 +43,9 @@ class _Kind:
 
 
 KINDS: Mapping[str, _Kind] = {
-    "number": _Kind(0.22, number_text),
-    "latin": _Kind(0.18, wording.latin_text, least=7.5),
-    "chinese": _Kind(0.135, wording.chinese_text, "chinese", 10.5, 12),
+    "number": _Kind(0.21, number_text),
+    "latin": _Kind(0.175, wording.latin_text, least=7.5),
+    "chinese": _Kind(0.155, wording.chinese_text, "chinese", 10.5, 12),
     "cyrillic": _Kind(0.055, wording.cyrillic_text, "cyrillic", 7.5, 10),
     "greek": _Kind(0.04, wording.greek_text, "greek", 7.5, 10),
     "hebrew": _Kind(0.045, wording.hebrew_words, "hebrew", 8.5, 11),

@@ -16,12 +16,16 @@ from tablerec.synth.lines.wear import TINIEST, apply_effect, bolden, break_up, d
 Image = NDArray[np.uint8]
 Floats = NDArray[np.float32]
 
+_SLANTED = 0.06
+"""Share of lines that slant much, as italics do that a script has no font for."""
 _SEALS: dict[Split, int] = {"train": 160, "unseen": 40}
 _LEAST_CONTRAST = 62
 _SMALL_CONTRAST = 120
 """Of ink and paper, of 255; small print is not read with less."""
 _PLAIN_BELOW = 14
 """Height, px, below which half of the lines are of a page that was rendered small: dark on white, hardly worn."""
+_OTHER_WEIGHT, _BOLDENED = 0.12, 24
+"""Share of lines whose strokes get another weight, as some scripts have few fonts; size from which they grow, px."""
 _TIGHT = 0.4
 """Share of lone dashes whose ink alone is framed."""
 
@@ -68,6 +72,9 @@ def take_picture(
     """
     canvas = _place(ink, around, split, rng)
     canvas.print = _wear(canvas.print, canvas.em, rng, noise)
+    if split == "train" and rng.random() < _OTHER_WEIGHT:
+        change = bolden if rng.random() < 0.6 and canvas.em >= _BOLDENED else thin
+        canvas.print = change(canvas.print, canvas.em, rng)
     _draw_rules(canvas, rng)
     printed, other = _cut(canvas, zoom, split, rng)
     if split == "train" and printed.shape[0] < _PLAIN_BELOW and rng.random() < 0.5:
@@ -194,9 +201,11 @@ def _cut(canvas: _Canvas, zoom: float, split: Split, rng: Random) -> tuple[Float
     )
     wide, high = float(corners[1, 0] - corners[0, 0]), float(corners[3, 1] - corners[0, 1])
     is_bent = rng.random() < 0.35
+    if split == "train" and rng.random() < _SLANTED:
+        corners[:2, 0] += rng.uniform(-0.3, 0.15) * high
     if is_bent:
         corners += _bent(wide, high, rng)
-    stretch = rng.uniform(0.78, 1.15) if rng.random() < 0.2 else 1.0
+    stretch = rng.uniform(0.78, 1.15) if rng.random() < (0.4 if split == "train" else 0.2) else 1.0
     size = max(4, round(wide * stretch)), max(4, round(high))
     target = np.array([(0, 0), (size[0], 0), (size[0], size[1]), (0, size[1])], np.float32)
     matrix = cv2.getPerspectiveTransform(corners, target)

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from tablerec.models.characters import HAN, LETTERS
 from tablerec.synth.content.texts import vocabulary
 from tablerec.synth.lines.lexicon import words
-from tablerec.synth.lines.numbers import fill, number_text
+from tablerec.synth.lines.numbers import code, fill, number_text
 
 LATIN = (
     "english", "english", "english", "french", "german", "spanish", "italian", "portuguese", "dutch", "swedish",
@@ -124,6 +124,7 @@ _AROUND = (
     "{t} {n}", "{t} {n}", "{t}: {n}", "{t} = {n}", "{t} (%)", "{t} ({n})", "{t} [{unit}]", "{t}, {unit}", "{t}?",
     "{t}!", "{t}…", "{t} %", "{t} {w}", "{t} No. {w}", "{t}-{o}", "{t} + {o}", "{t} → {o}", "{t} — {o}", "{t} ({w})",
     "§ {w} {t}", "{t}™", "{t}®", "© {t}", "{t} > {o}", "{t} x{w}", "#{t}", "{t}_{o}", "@{t}", "{t}({w})", "{t} | {o}",
+    "{d}-{o} {t}", "{t} {w}-{o}",
 )  # fmt: skip
 
 
@@ -204,7 +205,8 @@ _AROUND_CHINESE = (
     "{d}.{t}", "（{d}）{t}", "({d}){t}", "{d}{t}", "{t}{d}", "{t}{d}%", "{t}{n}", "{n}{t}", "{t} {latin}",
     "{latin}{t}", "{t}({latin})", "{t}（{count}）", "{t}({count})", "其中：{t}", "减：{t}", "{t}。", "{t}？", "{t}！",
     "{t}·{z}", "{t}*", "※{t}", "★{t}", "①{t}", "{t}：{n}", "{t}:{d}", "{t}〔{y}〕{d}号", "<{t}>", "{t}¥{n}", "√{t}",
-    "{t}→{z}", "第{d}{t}", "{t}…", "二〇二{t}", "{y}年{t}",
+    "{t}→{z}", "第{d}{t}", "{t}…", "二〇二{t}", "{y}年{t}", "{t}({code})", "{t}（{code}，{code}）", "{code}{t}",
+    "{t}{code}", "({code}{z})（{count}）",
 )  # fmt: skip
 _COUNTED = ("万元", "元", "%", "kg", "m²", "亿元", "个", "人", "°C")
 
@@ -233,6 +235,7 @@ def chinese_text(rng: Random) -> str:
         "z": lambda rng: rng.choice(words("chinese")),
         "latin": lambda rng: rng.choice(words("english") or _terms("english")),
         "count": lambda rng: rng.choice(_COUNTED),
+        "code": code,
     }
     return fill(rng, rng.choice(_AROUND_CHINESE), more)[:48]
 

@@ -186,7 +186,7 @@ def _draw_shape(sign: str, size: int, rng: Random) -> tuple[Mask, float, float, 
     """Draw a box, a circle, a tick or a cross."""
     import cv2
 
-    side = rng.uniform(0.55, 1.0) * size
+    side = rng.uniform(0.75 if sign == "●" else 0.55, 1.0) * size  # a smaller disc is a bullet
     pad = 0.3 * side
     scale = _OVERSAMPLED
     canvas = np.zeros((math.ceil((side + 2 * pad) * scale), math.ceil((side + 2 * pad) * scale)), np.uint8)

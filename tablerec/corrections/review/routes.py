@@ -6,7 +6,7 @@ import io
 from collections.abc import Mapping, Sequence
 from http import HTTPStatus
 from importlib import resources
-from typing import Any, BinaryIO
+from typing import Any
 
 from postprocess.editing.placing import tidy
 from postprocess.export import tables_to_html, write_excel
@@ -14,6 +14,7 @@ from tablerec.corrections.editor import Correction
 from tablerec.corrections.editor.answers import answer, show
 from tablerec.corrections.editor.folder import image_to_png
 from tablerec.corrections.editor.scripts import MODULES, STYLES
+from tablerec.corrections.review.body import Readable
 from tablerec.corrections.review.desk import Desk
 from tablerec.corrections.review.dropping import take_input
 from tablerec.corrections.review.outputs.entries import to_entries
@@ -102,7 +103,7 @@ def post(desk: Desk, parts: Sequence[str], data: dict[str, Any]) -> Reply:
     raise _nothing_here()
 
 
-def post_file(desk: Desk, parts: Sequence[str], name: str, stream: BinaryIO) -> Reply:
+def post_file(desk: Desk, parts: Sequence[str], name: str, stream: Readable) -> Reply:
     """Take a file.
 
     Args:

@@ -175,7 +175,9 @@ def check_codes(table: Table) -> tuple[dict[int, str], list[Finding]]:
                 break
             if is_usual or (named and right) or algorithm.is_clear:
                 wrong = (set(fit) if algorithm.is_clear else set()) | (known if is_usual or right else set())
-                findings += (_finding(table, cell, codes[cell], algorithm) for cell in sorted(wrong - {*right} - passed.keys()))
+                findings += (
+                    _finding(table, cell, codes[cell], algorithm) for cell in sorted(wrong - {*right} - passed.keys())
+                )
     return passed, _one_each(findings, passed)
 
 
@@ -189,7 +191,9 @@ def _odd_forms(table: Table, cells: Sequence[int]) -> list[int]:
 def _one_each(findings: Sequence[Finding], passed: dict[int, str]) -> list[Finding]:
     best: dict[int, Finding] = {}
     for finding in findings:
-        if (finding.reason == "grouping" or finding.cell not in passed) and finding.severity > (best[finding.cell].severity if finding.cell in best else 0):
+        if (finding.reason == "grouping" or finding.cell not in passed) and finding.severity > (
+            best[finding.cell].severity if finding.cell in best else 0
+        ):
             best[finding.cell] = finding
     return [best[cell] for cell in sorted(best)]
 
@@ -201,9 +205,9 @@ def _bare(text: str) -> str:
 
 
 def _heads(table: Table, col: int) -> str:
-    return " ".join(cell.text for cell in table.cells if cell.header == "column" and cell.col <= col < cell.end_col) or (
-        table[0, col].text if not any(map(str.isdigit, table[0, col].text)) else ""
-    )
+    return " ".join(
+        cell.text for cell in table.cells if cell.header == "column" and cell.col <= col < cell.end_col
+    ) or (table[0, col].text if not any(map(str.isdigit, table[0, col].text)) else "")
 
 
 def _label(table: Table, cell: int) -> str:

@@ -23,7 +23,7 @@ _NUMBERS, _SAME = 0.7, 0.75
 _FORMS = 0.6
 """Share of the codes of a column that have its form."""
 _ORDINAL = re.compile(r"[0-9]+(?:st|nd|rd|th)")
-_MARK = re.compile(r"[^0-9A-Za-z]")
+_MARK = re.compile(r"[-/.,:() ]")
 
 
 def check_columns(table: Table, amounts: Amounts) -> tuple[list[int], list[Finding]]:
@@ -71,7 +71,7 @@ def head_of(table: Table, col: int) -> str:
     return " ".join(cell.text for cell in table.cells if cell.header == "column" and cell.col <= col < cell.end_col)
 
 
-_FULL, _MANY = 0.8, 5
+_FULL, _MANY = 0.9, 5
 """Share of the rows in which a column is filled, and number of them, from which an empty cell is odd."""
 
 
@@ -112,11 +112,17 @@ def _are_codes(table: Table, numbers: Sequence[int]) -> bool:
 # --- numbers ---
 
 
-def _check_numbers(
-    table: Table, amounts: Amounts, members: Sequence[int], numbers: Sequence[int]
-) -> Iterator[Finding]:
+def _check_numbers(table: Table, amounts: Amounts, members: Sequence[int], numbers: Sequence[int]) -> Iterator[Finding]:
+    lettered = Counter(
+        "".join(filter(str.isalpha, table.cells[cell].text))
+        for cell in members
+        if (amount := amounts.cells[cell]) and amount.mended
+    )
     for cell in members:
-        if (amount := amounts.cells[cell]) is None or amount.mended:
+        letters = "".join(filter(str.isalpha, table.cells[cell].text))
+        # Several with the same letter are codes: 7B, 8B.
+        is_code = bool(letters) and lettered[letters] > 1
+        if ((amount := amounts.cells[cell]) is None or amount.mended) and not is_code:
             yield from _check_no_number(table, amounts, cell)
     known = [(cell, amount) for cell in numbers if (amount := amounts.cells[cell]) is not None and not amount.mended]
     if len(known) <= _LEAST:
@@ -131,10 +137,19 @@ def _check_numbers(
                 yield Finding(cell, "type", "decimals", 0.6, (str(amount.decimals), str(decimals)))
         elif amount.note and sum(bool(other.note) for _, other in known) <= len(known) / 4:
             yield Finding(cell, "type", "like_number", 0.4, (to_digits(table.cells[cell].text),))
-        if has_groups is not None and amount.has_groups is not None and amount.has_groups != has_groups:
+        if (
+            has_groups is not None
+            and amount.has_groups is not None
+            and amount.has_groups != has_groups
+            and not _is_year(amount)
+        ):
             yield Finding(cell, "type", "groups", 0.5)
         if signs is not None and amount.signs != signs and not _is_plain_row(table, amounts, cell):
             yield Finding(cell, "type", "unit", 0.5)
+
+
+def _is_year(amount: Amount) -> bool:
+    return not amount.decimals and 1800 <= amount.value <= 2100
 
 
 def _check_no_number(table: Table, amounts: Amounts, cell: int) -> Iterator[Finding]:
@@ -177,7 +192,7 @@ def _check_count(table: Table, amounts: Amounts, members: Sequence[int]) -> tupl
     wrong = [
         Finding(cell, "type", "count", 0.85, (str(at),), str(at))
         for cell, value, at in zip(members, values, wanted, strict=True)
-        if value != at and len(table.cells[cell].text) <= 6
+        if value != at and len(table.cells[cell].text) <= 6 and to_digits(table.cells[cell].text).strip(".").isdigit()
     ]
     return right, wrong
 
@@ -265,7 +280,6 @@ def _check_forms(table: Table, members: Sequence[int]) -> Iterator[Finding]:
     form = usual(forms, _FORMS, _LEAST)
     if not isinstance(form, str) or "9" not in form or len(form) < 2:
         return
-    is_strict = forms.count(form) >= _SAME * len(forms)
     for cell, own in zip(codes, forms, strict=True):
         if own == form:
             continue
@@ -273,10 +287,8 @@ def _check_forms(table: Table, members: Sequence[int]) -> Iterator[Finding]:
         mended = to_form(text, form)
         if mended:
             yield Finding(cell, "type", "like_form", 0.9, (example, mended), mended)
-        elif _MARK.sub("", own) == _MARK.sub("", form) and _MARK.sub("", own) != own + form:
+        elif _MARK.sub("", own) == _MARK.sub("", form):
             yield Finding(cell, "type", "form", 0.7, (example,))
-        elif is_strict:
-            yield Finding(cell, "type", "form", 0.4, (example,))
 
 
 def _is_code(text: str) -> bool:
@@ -293,7 +305,9 @@ def text_to_form(text: str) -> str:
     plain = to_plain(text)
     if _ORDINAL.fullmatch(plain):
         return "9o"
-    return "".join("9" if char.isdigit() else "A" if char.isupper() else "a" if char.islower() else char for char in plain)
+    return "".join(
+        "9" if char.isdigit() else "A" if char.isupper() else "a" if char.islower() else char for char in plain
+    )
 
 
 def to_form(text: str, form: str) -> str:

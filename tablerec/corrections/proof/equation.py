@@ -48,9 +48,7 @@ _OFF, _RIVALS = 0.5, 0.2
 """Severity of a total that does not agree and that nothing mends, and what each rival takes from a mended cell."""
 
 
-def judge(
-    table: Table, amounts: Amounts, equations: Sequence[Equation]
-) -> tuple[dict[int, Evidence], list[Finding]]:
+def judge(table: Table, amounts: Amounts, equations: Sequence[Equation]) -> tuple[dict[int, Evidence], list[Finding]]:
     """Say which cells are proved, and which are to be looked at.
 
     Args:
@@ -65,7 +63,9 @@ def judge(
     proved: dict[int, Evidence] = {}
     for equation in equations:
         if equation.state == "exact":
-            proved |= {cell: equation.name for cell in equation.cells if cell not in proved and _is_clean(table, amounts, cell)}
+            proved |= {
+                cell: equation.name for cell in equation.cells if cell not in proved and _is_clean(table, amounts, cell)
+            }
     failing = [equation for equation in equations if equation.state == "off"]
     mends: dict[int, dict[Decimal, list[tuple[Equation, Slip]]]] = defaultdict(lambda: defaultdict(list))
     for equation in failing:
@@ -125,13 +125,17 @@ def _findings(
 ) -> Iterator[Finding]:
     best: dict[int, tuple[Decimal, int, float]] = {}
     for cell, by_value in mends.items():
-        value, found = max(by_value.items(), key=lambda item: (len(item[1]), max(_SEVERITY[slip] for _, slip in item[1])))
+        value, found = max(
+            by_value.items(), key=lambda item: (len(item[1]), max(_SEVERITY[slip] for _, slip in item[1]))
+        )
         best[cell] = value, len(found), max(_SEVERITY[slip] for _, slip in found)
     for equation in failing:
         inside = [cell for cell in equation.cells if cell in best and best[cell][0] == equation.wanted[cell]]
         most = max((best[cell][1] for cell in inside), default=0)
         # Who mends two equations at once is it.
-        suspects = [cell for cell in inside if best[cell][1] == most and not (most == 1 and _is_weak(best, inside, cell))]
+        suspects = [
+            cell for cell in inside if best[cell][1] == most and not (most == 1 and _is_weak(best, inside, cell))
+        ]
         for cell in suspects:
             value, _, severity = best[cell]
             severity = min(0.98, severity + 0.05 * (most > 1) - min(_RIVALS, 0.05 * (len(suspects) - 1)))
@@ -146,9 +150,7 @@ def _is_weak(best: Mapping[int, tuple[Decimal, int, float]], inside: Sequence[in
     return best[cell][2] <= _SEVERITY["digit"] and any(best[other][2] > _SEVERITY["digit"] for other in inside)
 
 
-def _unmended(
-    table: Table, amounts: Amounts, equation: Equation, proved: Mapping[int, Evidence]
-) -> Iterator[Finding]:
+def _unmended(table: Table, amounts: Amounts, equation: Equation, proved: Mapping[int, Evidence]) -> Iterator[Finding]:
     """The total, and those of its cells that cannot be read as numbers."""
     shown = (write(equation.wanted[equation.target], amounts, table, equation.target),)
     unread = [cell for cell in equation.terms if amounts.cells[cell] is None and not amounts.is_label[cell]]
@@ -164,7 +166,11 @@ def write(value: Decimal, amounts: Amounts, table: Table, cell: int) -> str:
     is_percent = "%" in table.cells[cell].text
     shown = value * 100 if is_percent else value
     decimals = max(0, -int((step * 100 if is_percent else step).normalize().as_tuple().exponent))
-    text = f"{abs(shown):,.{decimals}f}".replace(",", "\0").replace(".", rule.decimal).replace("\0", _group(table, cell, rule.group))
+    text = (
+        f"{abs(shown):,.{decimals}f}".replace(",", "\0")
+        .replace(".", rule.decimal)
+        .replace("\0", _group(table, cell, rule.group))
+    )
     is_bracketed = value < 0 and any("(" in each.text for each in table.cells if each.col == table.cells[cell].col)
     text = f"({text})" if is_bracketed else f"-{text}" if value < 0 else text
     return text + "%" * is_percent
@@ -173,4 +179,10 @@ def write(value: Decimal, amounts: Amounts, table: Table, cell: int) -> str:
 def _group(table: Table, cell: int, mark: str) -> str:
     """The mark between thousands, if the column has one."""
     col = table.cells[cell].col
-    return mark if any(mark in each.text.strip() for each in table.cells if each.col == col and any(map(str.isdigit, each.text))) else ""
+    return (
+        mark
+        if any(
+            mark in each.text.strip() for each in table.cells if each.col == col and any(map(str.isdigit, each.text))
+        )
+        else ""
+    )

@@ -14,10 +14,12 @@ _TOKEN = re.compile(r"\S+")
 _BETWEEN = re.compile(r"(?<=[0-9])[OoQlI|SsBZz]+(?=[0-9])|(?<=[0-9][.,])[OolI|SBZ]+|(?<=[0-9][0-9])[OolI|]$")
 _AHEAD = re.compile(r"^[-(+]?[OolI|](?=[.,]?[0-9]{2,}|[.,][0-9])")
 """Letters where digits stand: between two of them, behind them, and in front of a number."""
-_ORDINAL = re.compile(r"^([OlI|!i]+)(?=(?:st|th)$)|^(?<=[0-9])[OlI|]+(?=(?:st|nd|rd|th)$)")
-_INSIDE = re.compile(r"(?<=[a-z])[01](?=[a-z])|(?<=[A-Za-z])[01](?=[a-z]{2})|^[01](?=[a-z]{3})|(?<=[a-z]{3})[01]$|(?<=[A-Z]{2})0(?=[A-Z])")
+_ORDINAL = re.compile(r"^[Ol|!]+(?=(?:st|th)$)")
+_INSIDE = re.compile(
+    r"(?<=[a-z])[01](?=[a-z])|(?<=[A-Za-z])[01](?=[a-z]{2})|^[01](?=[a-z]{3})|(?<=[a-z]{3})[01]$|(?<=[A-Z]{2})0(?=[A-Z])"
+)
 """Digits where letters stand."""
-_CASE = re.compile(r"(?<=[a-z])I(?=[a-z]|$)|(?<![A-Za-z])l(?=[bcdfghjkmnpqrtvwxz][a-z])")
+_CASE = re.compile(r"(?<=[a-z])I(?=[aeouy]|$)|(?<![A-Za-z])l(?=[bcdfghjkmnpqrtvwxz][a-z])")
 """A capital letter amid small ones, and a small one that no word begins with."""
 _SQUEEZED = re.compile(r"(?<=[bcdfghjkmnpqstvwxz])l(?=[bcdfghjkmnpqstvwxz])|(?<=r)l(?=[bcfgkpqvwxz])")
 """A letter l between consonants, where words have a vowel; other languages than English have such words."""
@@ -85,7 +87,11 @@ def check_labels(table: Table) -> Iterator[Finding]:
     groups: dict[str, dict[str, list[int]]] = defaultdict(lambda: defaultdict(list))
     for index, cell in enumerate(table.cells[:_MOST_CELLS]):
         text = " ".join(cell.text.split())
-        if sum(map(str.isalpha, text)) >= 2 and not _ENDING.search(text) and sum(map(str.isdecimal, text)) <= 0.5 * len(text):
+        if (
+            sum(map(str.isalpha, text)) >= 2
+            and not _ENDING.search(text)
+            and sum(map(str.isdecimal, text)) <= 0.5 * len(text)
+        ):
             groups[skeleton(text)][text].append(index)
     yield from _check_words(table, groups)
     for by_text in groups.values():
@@ -124,7 +130,9 @@ def _rarer(by_text: dict[str, list[int]]) -> Iterator[Finding]:
         other = max(rivals, key=lambda each: counts[each])
         is_rarer = counts[text] < counts[other]
         for cell in cells:
-            yield Finding(cell, "repeated_label", "other_label", 0.85 if is_rarer else 0.5, (other,), other if is_rarer else "")
+            yield Finding(
+                cell, "repeated_label", "other_label", 0.85 if is_rarer else 0.5, (other,), other if is_rarer else ""
+            )
 
 
 _LONG = 8
@@ -133,13 +141,20 @@ _LONG = 8
 
 def _near(groups: dict[str, dict[str, list[int]]]) -> Iterator[Finding]:
     """Long labels that stand once and have one letter more or less than one that stands more often."""
-    once = {key: cells for key, by_text in groups.items() if sum(map(len, by_text.values())) == 1 for cells in by_text.values()}
+    once = {
+        key: cells
+        for key, by_text in groups.items()
+        if sum(map(len, by_text.values())) == 1
+        for cells in by_text.values()
+    }
     often = [key for key, by_text in groups.items() if sum(map(len, by_text.values())) > 1 and len(key) >= _LONG]
     for key in often:
         shorter = {key[:at] + key[at + 1 :] for at in range(len(key))}
         [(text, _), *_] = sorted(groups[key].items(), key=lambda item: -len(item[1]))
         for own, cells in once.items():
-            is_near = own in shorter or (len(own) == len(key) + 1 and any(own[:at] + own[at + 1 :] == key for at in range(len(own))))
+            is_near = own in shorter or (
+                len(own) == len(key) + 1 and any(own[:at] + own[at + 1 :] == key for at in range(len(own)))
+            )
             # Plurals are words of their own.
             if is_near and own + "s" != key and key + "s" != own:
                 yield Finding(cells[0], "repeated_label", "other_label", 0.7, (text,), text)

@@ -67,9 +67,7 @@ def find_slip(text: str, wanted: str) -> Slip | None:
             return "lookalike" if pairs[0][1] in DIGITS[pairs[0][0]] else "digit"
         return None
     short, long = sorted((found, wanted), key=len)
-    is_one_more = len(long) - len(short) == 1 and any(
-        long[:at] + long[at + 1 :] == short for at in range(len(long))
-    )
+    is_one_more = len(long) - len(short) == 1 and any(long[:at] + long[at + 1 :] == short for at in range(len(long)))
     return "missing" if is_one_more else None
 
 

@@ -67,7 +67,9 @@ def prove(table: Table, words: Sequence[Word] = ()) -> Proof:
     findings += [*of_codes, *of_columns, *check_characters(table), *check_labels(table), *check_doubts(table, words)]
     by_cell: dict[int, list[Finding]] = {}
     for finding in findings:
-        is_settled = finding.reason in _SETTLED and finding.cell in proved
+        is_settled = finding.cell in proved and (
+            finding.reason in _SETTLED or (finding.reason in ("form", "like_form") and finding.cell in codes)
+        )
         if not is_settled and (finding.cell not in confirmed or finding.kind == "structure"):
             by_cell.setdefault(finding.cell, []).append(finding)
     filled = {index for index, cell in enumerate(table.cells) if cell.text.strip()}

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from decimal import ROUND_HALF_UP, Decimal
 from itertools import combinations, pairwise
 from typing import Any
@@ -126,9 +126,28 @@ def _to_lines(table: Table, amounts: Amounts) -> tuple[Lines, Decimal]:
             values[cell.row, cell.col] = int(amount.value / unit)
             steps[cell.row, cell.col] = max(1, int(amount.step / unit))
             known[cell.row, cell.col] = True
+    for col in range(table.n_cols):
+        at = known[:, col] & (values[:, col] != 0)
+        steps[at, col] = np.maximum(steps[at, col], _common_step(values[at, col].tolist()))
     named = [_is_named(table, row) for row in range(table.n_rows)]
     breaks = [bool(heads[row].any()) and not known[row].any() for row in range(table.n_rows)]
     return Lines(owner, values, known, steps, named, breaks), unit
+
+
+_FEW, _ROUND = 5, 0.9
+"""Numbers, and the share of them, that end in zeros where all are rounded."""
+
+
+def _common_step(values: Sequence[int]) -> int:
+    """The power of ten to which numbers are rounded.
+
+    >>> _common_step([120, 30, 450, 990, 10]), _common_step([120, 30])
+    (10, 1)
+    """
+    step = 1
+    while len(values) >= _FEW and sum(value % (10 * step) == 0 for value in values) >= _ROUND * len(values):
+        step *= 10
+    return step
 
 
 def _is_named(table: Table, row: int) -> bool:
@@ -161,15 +180,21 @@ def _sums(table: Table, amounts: Amounts, lines: Lines, unit: Decimal) -> Iterat
     count = len(lines.owner)
     if count < 3 or not lines.owner.shape[1]:
         return
-    forward = _find_relations(table, amounts, lines, unit)
-    if forward:
-        for relation in forward:
-            yield from _to_equations(amounts, lines, relation, unit)
-        return
-    order = list(range(count))[::-1]
-    for relation in _find_relations(table, amounts, lines.select(order), unit):
-        terms = tuple(order[term] for term in relation.terms)
-        yield from _to_equations(amounts, lines, _Relation(order[relation.target], terms, relation.is_difference, relation.is_sure), unit)
+    relations = _find_relations(table, amounts, lines, unit)
+    if not relations:
+        order = list(range(count))[::-1]
+        relations = [
+            replace(each, target=order[each.target], terms=tuple(order[term] for term in each.terms))
+            for each in _find_relations(table, amounts, lines.select(order), unit)
+        ]
+    by_column = [
+        [equation for each in relations for equation in _to_equations(amounts, lines, each, unit, [col])]
+        for col in range(lines.owner.shape[1])
+    ]
+    for equations in by_column:
+        # Shares, errors and the like do not add up, whatever the other columns do.
+        adds_up = any(equation.state != "off" for equation in equations)
+        yield from (replace(equation, is_sure=equation.is_sure and adds_up) for equation in equations)
 
 
 def _find_relations(table: Table, amounts: Amounts, lines: Lines, unit: Decimal) -> list[_Relation]:
@@ -232,7 +257,7 @@ def _explain_by_slip(
     """What a line that is called a total adds up, where no column agrees: then one misread character must explain each."""
     for start in starts:
         relation = _Relation(line, tuple(stack[start:]), is_sure=False)
-        equations = list(_to_equations(amounts, lines, relation, unit))
+        equations = list(_to_equations(amounts, lines, relation, unit, range(lines.owner.shape[1])))
         mended = [
             any(
                 table.cells[cell].text and _is_slip(table.cells[cell].text, amounts, cell, wanted)
@@ -252,10 +277,12 @@ def _is_slip(text: str, amounts: Amounts, cell: int, wanted: Decimal) -> bool:
     return find_slip(text, str(abs(int(wanted / amount.step)))) in ("lookalike", "mark")
 
 
-def _to_equations(amounts: Amounts, lines: Lines, relation: _Relation, unit: Decimal) -> Iterator[Equation]:
+def _to_equations(
+    amounts: Amounts, lines: Lines, relation: _Relation, unit: Decimal, cols: Iterable[int]
+) -> Iterator[Equation]:
     target, terms = relation.target, list(relation.terms)
     signs = relation.signs()
-    for col in range(lines.owner.shape[1]):
+    for col in cols:
         cells = [(int(lines.owner[term, col]), sign, term) for term, sign in zip(terms, signs, strict=True)]
         cells = [each for each in cells if each[0] >= 0 and not _is_text(amounts, each[0])]
         goal = int(lines.owner[target, col])
@@ -316,13 +343,26 @@ def _products(lines: Lines, unit: Decimal) -> Iterator[Equation]:
     for third in range(count)[::-1]:
         best: tuple[float, list[Equation]] | None = None
         for first, second in combinations([each for each in range(count) if each != third], 2):
+            if not _may_multiply(lines, first, second, third, float(unit)):
+                continue
             equations, digits = _multiply(lines, first, second, third, unit)
             n_right = sum(equation.state == "exact" for equation in equations)
-            if n_right >= 2 and 2 * n_right > len(equations) and digits >= _DIGITS and (best is None or digits > best[0]):
+            if (
+                n_right >= 2
+                and 2 * n_right > len(equations)
+                and digits >= _DIGITS
+                and (best is None or digits > best[0])
+            ):
                 best = digits, equations
         if best and third not in taken:
             yield from best[1]
             taken.add(third)
+
+
+def _may_multiply(lines: Lines, first: int, second: int, third: int, unit: float) -> bool:
+    a, b, c = (lines.values[line, :_SAMPLE].astype(np.float64) for line in (first, second, third))
+    errors = np.abs(a * b * unit - c)
+    return bool(np.mean((errors <= lines.steps[third, :_SAMPLE].astype(np.float64)) & (c != 0)) >= _GLANCE)
 
 
 def _multiply(lines: Lines, first: int, second: int, third: int, unit: Decimal) -> tuple[list[Equation], float]:
@@ -352,23 +392,38 @@ def _round(value: Decimal, step: Decimal) -> Decimal:
     return (value / step).quantize(Decimal(1), ROUND_HALF_UP) * step
 
 
+_RIGHT, _LONG = 0.55, 2.0
+"""Share of the balances that agree, and digits of each: small numbers agree by chance."""
+
+
 def _balances(lines: Lines, unit: Decimal) -> Iterator[Equation]:
     """A column in which each number is the one before with what the others bring and take."""
     count, n_rows = lines.owner.shape
+    if n_rows < 2:
+        return
     best: tuple[float, list[Equation]] | None = None
     for order in (range(n_rows), range(n_rows)[::-1]):
+        sample = list(order[:_SAMPLE])
         for balance in range(count):
             others = [each for each in range(count) if each != balance]
             moves = [((each, 1),) for each in others] + [((each, -1),) for each in others]
             moves += [((a, sign), (b, -sign)) for a, b in combinations(others, 2) for sign in (1, -1)]
+            changes = np.diff(lines.values[balance][sample])
             for move in moves:
+                brought = sum(sign * lines.values[line][sample][1:] for line, sign in move)
+                if np.mean(changes == brought) < _GLANCE:
+                    continue
                 equations, digits = _run_on(lines, balance, move, list(order), unit)
                 n_right = sum(equation.state == "exact" for equation in equations)
-                enough = n_right >= 3 and 2 * n_right > len(equations) and digits > 2 * _DIGITS
+                enough = n_right >= max(3, _RIGHT * len(equations)) and digits > max(2 * _DIGITS, _LONG * n_right)
                 if enough and (best is None or digits > best[0]):
                     best = digits, equations
     if best:
         yield from best[1]
+
+
+_SAMPLE, _GLANCE = 33, 0.25
+"""Rows that are looked at first, and the share of them that must agree."""
 
 
 def _run_on(

@@ -139,7 +139,9 @@ def tune(misreads: Sequence[Misread]) -> None:
             found, marked = (
                 sum(score < below for score, is_wrong in scores if is_wrong == which) for which in (True, False)
             )
-            print(f"  below {below}: {found / max(wrong, 1):.0%} of the wrong, {marked / max(right, 1):.1%} of the right")
+            print(
+                f"  below {below}: {found / max(wrong, 1):.0%} of the wrong, {marked / max(right, 1):.1%} of the right"
+            )
 
 
 def main() -> None:

@@ -3,6 +3,7 @@
 ::
 
     prove.py         all checks in one: Proof, and what the page wants of it
+    workbook.py      the share that is proved, as a property of a workbook
     finding.py       Finding: what speaks against a cell, in two languages
     doubts.py        what the reader and the detector doubt, text and structure apart
     amounts.py       cells -> exact numbers
@@ -15,6 +16,7 @@
 """
 
 from tablerec.corrections.proof.finding import Finding
-from tablerec.corrections.proof.prove import Proof, proof_to_view, prove
+from tablerec.corrections.proof.prove import Proof, proof_to_view, prove, share_proved
+from tablerec.corrections.proof.workbook import to_workbook
 
-__all__ = ["Finding", "Proof", "proof_to_view", "prove"]
+__all__ = ["Finding", "Proof", "proof_to_view", "prove", "share_proved", "to_workbook"]

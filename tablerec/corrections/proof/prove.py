@@ -79,6 +79,17 @@ def prove(table: Table, words: Sequence[Word] = ()) -> Proof:
     return Proof(len(filled), {cell: _sorted(found) for cell, found in sorted(by_cell.items())}, kept)
 
 
+def share_proved(tables: Sequence[Table]) -> float:
+    """Share of the cells with text that are proved, in several tables together; 1 where no cell has any.
+
+    >>> share_proved([]), share_proved([Table.from_texts([["a"]])])
+    (1.0, 0.0)
+    """
+    proofs = [prove(table) for table in tables]
+    n_cells = sum(proof.n_cells for proof in proofs)
+    return sum(len(proof.proved) for proof in proofs) / n_cells if n_cells else 1.0
+
+
 def is_confirmed(cell: Cell) -> bool:
     """Whether a person typed the text of a cell, or said that it is right."""
     return bool(getattr(cell, "confirmed", False) or getattr(cell, "typed", False))

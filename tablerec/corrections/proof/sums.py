@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from postprocess.meaning.totals import is_total_name
 from postprocess.table import Table
-from tablerec.corrections.proof.amounts import Amounts, column_members
+from tablerec.corrections.proof.amounts import Amounts
 from tablerec.corrections.proof.equation import Equation, State
 from tablerec.corrections.proof.lookalikes import find_slip
 
@@ -254,7 +254,7 @@ def _agreement(lines: Lines, line: int, candidates: Whole, counts: Whole) -> NDA
 def _explain_by_slip(
     table: Table, amounts: Amounts, lines: Lines, stack: Sequence[int], line: int, starts: Sequence[int], unit: Decimal
 ) -> _Relation | None:
-    """What a line that is called a total adds up, where no column agrees: then one misread character must explain each."""
+    """What a line called a total adds up where no column agrees: then one misread character must explain each."""
     for start in starts:
         relation = _Relation(line, tuple(stack[start:]), is_sure=False)
         equations = list(_to_equations(amounts, lines, relation, unit, range(lines.owner.shape[1])))
@@ -392,7 +392,7 @@ def _round(value: Decimal, step: Decimal) -> Decimal:
     return (value / step).quantize(Decimal(1), ROUND_HALF_UP) * step
 
 
-_RIGHT, _LONG = 0.55, 2.0
+_RIGHT, _LONG = 0.55, 3.0
 """Share of the balances that agree, and digits of each: small numbers agree by chance."""
 
 

@@ -4,8 +4,9 @@ Tables whose contents prove themselves (accounts, invoices, bank statements, lis
 known truth, made small and faint, blurred, noisy or faxed, and read by the engine. Those with the right grid and at
 least one wrong text are kept: the misreads are the engine's own. Printed is for each table and in sum how many wrong
 cells are found by doubt of the reader, by checks alone, and how many are missed; how many right cells are marked; and
-which share of the cells is proved without a look, and how many of those are wrong. ``--tune`` prints what other thresholds
-of doubt would give; it is for other seeds than the reported one. ``--show`` prints each cell that was missed or marked.
+which share of the cells is proved without a look, and how many of those are wrong. ``--tune`` prints what other
+thresholds of doubt would give; it is for other seeds than the reported one. ``--show`` prints each cell that was missed
+or marked.
 """
 
 from __future__ import annotations
@@ -69,7 +70,7 @@ def tally(misread: Misread, proof: Proof, show: bool) -> Tally:
         counts.n_proved += index in proof.proved
         counts.n_proved_wrong += is_wrong and index in proof.proved
         counts.n_mended += is_wrong and any(each.mended and same_text(each.mended, true) for each in findings)
-        if show and is_wrong != (how != "none") or (show and is_wrong and index in proof.proved):
+        if show and (is_wrong != (how != "none") or (is_wrong and index in proof.proved)):
             what = "; ".join(f"{each.messages[0]} [{each.reason}]" for each in findings) or proof.proved.get(index, "")
             kind = "missed" if is_wrong else "marked"
             print(f"   {kind} {cell.row + 1},{cell.col + 1}: {cell.text!r} is {true!r} {cell.ocr_score} {what}")
@@ -109,7 +110,8 @@ def summarize(total: Tally) -> None:
     )
     print(
         f"of {right} right cells {(marked['doubt'] + marked['check'] + marked['both']) / right:.1%} are marked "
-        f"({(marked['doubt'] + marked['both']) / right:.1%} by doubt, {(marked['check'] + marked['both']) / right:.1%} by checks)"
+        f"({(marked['doubt'] + marked['both']) / right:.1%} by doubt, "
+        f"{(marked['check'] + marked['both']) / right:.1%} by checks)"
     )
     print(
         f"of all cells {total.n_proved / total.n_cells:.0%} are proved without a look, "

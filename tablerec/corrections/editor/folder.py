@@ -8,6 +8,9 @@
       images/NAME.png, NAME.json        each table's picture, and beside it the label of a saved one
       tables/NAME.xlsx, NAME.html       the saved table
       journal/NAME.jsonl                every step
+      inputs/                           pictures and PDFs that were given to the page of `tablerec review`
+      outputs/                          all tables as one workbook, archive or document
+      session.json                      port and token of `tablerec review`, for nobody else to read
 
 The pictures are copies, so that the folder can be moved and trained on as it is.
 """
@@ -44,7 +47,7 @@ from tablerec.outputs.files import atomic_file, check_folder
 OURS = "corrections of tablerec"
 """Says in a COCO file that it can be written anew."""
 
-_PARTS = ("annotations", "images", "journal", "tables", "sources.jsonl")
+_PARTS = ("annotations", "images", "inputs", "journal", "outputs", "tables", "sources.jsonl")
 
 _SPLITS = ("train", "val")
 _TRAIN_PER_VAL = 4
@@ -70,9 +73,7 @@ class CorrectionFolder:
         check_folder(folder)
         self.folder = folder
         for name in _PARTS:
-            if self._leads_out(folder / name):
-                shown = display_name(str(folder / name))
-                raise OutputError(f"{shown}: a link that leads out of the folder; remove it")
+            self.inside(name)
         self.problems: list[str] = []
         """What was found broken; each file is kept under another name."""
         self._lock = threading.RLock()
@@ -93,6 +94,29 @@ class CorrectionFolder:
             if correction is not None and self._has_picture(correction):
                 found[correction.head.name] = correction
         return found
+
+    def read_one(self, name: str) -> Correction | None:
+        """Read a journal; None where there is none with a picture. A broken one is kept aside and reported."""
+        path = self.folder / "journal" / f"{name}.jsonl"
+        if path.name != f"{name}.jsonl" or not path.is_file():
+            return None
+        correction = self._read(path)
+        return correction if correction is not None and self._has_picture(correction) else None
+
+    def inside(self, name: str) -> Path:
+        """Return a part of the folder, there or not yet.
+
+        Raises:
+            OutputError: It is a link that leads out of the folder.
+        """
+        path = self.folder / name
+        if self._leads_out(path):
+            raise OutputError(f"{display_name(str(path))}: a link that leads out of the folder; remove it")
+        return path
+
+    def holds(self, path: Path) -> bool:
+        """Whether a file is there, and in the folder."""
+        return path.is_file() and not self._leads_out(path)
 
     def mend(self) -> None:
         """Write the COCO files anew: a save may have been cut off, a label removed or broken by hand.
@@ -242,8 +266,7 @@ class CorrectionFolder:
         return not Path(os.path.realpath(path)).is_relative_to(os.path.realpath(self.folder))
 
     def _has_picture(self, correction: Correction) -> bool:
-        path = self.picture(correction)
-        return path.is_file() and not self._leads_out(path)
+        return self.holds(self.picture(correction))
 
     def _read(self, path: Path) -> Correction | None:
         try:

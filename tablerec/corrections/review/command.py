@@ -20,7 +20,12 @@ _FOLDER = click.Path(file_okay=False, path_type=Path)
 @click.command("review")
 @click.argument("folder", type=click.Path(exists=True, file_okay=False, path_type=Path))
 @click.option("-o", "--output", type=_FOLDER, help="Where corrections are kept.  [default: FOLDER/corrections]")
-@click.option("--port", type=click.IntRange(0, 65535), default=0, help="Port of the web page.  [default: a free one]")
+@click.option(
+    "--port",
+    type=click.IntRange(0, 65535),
+    default=0,
+    help="Port of the web page.  [default: the former one, or a free one]",
+)
 @click.option("--no-browser", is_flag=True, help="Only print the address.")
 @click.option("--recursive", is_flag=True, help="Also read the folders inside.")
 @click.option("--detector", default=_DEFAULTS.detector, show_default=True, help="Cell detector.")

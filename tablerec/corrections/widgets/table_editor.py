@@ -10,7 +10,7 @@ import traitlets
 
 from postprocess.table import Table
 from tablerec.corrections.editor import CorrectionFolder, Draft, page_to_drafts
-from tablerec.corrections.editor.scripts import read_static, to_one_module
+from tablerec.corrections.editor.scripts import to_one_module, to_one_style
 from tablerec.errors import InputError, TablerecError
 from tablerec.result import Page, Result
 
@@ -34,7 +34,7 @@ class TableEditor(anywidget.AnyWidget):
     """
 
     _esm = to_one_module()
-    _css = read_static("editor.css")
+    _css = to_one_style()
     picture = traitlets.Bytes().tag(sync=True)
     state = traitlets.Dict().tag(sync=True)
     height = traitlets.Unicode("36rem").tag(sync=True)

@@ -1,0 +1,36 @@
+// What is done with all tables, in the header of the page: files come in, tables go out.
+
+import { make, makeButton } from "/static/elements.js";
+import { takeFiles } from "/static/drop.js";
+import { openOutputs } from "/static/outputs.js";
+import { LANGUAGE_CHANGED, language, text } from "/static/texts.js";
+
+// host: { ask(address, options), post(address, data), listing(), current(), refresh(), open(name), focus() }
+export function mountWork(root, note, host) {
+  const drop = takeFiles({ ask: host.ask, say, taken: host.refresh });
+
+  function say(message, isError = false) {
+    const close = makeButton("×", text("close"), () => { note.hidden = true; });
+    note.replaceChildren(close, make("span", { textContent: message, lang: isError ? "en" : language().tag }));
+    note.classList.toggle("error", isError);
+    note.hidden = false;
+  }
+
+  function counts() {
+    const tables = host.listing()?.tables ?? [], out = tables.filter(({ verdict, number, n_steps: steps }) => verdict !== "rejected" && (number || steps));
+    return [out.filter(({ verdict }) => verdict === "saved").length, out.length];
+  }
+
+  const dialog = (opened) => opened.addEventListener("close", host.focus);
+
+  function speak() {
+    root.ariaLabel = text("work");
+    root.replaceChildren(
+      makeButton(text("addFiles"), text("addFilesHint"), drop.choose),
+      makeButton(text("outputs"), text("outputsHint"), () => dialog(openOutputs({ post: host.post, counts }))));
+  }
+
+  window.addEventListener(LANGUAGE_CHANGED, speak);
+  speak();
+  return { say };
+}

@@ -11,6 +11,7 @@
     operations.py   a step as JSON -> a function of ``postprocess.editing.steps``
     folder.py       CorrectionFolder: journals, pictures, workbooks, labels
     label.py        table -> label for training
+    proofs.py       what proves a table, and what speaks against its cells
     view.py         table -> what the editor in the browser draws
     scripts.py      the editor's JavaScript, in ``static/``
 """

@@ -179,7 +179,8 @@ def _check_count(table: Table, amounts: Amounts, members: Sequence[int]) -> tupl
     """Of a column that counts its rows the cells that do, and the others."""
     values = [_count_of(amounts.cells[cell]) for cell in members]
     best: tuple[int, int, Sequence[int]] = (0, 0, ())
-    for places in (range(len(members)), [table.cells[cell].row for cell in members]):
+    ways: list[Sequence[int]] = [range(len(members)), [table.cells[cell].row for cell in members]]
+    for places in ways:
         starts = Counter(value - at for at, value in zip(places, values, strict=True) if value is not None)
         if starts:
             start, count = starts.most_common(1)[0]

@@ -6,11 +6,10 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from postprocess.candidates.confidence import DOUBT
+from postprocess.candidates.confidence import text_score
 from postprocess.cell import Cell
-from postprocess.geometry.boxes import quads_to_boxes
 from postprocess.table import Table
-from postprocess.word import UNREAD, Word, Words
+from postprocess.word import UNREAD, Word
 from tablerec.corrections.proof.finding import Finding
 
 # Chosen by `python -m tests.benchmarks.editor.proofreading --tune`.
@@ -18,17 +17,6 @@ TEXT_BELOW, NUMBER_BELOW = 0.98, 0.97
 """A cell whose least sure word has a lower score is looked at; one with digits, which no context tells, sooner."""
 STRUCTURE_BELOW = 0.5
 """A cell whose place and span are less sure is looked at: a probability, by which it is rather wrong than right."""
-
-
-def text_confidence(cell: Cell) -> float | None:
-    """Probability that the text of a cell is right, by the reader alone; None where nothing was read.
-
-    >>> text_confidence(Cell(0, 0, text="7", ocr_score=0.9)), text_confidence(Cell(0, 0))
-    (0.9, None)
-    """
-    if cell.ocr_score is None or not np.isfinite(cell.ocr_score):
-        return None
-    return float(min(max(cell.ocr_score, 0.0), 1.0)) * (DOUBT if cell.doubt else 1.0)
 
 
 def structure_confidence(cell: Cell) -> float | None:
@@ -39,10 +27,8 @@ def structure_confidence(cell: Cell) -> float | None:
     """
     if cell.confidence is None or not np.isfinite(cell.confidence):
         return None
-    text = text_confidence(cell)
-    if text is None:
-        text = DOUBT if cell.doubt else 1.0
-    return min(1.0, cell.confidence / text) if text else None
+    share = text_score(cell)
+    return min(1.0, cell.confidence / share) if share else None
 
 
 def check_doubts(table: Table, words: Sequence[Word] = ()) -> Iterator[Finding]:
@@ -50,16 +36,15 @@ def check_doubts(table: Table, words: Sequence[Word] = ()) -> Iterator[Finding]:
 
     Args:
         table: As it was recognized.
-        words: Of its picture, where they are known: of a cell with several the least sure one counts.
+        words: Those that the cells count; none where they count none. Of several the least sure one tells.
 
     >>> table = Table([Cell(0, 0, text="7", ocr_score=0.4, confidence=0.4), Cell(0, 1, text="8", ocr_score=1.0)])
     >>> [(finding.cell, finding.kind) for finding in check_doubts(table)]
     [(0, 'text')]
     """
-    least = _least_scores(table, words)
     for index, cell in enumerate(table.cells):
         has_text = bool(cell.text.strip())
-        score = least.get(index, cell.ocr_score)
+        score = least_score(cell, words)
         below = NUMBER_BELOW if any(map(str.isdecimal, cell.text)) else TEXT_BELOW
         if cell.doubt or UNREAD in cell.text:
             yield Finding(index, "text", "doubt", 0.8, (cell.doubt or UNREAD,))
@@ -70,20 +55,6 @@ def check_doubts(table: Table, words: Sequence[Word] = ()) -> Iterator[Finding]:
             yield Finding(index, "structure", "borders", round(1 - sure, 3), (f"{sure:.2f}",))
 
 
-def _least_scores(table: Table, words: Sequence[Word]) -> dict[int, float]:
-    """The score of the least sure word that lies in each cell and whose text is part of it."""
-    if not words:
-        return {}
-    placed = [index for index, cell in enumerate(table.cells) if cell.quad is not None]
-    boxes = quads_to_boxes([table.cells[index].quad for index in placed])  # type: ignore[misc]
-    found: dict[int, float] = {}
-    for word, (x, y) in zip(words, Words(words).middles.tolist(), strict=True):
-        inside = (boxes[:, 0] <= x) & (x < boxes[:, 2]) & (boxes[:, 1] <= y) & (y < boxes[:, 3])
-        for at in np.flatnonzero(inside).tolist():
-            if _bare(word.text) in _bare(table.cells[placed[at]].text):
-                found[placed[at]] = min(found.get(placed[at], 1.0), word.score)
-    return found
-
-
-def _bare(text: str) -> str:
-    return "".join(text.split())
+def least_score(cell: Cell, words: Sequence[Word]) -> float | None:
+    """The score of the least sure of the words that a cell has."""
+    return min((words[index].score for index, _, _ in cell.words), default=cell.ocr_score)

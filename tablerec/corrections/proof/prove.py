@@ -49,7 +49,7 @@ def prove(table: Table, words: Sequence[Word] = ()) -> Proof:
 
     Args:
         table: With headers marked; what a person confirmed or typed is proved.
-        words: Of its picture, where they are known.
+        words: Those that its cells count; none where they count none.
 
     >>> table = Table.from_texts([["Tea", "25.10"], ["Milk", "177.05"], ["Total", "196.15"]])
     >>> proof = prove(table)
@@ -70,7 +70,7 @@ def prove(table: Table, words: Sequence[Word] = ()) -> Proof:
         is_settled = finding.cell in proved and (
             finding.reason in _SETTLED or (finding.reason in ("form", "like_form") and finding.cell in codes)
         )
-        if not is_settled and (finding.cell not in confirmed or finding.kind == "structure"):
+        if not is_settled and finding.cell not in confirmed:
             by_cell.setdefault(finding.cell, []).append(finding)
     filled = {index for index, cell in enumerate(table.cells) if cell.text.strip()}
     against = {cell for cell, found in by_cell.items() if any(each.kind != "structure" for each in found)}
@@ -92,7 +92,7 @@ def share_proved(tables: Sequence[Table]) -> float:
 
 def is_confirmed(cell: Cell) -> bool:
     """Whether a person typed the text of a cell, or said that it is right."""
-    return bool(getattr(cell, "confirmed", False) or getattr(cell, "typed", False))
+    return cell.confirmed or cell.typed
 
 
 def _sorted(found: Sequence[Finding]) -> tuple[Finding, ...]:

@@ -9,10 +9,12 @@ from importlib import resources
 from typing import Any, BinaryIO
 
 from postprocess.editing.placing import tidy
-from postprocess.export import tables_to_html, write_excel
+from postprocess.export import tables_to_html
 from tablerec.corrections.editor import Correction
 from tablerec.corrections.editor.folder import image_to_png
+from tablerec.corrections.editor.proofs import correction_to_proof
 from tablerec.corrections.editor.scripts import MODULES, STYLES
+from tablerec.corrections.proof import to_workbook
 from tablerec.corrections.review.desk import Desk
 from tablerec.corrections.review.dropping import take_input
 from tablerec.corrections.review.outputs.entries import to_entries
@@ -60,6 +62,8 @@ def get(desk: Desk, parts: Sequence[str], query: Mapping[str, str]) -> Reply:
             return to_json(desk.listing(query.get("since", "")))
         case ["tables", name]:
             return to_json(desk.correction(name).view())
+        case ["tables", name, "proof"]:
+            return to_json(correction_to_proof(desk.correction(name)))
         case ["tables", name, "picture"]:
             return Reply(PNG, desk.corrections.read_picture(desk.correction(name)))
         case ["tables", name, "whole"]:
@@ -174,7 +178,7 @@ def _static(package: str, name: str) -> bytes:
 
 def _workbook(correction: Correction) -> bytes:
     content = io.BytesIO()
-    write_excel([tidy(correction.table)], content)
+    to_workbook([tidy(correction.table)]).save(content)
     return content.getvalue()
 
 

@@ -17,6 +17,7 @@ from postprocess.export.json import table_from_dict, table_to_dict
 from postprocess.table import Table
 from postprocess.word import Word
 from tablerec.config import Settings
+from tablerec.corrections.editor.words import hold
 from tablerec.evaluate.scoring.cells import same_cells
 from tablerec.pipeline import Recognizer
 from tablerec.result import PageImage
@@ -38,7 +39,7 @@ class Misread:
 
     Args:
         name: Which one.
-        read: What the engine found, with the very grid of the truth.
+        read: What the engine found, with the very grid of the truth; its cells count words.
         words: What it read, with their places and scores.
         true: The texts of the cells, in their order.
     """
@@ -337,6 +338,7 @@ def read_misreads(seed: int, kept: Path | None, *, only_wrong: bool = True) -> I
             if file is not None:
                 file.parent.mkdir(parents=True, exist_ok=True)
                 file.write_text(json.dumps(_to_json(found), ensure_ascii=False), "utf-8")
+        found = _with_words(found)
         if found is None:
             continue
         is_wrong = any(not same_text(cell.text, true) for cell, true in zip(found.read.cells, found.true, strict=True))
@@ -356,6 +358,19 @@ def _read(recognizer: Recognizer, seed: int, index: int) -> Misread | None:
     name = f"{seed}-{index} {sample.about['kind']}, {sample.about['effect']}"
     words = tuple(word for page in pages for word in page.words)
     return Misread(name, tables[0], words, tuple(texts[cell.row, cell.col] for cell in tables[0].cells))
+
+
+def _with_words(found: Misread | None) -> Misread | None:
+    """As the editor has it: the cells say which words are theirs."""
+    if found is None:
+        return None
+    held = hold([found.read], found.words)
+    state = held.to_state(held.tables[0], (0, 0, _FARTHEST, _FARTHEST))
+    return replace(found, read=state.table, words=state.words)
+
+
+_FARTHEST = 1_000_000
+"""Pixels that no picture has."""
 
 
 def _to_json(found: Misread | None) -> object:

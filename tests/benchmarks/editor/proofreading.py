@@ -19,6 +19,7 @@ from itertools import islice
 from pathlib import Path
 
 from tablerec.corrections.proof import Proof, prove
+from tablerec.corrections.proof.doubts import least_score
 from tests.benchmarks.editor.misreads import Misread, read_misreads, same_text
 
 SEED = 2
@@ -128,11 +129,8 @@ def tune(misreads: Sequence[Misread]) -> None:
     for name, is_number in (("with digits", True), ("without digits", False)):
         scores: list[tuple[float, bool]] = []
         for misread in misreads:
-            from tablerec.corrections.proof.doubts import _least_scores
-
-            least = _least_scores(misread.read, misread.words)
-            for index, (cell, true) in enumerate(zip(misread.read.cells, misread.true, strict=True)):
-                score = least.get(index, cell.ocr_score)
+            for cell, true in zip(misread.read.cells, misread.true, strict=True):
+                score = least_score(cell, misread.words)
                 if cell.text.strip() and score is not None and any(map(str.isdecimal, cell.text)) == is_number:
                     scores.append((score, not same_text(cell.text, true)))
         wrong, right = (sum(is_wrong == which for _, is_wrong in scores) for which in (True, False))

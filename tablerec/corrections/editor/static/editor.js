@@ -115,7 +115,8 @@ export function mount(root, host) {
     if (sheet.typing.target && !editor.others.size) sheet.typing.target.version = next.version;
     update(next);
     const changed = isUndo && changedBlock(before, next);
-    if (changed) choice.selectBlock(changed);
+    if (changed && stays) choice.selectBlock(changed);
+    else if (changed) choice.select(changed.row, changed.col); // what a tool does next is not meant for all of it
     if (done.do === "save") say(text("saidSaved"));
     if (done.do === "reject") say(text("saidRejected"));
     if (editor.others.size) say(text("saidOthers", editor.others.size));

@@ -4,7 +4,7 @@
 import { rowsToTsv } from "./tsv.js";
 
 const PAUSES = [500, 1000, 2000, 4000, 8000, 15000, 30000]; // milliseconds before each next try
-const LARGEST = 60000; // characters that a browser still sends while a page is being closed
+const KEPT_ALIVE = 60000; // characters that a browser still sends while a page is being closed
 // They only write into cells or speak of the table as a whole: what follows them need not wait for their answer.
 const LIGHT = new Set([
   "set_text", "set_texts", "fill", "reset_text", "replace_all", "confirm", "set_title", "set_notes", "save", "reject", "reopen",
@@ -145,7 +145,7 @@ export function makeQueue({ key, send, version, answered, failed, changed }) {
   };
 }
 
-export const isSmall = (body) => body.length < LARGEST;
+export const isSmall = (body) => body.length < KEPT_ALIVE;
 
 // What a person typed, which a refusal must not lose.
 export function textsOfStep(step) {

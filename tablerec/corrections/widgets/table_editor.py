@@ -11,6 +11,7 @@ import traitlets
 from postprocess.table import Table
 from tablerec.corrections.editor import CorrectionFolder, Draft, page_to_drafts
 from tablerec.corrections.editor.answers import answer, show
+from tablerec.corrections.editor.proofs import correction_to_proof
 from tablerec.corrections.editor.reading import Reader
 from tablerec.corrections.editor.scripts import to_one_module, to_one_style
 from tablerec.errors import InputError
@@ -88,6 +89,9 @@ class TableEditor(anywidget.AnyWidget):
         if not isinstance(content, dict):
             return
         reply = {"id": content.get("id"), "view": content.get("view")}
+        if content.get("ask") == "proof":
+            self.send({**reply, "proof": correction_to_proof(self.correction)})
+            return
         is_done, answered = answer(self.folder, self.correction, content.get("step"), self.reader)
         if not is_done:
             self.send({**reply, **answered})

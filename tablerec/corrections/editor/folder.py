@@ -33,11 +33,12 @@ from typing import Any
 from postprocess.arrays import Image
 from postprocess.editing.placing import tidy
 from postprocess.editing.state import State
-from postprocess.export import tables_to_html, write_excel
+from postprocess.export import tables_to_html
 from tablerec.corrections.editor.correction import Correction, read_correction
 from tablerec.corrections.editor.draft import Draft
 from tablerec.corrections.editor.head import Head
 from tablerec.corrections.editor.label import find_fault, table_to_label
+from tablerec.corrections.proof import to_workbook
 from tablerec.errors import InputError, OutputError
 from tablerec.inputs.images import display_name
 from tablerec.labels.bench import is_bench, read_bench
@@ -237,7 +238,7 @@ class CorrectionFolder:
             correction.check(None)
             table, version = tidy(correction.table), correction.version
             workbook = io.BytesIO()
-            write_excel([table], workbook)
+            to_workbook([table]).save(workbook)
             files = {
                 self.folder / "tables" / f"{name}.xlsx": workbook.getvalue(),
                 self.folder / "tables" / f"{name}.html": tables_to_html([table], name).encode(),

@@ -2,43 +2,46 @@
 
 from __future__ import annotations
 
-import io
-from typing import BinaryIO
+from typing import Protocol
 
 _CHUNK = 1 << 16
 
 
-class Body(io.RawIOBase):
+class Readable(Protocol):
+    """What can be read like a file."""
+
+    def read(self, size: int = -1, /) -> bytes:
+        """Read so many bytes, or fewer; all that are left where it is negative."""
+
+
+class Body:
     """A file of so many bytes of a connection.
 
     Args:
         stream: The connection.
         length: Bytes of the body.
 
+    >>> import io
     >>> body = Body(io.BytesIO(b"abcdef"), 4)
     >>> body.read(3), body.read(), body.read()
     (b'abc', b'd', b'')
     """
 
-    def __init__(self, stream: BinaryIO, length: int) -> None:
+    def __init__(self, stream: Readable, length: int) -> None:
         self._stream, self._left = stream, length
 
-    def readable(self) -> bool:
-        """It can be read."""
-        return True
-
-    def readinto(self, buffer: bytearray | memoryview) -> int:  # type: ignore[override]
-        """Read some bytes.
+    def read(self, size: int = -1, /) -> bytes:
+        """Read so many bytes, or fewer; all that are left where it is negative.
 
         Raises:
             ConnectionError: The connection ends before the body does.
         """
-        content = self._stream.read(min(len(buffer), self._left))
-        if not content and buffer and self._left:
+        wanted = self._left if size < 0 else min(size, self._left)
+        content = self._stream.read(wanted)
+        if not content and wanted:
             raise ConnectionResetError("the body ends early")
-        buffer[: len(content)] = content
         self._left -= len(content)
-        return len(content)
+        return content
 
     def skip(self) -> None:
         """Read what is left, for nobody."""

@@ -6,8 +6,8 @@ import re
 import shutil
 import threading
 from pathlib import Path, PurePosixPath
-from typing import BinaryIO
 
+from tablerec.corrections.review.body import Readable
 from tablerec.corrections.review.desk import INPUTS, Desk
 from tablerec.errors import InputError
 from tablerec.inputs.images import SUFFIXES, display_name, load_pages
@@ -22,7 +22,7 @@ _one_at_a_time = threading.Lock()
 """Two files of one name may come together."""
 
 
-def take_input(desk: Desk, name: str, stream: BinaryIO) -> Path:
+def take_input(desk: Desk, name: str, stream: Readable) -> Path:
     """Keep a file that can be read, and let the desk read it.
 
     Args:

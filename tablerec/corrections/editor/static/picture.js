@@ -272,7 +272,7 @@ export function makePicture(editor, pane) {
       if (!cell.quad) continue;
       const quad = quadOf(cell);
       all.push(quad);
-      if (editor.isSelected(cell, s)) layers.selected.push(quad);
+      if (state.cells.length > 1 && editor.isSelected(cell, s)) layers.selected.push(quad);
       const doubts = doubtsOf(state, cell);
       if (doubts.structure !== null) misplaced.push(quad);
       if (doubts.text !== null) layers.doubtful.push(quad);

@@ -120,9 +120,9 @@ def _write_zip(entries: Sequence[Entry], folder: CorrectionFolder, wanted: Wante
                 crop_names[entry.name] = frozenset(names)
         for path, name in _label_files(entries, folder):
             archive.write(path, f"labels/{name}", zipfile.ZIP_STORED if path.suffix == ".png" else zipfile.ZIP_DEFLATED)
-        content = io.BytesIO()
-        write_workbook(entries, content, wanted.language, crop_names if wanted.with_crops else None)
-        archive.writestr(NAMES["xlsx"], content.getvalue())
+        workbook = io.BytesIO()
+        write_workbook(entries, workbook, wanted.language, crop_names if wanted.with_crops else None)
+        archive.writestr(NAMES["xlsx"], workbook.getvalue())
 
 
 def _label_files(entries: Sequence[Entry], folder: CorrectionFolder) -> Iterator[tuple[Path, str]]:

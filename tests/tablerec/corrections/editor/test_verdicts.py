@@ -33,7 +33,12 @@ def test_undoing_what_came_after_brings_it_back(
     corrections: CorrectionFolder, correction: Correction, said: str, verdict: str
 ) -> None:
     corrections.do(correction, {"do": said})
-    for step, expected in ((MERGE, "open"), ({"do": "undo"}, verdict), ({"do": "redo"}, "open"), ({"do": "undo"}, verdict)):
+    for step, expected in (
+        (MERGE, "open"),
+        ({"do": "undo"}, verdict),
+        ({"do": "redo"}, "open"),
+        ({"do": "undo"}, verdict),
+    ):
         corrections.do(correction, step)
         assert correction.verdict == expected
         assert CorrectionFolder(corrections.folder).read()["scan_1_1"].verdict == expected

@@ -113,7 +113,7 @@ def _fill(
     placement = place_words([only], [state.part(part) for part in (*free, *outside)])
     pieces, owner, origin = placement.pieces
     strays = (origin >= len(free)) & (placement.homes[origin] == LOOSE)
-    owner = np.where(strays | ~np.append(changed, False)[owner], -1, owner)
+    owner = np.where(strays | (owner < 0) | ~changed[np.maximum(owner, 0)], -1, owner)
     dealt: dict[int, list[WordPart]] = {}
     for cell, part in zip(owner.tolist(), to_parts(placement, (*free, *outside), state.words), strict=True):
         if cell >= 0 and part is not None:

@@ -11,9 +11,8 @@ a filled area. All sizes are fractions of the text height.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
-from itertools import pairwise, repeat
+from itertools import pairwise
 
 import cv2
 import numpy as np
@@ -187,12 +186,9 @@ def image_to_rulings(
     thickness = max(int(_THICKNESS * height), 3)
     length = max(int(_LENGTH * min(height, letters)), 5)
     thick = [_thin(upright, (thickness, thickness), hat) for hat in _HATS]
-    pictures, strokes = (upright, _transposed(upright)), (thick, [_transposed(mask) for mask in thick])
-    with ThreadPoolExecutor(2) as pool:  # OpenCV and numpy let both run at once
-        both = pool.map(
-            _horizontal_segments, pictures, strokes, repeat(thickness), repeat(height), repeat(length), words_of
-        )
-        horizontal, vertical = both
+    sizes = thickness, height, length
+    horizontal = _horizontal_segments(upright, thick, *sizes, words_of[0])
+    vertical = _horizontal_segments(_transposed(upright), [_transposed(mask) for mask in thick], *sizes, words_of[1])
     horizontal = _without_letters(horizontal, words_of[0])
     vertical = _without_letters(vertical, words_of[1], horizontal[:, turned])[:, turned]
     return replace(frame, horizontal=horizontal, vertical=vertical)

@@ -189,9 +189,12 @@ def to_input(image_bgr: Image) -> NDArray[np.uint8]:
     >>> to_input(np.zeros((30, 70, 3), np.uint8)).shape
     (1, 3, 32, 96)
     """
+    import cv2
+
     height, width = image_bgr.shape[:2]
     filled = np.full((1, 3, -(-height // MULTIPLE) * MULTIPLE, -(-width // MULTIPLE) * MULTIPLE), PAPER, np.uint8)
-    filled[0, :, :height, :width] = image_bgr[:, :, ::-1].transpose(2, 0, 1)
+    for plane, channel in zip(filled[0], reversed(cv2.split(image_bgr)), strict=True):
+        plane[:height, :width] = channel
     return filled
 
 

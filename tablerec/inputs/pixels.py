@@ -74,13 +74,19 @@ def _upright(picture: Picture) -> Picture:
 
 
 def _to_bgr(picture: Picture) -> Image:
+    import cv2
+
     if picture.mode == "LAB":
         picture = _lab_to_rgb(picture)
     if not picture.has_transparency_data:
-        return np.asarray(picture.convert("RGB"))[..., ::-1]
+        return np.asarray(cv2.cvtColor(np.asarray(_as_mode(picture, "RGB")), cv2.COLOR_RGB2BGR), np.uint8)
     if picture.mode == "La":
         picture = picture.convert("LA")
-    return np.asarray(picture.convert("RGBA"))[..., [2, 1, 0, 3]]
+    return np.asarray(cv2.cvtColor(np.asarray(_as_mode(picture, "RGBA")), cv2.COLOR_RGBA2BGRA), np.uint8)
+
+
+def _as_mode(picture: Picture, mode: str) -> Picture:
+    return picture if picture.mode == mode else picture.convert(mode)
 
 
 def _lab_to_rgb(picture: Picture) -> Picture:

@@ -84,11 +84,15 @@ def ink_boxes(crop: Image) -> tuple[list[float], Ints]:
     import cv2
 
     height, width = crop.shape[:2]
-    ground = np.median(crop.reshape(-1, 3), axis=0)
-    difference = np.abs(crop - ground).max(axis=2)
-    if difference.max() < LEAST_CONTRAST:
+    ground = ground_color(crop)
+    # Doubled: a median may lie in the middle between two levels.
+    levels = np.abs(2 * np.arange(256)[:, None] - 2 * ground).astype(np.uint16)
+    blue, green, red = cv2.split(cv2.LUT(crop, levels[None]))
+    doubled = cv2.max(cv2.max(blue, green), red)
+    most = int(doubled.max())
+    if most < 2 * LEAST_CONTRAST:
         return ground.tolist(), np.zeros((0, 4), np.int64)
-    mask = (difference > max(LEAST_CONTRAST, difference.max() / 3)).astype(np.uint8)
+    mask = (doubled > max(2 * LEAST_CONTRAST, most / 3)).view(np.uint8)
     parts = cv2.connectedComponentsWithStats(mask, connectivity=8)[2][1:, :4].astype(np.int64)
     boxes = np.column_stack([parts[:, :2], parts[:, :2] + parts[:, 2:]])
     at_border = (boxes[:, :2] <= 1) | (boxes[:, 2:] >= [width - 1, height - 1])
@@ -96,6 +100,25 @@ def ink_boxes(crop: Image) -> tuple[list[float], Ints]:
     # A faint ruling comes in pieces: thin ones, along the border.
     piece = (at_border & (parts[:, 2:] <= THIN * height)).any(axis=1)
     return ground.tolist(), boxes[~(at_border.any(axis=1) & long) & ~piece]
+
+
+def ground_color(crop: Image) -> NDArray[np.float64]:
+    """Return the median of each channel.
+
+    Args:
+        crop: ``(h, w, 3)`` uint8.
+
+    >>> ground_color(np.array([[[0, 9, 5], [2, 9, 6], [4, 1, 9], [9, 1, 9]]], np.uint8)).tolist()
+    [3.0, 5.0, 7.5]
+    """
+    import cv2
+
+    # For small values counting is several times as fast as numpy's median.
+    counts = [cv2.calcHist([crop], [channel], None, [256], [0, 256]).ravel() for channel in range(3)]
+    up_to = np.cumsum(counts, axis=1, dtype=np.int64)
+    size = crop.shape[0] * crop.shape[1]
+    ranks = [(up_to <= rank).sum(axis=1) for rank in ((size - 1) // 2, size // 2)]
+    return np.asarray((ranks[0] + ranks[1]) / 2, np.float64)
 
 
 def inner_quad(

@@ -154,7 +154,8 @@ def scale_crop(crop: Image) -> Image:
     height, width = crop.shape[:2]
     wanted = min(max(STRIDE, round(width * HEIGHT / height)), WIDTHS[-1])
     way = cv2.INTER_AREA if height > HEIGHT else cv2.INTER_LINEAR
-    return np.ascontiguousarray(cv2.resize(crop, (wanted, HEIGHT), interpolation=way)[:, :, ::-1])
+    scaled = cv2.resize(crop, (wanted, HEIGHT), interpolation=way)
+    return np.asarray(cv2.cvtColor(scaled, cv2.COLOR_BGR2RGB), np.uint8)
 
 
 def plan_batches(widths: Sequence[int]) -> Iterator[tuple[list[int], int]]:

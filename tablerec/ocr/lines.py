@@ -215,6 +215,11 @@ def quad_to_crop(image: Image, quad: Quads) -> Image:
     import cv2
 
     height, width = image.shape[:2]
+    (x0, y0), (x1, y1) = quad[0].tolist(), quad[2].tolist()
+    is_upright = quad.tolist() == [[x0, y0], [x1, y0], [x1, y1], [x0, y1]]
+    is_inside = 0 <= x0 < x1 <= width and 0 <= y0 < y1 <= height
+    if is_upright and is_inside and all(side.is_integer() for side in (x0, y0, x1, y1)):
+        return image[int(y0) : int(y1), int(x0) : int(x1)].copy()  # as a warp would have it, and much faster
     low = np.clip(np.floor(quad.min(axis=0)), 0, [width - 1, height - 1]).astype(int)
     high = np.clip(np.ceil(quad.max(axis=0)), low + 1, [width, height]).astype(int)
     # OpenCV warps no picture with a side above 32,767: only the part around the quad is given to it.

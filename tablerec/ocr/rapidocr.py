@@ -64,6 +64,7 @@ class RapidOcrEngine(LineReader):
         self.threads = threads or usable_threads()
         self._card = _Card(device) if runs_on_card(device) else None
         self._engine: Any = None
+        self._reader: Any = None
         self._lock = threading.Lock()
 
     @property
@@ -110,13 +111,20 @@ class RapidOcrEngine(LineReader):
         """Text, score and places of each crop, in RapidOCR's form."""
         if not crops:
             return []
-        if self._card:
-            from rapidocr.ch_ppocr_rec import TextRecInput
+        from rapidocr.ch_ppocr_rec import TextRecInput
 
-            found = self._card.reader(self.load())(TextRecInput(img=list(crops), return_word_box=True))
-        else:
-            found = self.load().recognize_txt(list(crops))
+        found = self._load_reader()(TextRecInput(img=list(crops), return_word_box=True))
         return list(zip(found.txts, found.scores, found.word_results, strict=True))
+
+    def _load_reader(self) -> Any:
+        """RapidOCR's reader of crops, made at the first one; its session tells the best classes alone."""
+        engine = self.load()
+        with self._lock:
+            if self._reader is None:
+                engine.recognize_txt([np.full((16, 16, 3), _GREY[0], np.uint8)])
+                self._reader = copy.copy(engine.text_rec)
+                self._reader.session = self._card.open_reader() if self._card else _best_classes(self._reader.session)
+        return self._reader
 
     def load(self) -> Any:
         """Load the models, once; the first picture does it too.
@@ -140,7 +148,6 @@ class _Card:
         paths = model_paths()
         self._open_reader = opener(NetworkFile(paths["Rec"], device, PP_OCR_READER))
         self._open_finder = opener(NetworkFile(paths["Det"], device, PP_OCR_FINDER))
-        self._reader: Any = None
         self._finder: Any = None
         self._lock = threading.Lock()
 
@@ -153,21 +160,29 @@ class _Card:
                 self._finder.session = _first_output(self._open_finder())
         return self._finder
 
-    def reader(self, engine: Any) -> Any:
-        """RapidOCR's reader of crops, made of the engine's at the first one."""
-        with self._lock:
-            if self._reader is None:
-                engine.recognize_txt([np.full((16, 16, 3), _GREY[0], np.uint8)])
-                self._reader = copy.copy(engine.text_rec)
-                self._reader.session = _best_classes(self._open_reader())
-        return self._reader
+    def open_reader(self) -> Callable[[NDArray[np.float32]], _Best]:
+        """What takes the place of the session of RapidOCR's reader of crops."""
+        return _best_in_steps(self._open_reader())
 
 
 def _first_output(network: Network) -> Callable[[NDArray[np.float32]], NDArray[Any]]:
     return lambda images: network(images)[0]
 
 
-def _best_classes(network: Network) -> Callable[[NDArray[np.float32]], _Best]:
+def _best_classes(
+    session: Callable[[NDArray[np.float32]], NDArray[np.float32]],
+) -> Callable[[NDArray[np.float32]], _Best]:
+    """A session whose ``(B, T, C)`` probabilities, 18,000 at each place, are looked through once."""
+
+    def read(images: NDArray[np.float32]) -> _Best:
+        found = session(images)
+        best = found.argmax(axis=2)
+        return _Best(best, np.take_along_axis(found, best[..., None], axis=2)[..., 0])
+
+    return read
+
+
+def _best_in_steps(network: Network) -> Callable[[NDArray[np.float32]], _Best]:
     def read(images: NDArray[np.float32]) -> _Best:
         width = images.shape[3]
         padded = np.pad(images, [(0, 0), (0, 0), (0, 0), (0, -width % WIDTH_STEP)])

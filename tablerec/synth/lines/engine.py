@@ -43,17 +43,17 @@ class _Kind:
 
 
 KINDS: Mapping[str, _Kind] = {
-    "number": _Kind(0.25, number_text),
-    "latin": _Kind(0.21, wording.latin_text, least=7.5),
-    "chinese": _Kind(0.165, wording.chinese_text, "chinese", 10.5, 12),
-    "cyrillic": _Kind(0.045, wording.cyrillic_text, "cyrillic", 7.5, 10),
-    "greek": _Kind(0.03, wording.greek_text, "greek", 7.5, 10),
-    "hebrew": _Kind(0.03, wording.hebrew_words, "hebrew", 8.5, 11),
-    "arabic": _Kind(0.065, wording.arabic_words, "arabic", 12, 15),
+    "number": _Kind(0.21, number_text),
+    "latin": _Kind(0.175, wording.latin_text, least=7.5),
+    "chinese": _Kind(0.155, wording.chinese_text, "chinese", 10.5, 12),
+    "cyrillic": _Kind(0.055, wording.cyrillic_text, "cyrillic", 7.5, 10),
+    "greek": _Kind(0.04, wording.greek_text, "greek", 7.5, 10),
+    "hebrew": _Kind(0.045, wording.hebrew_words, "hebrew", 8.5, 11),
+    "arabic": _Kind(0.115, wording.arabic_words, "arabic", 12, 15),
     "kana": _Kind(0.015, wording.kana_text, "kana", 9.5, 11),
-    "checkbox": _Kind(0.035, signs.checkbox_text, least=8),
-    "raised": _Kind(0.05, signs.raised_text, least=9, usual=11),
-    "dash": _Kind(0.035, signs.dash_text, least=8, usual=10),
+    "checkbox": _Kind(0.045, signs.checkbox_text, least=8),
+    "raised": _Kind(0.065, signs.raised_text, least=9, usual=11),
+    "dash": _Kind(0.04, signs.dash_text, least=8, usual=10),
     "sign": _Kind(0.025, signs.sign_text, least=8, usual=10),
     "single": _Kind(0.02, signs.single_text, least=8),
     "random": _Kind(0.015, signs.random_text, least=8),
@@ -65,6 +65,8 @@ MIXED = "mixed"
 """All kinds, each with its share."""
 
 _LARGEST = 44
+_SMALL, _SMALLEST_USUAL = 0.16, 11
+"""Share of lines that are as small as those of a page of 72 dots an inch, and the largest of these, px."""
 _TINY = 9
 _MOST_PIXELS = 72
 """Of a font, when a line is drawn larger than it is seen."""
@@ -171,6 +173,8 @@ def _set(kind: _Kind, label: str, split: Split, rng: Random) -> tuple[Setting, f
     if script == "chinese" and least < chinese:
         least = least + 2 if split == "unseen" else chinese
     em = least * (_LARGEST / least) ** (rng.random() ** 1.25)
+    if split == "train" and script == "latin" and rng.random() < _SMALL:
+        em = rng.uniform(least, _SMALLEST_USUAL)
     zoom = rng.choice((1, 1, 2, 2, 3)) if em < 15 else rng.choice((1, 1, 1, 2, 2))
     if em < _TINY:
         zoom = max(zoom, 2)  # drawn as it is, a font loses strokes

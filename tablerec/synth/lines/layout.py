@@ -23,6 +23,7 @@ _PLAIN = {raised: plain for plain, raised in SUPERSCRIPTS.items()} | {
     lowered: plain for plain, lowered in SUBSCRIPTS.items()
 }
 _LOWERED = frozenset(SUBSCRIPTS.values())
+_DAGGERS = "†‡§"
 BOXES = "☐☑☒✓✗■○●◎"
 """Signs that are drawn as shapes at times."""
 
@@ -146,6 +147,8 @@ def _piece(char: str, before: str, after: str, setting: Setting) -> _Piece:
     if plain and (setting.raises or not setting.face.covers(char) or plain == ","):
         rise = -0.16 if char in _LOWERED or (plain == "," and before in _LOWERED) else setting.lift
         return _Piece(plain, _face_for(plain, setting), setting.small, rise, leftward=False)
+    if char in _DAGGERS and before and setting.raises:
+        return _Piece(char, _face_for(char, setting), setting.small, setting.lift, leftward=False)
     return _Piece(char, _face_for(char, setting), 1, 0, leftward=False)
 
 
@@ -183,7 +186,7 @@ def _draw_shape(sign: str, size: int, rng: Random) -> tuple[Mask, float, float, 
     """Draw a box, a circle, a tick or a cross."""
     import cv2
 
-    side = rng.uniform(0.55, 1.0) * size
+    side = rng.uniform(0.75 if sign == "●" else 0.55, 1.0) * size  # a smaller disc is a bullet
     pad = 0.3 * side
     scale = _OVERSAMPLED
     canvas = np.zeros((math.ceil((side + 2 * pad) * scale), math.ceil((side + 2 * pad) * scale)), np.uint8)
@@ -204,7 +207,8 @@ def _draw_shape(sign: str, size: int, rng: Random) -> tuple[Mask, float, float, 
         _cross(canvas, low, high, thick, rng)
     small = cv2.resize(canvas, None, fx=1 / scale, fy=1 / scale, interpolation=cv2.INTER_AREA)
     below = rng.uniform(-0.05, 0.12) * size
-    return np.asarray(small, np.uint8), -pad * 0.8, below - side - pad, side + rng.uniform(0.1, 0.35) * size
+    # What follows without a blank is near, so that a blank can be seen.
+    return np.asarray(small, np.uint8), -pad * 0.8, below - side - pad, side + rng.uniform(0.08, 0.16) * size
 
 
 def _tick(canvas: Mask, low: int, high: int, thick: int, rng: Random) -> None:

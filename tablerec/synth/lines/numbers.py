@@ -103,10 +103,8 @@ def signed(rng: Random) -> str:
     number, form = grouped(rng), rng.random()
     if form < 0.25:
         return f"-{number}"
-    if form < 0.42:
-        return f"−{number}"
     if form < 0.5:
-        return f"–{number}"
+        return f"−{number}"
     return f"({number})" if form < 0.72 else rng.choice(_ODD_SIGNS).format(number)
 
 
@@ -157,6 +155,7 @@ _CODES = (
     "ISO 9999", "EN 9999-9", "v9.9.9", "aaa_aaa", "99a", "99A", "9-9", "A9999999", "9999-AAA-9", "§ 99", "(99)",
     "[99]", "9)", "(9)", "(a)", "a)", "9.", "99.", "A.", "(A)", "99.9.99", "999:9", "*99*", "99999-999", "AAA-AAA",
     "999999999999", "9999999999999", "A9:A99", "99-99", "99–99", "p. 99", "AA 9.9", "99'9", "9'99\"", "99°99'",
+    "A9A9", "Aa-9", "AA-9", "a9A9",
 )  # fmt: skip
 _SIGNS = {"A": "ABCDEFGHIJKLMNOPQRSTUVWXYZ", "9": "0123456789", "a": "abcdefghijklmnopqrstuvwxyz"}
 

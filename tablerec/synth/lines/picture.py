@@ -11,15 +11,21 @@ from numpy.typing import NDArray
 from tablerec.synth.lines.layout import Ink, Mask
 from tablerec.synth.lines.seals import pooled_seal
 from tablerec.synth.lines.typefaces import Split
-from tablerec.synth.lines.wear import TINIEST, apply_effect, bolden, break_up, dot_matrix, thin
+from tablerec.synth.lines.wear import TINIEST, apply_effect, bolden, break_up, dot_matrix, plain_page, thin
 
 Image = NDArray[np.uint8]
 Floats = NDArray[np.float32]
 
+_SLANTED = 0.06
+"""Share of lines that slant much, as italics do that a script has no font for."""
 _SEALS: dict[Split, int] = {"train": 160, "unseen": 40}
 _LEAST_CONTRAST = 62
 _SMALL_CONTRAST = 120
 """Of ink and paper, of 255; small print is not read with less."""
+_PLAIN_BELOW = 14
+"""Height, px, below which half of the lines are of a page that was rendered small: dark on white, hardly worn."""
+_OTHER_WEIGHT, _BOLDENED = 0.12, 24
+"""Share of lines whose strokes get another weight, as some scripts have few fonts; size from which they grow, px."""
 _TIGHT = 0.4
 """Share of lone dashes whose ink alone is framed."""
 
@@ -66,8 +72,13 @@ def take_picture(
     """
     canvas = _place(ink, around, split, rng)
     canvas.print = _wear(canvas.print, canvas.em, rng, noise)
+    if split == "train" and rng.random() < _OTHER_WEIGHT:
+        change = bolden if rng.random() < 0.6 and canvas.em >= _BOLDENED else thin
+        canvas.print = change(canvas.print, canvas.em, rng)
     _draw_rules(canvas, rng)
-    printed, other = _cut(canvas, zoom, rng)
+    printed, other = _cut(canvas, zoom, split, rng)
+    if split == "train" and printed.shape[0] < _PLAIN_BELOW and rng.random() < 0.5:
+        return plain_page(_on_white(printed, other, rng), rng)
     is_small = split == "train" and printed.shape[0] < TINIEST
     image = _colour(printed, other, rng, noise, _SMALL_CONTRAST if is_small else _LEAST_CONTRAST)
     if rng.random() < 0.06:
@@ -165,7 +176,7 @@ def _draw_rules(canvas: _Canvas, rng: Random) -> None:
         canvas.other[:, np.arange(width) % period < period * 0.4] = 0
 
 
-def _cut(canvas: _Canvas, zoom: float, rng: Random) -> tuple[Floats, Floats]:
+def _cut(canvas: _Canvas, zoom: float, split: Split, rng: Random) -> tuple[Floats, Floats]:
     """Cut the box with a margin, turned, slanted and seen aslant at times, and bring it to its size in the picture.
 
     Returns:
@@ -177,6 +188,8 @@ def _cut(canvas: _Canvas, zoom: float, rng: Random) -> tuple[Floats, Floats]:
     tall = bottom - top
     least, most = (-0.05, 0.06) if rng.random() < 0.1 else (0.06, 0.3) if rng.random() < 0.9 else (0.2, 0.5)
     sides = [rng.uniform(least, most) * tall for _ in range(4)]
+    if split == "train" and rng.random() < 0.25:  # small lines are found with much ground at their ends
+        sides[0], sides[2] = rng.uniform(0.3, 0.8) * tall, rng.uniform(0.3, 0.8) * tall
     corners = np.array(
         [
             (left - sides[0], top - sides[1]),
@@ -188,9 +201,11 @@ def _cut(canvas: _Canvas, zoom: float, rng: Random) -> tuple[Floats, Floats]:
     )
     wide, high = float(corners[1, 0] - corners[0, 0]), float(corners[3, 1] - corners[0, 1])
     is_bent = rng.random() < 0.35
+    if split == "train" and rng.random() < _SLANTED:
+        corners[:2, 0] += rng.uniform(-0.3, 0.15) * high
     if is_bent:
         corners += _bent(wide, high, rng)
-    stretch = rng.uniform(0.78, 1.15) if rng.random() < 0.2 else 1.0
+    stretch = rng.uniform(0.78, 1.15) if rng.random() < (0.4 if split == "train" else 0.2) else 1.0
     size = max(4, round(wide * stretch)), max(4, round(high))
     target = np.array([(0, 0), (size[0], 0), (size[0], size[1]), (0, size[1])], np.float32)
     matrix = cv2.getPerspectiveTransform(corners, target)
@@ -237,6 +252,14 @@ def _colour(printed: Floats, other: Floats, rng: Random, noise: np.random.Genera
     strength = 1.0 if rng.random() < 0.85 or contrast > _LEAST_CONTRAST else rng.uniform(0.5, 0.95)
     image += (ink - image) * (strength * printed)[..., None]
     return image
+
+
+def _on_white(printed: Floats, other: Floats, rng: Random) -> Image:
+    """Put black or grey ink on white paper."""
+    ink, rule = rng.choice((0.0, rng.uniform(0, 60), rng.uniform(40, 130))), rng.uniform(0, 200)
+    covered = 255 + (rule - 255) * other
+    grey = covered + (ink - covered) * printed
+    return np.asarray(np.repeat(grey[..., None], 3, axis=2), np.uint8)
 
 
 def _colours(rng: Random, contrast: float) -> tuple[Floats, Floats]:

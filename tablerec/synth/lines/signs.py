@@ -38,6 +38,7 @@ _FIELDS: dict[str, Callable[[Random], str]] = {
     "x": lambda rng: rng.choice("abcxyzRFtnABCxyzβσ"),
     "sup": lambda rng: rng.choice("⁰¹²³⁴⁵⁶⁷⁸⁹"),
     "sub": lambda rng: rng.choice("₀₁₂₃₄₅₆₇₈₉"),
+    "note": lambda rng: rng.choice(("†", "†", "†", "‡", "††", "*†", "*", "§")),
     "ring": lambda rng: rng.choice("①②③④⑤⑥⑦⑧⑨⑩⑪⑫⑬⑭⑮⑯⑰⑱⑲⑳"),
 }
 _LEADERS = (".", ".", ".", ". ", " .", "…", "·")
@@ -72,7 +73,7 @@ _RAISED = (
     "{word}{sup}{sup}", "{up} {word}", "{up}{word}", "{up} {label}", "{chem}", "{chem}", "{chem} ({unit})",
     "{word} {chem}", "{power}", "{power}", "{n} {power}", "({power})", "{word} ({power})", "{d}.{d} × 10{exp}",
     "{d}.{d}×10{exp}{sup}", "10{exp}", "10{exp}{sup}", "{x}{sub}", "{x}{sub}{sub}", "{x}{sup}{sup}", "{x}{sub} = {n}",
-    "{han}{up}", "{n}%{up}", "{n}{up},{up}", "{n}*{up}",
+    "{han}{up}", "{n}%{up}", "{n}{up},{up}", "{n}*{up}", "{word}{note}", "{n}{note}", "{n}{note}", "{Word}{note}",
 )  # fmt: skip
 
 
@@ -85,12 +86,13 @@ def raised_text(rng: Random) -> str:
     return fill(rng, rng.choice(_RAISED), _FIELDS)
 
 
+# A dash before a number is a hyphen or a minus, between numbers never a minus: most fonts draw – and − alike.
 _DASHES = (
-    "–", "–", "—", "—", "-", "-", "−", "-{n}", "-{n}", "−{n}", "−{n}", "–{n}", "{y}–{y}", "{y}-{y}", "{y}—{y}",
+    "–", "–", "—", "—", "-", "-", "-{n}", "-{n}", "-{n}", "−{n}", "−{n}", "−{n}", "{y}–{y}", "{y}-{y}", "{y}—{y}",
     "{w}–{w}", "{w}-{w}", "{n} – {n}", "{n} - {n}", "{word} – {word}", "{word} — {word}", "{word} - {word}",
     "{word}-{word}", "{word}–{word}", "{word}—{word}", "– {word}", "- {word}", "— {word}", "-{d}", "−{d}", "{x} − {x}",
-    "{x}−{d}", "$–{n}", "−${n}", "{WORD}-{d}{d}", "({n}–{n})", "({y}-{yy})", "--", "- -", "{han}——{han}",
-    "{han}-{d}{d}", "10−{d}", "−{d} °C", "{d}{d}–{d}{d} %", "A–Z", "A-{d}", "−0.{d}{d}", "-0.{d}{d}", "–0,{d}{d}",
+    "{x}−{d}", "−${n}", "{WORD}-{d}{d}", "({n}–{n})", "({y}-{yy})", "--", "- -", "{han}——{han}",
+    "{han}-{d}{d}", "−{d} °C", "{d}{d}–{d}{d} %", "A–Z", "A-{d}", "−0.{d}{d}", "-0.{d}{d}", "−0,{d}{d}",
     "{word}-{word}-{word}",
 )  # fmt: skip
 

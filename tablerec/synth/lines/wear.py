@@ -89,6 +89,11 @@ def clean(image: Image, rng: Random, noise: np.random.Generator) -> Image:
     return image
 
 
+def plain_page(image: Image, rng: Random) -> Image:
+    """A page that was rendered small, at times saved with some loss."""
+    return jpeg(image, rng.randint(65, 95)) if rng.random() < 0.5 else image
+
+
 def soft(image: Image, rng: Random, noise: np.random.Generator) -> Image:
     """A screenshot or a rendered page that was saved with some loss."""
     if rng.random() < 0.4:
@@ -161,10 +166,10 @@ def copied(image: Image, rng: Random, noise: np.random.Generator) -> Image:
 
 
 def moved(image: Image, rng: Random, noise: np.random.Generator) -> Image:
-    """A camera that moved; never in training."""
+    """A camera that moved, by less where text is small: by a third of a letter none reads it; never in training."""
     import cv2
 
-    length = rng.randint(2, 4)
+    length = max(2, min(rng.randint(2, 4), image.shape[0] // 8))
     kernel = np.zeros((length, length), np.float32)
     if rng.random() < 0.5:
         kernel[length // 2] = 1 / length

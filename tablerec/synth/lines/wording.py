@@ -11,7 +11,7 @@ from typing import NamedTuple
 from tablerec.models.characters import HAN, LETTERS
 from tablerec.synth.content.texts import vocabulary
 from tablerec.synth.lines.lexicon import words
-from tablerec.synth.lines.numbers import fill, number_text
+from tablerec.synth.lines.numbers import code, fill, number_text
 
 LATIN = (
     "english", "english", "english", "french", "german", "spanish", "italian", "portuguese", "dutch", "swedish",
@@ -49,7 +49,12 @@ def _letters(first: str, last: str) -> str:
 
 _LATIN_LETTERS = "".join(char for char in LETTERS if char.isalpha() and "LATIN" in unicodedata.name(char))
 _CYRILLIC_LETTERS, _GREEK_LETTERS = _letters("Ѐ", "ґ"), _letters("Ά", "ώ")
-_HEBREW_LETTERS, _ARABIC_LETTERS = _letters("א", "ת"), _letters("ء", "ے")
+_HEBREW_LETTERS, _ARABIC_LETTERS = _letters("א", "ת"), _letters("ء", "ي")
+# Inside of a word ی looks like ي, at its beginning ہ like ه: a word has letters of one language, one of them its own.
+_PERSIAN_LETTERS = "".join(char for char in _ARABIC_LETTERS if char not in "يكىةؤإأ") + "یک"
+_URDU_LETTERS = _PERSIAN_LETTERS.replace("ه", "") + "ہھپچگ"
+_OTHER_ARABIC = (_PERSIAN_LETTERS, "پچژگ", ("",)), (_URDU_LETTERS, "ٹڈڑ", ("", "", "ں", "ے"))
+"""By language: letters, those of its own, and what stands at the end only."""
 _HIRAGANA = "".join(char for char in LETTERS if "ぁ" <= char <= "ん")
 _KATAKANA = "".join(char for char in LETTERS if "ァ" <= char <= "ヶ")
 # Alone, these could as well be Latin.
@@ -119,6 +124,7 @@ _AROUND = (
     "{t} {n}", "{t} {n}", "{t}: {n}", "{t} = {n}", "{t} (%)", "{t} ({n})", "{t} [{unit}]", "{t}, {unit}", "{t}?",
     "{t}!", "{t}…", "{t} %", "{t} {w}", "{t} No. {w}", "{t}-{o}", "{t} + {o}", "{t} → {o}", "{t} — {o}", "{t} ({w})",
     "§ {w} {t}", "{t}™", "{t}®", "© {t}", "{t} > {o}", "{t} x{w}", "#{t}", "{t}_{o}", "@{t}", "{t}({w})", "{t} | {o}",
+    "{d}-{o} {t}", "{t} {w}-{o}",
 )  # fmt: skip
 
 
@@ -199,7 +205,8 @@ _AROUND_CHINESE = (
     "{d}.{t}", "（{d}）{t}", "({d}){t}", "{d}{t}", "{t}{d}", "{t}{d}%", "{t}{n}", "{n}{t}", "{t} {latin}",
     "{latin}{t}", "{t}({latin})", "{t}（{count}）", "{t}({count})", "其中：{t}", "减：{t}", "{t}。", "{t}？", "{t}！",
     "{t}·{z}", "{t}*", "※{t}", "★{t}", "①{t}", "{t}：{n}", "{t}:{d}", "{t}〔{y}〕{d}号", "<{t}>", "{t}¥{n}", "√{t}",
-    "{t}→{z}", "第{d}{t}", "{t}…", "二〇二{t}", "{y}年{t}",
+    "{t}→{z}", "第{d}{t}", "{t}…", "二〇二{t}", "{y}年{t}", "{t}({code})", "{t}（{code}，{code}）", "{code}{t}",
+    "{t}{code}", "({code}{z})（{count}）",
 )  # fmt: skip
 _COUNTED = ("万元", "元", "%", "kg", "m²", "亿元", "个", "人", "°C")
 
@@ -228,6 +235,7 @@ def chinese_text(rng: Random) -> str:
         "z": lambda rng: rng.choice(words("chinese")),
         "latin": lambda rng: rng.choice(words("english") or _terms("english")),
         "count": lambda rng: rng.choice(_COUNTED),
+        "code": code,
     }
     return fill(rng, rng.choice(_AROUND_CHINESE), more)[:48]
 
@@ -249,7 +257,13 @@ def arabic_words(rng: Random) -> list[Word]:
 def _leftward(rng: Random, language: str, letters: str) -> list[Word]:
     known = words(language)
     count = min(5, 1 + int(rng.expovariate(0.8)))
-    read = [rng.choice(known) if known and rng.random() < 0.88 else _random_word(rng, letters, 7) for _ in range(count)]
+    form = rng.random()
+    if language == "arabic" and form < 0.1:
+        read = [_own_word(rng, *_OTHER_ARABIC[form < 0.04]) for _ in range(count)]
+    else:
+        read = [
+            rng.choice(known) if known and rng.random() < 0.92 else _random_word(rng, letters, 7) for _ in range(count)
+        ]
     place = rng.random()
     if place < 0.12:
         read[-1] += rng.choice(":.،؟؛" if language == "arabic" else ":.,?")
@@ -262,6 +276,13 @@ def _leftward(rng: Random, language: str, letters: str) -> list[Word]:
         number = _number_among(rng, arabic=language == "arabic")
         laid.insert(rng.choice((0, 0, len(laid))), Word(number, number))
     return laid
+
+
+def _own_word(rng: Random, letters: str, own: str, ends: Sequence[str]) -> str:
+    """Return random letters, one of which no other language of the script has."""
+    word = _random_word(rng, letters, 6)
+    place = rng.randint(0, len(word))
+    return word[:place] + rng.choice(own) + word[place:] + rng.choice(ends)
 
 
 def _mirrored(word: str) -> str:

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tablerec.ocr.ink import crop_to_ink, inner_quad
+from tablerec.ocr.ink import crop_to_ink, ground_color, inner_quad
 
 
 def cell(height: int = 40, width: int = 100, ground: int = 255) -> np.ndarray:
@@ -23,6 +23,12 @@ def test_ground_alone(shape: tuple[int, int], ground: int) -> None:
 def test_noise_is_no_ink() -> None:
     noise = np.random.default_rng(0).integers(-15, 16, (40, 100, 3))
     assert crop_to_ink((cell(ground=200) + noise).astype(np.uint8)) is None
+
+
+@pytest.mark.parametrize("shape", [(1, 1), (1, 2), (7, 9), (8, 5)])
+def test_the_ground_is_the_median_of_each_channel(shape: tuple[int, int]) -> None:
+    crop = np.random.default_rng(1).integers(0, 256, (*shape, 3)).astype(np.uint8)
+    assert ground_color(crop).tolist() == np.median(crop.reshape(-1, 3), axis=0).tolist()
 
 
 @pytest.mark.parametrize("ground", [0, 255])

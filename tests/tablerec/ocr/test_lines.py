@@ -207,3 +207,13 @@ def test_a_line_said_to_be_turned_is_read_upside_down() -> None:
     weak = crop.copy()
     weak[:, 60:] = 255
     assert read_crops(TurnedReader(), [weak], quads) == []
+
+
+def test_an_upright_box_on_whole_pixels_is_cut_out_as_it_is() -> None:
+    image = np.random.default_rng(0).integers(0, 256, (30, 40, 3)).astype(np.uint8)
+    whole = np.float32([[3, 4], [33, 4], [33, 20], [3, 20]])
+    crop = quad_to_crop(image, whole)
+    assert (crop == image[4:20, 3:33]).all()
+    assert not np.shares_memory(crop, image)
+    nearly = whole + np.float32([[0, 0], [0, 0], [0, 0], [0.002, 0]])  # is warped, by too little to be seen
+    assert (quad_to_crop(image, nearly) == crop).all()

@@ -59,6 +59,21 @@ def test_unseen_fonts_are_not_in_training() -> None:
         assert all(map(is_unseen, unseen)) and not any(map(is_unseen, train))
 
 
+def test_many_lines_of_training_are_as_small_as_on_a_page_that_was_rendered_small() -> None:
+    small = [image for index in range(150) if len(image := draw_line(5, index, UPRIGHT, "number").image) < 12]
+    assert 15 < len(small) < 90
+    plain = [image for image in small if np.ptp(image, axis=2).max() < 12 and np.median(image) > 240]
+    assert len(plain) > 0.4 * len(small), "dark on white"
+
+
+def test_a_dash_before_a_number_is_never_one_that_stands_between_numbers() -> None:
+    from tablerec.synth.lines.numbers import signed
+    from tablerec.synth.lines.signs import dash_text
+
+    texts = [write(Random(seed)) for write in (signed, dash_text) for seed in range(500)]
+    assert not [text for text in texts if text[:1] in "–—" and text[1:2].isdigit()]
+
+
 def test_sources_by_name() -> None:
     assert load_line_source("greek")(4).kind == "greek"
     assert load_line_source("unseen/dash")(0).kind == "dash"

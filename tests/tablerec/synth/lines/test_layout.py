@@ -64,6 +64,32 @@ def test_words_from_right_to_left_are_labelled_as_they_are_seen() -> None:
     assert wording._mirrored("(אב)") == "(בא)"
 
 
+def test_arabic_words_that_only_their_language_tells_apart_hold_a_letter_of_it() -> None:
+    found = 0
+    for seed in range(400):
+        drawn = [word.drawn for word in arabic_words(Random(seed)) if word.leftward]
+        if any(set("یکہھے") & set(word) for word in drawn):
+            found += 1
+            assert all(set("پچژگٹڈڑ") & set(word) for word in drawn), drawn
+    assert found > 10
+
+
+def test_a_note_is_raised_where_raised_signs_are_small() -> None:
+    low, high = (lay_out(to_words("x†"), setting(raises=raises), Random(0)) for raises in (False, True))
+    assert high.mask.shape[1] < low.mask.shape[1], "it is smaller"
+    assert high.mask.shape[0] - high.baseline <= low.mask.shape[0] - low.baseline, "and hangs no lower"
+    alone = (lay_out(to_words("†"), setting(raises=raises), Random(0)).mask.shape for raises in (False, True))
+    assert len(set(alone)) == 1
+
+
+def test_what_follows_a_box_without_a_blank_is_nearer_than_with_one() -> None:
+    for seed in range(10):
+        joined, apart = (lay_out(to_words(text), setting(shapes=True), Random(seed)).mask for text in ("☐No", "☐ No"))
+        assert apart.shape[1] >= joined.shape[1] + 6
+        gap = np.diff(np.flatnonzero(joined.any(axis=0))).max()
+        assert gap < 0.3 * 32
+
+
 def test_ink_is_cut_to_its_box() -> None:
     mask = lay_out(to_words("H"), setting(), Random(0)).mask
     assert np.all(mask[[0, -1]].any(axis=1)) and np.all(mask[:, [0, -1]].any(axis=0))

@@ -85,7 +85,7 @@ export function makeProof(editor, dialog, image, changed) {
 
   // --- the dialog ---
 
-  const title = make("h2"), progress = make("progress", { max: 1 }), share = make("span", { className: "share", role: "status" });
+  const title = make("h1"), progress = make("progress", { max: 1 }), share = make("span", { className: "share", role: "status" });
   const tabs = make("div", { className: "ways", role: "group" }), close = make("button", { type: "button", className: "tool" });
   const body = make("div", { className: "proof-body" }), foot = make("div", { className: "proof-foot" });
   const head = make("div", { className: "proof-head" });

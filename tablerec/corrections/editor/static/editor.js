@@ -5,6 +5,7 @@
 //
 //   mount(element, host) -> { update(state), focus(), destroy(), idle() }
 //   host: { state, picture (URL), send(step) -> Promise of the new state, next?(), go?(direction), frame?(),
+//           proof?() -> Promise of what proves the table and what speaks against its cells, see proof.js,
 //           page? (the element whose keys are the editor's, where it is not within a page of somebody else),
 //           refresh?() -> Promise of the state as it is now }
 //
@@ -26,6 +27,7 @@ import { makeNotes } from "./notes.js";
 import { makePanes } from "./panes.js";
 import { makePicture } from "./picture.js";
 import { changedBlock, isSameShape, isWithin, withChanges } from "./places.js";
+import { makeProof } from "./proof.js";
 import { makeQueue, textsOfStep, waitingTexts } from "./queue.js";
 import { makeSelection } from "./selection.js";
 import { makeSheet } from "./sheet.js";
@@ -47,7 +49,8 @@ export function mount(root, host) {
     step, say,
     textOf: (cell) => editor.waiting.get(`${cell.row},${cell.col}`) ?? cell.text,
     isWaiting: (cell) => editor.waiting.has(`${cell.row},${cell.col}`),
-    isDoubtful: (cell) => isDoubtful(editor.state, cell),
+    isDoubtful: (cell) => isDoubtful(editor, cell),
+    proof: null, // what proves the table, and what speaks against it
     isSelected: (cell, s) => cell.row >= s.row && cell.row < s.endRow && cell.col >= s.col && cell.col < s.endCol,
     focus: () => sheet.focus(),
     edit: () => sheet.edit(),
@@ -77,14 +80,15 @@ export function mount(root, host) {
   const pane = make("div", { className: "picture" }), cells = make("div", { className: "sheet" });
   const foot = make("div", { className: "foot" }), status = make("div", { className: "status", role: "status" });
   const views = make("div", { className: "tools", role: "group" });
-  const help = make("dialog", { className: "help" });
+  const help = make("dialog", { className: "help" }), proofPane = make("dialog");
   foot.append(status);
-  root.replaceChildren(tools, hints, alerts, find, main, foot, help);
+  root.replaceChildren(tools, hints, alerts, find, main, foot, help, proofPane);
   const panes = makePanes(editor, main, pane, cells);
   const picture = makePicture(editor, pane), sheet = makeSheet(editor, cells);
   const lens = makeLens(editor, panes.lens, picture.image), notes = makeNotes(editor, panes.above, panes.below);
   const words = makeWords(editor, foot), tips = makeHints(hints, () => sheet.focus());
   foot.append(views);
+  editor.proof = makeProof(editor, proofPane, picture.image, () => { sheet.show(); showSelection(); });
   const banners = makeBanners(alerts), finder = makeFinder(editor, find);
 
   // --- steps ---
@@ -197,6 +201,7 @@ export function mount(root, host) {
 
   function update(next) {
     if (next.version !== editor.state.version) picture.forget();
+    if (next.version !== editor.state.version) editor.proof.load();
     editor.state = next;
     choice.update();
     show();
@@ -298,6 +303,7 @@ export function mount(root, host) {
     section: () => step(commands.section),
     clear: () => sheet.clear(), fillDown: () => sheet.fillOn("row"), fillRight: () => sheet.fillOn("col"),
     read: () => step(commands.read), confirm: () => step(commands.confirm), resetText: () => step(commands.resetText),
+    proof: host.proof && (() => editor.proof.open()),
     doubt: () => choice.goTo(editor.isDoubtful, 1), doubtBefore: () => choice.goTo(editor.isDoubtful, -1),
     find: () => finder.open(false), replace: () => finder.open(true),
     out: () => picture.zoom(1 / 1.25), fit: () => picture.fit(), in: () => picture.zoom(1.25), near: () => picture.zoomToCell(),
@@ -448,6 +454,7 @@ export function mount(root, host) {
     views.ariaLabel = text("groupView");
     fillTools(views, VIEW, actions);
     finder.speak();
+    editor.proof.speak();
     makeHelp();
     show();
     showQueue();
@@ -481,6 +488,7 @@ export function mount(root, host) {
   showTheme();
   speak();
   queue.start();
+  editor.proof.load(0);
   return {
     say,
     update: (next) => { if (!queue.entries.length) takeOver(next); }, // else the answer to come has it
@@ -491,6 +499,7 @@ export function mount(root, host) {
       notes.finish();
       rememberPlace();
       panes.destroy();
+      editor.proof.destroy();
       lens.destroy();
       queue.destroy();
       windows.close();
@@ -505,21 +514,21 @@ function render({ model, el }) {
   const picture = URL.createObjectURL(new Blob([model.get("picture")], { type: "image/png" }));
   const waiting = new Map();
   let count = 0;
-  const send = (step) => new Promise((resolve, reject) => {
+  const ask = (content) => new Promise((resolve, reject) => {
     waiting.set(++count, { resolve, reject });
-    model.send({ id: count, view, step });
+    model.send({ id: count, view, ...content });
   });
   const view = `${Date.now()}-${Math.random()}`;
   const root = document.createElement("div");
   root.style.height = model.get("height");
   el.append(root);
-  const editor = mount(root, { state: model.get("state"), picture, send });
+  const editor = mount(root, { state: model.get("state"), picture, send: (step) => ask({ step }), proof: () => ask({ ask: "proof" }) });
   const onMessage = (message) => {
     if (message.view !== view || !waiting.has(message.id)) return;
     const { resolve, reject } = waiting.get(message.id);
     waiting.delete(message.id);
     if (message.error) reject(Object.assign(new Error(message.error), { table: message.table }));
-    else resolve(message.table);
+    else resolve(message.proof ?? message.table);
   };
   const onState = () => editor.update(model.get("state"));
   model.on("msg:custom", onMessage);

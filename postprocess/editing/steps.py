@@ -142,6 +142,45 @@ def extend(table: Table, axis: Axis, *, at_end: bool = True) -> Table:
     return rebuild(table, [*moved, *added])
 
 
+@in_mirror
+def insert(table: Table, axis: Axis, index: int, size: float | None = None) -> Table:
+    """Add a row or column without text before another; cells on both sides of the line cover it as well.
+
+    Args:
+        table: With a place for each cell.
+        axis: Whether it is a row or a column.
+        index: Before which; the number of rows adds one below the last.
+        size: Pixels that it takes from those that begin there, at most half of each; a tenth where it is None. Outside
+            the table it is as large as its neighbour.
+
+    Raises:
+        TableError: There is no such line, or what begins there is too thin.
+
+    >>> from postprocess.editing.placing import complete
+    >>> insert(complete(Table.from_texts([["a"], ["b"]]), (40, 20)), "row", 1).to_grid()
+    [['a'], [''], ['b']]
+    """
+    count = line_count(table, axis)
+    check(0 <= index <= count, f"there is no line {index} between the {WORD[axis]}s")
+    if index in (0, count):
+        return extend(table, axis, at_end=index > 0)
+    along, cells = directions(table)[axis], []
+    for cell in table.cells:
+        start, end = cell_span(cell, axis)
+        if start != index:
+            cells.append(with_span(cell, axis, start + (start > index), end + (end > index)))
+            continue
+        first, last = cell_sides(cell, axis)
+        room = float(((last - first) @ along).min()) / (end - start)
+        check(room >= 2 * _THINNEST, f"the {WORD[axis]} is too thin to be divided there")
+        step = float(np.clip(room / 10 if size is None else size, _THINNEST, room / 2)) * along
+        blank = Cell(cell.row, cell.col, cell.rowspan, cell.colspan, quad=sides_to_quad(axis, first, first + step))
+        header = cell.header if cell.header == ("column" if axis == "col" else "row") else None
+        cells.append(with_span(replace(blank, header=header), axis, index, index + 1))
+        cells.append(with_span(_shift_side(cell, axis, 0, step), axis, start + 1, end + 1))
+    return rebuild(table, cells)
+
+
 def remove_line(table: Table, axis: Axis, line: int, count: int = 1) -> Table:
     """Take out a line: the cells on both sides of it become one, with the texts of both.
 
@@ -253,6 +292,8 @@ def merge(table: Table, row: int, col: int, end_row: int, end_col: int) -> Table
         quad=outline(table, row, col, end_row, end_col),
         text=_join(members),
         header=members[0].header,
+        typed=any(cell.typed for cell in members),
+        words=tuple(chain.from_iterable(cell.words for cell in members)),
         is_total=all(cell.is_total for cell in members),
         tables=tuple(chain.from_iterable(cell.tables for cell in members)),
         pictures=tuple(chain.from_iterable(cell.pictures for cell in members)),
@@ -297,7 +338,7 @@ def set_text(table: Table, row: int, col: int, text: str) -> Table:
     [['b']]
     """
     cell = _cell(table, row, col)
-    return _change(table, [cell], lambda each: replace(_touched(each), text=text))
+    return _change(table, [cell], lambda each: typed(each, text))
 
 
 def set_texts(table: Table, row: int, col: int, texts: Sequence[Sequence[str]]) -> Table:
@@ -326,7 +367,7 @@ def set_texts(table: Table, row: int, col: int, texts: Sequence[Sequence[str]]) 
     for (i, j), text in by_place.items():
         check(not text or (i, j) in starts, f"{text[:40]!r} would fall into a merged cell: split it first")
     cells = [cell for cell in table.cells if (cell.row, cell.col) in by_place]
-    return _change(table, cells, lambda cell: replace(_touched(cell), text=by_place[cell.row, cell.col]))
+    return _change(table, cells, lambda cell: typed(cell, by_place[cell.row, cell.col]))
 
 
 def set_headers(table: Table, n_rows: int, n_cols: int) -> Table:
@@ -446,8 +487,17 @@ def _change(table: Table, cells: Sequence[Cell], change: Callable[[Cell], Cell])
     return rebuild(table, [change(cell) if (cell.row, cell.col) in chosen else cell for cell in table.cells])
 
 
+def typed(cell: Cell, text: str) -> Cell:
+    """The cell with a text that a person gave, which counts as right.
+
+    >>> typed(Cell(0, 0, text="l"), "1").confirmed
+    True
+    """
+    return replace(_touched(cell), text=text, typed=True, confirmed=True, doubt="")
+
+
 def _touched(cell: Cell) -> Cell:
-    return replace(cell, detector_score=None, ocr_score=None, alignment_score=None, confidence=None)
+    return replace(cell, detector_score=None, ocr_score=None, alignment_score=None, confidence=None, confirmed=False)
 
 
 def _cell(table: Table, row: int, col: int) -> Cell:
@@ -468,4 +518,4 @@ def _hull(cells: Sequence[Cell]) -> tuple[int, int, int, int]:
 def _shift_side(cell: Cell, axis: Axis, side: int, step: Floats) -> Cell:
     sides = list(cell_sides(cell, axis))
     sides[side] = sides[side] + step
-    return replace(cell, quad=sides_to_quad(axis, *sides), detector_score=None, alignment_score=None)
+    return replace(cell, quad=sides_to_quad(axis, *sides), detector_score=None, alignment_score=None, confirmed=False)

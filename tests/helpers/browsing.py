@@ -85,6 +85,11 @@ def expect_status(page: Any, text: str) -> None:
     page.locator(".status", has_text=text).wait_for()
 
 
+def expect_banner(page: Any, text: str) -> None:
+    """Wait for what stands above the table until it is solved."""
+    page.locator(".banner", has_text=text).wait_for()
+
+
 def expect_version(page: Any, correction: Correction, version: int) -> None:
     """Wait until so many steps are done and shown."""
     page.locator(f'.tablerec-editor[data-version="{version}"]').wait_for()

@@ -27,15 +27,18 @@ import threading
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from postprocess.arrays import Image
 from postprocess.editing.placing import tidy
-from postprocess.export import tables_to_html, write_excel
+from postprocess.editing.state import State
+from postprocess.export import tables_to_html
 from tablerec.corrections.editor.correction import Correction, read_correction
 from tablerec.corrections.editor.draft import Draft
 from tablerec.corrections.editor.head import Head
 from tablerec.corrections.editor.label import find_fault, table_to_label
+from tablerec.corrections.proof import to_workbook
 from tablerec.errors import InputError, OutputError
 from tablerec.inputs.images import display_name
 from tablerec.labels.bench import is_bench, read_bench
@@ -183,16 +186,23 @@ class CorrectionFolder:
     def do(self, correction: Correction, step: Mapping[str, Any], version: int | None = None) -> None:
         """Do a step of a correction, with all that belongs to it; see ``Correction.do``."""
         with self._lock, correction.lock:
-            correction.check(version)
+            if correction.is_done(step):
+                return
+            correction.check(version, step)
+            mark = {"id": step["id"]} if "id" in step else {}
             if step.get("do") == "save":
-                self.save(correction)
+                self.save(correction, mark)
             elif step.get("do") == "reject":
-                self.reject(correction)
+                self.reject(correction, mark)
             else:
                 correction.do(step)
 
-    def reject(self, correction: Correction) -> None:
+    def reject(self, correction: Correction, mark: Mapping[str, Any] = MappingProxyType({})) -> None:
         """Take out what was saved of a table that is none, and mark it as done.
+
+        Args:
+            correction: Of the table.
+            mark: What the step has besides its name: its ``id``.
 
         Raises:
             OutputError: A file cannot be removed.
@@ -206,12 +216,16 @@ class CorrectionFolder:
             for path in files:
                 _remove(path)
             self.mend()  # always: what was saved may be gone already, by a try that ended half-way
-            correction.do({"do": "reject"}, version)
+            correction.do({"do": "reject", **mark}, version)
 
-    def save(self, correction: Correction) -> list[Path]:
+    def save(self, correction: Correction, mark: Mapping[str, Any] = MappingProxyType({})) -> list[Path]:
         """Write workbook, page and labels of a table, and mark it as done.
 
         Where it reaches out of its picture, it has no label; ``Correction.view`` says so.
+
+        Args:
+            correction: Of the table.
+            mark: What the step has besides its name: its ``id``.
 
         Returns:
             The files written.
@@ -224,7 +238,7 @@ class CorrectionFolder:
             correction.check(None)
             table, version = tidy(correction.table), correction.version
             workbook = io.BytesIO()
-            write_excel([table], workbook)
+            to_workbook([table]).save(workbook)
             files = {
                 self.folder / "tables" / f"{name}.xlsx": workbook.getvalue(),
                 self.folder / "tables" / f"{name}.html": tables_to_html([table], name).encode(),
@@ -233,14 +247,14 @@ class CorrectionFolder:
             is_label = find_fault(table, correction.head.size_wh) is None
             if is_label:
                 split = self._choose_split(label)
-                content = table_to_label(correction.head, table, split)
+                content = table_to_label(correction.head, table, split, correction.state.words)
                 files[label] = json.dumps(content, ensure_ascii=False, allow_nan=False, indent=1).encode()
             else:
                 _remove(label)
             for path, data in files.items():
                 _write(path, data)
             self._write_coco()
-            correction.do({"do": "save"}, version)
+            correction.do({"do": "save", **mark}, version)
             return [*files, self._coco(split)] if is_label else [*files]
 
     def set_aside(self, path: Path, reason: str) -> None:
@@ -289,7 +303,7 @@ class CorrectionFolder:
             name, draft.source, draft.page, draft.number, key, (width, height), draft.sureness, draft.text_height,
             draft.turn, draft.window,
         )  # fmt: skip
-        correction = Correction(path, head, draft.table)
+        correction = Correction(path, head, State(draft.table, draft.words))
         _write(self.picture(correction), image_to_png(draft.image))
         path.parent.mkdir(parents=True, exist_ok=True)
         correction.begin()

@@ -5,11 +5,37 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import numpy as np
+
+from postprocess.candidates.confidence import text_score
 from postprocess.cell import Cell
 from postprocess.editing.axes import directions, reading_quads
+from postprocess.editing.state import State
+from postprocess.geometry.boxes import quads_to_boxes
 from postprocess.meaning.roles import stub_width
 from postprocess.preview import MARK_BELOW
 from postprocess.table import Table, inner_text
+from postprocess.word import Word
+
+
+def state_to_view(state: State, size_wh: tuple[int, int]) -> dict[str, Any]:
+    """Return what the editor draws, ready for JSON: the table, and the words that are in no cell of it.
+
+    Words of a title or note are not among them.
+    """
+    parts = [part for part in state.outside if not _is_beside(state.table, state.part(part))]
+    words = [
+        {"index": part[0], "text": word.text, "quad": np.reshape(word.quad, 8).round(2).tolist()}
+        for part, word in ((part, state.part(part)) for part in parts)
+    ]
+    return {**table_to_view(state.table, size_wh), "words": words}
+
+
+def _is_beside(table: Table, word: Word) -> bool:
+    """Whether a word lies in the title or a note."""
+    x, y = np.mean(word.quad, axis=0)
+    boxes = quads_to_boxes([caption.quad for caption in table.captions if caption.quad is not None])
+    return bool(((boxes[:, 0] <= x) & (x < boxes[:, 2]) & (boxes[:, 1] <= y) & (y < boxes[:, 3])).any())
 
 
 def table_to_view(table: Table, size_wh: tuple[int, int]) -> dict[str, Any]:
@@ -33,6 +59,8 @@ def table_to_view(table: Table, size_wh: tuple[int, int]) -> dict[str, Any]:
         "n_header_cols": stub_width(table),
         "mark_below": MARK_BELOW,
         "direction": table.direction,
+        "title": table.title.text if table.title else "",
+        "notes": [note.text for note in table.notes],
         "directions": {axis: vector.tolist() for axis, vector in directions(table).items()},
         "cells": [_cell_to_view(cell, quad) for cell, quad in zip(table.cells, corners, strict=True)],
     }
@@ -51,7 +79,18 @@ def _cell_to_view(cell: Cell, quad: list[float]) -> dict[str, Any]:
         "confidence": _finite(cell.confidence),
         "detector": _finite(cell.detector_score),
         "ocr": _finite(cell.ocr_score),
+        "text_confidence": None if cell.ocr_score is None else _finite(text_score(cell)),
+        "structure_confidence": _structure_confidence(cell),
+        "doubt": cell.doubt,
+        "typed": cell.typed,
+        "confirmed": cell.confirmed,
     }
+
+
+def _structure_confidence(cell: Cell) -> float | None:
+    """Probability that the cell has the right place and span: what is left of its confidence without its text."""
+    share = text_score(cell)
+    return None if cell.confidence is None or not share > 0 else _finite(min(cell.confidence / share, 1.0))
 
 
 def _finite(score: float | None) -> float | None:

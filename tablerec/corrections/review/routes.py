@@ -9,10 +9,12 @@ from importlib import resources
 from typing import Any
 
 from postprocess.editing.placing import tidy
-from postprocess.export import tables_to_html, write_excel
+from postprocess.export import tables_to_html
 from tablerec.corrections.editor import Correction
 from tablerec.corrections.editor.folder import image_to_png
-from tablerec.corrections.editor.scripts import MODULES
+from tablerec.corrections.editor.proofs import correction_to_proof
+from tablerec.corrections.editor.scripts import MODULES, STYLES
+from tablerec.corrections.proof import to_workbook
 from tablerec.corrections.review.body import Readable
 from tablerec.corrections.review.desk import Desk
 from tablerec.corrections.review.dropping import take_input
@@ -28,7 +30,7 @@ _EDITOR, _REVIEW = "tablerec.corrections.editor", "tablerec.corrections.review"
 _SCRIPT, _STYLE = "text/javascript; charset=utf-8", "text/css; charset=utf-8"
 _STATIC = {
     **dict.fromkeys(MODULES, (_EDITOR, _SCRIPT)),
-    "editor.css": (_EDITOR, _STYLE),
+    **dict.fromkeys(STYLES, (_EDITOR, _STYLE)),
     **dict.fromkeys(("review.js", "frame.js", "work.js", "drop.js", "outputs.js"), (_REVIEW, _SCRIPT)),
     **dict.fromkeys(("review.css", "work.css"), (_REVIEW, _STYLE)),
     "icon.svg": (_REVIEW, "image/svg+xml"),
@@ -61,6 +63,8 @@ def get(desk: Desk, parts: Sequence[str], query: Mapping[str, str]) -> Reply:
             return to_json(desk.listing(query.get("since", "")))
         case ["tables", name]:
             return to_json(desk.correction(name).view())
+        case ["tables", name, "proof"]:
+            return to_json(correction_to_proof(desk.correction(name)))
         case ["tables", name, "picture"]:
             return Reply(PNG, desk.corrections.read_picture(desk.correction(name)))
         case ["tables", name, "whole"]:
@@ -175,7 +179,7 @@ def _static(package: str, name: str) -> bytes:
 
 def _workbook(correction: Correction) -> bytes:
     content = io.BytesIO()
-    write_excel([tidy(correction.table)], content)
+    to_workbook([tidy(correction.table)]).save(content)
     return content.getvalue()
 
 

@@ -10,7 +10,8 @@ import traitlets
 
 from postprocess.table import Table
 from tablerec.corrections.editor import CorrectionFolder, Draft, page_to_drafts
-from tablerec.corrections.editor.scripts import read_static, to_one_module
+from tablerec.corrections.editor.proofs import correction_to_proof
+from tablerec.corrections.editor.scripts import to_one_module, to_one_style
 from tablerec.errors import InputError, TablerecError
 from tablerec.result import Page, Result
 
@@ -34,7 +35,7 @@ class TableEditor(anywidget.AnyWidget):
     """
 
     _esm = to_one_module()
-    _css = read_static("editor.css")
+    _css = to_one_style()
     picture = traitlets.Bytes().tag(sync=True)
     state = traitlets.Dict().tag(sync=True)
     height = traitlets.Unicode("36rem").tag(sync=True)
@@ -78,6 +79,9 @@ class TableEditor(anywidget.AnyWidget):
         if not isinstance(content, dict):
             return
         reply = {"id": content.get("id"), "view": content.get("view")}
+        if content.get("ask") == "proof":
+            self.send({**reply, "proof": correction_to_proof(self.correction)})
+            return
         step = content.get("step")
         try:
             if not isinstance(step, dict) or type(step.get("version")) is not int:

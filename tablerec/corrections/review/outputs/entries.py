@@ -4,27 +4,32 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 from postprocess.captions.continuation import join_tables
 from postprocess.editing.placing import tidy
 from postprocess.table import Table
 from tablerec.corrections.editor import Correction
+from tablerec.corrections.proof import share_proved
 from tablerec.errors import InputError, TablerecError
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Entry:
     """A table as it goes out.
 
     Args:
         parts: Its correction, or those of its parts on several pages.
         table: All of it, without lines that divide nothing.
-        share_proved: Share of its cells that were proved, 0 to 1; None where that is not known.
     """
 
     parts: Sequence[Correction]
     table: Table
-    share_proved: float | None = None
+
+    @cached_property
+    def share_proved(self) -> float:
+        """Share of its cells with text that are proved, 0 to 1."""
+        return round(share_proved([self.table]), 4)
 
     @property
     def name(self) -> str:

@@ -87,9 +87,8 @@ def _write_contents(sheet: Any, entries: Sequence[Entry], names: Sequence[str], 
             sheet.cell(row, 3).value = head.page
         sheet.cell(row, 4).value, sheet.cell(row, 5).value = entry.table.shape
         _put(sheet.cell(row, 6), texts[entry.verdict])
-        if entry.share_proved is not None:
-            sheet.cell(row, 7).value = entry.share_proved
-            sheet.cell(row, 7).number_format = "0%"
+        sheet.cell(row, 7).value = entry.share_proved
+        sheet.cell(row, 7).number_format = "0%"
 
 
 def _link_crops(sheet: Any, entry: Entry, crop_names: frozenset[str]) -> None:

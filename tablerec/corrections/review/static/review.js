@@ -3,6 +3,7 @@
 import { mount } from "/static/editor.js";
 import { make } from "/static/elements.js";
 import { openFrame } from "/static/frame.js";
+import { isSmall } from "/static/queue.js";
 import { LANGUAGE_CHANGED, language, text } from "/static/texts.js";
 import { mountWork } from "/static/work.js";
 
@@ -15,10 +16,10 @@ async function ask(address, options = {}) {
   try {
     reply = await fetch(address, options);
   } catch {
-    throw new Error(text("gone"));
+    throw Object.assign(new Error(text("gone")), { isAway: true });
   }
   const data = await reply.json();
-  if (!reply.ok) throw Object.assign(new Error(data.error), { table: data.table });
+  if (!reply.ok) throw Object.assign(new Error(data.error), { table: data.table, zh: data.error_zh, isAway: reply.status === 403 });
   return data;
 }
 
@@ -51,11 +52,14 @@ async function openTable(name) {
   const send = async (step) => {
     const body = JSON.stringify(step);
     // So that a step is sent even while the page is being closed.
-    const table = await post(address(name, "/do"), body, { keepalive: body.length < 60000 });
+    const table = await post(address(name, step.do === "read" ? "/read" : "/do"), body, { keepalive: isSmall(body) });
     refresh();
     return table;
   };
-  editor = mount($("editor"), { state, picture: address(name, "/picture"), send, next: openNext, go: openBeside, frame: frameTable });
+  editor = mount($("editor"), {
+    state, picture: address(name, "/picture"), send, next: openNext, go: openBeside, frame: frameTable, page: document,
+    refresh: () => ask(address(name)),
+  });
   showTitle(state);
   showList();
   $("tables").querySelector('[aria-current="true"]')?.scrollIntoView({ block: "nearest" });

@@ -112,7 +112,7 @@ def test_the_page_is_accessible_in_every_state(browser: Any, two_pictures: Revie
             page.keyboard.press("Alt+x")
             for _ in range(4):
                 page.keyboard.press("Alt+x")
-            page.locator(".status.error").wait_for()
+            page.locator(".banner.error").wait_for()
             check(page)
             page.keyboard.press("Alt+t")
             page.locator("dialog.frame").wait_for()

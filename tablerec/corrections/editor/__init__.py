@@ -9,6 +9,8 @@
     words.py        which words of a page the cells of a table have
     dealt.py        words, and the texts that a step dealt, as a journal keeps them
     operations.py   a step as JSON -> a function of ``postprocess.editing.steps``
+    reading.py      cells read again
+    answers.py      what a page asks for, and what it is answered
     folder.py       CorrectionFolder: journals, pictures, workbooks, labels
     label.py        table -> label for training
     proofs.py       what proves a table, and what speaks against its cells

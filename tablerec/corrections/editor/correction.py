@@ -43,6 +43,8 @@ _FARTHEST = 1_000_000
 """Pixels of a picture's side, and of a place from its corner."""
 
 _LONGEST_ID = 40
+_LARGE = 500
+"""Cells of a table from which a page is told what has changed only."""
 _MOST_SEEN = 500
 """Versions whose tables are known still, to say what has changed since."""
 
@@ -164,13 +166,20 @@ class Correction:
         if seen is None or operation is None or not commutes(operation, seen, self.table):
             raise InputError("the table was changed in another window: this one now shows that state")
 
-    def view(self) -> dict[str, Any]:
-        """Return what the editor draws, ready for JSON."""
+    def view(self, since: int | None = None) -> dict[str, Any]:
+        """Return what the editor draws, ready for JSON.
+
+        Args:
+            since: Version that the page shows: of a large table it is told what has changed since, as
+                ``changed_cells`` and ``removed``, lists of cells and of their first rows and columns. None, or one
+                that is too old, gives all ``cells``.
+        """
         with self.lock:
+            seen = dict(self._seen).get(since) if since is not None and len(self.table) > _LARGE else None
             last = len(self.history.states) - 1
             is_saved = self.verdict == "saved"
             return {
-                **state_to_view(self.state, self.head.size_wh),
+                **state_to_view(self.state, self.head.size_wh, seen),
                 "name": self.head.name,
                 "source": display_name(self.head.source),
                 "page": self.head.page,

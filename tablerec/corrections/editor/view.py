@@ -18,17 +18,22 @@ from postprocess.table import Table, inner_text
 from postprocess.word import Word
 
 
-def state_to_view(state: State, size_wh: tuple[int, int]) -> dict[str, Any]:
+def state_to_view(state: State, size_wh: tuple[int, int], seen: Table | None = None) -> dict[str, Any]:
     """Return what the editor draws, ready for JSON: the table, and the words that are in no cell of it.
 
     Words of a title or note are not among them.
+
+    Args:
+        state: With a place for each cell.
+        size_wh: Width and height of the picture, px.
+        seen: What the page shows already: then ``changed_cells`` and ``removed`` are in the place of ``cells``.
     """
     parts = [part for part in state.outside if not _is_beside(state.table, state.part(part))]
     words = [
         {"index": part[0], "text": word.text, "quad": np.reshape(word.quad, 8).round(2).tolist()}
         for part, word in ((part, state.part(part)) for part in parts)
     ]
-    return {**table_to_view(state.table, size_wh), "words": words}
+    return {**table_to_view(state.table, size_wh, seen), "words": words}
 
 
 def _is_beside(table: Table, word: Word) -> bool:
@@ -38,12 +43,13 @@ def _is_beside(table: Table, word: Word) -> bool:
     return bool(((boxes[:, 0] <= x) & (x < boxes[:, 2]) & (boxes[:, 1] <= y) & (y < boxes[:, 3])).any())
 
 
-def table_to_view(table: Table, size_wh: tuple[int, int]) -> dict[str, Any]:
+def table_to_view(table: Table, size_wh: tuple[int, int], seen: Table | None = None) -> dict[str, Any]:
     """Return what the editor draws, ready for JSON.
 
     Args:
         table: With a place for each cell.
         size_wh: Width and height of the picture, px.
+        seen: See ``state_to_view``.
 
     >>> from postprocess.editing.placing import complete
     >>> view = table_to_view(complete(Table.from_texts([["a"]]), (40, 20)), (40, 20))
@@ -51,6 +57,10 @@ def table_to_view(table: Table, size_wh: tuple[int, int]) -> dict[str, Any]:
     (1, [0.0, 0.0, 40.0, 0.0, 40.0, 20.0, 0.0, 20.0])
     """
     corners = reading_quads(table).reshape(-1, 8).round(2).tolist()
+    if seen is None or seen.direction != table.direction:
+        cells = {"cells": [_cell_to_view(cell, quad) for cell, quad in zip(table.cells, corners, strict=True)]}
+    else:
+        cells = _changes(seen, table, corners)
     return {
         "size": list(size_wh),
         "n_rows": table.n_rows,
@@ -62,8 +72,18 @@ def table_to_view(table: Table, size_wh: tuple[int, int]) -> dict[str, Any]:
         "title": table.title.text if table.title else "",
         "notes": [note.text for note in table.notes],
         "directions": {axis: vector.tolist() for axis, vector in directions(table).items()},
-        "cells": [_cell_to_view(cell, quad) for cell, quad in zip(table.cells, corners, strict=True)],
+        **cells,
     }
+
+
+def _changes(seen: Table, table: Table, corners: list[list[float]]) -> dict[str, list[Any]]:
+    known = {(cell.row, cell.col): cell for cell in seen.cells}
+    changed = []
+    for cell, quad in zip(table.cells, corners, strict=True):
+        other = known.pop((cell.row, cell.col), None)
+        if other is not cell and other != cell:
+            changed.append(_cell_to_view(cell, quad))
+    return {"changed_cells": changed, "removed": [list(place) for place in known]}
 
 
 def _cell_to_view(cell: Cell, quad: list[float]) -> dict[str, Any]:

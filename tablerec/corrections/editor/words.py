@@ -32,12 +32,14 @@ class Held:
     free: frozenset[int]
 
     def to_state(self, table: Table, window: tuple[int, int, int, int]) -> State:
-        """The words of a table, and those beside it, in pixels of its picture.
+        """The words of a table, and those beside it, in pixels of its picture; none where the page has none.
 
         Args:
             table: One of the tables, in those pixels.
             window: Its picture on the page: x0, y0, x1, y1.
         """
+        if not self.words:
+            return State(table)
         middles = self.words.middles
         inside = np.all((middles >= window[:2]) & (middles < window[2:]), axis=1)
         own = {part[0] for cell in table.cells for part in cell.words}

@@ -29,9 +29,8 @@ from tablerec.corrections.learning.anew import (
 from tablerec.corrections.learning.gain import Rightness, rate
 from tablerec.corrections.learning.recipe import MINUTES, to_recipe
 from tablerec.corrections.learning.runs import RunCommand, is_finished, minutes_left, run_command
-from tablerec.errors import InputError, OutputError, TablerecError
+from tablerec.errors import InputError, TablerecError
 from tablerec.fields import Fields, whole
-from tablerec.labels.read import read_labels
 from tablerec.outputs.files import atomic_file
 
 FOLDER = "learnt"

@@ -11,6 +11,7 @@ from typing import Any
 from postprocess.editing.placing import tidy
 from postprocess.export import tables_to_html
 from tablerec.corrections.editor import Correction
+from tablerec.corrections.editor.answers import answer, show
 from tablerec.corrections.editor.folder import image_to_png
 from tablerec.corrections.editor.proofs import correction_to_proof
 from tablerec.corrections.editor.scripts import MODULES, STYLES
@@ -23,7 +24,7 @@ from tablerec.corrections.review.outputs.files import FOLDER, NAMES, Wanted, wri
 from tablerec.corrections.review.outputs.opening import open_folder
 from tablerec.corrections.review.outputs.workbook import LANGUAGES
 from tablerec.corrections.review.replies import EXCEL, HTML, PNG, TEXT, RefusedError, Reply, to_json
-from tablerec.errors import InputError, TablerecError
+from tablerec.errors import InputError
 from tablerec.fields import Fields, flag, list_of, number, one_of, whole
 
 _EDITOR, _REVIEW = "tablerec.corrections.editor", "tablerec.corrections.review"
@@ -62,7 +63,7 @@ def get(desk: Desk, parts: Sequence[str], query: Mapping[str, str]) -> Reply:
         case ["tables"]:
             return to_json(desk.listing(query.get("since", "")))
         case ["tables", name]:
-            return to_json(desk.correction(name).view())
+            return to_json(show(desk.correction(name), desk.reader))
         case ["tables", name, "proof"]:
             return to_json(correction_to_proof(desk.correction(name)))
         case ["tables", name, "picture"]:
@@ -92,7 +93,9 @@ def post(desk: Desk, parts: Sequence[str], data: dict[str, Any]) -> Reply:
     """
     match parts:
         case ["tables", name, "do"]:
-            return _do(desk, desk.correction(name), data)
+            return _do(desk, name, data)
+        case ["tables", name, "read"]:
+            return _do(desk, name, {**data, "do": "read"})
         case ["tables", name, "add"]:
             box, shape = _to_frame(data)
             return to_json({"name": desk.add(name, box, shape).head.name})
@@ -127,15 +130,9 @@ def _nothing_here() -> RefusedError:
     return RefusedError(HTTPStatus.NOT_FOUND, "there is nothing at this address", "这个地址没有内容")
 
 
-def _do(desk: Desk, correction: Correction, step: dict[str, Any]) -> Reply:
-    try:
-        version = step.pop("version", None)
-        if type(version) is not int:
-            raise InputError("a step has no version: reload the page")
-        desk.corrections.do(correction, step, version)
-    except TablerecError as error:
-        return to_json({"error": str(error), "table": correction.view()}, HTTPStatus.CONFLICT)
-    return to_json(correction.view())
+def _do(desk: Desk, name: str, step: dict[str, Any]) -> Reply:
+    is_done, reply = answer(desk.corrections, desk.correction(name), step, desk.reader)
+    return to_json(reply, HTTPStatus.OK if is_done else HTTPStatus.CONFLICT)
 
 
 def _write_output(desk: Desk, data: dict[str, Any]) -> Reply:

@@ -11,3 +11,6 @@
 
 What a person has touched is never read over: a new reading is a step of the journal, which can be undone.
 """
+
+AFTER = 10
+"""Saves after which it begins by itself."""

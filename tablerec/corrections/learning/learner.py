@@ -17,6 +17,7 @@ from typing import Any, Literal
 
 from postprocess.editing.placing import tidy
 from postprocess.table import Table
+from tablerec.corrections.learning import AFTER
 from tablerec.corrections.learning.anew import (
     Change,
     Tables,
@@ -26,7 +27,7 @@ from tablerec.corrections.learning.anew import (
     take_back,
     to_change,
 )
-from tablerec.corrections.learning.gain import Rightness, rate
+from tablerec.corrections.learning.gain import rate
 from tablerec.corrections.learning.recipe import MINUTES, to_recipe
 from tablerec.corrections.learning.runs import RunCommand, is_finished, minutes_left, run_command
 from tablerec.errors import InputError, TablerecError
@@ -35,8 +36,6 @@ from tablerec.outputs.files import atomic_file
 
 FOLDER = "learnt"
 """Of the corrections folder."""
-AFTER = 10
-"""Saves after which it begins by itself."""
 FEWEST = 5
 """Saved tables to learn from: of so many one validates."""
 
@@ -84,6 +83,7 @@ class Learner:
         after: Saves after which it begins by itself; 0: only when it is asked to.
         minutes: Of training.
         use: Called with the folder of the weights that are used from now on; None for the package's.
+        reading: Options of ``tablerec`` by which pictures are read, such as ``["--ocr", "none"]``.
         run: Runs a command of tablerec; tests have another.
     """
 
@@ -94,9 +94,11 @@ class Learner:
         after: int = AFTER,
         minutes: float = MINUTES,
         use: Callable[[Path | None], None] = lambda _: None,
+        reading: Sequence[str] = (),
         run: RunCommand = run_command,
     ) -> None:
         self._tables, self._after, self._minutes, self._use, self._run = tables, after, minutes, use, run
+        self._reading = list(reading)
         self._folder = tables.corrections.folder
         self._lock = threading.RLock()
         self._stop = threading.Event()
@@ -106,8 +108,6 @@ class Learner:
         self._minutes_left: float | None = None
         self._problem = ""
         self._changes: list[Change] | None = None
-        self._is_told = True
-        """Whether a person has been told what came of the last run."""
         self._state = self._read_state()
 
     @property
@@ -214,8 +214,12 @@ class Learner:
         with self._lock:
             self._changes, self._problem = None, ""
 
+    def pause(self) -> None:
+        """Ask what runs to end; a training can go on later."""
+        self._stop.set()
+
     def stop(self) -> None:
-        """End what runs; a training can go on later."""
+        """End what runs, and wait for it."""
         self._stop.set()
         worker = self._worker
         if worker is not None:
@@ -293,8 +297,9 @@ class Learner:
             if read is None:
                 return None
             for kind, split in (("saved", "train"), ("held_out", "val")):
-                pairs = [(read.get(name), self._true(name)) for name in chosen if splits[name] == split]
-                gain[kind][when] = asdict(rate(pairs) if pairs else Rightness())
+                true = {name: self._true(name) for name in chosen if splits[name] == split}
+                pairs = [(read.get(name), table) for name, table in true.items() if table is not None]
+                gain[kind][when] = asdict(rate(pairs))
         return gain
 
     def _read_open(self) -> None:
@@ -326,18 +331,18 @@ class Learner:
         if not names:
             return read
         weights = None if not run else Path(FOLDER) / str(run) / "weights"
-        return read if self._do(picture_words(names, weights), hear) else None
+        return read if self._do([*self._reading, *picture_words(names, weights)], hear) else None
 
     def _do(self, words: Sequence[str], hear: Callable[[str], None] = lambda _: None) -> bool:
         return self._run(words, self._folder, hear, self._stop)
 
-    def _true(self, name: str) -> Table:
-        return tidy(self._tables.correction(name).table)
+    def _true(self, name: str) -> Table | None:
+        correction = self._tables.corrections.read_one(name)
+        return None if correction is None else tidy(correction.table)
 
     def _split_names(self) -> dict[str, str]:
         """Name -> split, of saved tables that have a label."""
-        images = self._folder / "images"
-        return self._tables.corrections.splits() if images.is_dir() else {}
+        return self._tables.corrections.splits()
 
     # --- what is kept ---
 

@@ -28,6 +28,7 @@ def main() -> None:
 
 
 def _watch() -> None:
-    while sys.stdin.buffer.read(1):
+    # Not by ``sys.stdin``: Python's end would wait for its lock.
+    while os.read(0, 1):
         pass
     _thread.interrupt_main()

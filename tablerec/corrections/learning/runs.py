@@ -40,27 +40,22 @@ def run_command(words: Sequence[str], folder: Path, report: Report, stop: thread
     Raises:
         TablerecError: It failed; the message is its last line of errors.
     """
-    process = start_process("tablerec.corrections.learning.process:main", stderr=subprocess.PIPE)
     errors: list[str] = []
-    readers = [
-        threading.Thread(target=_read_lines, args=(process.stdout, report), daemon=True),
-        threading.Thread(target=_read_lines, args=(process.stderr, errors.append), daemon=True),
-    ]
-    for reader in readers:
-        reader.start()
-    try:
+    with start_process("tablerec.corrections.learning.process:main", stderr=subprocess.PIPE) as process:
+        streams = ((process.stdout, report), (process.stderr, errors.append))
+        readers = [threading.Thread(target=_read_lines, args=each, daemon=True) for each in streams]
+        for reader in readers:
+            reader.start()
         with suppress(OSError):  # it failed at once, and says why
             process.stdin.write(json.dumps([str(folder.absolute()), list(words)]).encode() + b"\n")
             process.stdin.flush()
         while process.poll() is None:
             if stop.wait(_POLL):
                 break
-    finally:
         with suppress(OSError):
             process.stdin.close()
-        if process.wait() is not None:
-            for reader in readers:
-                reader.join()
+        for reader in readers:
+            reader.join()
     if stop.is_set():
         return False
     if process.returncode:

@@ -155,6 +155,11 @@ class Desk:
             worker.join(_PATIENCE)
         self._reading.acquire(timeout=_PATIENCE)  # and kept: no frame is read after this
 
+    def use(self, read: Read, read_frame: ReadFrame) -> None:
+        """Read with other weights, from the next page on."""
+        with self._reading:
+            self._read, self._read_frame = read, read_frame
+
     def add_input(self, path: Path) -> None:
         """Read one more file, in the background.
 

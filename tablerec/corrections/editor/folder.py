@@ -11,6 +11,7 @@
       inputs/                           pictures and PDFs that were given to the page of `tablerec review`
       learnt/                           weights that `tablerec review` learned from saved tables
       outputs/                          all tables as one workbook, archive or document
+      alike.json, joined.json           what was done to all tables like one; tables over several pages
       session.json                      port and token of `tablerec review`, for nobody else to read
 
 The pictures are copies, so that the folder can be moved and trained on as it is.

@@ -2,53 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 
 import openpyxl
 import pytest
-from PIL import Image
 
-from postprocess.table import Table
 from tablerec.corrections.alike.joined import Joined
-from tablerec.corrections.editor import CorrectionFolder
-from tablerec.corrections.review.desk import Desk
 from tablerec.corrections.review.outputs.entries import to_entries
 from tablerec.corrections.review.outputs.files import Wanted, write_output
 from tablerec.errors import InputError
-from tablerec.result import Page
-from tests.helpers.review import make_page, make_table
-
-
-def page_of(number: int, n_cols: int = 3) -> Table:
-    table = make_table(3, n_cols)
-    texts = {(row, col): f"{number}.{row}.{col}" if row else f"head {col}" for row in range(3) for col in range(n_cols)}
-    return table.with_cells([replace(cell, text=texts[cell.row, cell.col]) for cell in table.cells])
-
-
-def open_desk(folder: Path, *tables: Table) -> Desk:
-    """A document with a table on each page."""
-    Image.new("RGB", (8, 8)).save(folder / "book.png")
-
-    def read(source: str) -> Iterator[Page]:
-        for number, table in enumerate(tables, start=1):
-            yield make_page(table, source=source, number=number)
-
-    desk = Desk([folder / "book.png"], folder, CorrectionFolder(folder / "corrections"), read)
-    desk.read_all()
-    return desk
+from tests.helpers.documents import open_pages, page_of
 
 
 def test_without_tables_there_is_nothing_to_join(tmp_path: Path) -> None:
-    desk = open_desk(tmp_path)
+    desk = open_pages(tmp_path)
     assert Joined(desk).groups() == [] and Joined(desk).join_all() == 0
     with pytest.raises(InputError):
         Joined(desk).view("x")
 
 
 def test_pages_become_one_table_whose_head_stands_once(tmp_path: Path) -> None:
-    desk = open_desk(tmp_path, page_of(1), page_of(2), page_of(3))
+    desk = open_pages(tmp_path, page_of(1), page_of(2), page_of(3))
     joined = Joined(desk)
     assert joined.view("book_1_1")["next"]["name"] == "book_2_1"
     assert joined.join_all() == 2
@@ -64,7 +38,7 @@ def test_pages_become_one_table_whose_head_stands_once(tmp_path: Path) -> None:
 
 
 def test_what_was_joined_can_be_taken_apart(tmp_path: Path) -> None:
-    desk = open_desk(tmp_path, page_of(1), page_of(2), page_of(3))
+    desk = open_pages(tmp_path, page_of(1), page_of(2), page_of(3))
     joined = Joined(desk)
     joined.join("book_2_1", "book_3_1")
     joined.join("book_1_1", "book_2_1")
@@ -78,7 +52,7 @@ def test_what_was_joined_can_be_taken_apart(tmp_path: Path) -> None:
 
 
 def test_tables_with_other_columns_are_not_joined(tmp_path: Path) -> None:
-    desk = open_desk(tmp_path, page_of(1), page_of(2, 4))
+    desk = open_pages(tmp_path, page_of(1), page_of(2, 4))
     joined = Joined(desk)
     assert joined.join_all() == 0
     with pytest.raises(InputError, match="does not go on"):
@@ -87,7 +61,7 @@ def test_tables_with_other_columns_are_not_joined(tmp_path: Path) -> None:
 
 
 def test_what_was_changed_after_it_was_joined_is_named(tmp_path: Path) -> None:
-    desk = open_desk(tmp_path, page_of(1), page_of(2))
+    desk = open_pages(tmp_path, page_of(1), page_of(2))
     joined = Joined(desk)
     joined.join_all()
     step = {"do": "divide", "axis": "col", "index": 0, "fraction": 0.5}
@@ -98,14 +72,14 @@ def test_what_was_changed_after_it_was_joined_is_named(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("content", ["", "{}", "[", '["ab"]', "[3]", '[["book_1_1", "book_2_1"], ["book_2_1", "x"]]'])
 def test_a_broken_note_is_as_none(tmp_path: Path, content: str) -> None:
-    desk = open_desk(tmp_path, page_of(1), page_of(2))
+    desk = open_pages(tmp_path, page_of(1), page_of(2))
     (desk.corrections.folder / "joined.json").write_text(content)
     joined = Joined(desk)
     assert [name for group in joined.groups() for name in group] == ["book_1_1", "book_2_1"]
 
 
 def test_a_rejected_part_and_one_that_is_gone_are_left_out(tmp_path: Path) -> None:
-    desk = open_desk(tmp_path, page_of(1), page_of(2))
+    desk = open_pages(tmp_path, page_of(1), page_of(2))
     joined = Joined(desk)
     joined.join_all()
     desk.corrections.do(desk.correction("book_2_1"), {"do": "reject"})

@@ -225,7 +225,8 @@ export function makePicture(editor, pane) {
     if (!drag.hit && cell) editor.select(cell.row, cell.col, event.shiftKey);
   });
 
-  canvas.addEventListener("pointerup", () => {
+  canvas.addEventListener("pointerup", (event) => {
+    if (event.button === 2) return; // a menu is open
     const hit = drag?.hit, word = drag?.word, target = drag?.target;
     letGo();
     if (word && target) editor.placeWord(word, target);

@@ -68,7 +68,7 @@ def test_both_panes_can_be_used_in_small_windows_and_at_200_percent(
         assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
         assert page.evaluate("document.documentElement.scrollHeight <= window.innerHeight")
         save = page.get_by_role("button", name="Save", exact=True).bounding_box()
-        assert 0 <= save["x"] and save["x"] + save["width"] <= width
+        assert save["x"] >= 0 and save["x"] + save["width"] <= width
 
 
 def test_where_there_is_no_room_for_both_they_stand_behind_tabs(page: Any, two_pictures: ReviewServer) -> None:

@@ -14,6 +14,7 @@ from tests.helpers.browsing import expect_version, open_review, to_screen
 from tests.helpers.review import make_desk, make_table, serve
 
 EDGE = 16
+SEEN = "document.querySelector('.picture img').getBoundingClientRect()"
 Box = dict[str, float]
 
 
@@ -40,9 +41,8 @@ def cell_box(page: Any, correction: Correction, row: int, col: int) -> Box:
     quad = correction.table[row, col].quad or ()
     scale = image["width"] / correction.head.size_wh[0]
     (x0, y0), _, (x1, y1), _ = quad
-    return {
-        "x": image["x"] + x0 * scale, "y": image["y"] + y0 * scale, "width": (x1 - x0) * scale, "height": (y1 - y0) * scale,
-    }  # fmt: skip
+    x, y = image["x"] + x0 * scale, image["y"] + y0 * scale
+    return {"x": x, "y": y, "width": (x1 - x0) * scale, "height": (y1 - y0) * scale}
 
 
 def test_the_table_fills_the_pane_when_it_is_opened_and_the_page_when_asked(page: Any, aside: ReviewServer) -> None:
@@ -192,13 +192,9 @@ def test_the_wheel_belongs_to_the_page_of_a_notebook_until_the_editor_has_the_fo
     page.keyboard.down("Control")
     page.mouse.wheel(0, -100)
     page.keyboard.up("Control")
-    page.wait_for_function(
-        "wide => document.querySelector('.picture img').getBoundingClientRect().width > wide", arg=wide
-    )
+    page.wait_for_function(f"wide => {SEEN}.width > wide", arg=wide)
     page.mouse.click(*at)
     before = box_of(page, ".picture img")["y"]
     page.mouse.wheel(0, 40)
-    page.wait_for_function(
-        "top => document.querySelector('.picture img').getBoundingClientRect().top < top", arg=before
-    )
+    page.wait_for_function(f"top => {SEEN}.top < top", arg=before)
     assert page.evaluate("window.scrollY") == 0

@@ -41,14 +41,13 @@ def test_a_notebook_s_theme_is_followed(page: Any, two_pictures: ReviewServer) -
 def test_forced_colours_leave_what_is_chosen_to_be_seen(browser: Any, two_pictures: ReviewServer) -> None:
     with open_page(browser, forced_colors="active") as page:
         open_review(page, two_pictures)
-        colors = """() => ['#tables [aria-current="true"]', '#tables button:not([aria-current])', '.sheet [aria-selected="true"]',
-            '.sheet [aria-selected="false"]'].map((each) => getComputedStyle(document.querySelector(each)).backgroundColor)"""
-        current, other, chosen, left = page.evaluate(colors)
+        colors = """(all) => all.map((each) => getComputedStyle(document.querySelector(each)).backgroundColor)"""
+        listed = ['#tables [aria-current="true"]', "#tables button:not([aria-current])"]
+        cells = ['.sheet [aria-selected="true"]', '.sheet [aria-selected="false"]']
+        current, other, chosen, left = page.evaluate(colors, listed + cells)
         assert current != other and chosen != left
         page.get_by_role("button", name="One border").click()
-        pressed = """() => ['oneBorder', 'rowLine'].map((name) =>
-            getComputedStyle(document.querySelector(`[data-tool="${name}"]`)).backgroundColor)"""
-        on, off = page.evaluate(pressed)
+        on, off = page.evaluate(colors, ['[data-tool="oneBorder"]', '[data-tool="rowLine"]'])
         assert on != off
 
 

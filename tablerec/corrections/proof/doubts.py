@@ -57,4 +57,5 @@ def check_doubts(table: Table, words: Sequence[Word] = ()) -> Iterator[Finding]:
 
 def least_score(cell: Cell, words: Sequence[Word]) -> float | None:
     """The score of the least sure of the words that a cell has."""
-    return min((words[index].score for index, _, _ in cell.words), default=cell.ocr_score)
+    scores = [words[index].score for index, _, _ in cell.words] if words else []
+    return min(scores, default=cell.ocr_score)

@@ -283,7 +283,7 @@ export function makePicture(editor, pane) {
       const quad = quadOf(cell);
       all.push(quad);
       if (state.cells.length > 1 && editor.isSelected(cell, s)) layers.selected.push(quad);
-      const doubts = doubtsOf(state, cell);
+      const doubts = doubtsOf(editor, cell);
       if (doubts.structure !== null) misplaced.push(quad);
       if (doubts.text !== null) layers.doubtful.push(quad);
       else if (cell.header) layers.header.push(quad);

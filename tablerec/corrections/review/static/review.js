@@ -60,7 +60,7 @@ async function openTable(name) {
   };
   editor = mount($("editor"), {
     state, picture: address(name, "/picture"), send, next: openNext, go: openBeside, frame: frameTable, page: document,
-    refresh: () => ask(address(name)),
+    refresh: () => ask(address(name)), proof: () => ask(address(name, "/proof")),
   });
   showTitle(state);
   showList();

@@ -64,8 +64,8 @@ def test_the_contents_lead_to_each_table(desk: Desk) -> None:
     rows = [[cell.value for cell in row] for row in workbook["Contents"].iter_rows(max_row=3)]
     assert rows == [
         ["Table", "Source", "Page", "Rows", "Columns", "Verdict", "Share proved"],
-        ["b_1_1", "b.png", 1, 3, 3, "saved", None],
-        ["a_1_1", "a.png", 1, 3, 3, "open", None],
+        ["b_1_1", "b.png", 1, 3, 3, "saved", 0.1111],
+        ["a_1_1", "a.png", 1, 3, 3, "open", 0],
     ]
     assert [workbook["Contents"][place].hyperlink.location for place in ("A2", "A3")] == ["'b_1_1'!A1", "'a_1_1'!A1"]
     assert (workbook["b_1_1"]["A1"].value, workbook["b_1_1"]["A1"].data_type) == ("=1+1", "s")

@@ -4,6 +4,7 @@
 
     editor/      a table and its journal of steps, the corrections folder, the JavaScript of the editor
     review/      `tablerec review`: the tables of a folder in the browser
+    learning/    the detector learns from what was saved
     widgets/     the same editor in a notebook
     history.py   the states of a table, to undo and redo
 

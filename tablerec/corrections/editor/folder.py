@@ -9,6 +9,7 @@
       tables/NAME.xlsx, NAME.html       the saved table
       journal/NAME.jsonl                every step
       inputs/                           pictures and PDFs that were given to the page of `tablerec review`
+      learnt/                           weights that `tablerec review` learned from saved tables
       outputs/                          all tables as one workbook, archive or document
       session.json                      port and token of `tablerec review`, for nobody else to read
 
@@ -50,7 +51,7 @@ from tablerec.outputs.files import atomic_file, check_folder
 OURS = "corrections of tablerec"
 """Says in a COCO file that it can be written anew."""
 
-_PARTS = ("annotations", "images", "inputs", "journal", "outputs", "tables", "sources.jsonl")
+_PARTS = ("annotations", "images", "inputs", "journal", "learnt", "outputs", "tables", "sources.jsonl")
 
 _SPLITS = ("train", "val")
 _TRAIN_PER_VAL = 4
@@ -116,6 +117,13 @@ class CorrectionFolder:
         if self._leads_out(path):
             raise OutputError(f"{display_name(str(path))}: a link that leads out of the folder; remove it")
         return path
+
+    def splits(self) -> dict[str, str]:
+        """The tables that have a label: name -> ``train`` or ``val``."""
+        with self._lock:
+            paths = sorted((self.folder / "images").glob("*.json"))
+            labels = [(path.stem, self._read_label(path)) for path in paths]
+        return {name: label.split or "train" for name, label in labels if label is not None}
 
     def holds(self, path: Path) -> bool:
         """Whether a file is there, and in the folder."""

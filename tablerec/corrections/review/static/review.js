@@ -56,6 +56,7 @@ async function openTable(name) {
     // So that a step is sent even while the page is being closed.
     const table = await post(address(name, step.do === "read" ? "/read" : "/do"), body, { keepalive: isSmall(body) });
     refresh();
+    if (step.do === "save") work.saved();
     return table;
   };
   editor = mount($("editor"), {
@@ -219,8 +220,12 @@ $("only-open").addEventListener("change", () => {
 window.addEventListener(LANGUAGE_CHANGED, speak);
 showTheme();
 speak();
-mountWork($("work"), $("note"), {
+const work = mountWork($("work"), $("note"), {
   ask, post: (where, data) => post(where, JSON.stringify(data)), listing: () => listing, current: () => current, refresh,
   open: (name) => openTable(name).catch(fail), focus: () => editor?.focus(),
+  changed: async () => {
+    if (current) editor.update(await ask(address(current)));
+    await refresh();
+  },
 });
 refresh();

@@ -1,13 +1,15 @@
-// What is done with all tables, in the header of the page: files come in, tables go out.
+// What is done with all tables, in the header of the page: files come in, tables go out, the detector learns.
 
 import { make, makeButton } from "/static/elements.js";
 import { takeFiles } from "/static/drop.js";
+import { mountLearning } from "/static/learning.js";
 import { openOutputs } from "/static/outputs.js";
 import { LANGUAGE_CHANGED, language, text } from "/static/texts.js";
 
-// host: { ask(address, options), post(address, data), listing(), current(), refresh(), open(name), focus() }
+// host: { ask(address, options), post(address, data), listing(), current(), refresh(), open(name), changed(), focus() }
 export function mountWork(root, note, host) {
   const drop = takeFiles({ ask: host.ask, say, taken: host.refresh });
+  const learn = makeButton("", "", () => {}), learning = mountLearning(learn, { ...host, say });
 
   function say(message, isError = false) {
     const close = makeButton("×", text("close"), () => { note.hidden = true; });
@@ -27,10 +29,10 @@ export function mountWork(root, note, host) {
     root.ariaLabel = text("work");
     root.replaceChildren(
       makeButton(text("addFiles"), text("addFilesHint"), drop.choose),
-      makeButton(text("outputs"), text("outputsHint"), () => dialog(openOutputs({ post: host.post, counts }))));
+      makeButton(text("outputs"), text("outputsHint"), () => dialog(openOutputs({ post: host.post, counts }))), learn);
   }
 
   window.addEventListener(LANGUAGE_CHANGED, speak);
   speak();
-  return { say };
+  return { say, saved: learning.look };
 }

@@ -26,7 +26,7 @@ import { openMenu } from "./menu.js";
 import { makeNotes } from "./notes.js";
 import { makePanes } from "./panes.js";
 import { makePicture } from "./picture.js";
-import { changedBlock, isSameShape, withChanges } from "./places.js";
+import { changedBlock, isSameShape, isWithin, withChanges } from "./places.js";
 import { makeProof } from "./proof.js";
 import { makeQueue, textsOfStep, waitingTexts } from "./queue.js";
 import { makeSelection } from "./selection.js";
@@ -118,14 +118,19 @@ export function mount(root, host) {
     editor.others = new Set(next.version > version + 1 && own.size ? changedPlaces(before, next).filter((place) => !own.has(place)) : []);
     if (sheet.typing.target && !editor.others.size) sheet.typing.target.version = next.version;
     update(next);
-    const changed = isUndo && changedBlock(before, next);
-    if (changed && stays) choice.selectBlock(changed);
-    else if (changed) choice.select(changed.row, changed.col); // what a tool does next is not meant for all of it
+    if (isUndo) goToChange(before, next);
     if (done.do === "save") say(text("saidSaved"));
     if (done.do === "reject") say(text("saidRejected"));
     if (editor.others.size) say(text("saidOthers", editor.others.size));
     tellOthers();
     return stays;
+  }
+
+  // To what was undone. Texts are chosen; of lines only a cell beside them is: a tool is not meant for all of them.
+  function goToChange(before, next) {
+    const block = changedBlock(before, next), areTexts = block && changedPlaces(before, next).length && isSameShape(before, next);
+    if (areTexts) choice.selectBlock(block);
+    else if (block && !isWithin(editor.active, block)) choice.select(block.row, block.col);
   }
 
   function failed(_, error) {
@@ -322,16 +327,14 @@ export function mount(root, host) {
   };
   const bar = makeBar(editor, tools, actions);
 
-  // Whether a tool has nothing to do.
-  function isOff(tool) {
-    const { state } = editor, cell = current();
-    return Boolean({
-      undo: !state.can_undo, redo: !state.can_redo, restore: !state.can_undo, merge: inside().length < 2,
-      split: !cell || cell.rowspan * cell.colspan === 1, doubt: !state.cells.some(editor.isDoubtful),
-      dropRows: state.n_rows < 2, dropCols: state.n_cols < 2, read: !state.has_reader,
-      resetText: !inside().some((each) => each.typed),
-    }[tool]);
-  }
+  const NOTHING_TO_DO = {
+    undo: () => !editor.state.can_undo, redo: () => !editor.state.can_redo, restore: () => !editor.state.can_undo,
+    merge: () => inside().length < 2, split: () => !current() || current().rowspan * current().colspan === 1,
+    doubt: () => !editor.state.cells.some(editor.isDoubtful), read: () => !editor.state.has_reader,
+    dropRows: () => editor.state.n_rows < 2, dropCols: () => editor.state.n_cols < 2, resetText: () => !inside().some((each) => each.typed),
+  };
+
+  const isOff = (tool) => NOTHING_TO_DO[tool]?.() ?? false;
   Object.assign(editor, { actions, isOff });
 
   function changeTheme() {

@@ -19,7 +19,7 @@ export function openFrame({ picture, others, add }) {
   const view = make("div", { className: "view" });
   const stage = make("div", { className: "stage", tabIndex: 0, role: "application", ariaLabel: text("framePage") });
   const page = make("img", { alt: "", src: picture, draggable: false });
-  const frame = make("div", { className: "box" });
+  const frame = make("div", { className: "box guess" });
   const status = make("p", { role: "status" });
   const [rows, cols] = ["frameRows", "frameCols"].map((name) => {
     const input = make("input", { type: "number", min: 1, max: 200, step: 1 });
@@ -36,7 +36,7 @@ export function openFrame({ picture, others, add }) {
   view.append(stage);
   dialog.append(make("h2", { textContent: text("frameTitle") }), make("p", { textContent: text("frameHelp") }), view, tools, status);
   document.body.append(dialog);
-  let box = null, drag = null, scale = 0; // box: x0, y0, x1, y1 in pixels of the page
+  let box = null, isGuess = true, drag = null, scale = 0; // box: x0, y0, x1, y1 in pixels of the page
 
   const size = () => [page.naturalWidth, page.naturalHeight];
 
@@ -94,17 +94,23 @@ export function openFrame({ picture, others, add }) {
     stage.focus({ preventScroll: true });
     stage.setPointerCapture(event.pointerId);
     const side = event.target.dataset.side, from = toPage(event);
-    const sides = side ? HANDLES.find(({ name }) => name === side).sides : event.target === frame ? [true, true, true, true] : null;
-    drag = { from, sides, box };
+    // A frame that nobody has drawn yet is in nobody's way.
+    const isMove = event.target === frame && !isGuess, sides = side ? HANDLES.find(({ name }) => name === side).sides : null;
+    drag = { from, sides: isMove ? [true, true, true, true] : sides, box };
   });
   stage.addEventListener("pointermove", (event) => {
     if (!drag) return;
     const to = toPage(event), { from, sides } = drag;
+    setDrawn();
     if (!sides) {
       if (Math.hypot(to[0] - from[0], to[1] - from[1]) * scale < 4) return; // a press alone draws no frame
       setBox([Math.min(from[0], to[0]), Math.min(from[1], to[1]), Math.max(from[0], to[0]), Math.max(from[1], to[1])]);
     } else shift(drag.box, to[0] - from[0], to[1] - from[1], sides);
   });
+  function setDrawn() {
+    isGuess = false;
+    frame.classList.remove("guess");
+  }
   for (const type of ["pointerup", "pointercancel"]) stage.addEventListener(type, () => { drag = null; });
   view.addEventListener("wheel", (event) => {
     if (!event.ctrlKey && !event.metaKey) return;

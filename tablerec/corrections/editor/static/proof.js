@@ -174,7 +174,7 @@ export function makeProof(editor, dialog, image, changed) {
     const mends = mendsOf(cell), offers = make("div", { className: "offers" });
     offers.append(...mends.map((mend, index) => {
       const button = makeButton(mend, text("proofTakeHint", index + 1), () => write(cell, mend));
-      button.dir = "auto";
+      Object.assign(button, { dir: "auto", ariaLabel: `${mend} · ${button.title}` });
       return button;
     }));
     body.replaceChildren(crop, make("p", { className: "where", textContent: whereOf(cell) }), field, list, offers);

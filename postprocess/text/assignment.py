@@ -17,7 +17,7 @@ import numpy as np
 import shapely
 from numpy.typing import NDArray
 
-from postprocess.arrays import Ints
+from postprocess.arrays import Flags, Ints
 from postprocess.cell import Cell, Quad, rewrite
 from postprocess.geometry.boxes import quads_to_array, quads_to_polygons
 from postprocess.table import Table
@@ -89,7 +89,7 @@ def words_to_cells(words: Iterable[Word], quads: Sequence[Quad | None]) -> tuple
     return [ordered[a:b] for a, b in pairwise(bounds)], areas.unplaced(pieces, owner)
 
 
-def place_words(tables: Sequence[Table], words: Iterable[Word]) -> Placement:
+def place_words(tables: Sequence[Table], words: Iterable[Word], takers: Flags | None = None) -> Placement:
     """Find the cell of each word in the tables of one picture.
 
     A word that is in no cell goes to the slot of its row and its column where both are clear.
@@ -97,6 +97,7 @@ def place_words(tables: Sequence[Table], words: Iterable[Word]) -> Placement:
     Args:
         tables: Cells with quads; their texts are replaced.
         words: Words in the same picture.
+        takers: ``(N,)`` which of the cells take words that lie in them; all where None.
 
     >>> square = Cell(0, 0, quad=((0, 0), (9, 0), (9, 9), (0, 9)))
     >>> placement = place_words([Table([square])], [Word("7", ((1, 1), (4, 1), (4, 4), (1, 4)))])
@@ -104,8 +105,10 @@ def place_words(tables: Sequence[Table], words: Iterable[Word]) -> Placement:
     >>> [each.tables()[0][0, 0].text for each in (placement, more)], more.unplaced
     (['7', '7 %'], [])
     """
-    areas = _Areas.of([cell.quad for table in tables for cell in table.cells])
-    words = Words.of(words)
+    quads = [cell.quad for table in tables for cell in table.cells]
+    if takers is not None:
+        quads = [quad if takes else None for quad, takes in zip(quads, takers.tolist(), strict=True)]
+    areas, words = _Areas.of(quads), Words.of(words)
     return Placement(tuple(tables), words, areas, areas.homes(words))
 
 

@@ -85,9 +85,9 @@ def read_cells(image: Image, quads: Floats, reader: Reader) -> list[Word]:
     mask = np.zeros(part.shape[:2], np.uint8)
     cv2.fillPoly(mask, [np.round(quad - (x0, y0)).astype(np.int32) for quad in quads], 255)
     part[mask == 0] = ground
-    crop = cv2.copyMakeBorder(
-        part, _MARGIN, _MARGIN, _MARGIN, _MARGIN, cv2.BORDER_CONSTANT, value=[int(value) for value in ground]
-    )
+    crop = np.empty((y1 - y0 + 2 * _MARGIN, x1 - x0 + 2 * _MARGIN, 3), np.uint8)
+    crop[:] = ground
+    crop[_MARGIN:-_MARGIN, _MARGIN:-_MARGIN] = part
     offset = np.array([x0 - _MARGIN, y0 - _MARGIN], np.float64)
     words = reader.read(crop) or reader.read_quads(crop, quads - offset)
     moved = [move_word(word, lambda points: points + offset) for word in check_words(words)]

@@ -8,10 +8,10 @@ from importlib import resources
 MODULES = (
     "elements.js", "geometry.js", "texts.js", "memory.js", "icons.js", "marks.js", "banners.js", "menu.js", "places.js",
     "selection.js", "tsv.js", "keys.js", "queue.js", "typing.js", "finder.js", "bar.js", "panes.js", "hints.js",
-    "notes.js", "words.js", "lens.js", "picture.js", "sheet.js", "editor.js",
+    "notes.js", "words.js", "lens.js", "proof.js", "picture.js", "sheet.js", "editor.js",
 )  # fmt: skip
 """Each imports only from those before it."""
-STYLES = ("editor.css", "sheet.css")
+STYLES = ("editor.css", "sheet.css", "proof.css")
 
 _IMPORT = re.compile(r"^import [^;]*;\n", re.MULTILINE)
 _EXPORT = re.compile(r"^export (?!default)", re.MULTILINE)

@@ -64,7 +64,7 @@ def text_to_amount(text: str, convention: Convention = ENGLISH) -> Amount | None
 
 _WORD = re.compile(r"[^\W\d_]{3}")
 _LONGEST = 24
-_SEVERAL = re.compile(r"[±/–(]|\d-\d|\d\s*[x×]\s*\d")
+_SEVERAL = re.compile(r"[±/–(]|\d-[.\d]|\d\s*[x×]\s*\d")
 
 
 def mend_number(text: str, rule: Convention) -> str:

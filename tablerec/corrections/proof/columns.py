@@ -160,7 +160,7 @@ def _check_no_number(table: Table, amounts: Amounts, cell: int) -> Iterator[Find
         yield Finding(cell, "type", "no_number", 0.7)
 
 
-_ELSE = re.compile(r"[^\W\d_]{3}|[±/–(]|\d-\d|\d\s*[x×]\s*\d")
+_ELSE = re.compile(r"[^\W\d_]{3}|[±/–(]|\d-[.\d]|\d\s*[x×]\s*\d")
 """What tells words, ranges, fractions and sizes from numbers."""
 
 

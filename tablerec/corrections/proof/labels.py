@@ -88,7 +88,8 @@ def check_labels(table: Table) -> Iterator[Finding]:
     for index, cell in enumerate(table.cells[:_MOST_CELLS]):
         text = " ".join(cell.text.split())
         if (
-            sum(map(str.isalpha, text)) >= 2
+            any(map(str.isalpha, text))
+            and len(text) > 1
             and not _ENDING.search(text)
             and sum(map(str.isdecimal, text)) <= 0.5 * len(text)
         ):

@@ -297,7 +297,8 @@ def _to_equations(
         wanted = {goal: Decimal(total) * unit}
         for cell, sign, term in cells:
             wanted[cell] = Decimal(int(lines.values[term, col]) + sign * (value - total)) * unit
-        step = max([int(lines.steps[term, col]) for _, _, term in filled] + [int(lines.steps[target, col])])
+        steps = sorted(int(lines.steps[line, col]) for line in (*(term for _, _, term in filled), target))
+        step = steps[len(steps) // 2]  # one that lacks its last digit is misread, not rounded
         state = _state(value - total, step, len(filled)) if is_known and not unread else "off"
         if is_known and len(unread) + (not is_known) > 1:
             continue

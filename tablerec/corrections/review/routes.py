@@ -16,10 +16,10 @@ from tablerec.corrections.alike.offers import Offers
 from tablerec.corrections.editor import Correction
 from tablerec.corrections.editor.answers import answer, show
 from tablerec.corrections.editor.folder import image_to_png
-from tablerec.corrections.editor.proofs import correction_to_proof
 from tablerec.corrections.editor.scripts import MODULES, STYLES
 from tablerec.corrections.learning.learner import Learner
 from tablerec.corrections.proof import to_workbook
+from tablerec.corrections.proof.answer import correction_to_proof
 from tablerec.corrections.review.body import Readable
 from tablerec.corrections.review.desk import Desk
 from tablerec.corrections.review.dropping import take_input

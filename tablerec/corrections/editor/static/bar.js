@@ -10,7 +10,7 @@ const GROUPS = {
   groupCells: ["joinRows", "joinCols", "merge", "split"],
   groupRows: ["top", "bottom", "left", "right", "dropRows", "dropCols"],
   groupHeaders: ["headerRows", "headerCols", "section"],
-  groupDoubts: ["doubt", "find", "read", "confirm"],
+  groupDoubts: ["proof", "doubt", "find", "read", "confirm"],
   groupPage: ["frame", "reject"],
   groupDone: ["save", "saveNext"],
 };

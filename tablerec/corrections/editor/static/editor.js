@@ -5,6 +5,7 @@
 //
 //   mount(element, host) -> { update(state), focus(), destroy(), idle() }
 //   host: { state, picture (URL), send(step) -> Promise of the new state, next?(), go?(direction), frame?(),
+//           proof?() -> Promise of what proves the table and what speaks against its cells, see proof.js,
 //           page? (the element whose keys are the editor's, where it is not within a page of somebody else),
 //           refresh?() -> Promise of the state as it is now }
 //
@@ -25,7 +26,8 @@ import { openMenu } from "./menu.js";
 import { makeNotes } from "./notes.js";
 import { makePanes } from "./panes.js";
 import { makePicture } from "./picture.js";
-import { changedBlock, isSameShape, withChanges } from "./places.js";
+import { changedBlock, isSameShape, isWithin, withChanges } from "./places.js";
+import { makeProof } from "./proof.js";
 import { makeQueue, textsOfStep, waitingTexts } from "./queue.js";
 import { makeSelection } from "./selection.js";
 import { makeSheet } from "./sheet.js";
@@ -47,7 +49,8 @@ export function mount(root, host) {
     step, say,
     textOf: (cell) => editor.waiting.get(`${cell.row},${cell.col}`) ?? cell.text,
     isWaiting: (cell) => editor.waiting.has(`${cell.row},${cell.col}`),
-    isDoubtful: (cell) => isDoubtful(editor.state, cell),
+    isDoubtful: (cell) => isDoubtful(editor, cell),
+    proof: null, // what proves the table, and what speaks against it
     isSelected: (cell, s) => cell.row >= s.row && cell.row < s.endRow && cell.col >= s.col && cell.col < s.endCol,
     focus: () => sheet.focus(),
     edit: () => sheet.edit(),
@@ -77,14 +80,15 @@ export function mount(root, host) {
   const pane = make("div", { className: "picture" }), cells = make("div", { className: "sheet" });
   const foot = make("div", { className: "foot" }), status = make("div", { className: "status", role: "status" });
   const views = make("div", { className: "tools", role: "group" });
-  const help = make("dialog", { className: "help" });
+  const help = make("dialog", { className: "help" }), proofPane = make("dialog");
   foot.append(status);
-  root.replaceChildren(tools, hints, alerts, find, main, foot, help);
+  root.replaceChildren(tools, hints, alerts, find, main, foot, help, proofPane);
   const panes = makePanes(editor, main, pane, cells);
   const picture = makePicture(editor, pane), sheet = makeSheet(editor, cells);
   const lens = makeLens(editor, panes.lens, picture.image), notes = makeNotes(editor, panes.above, panes.below);
   const words = makeWords(editor, foot), tips = makeHints(hints, () => sheet.focus());
   foot.append(views);
+  editor.proof = makeProof(editor, proofPane, picture.image, () => { sheet.show(); showSelection(); });
   const banners = makeBanners(alerts), finder = makeFinder(editor, find);
 
   // --- steps ---
@@ -114,14 +118,19 @@ export function mount(root, host) {
     editor.others = new Set(next.version > version + 1 && own.size ? changedPlaces(before, next).filter((place) => !own.has(place)) : []);
     if (sheet.typing.target && !editor.others.size) sheet.typing.target.version = next.version;
     update(next);
-    const changed = isUndo && changedBlock(before, next);
-    if (changed && stays) choice.selectBlock(changed);
-    else if (changed) choice.select(changed.row, changed.col); // what a tool does next is not meant for all of it
+    if (isUndo) goToChange(before, next);
     if (done.do === "save") say(text("saidSaved"));
     if (done.do === "reject") say(text("saidRejected"));
     if (editor.others.size) say(text("saidOthers", editor.others.size));
     tellOthers();
     return stays;
+  }
+
+  // To what was undone. Texts are chosen; of lines only a cell beside them is: a tool is not meant for all of them.
+  function goToChange(before, next) {
+    const block = changedBlock(before, next), areTexts = block && changedPlaces(before, next).length && isSameShape(before, next);
+    if (areTexts) choice.selectBlock(block);
+    else if (block && !isWithin(editor.active, block)) choice.select(block.row, block.col);
   }
 
   function failed(_, error) {
@@ -192,6 +201,7 @@ export function mount(root, host) {
 
   function update(next) {
     if (next.version !== editor.state.version) picture.forget();
+    if (next.version !== editor.state.version) editor.proof.load();
     editor.state = next;
     choice.update();
     show();
@@ -293,6 +303,7 @@ export function mount(root, host) {
     section: () => step(commands.section),
     clear: () => sheet.clear(), fillDown: () => sheet.fillOn("row"), fillRight: () => sheet.fillOn("col"),
     read: () => step(commands.read), confirm: () => step(commands.confirm), resetText: () => step(commands.resetText),
+    proof: host.proof && (() => editor.proof.open()),
     doubt: () => choice.goTo(editor.isDoubtful, 1), doubtBefore: () => choice.goTo(editor.isDoubtful, -1),
     find: () => finder.open(false), replace: () => finder.open(true),
     out: () => picture.zoom(1 / 1.25), fit: () => picture.fit(), in: () => picture.zoom(1.25), near: () => picture.zoomToCell(),
@@ -316,16 +327,14 @@ export function mount(root, host) {
   };
   const bar = makeBar(editor, tools, actions);
 
-  // Whether a tool has nothing to do.
-  function isOff(tool) {
-    const { state } = editor, cell = current();
-    return Boolean({
-      undo: !state.can_undo, redo: !state.can_redo, restore: !state.can_undo, merge: inside().length < 2,
-      split: !cell || cell.rowspan * cell.colspan === 1, doubt: !state.cells.some(editor.isDoubtful),
-      dropRows: state.n_rows < 2, dropCols: state.n_cols < 2, read: !state.has_reader,
-      resetText: !inside().some((each) => each.typed),
-    }[tool]);
-  }
+  const NOTHING_TO_DO = {
+    undo: () => !editor.state.can_undo, redo: () => !editor.state.can_redo, restore: () => !editor.state.can_undo,
+    merge: () => inside().length < 2, split: () => !current() || current().rowspan * current().colspan === 1,
+    doubt: () => !editor.state.cells.some(editor.isDoubtful), read: () => !editor.state.has_reader,
+    dropRows: () => editor.state.n_rows < 2, dropCols: () => editor.state.n_cols < 2, resetText: () => !inside().some((each) => each.typed),
+  };
+
+  const isOff = (tool) => NOTHING_TO_DO[tool]?.() ?? false;
   Object.assign(editor, { actions, isOff });
 
   function changeTheme() {
@@ -445,6 +454,7 @@ export function mount(root, host) {
     views.ariaLabel = text("groupView");
     fillTools(views, VIEW, actions);
     finder.speak();
+    editor.proof.speak();
     makeHelp();
     show();
     showQueue();
@@ -478,6 +488,7 @@ export function mount(root, host) {
   showTheme();
   speak();
   queue.start();
+  editor.proof.load(0);
   return {
     say,
     update: (next) => { if (!queue.entries.length) takeOver(next); }, // else the answer to come has it
@@ -488,6 +499,7 @@ export function mount(root, host) {
       notes.finish();
       rememberPlace();
       panes.destroy();
+      editor.proof.destroy();
       lens.destroy();
       queue.destroy();
       windows.close();
@@ -502,21 +514,21 @@ function render({ model, el }) {
   const picture = URL.createObjectURL(new Blob([model.get("picture")], { type: "image/png" }));
   const waiting = new Map();
   let count = 0;
-  const send = (step) => new Promise((resolve, reject) => {
+  const ask = (content) => new Promise((resolve, reject) => {
     waiting.set(++count, { resolve, reject });
-    model.send({ id: count, view, step });
+    model.send({ id: count, view, ...content });
   });
   const view = `${Date.now()}-${Math.random()}`;
   const root = document.createElement("div");
   root.style.height = model.get("height");
   el.append(root);
-  const editor = mount(root, { state: model.get("state"), picture, send });
+  const editor = mount(root, { state: model.get("state"), picture, send: (step) => ask({ step }), proof: () => ask({ ask: "proof" }) });
   const onMessage = (message) => {
     if (message.view !== view || !waiting.has(message.id)) return;
     const { resolve, reject } = waiting.get(message.id);
     waiting.delete(message.id);
     if (message.error) reject(Object.assign(new Error(message.error), { table: message.table }));
-    else resolve(message.table);
+    else resolve(message.proof ?? message.table);
   };
   const onState = () => editor.update(model.get("state"));
   model.on("msg:custom", onMessage);

@@ -26,6 +26,7 @@ const ICONS = {
   section: [["M3 8h14v4H3z", "full"], [FRAME], ["M10 4v4M10 12v4"]],
   doubt: [["M10 3.5 17.3 16.5H2.7z"], ["M10 8.3v4M10 14.3v.2", "mark"]],
   find: [[GLASS]],
+  proof: [["M3 3.5h14v5.5H3z"], ["M3 12.5h6M3 16h4"], ["M10.5 14l2.5 2.5 4.5-5", "mark"]],
   out: [[GLASS], ["M6.2 8.5h4.6", "mark"]],
   in: [[GLASS], ["M6.2 8.5h4.6M8.5 6.2v4.6", "mark"]],
   fit: [[CORNERS], ["M6.5 7h7v6h-7zM6.5 10h7", "mark"]],

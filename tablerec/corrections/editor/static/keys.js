@@ -19,7 +19,7 @@ export function makeKeys(editor, sheet, actions) {
   const COMMANDS = {
     KeyM: "merge", KeyS: "split", KeyB: "oneBorder", KeyO: "otherSide", KeyG: "section", KeyN: "reject", KeyT: "frame", KeyF: "find",
     Equal: "in", NumpadAdd: "in", Digit0: "fit", Numpad0: "fit", Minus: "out", NumpadSubtract: "out", KeyE: "fillRight", KeyL: "read",
-    KeyK: "confirm", KeyP: "lens", KeyV: "arrange", KeyW: "words",
+    KeyK: "confirm", KeyQ: "proof", KeyP: "lens", KeyV: "arrange", KeyW: "words",
     KeyR: ["divideRow", "divideRowOne"], KeyC: ["divideCol", "divideColOne"], KeyJ: ["joinRows", "joinCols"],
     KeyA: ["bottom", "after"], KeyX: ["dropRows", "dropCols"], KeyH: ["headerRows", "headerCols"], KeyI: ["insertRow", "insertCol"],
     KeyD: ["doubt", "doubtBefore"], KeyZ: ["near", "cell"],

@@ -24,7 +24,8 @@ export function makeLens(editor, element, image) {
   return { show, destroy: () => observer.disconnect() };
 }
 
-// A part of a picture around a quad, as large as it fits in so many pixels of the screen.
+// A part of a picture around a quad, as large as it fits in so many pixels of the screen. Returns where it begins in the
+// picture, and how many pixels of the canvas one of the picture has.
 export function drawCrop(canvas, image, quad, width, height) {
   const [x0, y0, x1, y1] = bounds(quad), margin = AROUND * Math.min(y1 - y0, 40);
   const x = Math.max(0, x0 - margin), y = Math.max(0, y0 - margin);
@@ -37,4 +38,5 @@ export function drawCrop(canvas, image, quad, width, height) {
   const context = canvas.getContext("2d");
   context.imageSmoothingQuality = "high";
   context.drawImage(image, x, y, w, h, 0, 0, canvas.width, canvas.height);
+  return { x, y, scale: scale * ratio };
 }

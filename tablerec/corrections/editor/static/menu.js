@@ -39,6 +39,7 @@ export function openMenu(root, entries, [x, y], close) {
     if (event.key === "Escape" || event.key === "Tab") { event.preventDefault(); end(); }
     if (next[event.key]) { event.preventDefault(); next[event.key].focus(); }
   });
+  menu.addEventListener("focusin", (event) => { for (const item of items) item.tabIndex = item === event.target ? 0 : -1; });
   menu.addEventListener("contextmenu", (event) => event.preventDefault());
   document.addEventListener("pointerdown", outside, { capture: true, signal: ending.signal });
   window.addEventListener("blur", end, { signal: ending.signal });

@@ -13,6 +13,7 @@ const GRIP = 6; // pixels of the screen around a line that take hold of it
 const EDGE = 16; // pixels of the screen left beside the picture
 const SHARPEST = 4; // pixels of the screen for one of the picture, unless a person wants it larger
 const READABLE = 44; // pixels of the screen that a row has when one zooms to a cell
+const CLOSER = 1.5; // times as large as where all of the table is seen, at least
 // On paper, so the same in every theme.
 const COLORS = {
   cell: "rgba(20, 96, 176, .75)", spanning: "rgba(214, 120, 0, .16)", header: "rgba(30, 140, 70, .14)",
@@ -61,14 +62,22 @@ export function makePicture(editor, pane) {
     redraw();
   }
 
-  // The table, or the page: all of it.
-  function fit(what = view.fits === "table" ? "page" : "table") {
+  // What is to be seen of the table, or of the page.
+  function boxOf(what) {
     const quads = editor.state.cells.map((cell) => cell.quad).filter(Boolean);
-    const all = what === "table" && quads.length ? bounds(quads.flat()) : [0, 0, width, height];
-    const [x0, y0, x1, y1] = [Math.max(0, all[0]), Math.max(0, all[1]), Math.min(width, all[2]), Math.min(height, all[3])];
+    const [x0, y0, x1, y1] = what === "table" && quads.length ? bounds(quads.flat()) : [0, 0, width, height];
+    return [Math.max(0, x0), Math.max(0, y0), Math.min(width, x1), Math.min(height, y1)];
+  }
+
+  function scaleFor([x0, y0, x1, y1]) {
     const room = [pane.clientWidth - 2 * EDGE, pane.clientHeight - 2 * EDGE];
-    const scale = Math.min(room[0] / Math.max(1, x1 - x0), room[1] / Math.max(1, y1 - y0), SHARPEST);
-    show([(x0 + x1) / 2, (y0 + y1) / 2], Math.max(scale, .02));
+    return Math.max(.02, Math.min(room[0] / Math.max(1, x1 - x0), room[1] / Math.max(1, y1 - y0), SHARPEST));
+  }
+
+  // All of the table; once more, all of the page.
+  function fit(what = view.fits === "table" ? "page" : "table") {
+    const [x0, y0, x1, y1] = boxOf(what), scale = scaleFor([x0, y0, x1, y1]);
+    show([(x0 + x1) / 2, (y0 + y1) / 2], scale);
     // What is not as high as the pane stands at its top, beside the first rows of the sheet.
     view.y += Math.min(0, EDGE - (y0 * scale + view.y));
     keep();
@@ -93,9 +102,9 @@ export function makePicture(editor, pane) {
       const box = bounds(cell.quad);
       return box[3] - box[1];
     }).sort((a, b) => a - b);
-    const [x0, y0, x1, y1] = bounds(quad), row = heights[heights.length >> 1] || y1 - y0 || 1;
-    const fits = Math.min(.92 * pane.clientWidth / Math.max(1, x1 - x0), .92 * pane.clientHeight / Math.max(1, y1 - y0));
-    show([(x0 + x1) / 2, (y0 + y1) / 2], Math.max(.02, Math.min(READABLE / row, fits, SHARPEST)));
+    const box = bounds(quad), row = heights[heights.length >> 1] || box[3] - box[1] || 1;
+    const readable = Math.max(READABLE / row, CLOSER * scaleFor(boxOf("table")));
+    show([(box[0] + box[2]) / 2, (box[1] + box[3]) / 2], Math.min(readable, scaleFor(box)));
   }
 
   function middleOf(cell) {
@@ -216,7 +225,8 @@ export function makePicture(editor, pane) {
     if (!drag.hit && cell) editor.select(cell.row, cell.col, event.shiftKey);
   });
 
-  canvas.addEventListener("pointerup", () => {
+  canvas.addEventListener("pointerup", (event) => {
+    if (event.button === 2) return; // a menu is open
     const hit = drag?.hit, word = drag?.word, target = drag?.target;
     letGo();
     if (word && target) editor.placeWord(word, target);
@@ -272,8 +282,8 @@ export function makePicture(editor, pane) {
       if (!cell.quad) continue;
       const quad = quadOf(cell);
       all.push(quad);
-      if (editor.isSelected(cell, s)) layers.selected.push(quad);
-      const doubts = doubtsOf(state, cell);
+      if (state.cells.length > 1 && editor.isSelected(cell, s)) layers.selected.push(quad);
+      const doubts = doubtsOf(editor, cell);
       if (doubts.structure !== null) misplaced.push(quad);
       if (doubts.text !== null) layers.doubtful.push(quad);
       else if (cell.header) layers.header.push(quad);

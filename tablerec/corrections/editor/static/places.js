@@ -57,42 +57,16 @@ export function isSameShape(before, after) {
     && before.cells.every((cell, index) => cell === after.cells[index] || spans(cell).join() === spans(after.cells[index]).join());
 }
 
-// The smallest block of the new state that holds what changed; null where nothing did. Of a row (or column) that is no
-// longer there it is the one in its place.
+// The smallest block of the new state that holds the cells which were not so before; null where there are none.
 export function changedBlock(before, after) {
-  const [oldRows, newRows] = [before, after].map((state) => textsOf(state, "row"));
-  const [oldCols, newCols] = [before, after].map((state) => textsOf(state, "col"));
-  const rows = changedPart(oldRows, newRows), cols = changedPart(oldCols, newCols);
-  if (rows && cols) return whole(rows, cols);
-  const moved = after.cells.filter((cell, index) => before.cells[index]?.quad?.join() !== cell.quad?.join());
-  if (!moved.length || moved.length === after.cells.length) return null;
+  const keyOf = (cell) => JSON.stringify([cell.quad, cell.rowspan, cell.colspan, cell.header, cell.text]);
+  const known = new Set(before.cells.map(keyOf)), changed = after.cells.filter((cell) => !known.has(keyOf(cell)));
+  if (!changed.length) return null;
+  const [first, end] = [Math.min, Math.max];
   return {
-    row: Math.min(...moved.map((cell) => cell.row)), endRow: Math.max(...moved.map((cell) => cell.row)) + 1,
-    col: Math.min(...moved.map((cell) => cell.col)), endCol: Math.max(...moved.map((cell) => cell.col)) + 1,
+    row: first(...changed.map((cell) => cell.row)), endRow: end(...changed.map((cell) => cell.row + cell.rowspan)),
+    col: first(...changed.map((cell) => cell.col)), endCol: end(...changed.map((cell) => cell.col + cell.colspan)),
   };
-
-  // A row that came or went changes all columns, and the other way round.
-  function whole([row, endRow], [col, endCol]) {
-    if (before.n_rows !== after.n_rows) [col, endCol] = [0, after.n_cols];
-    if (before.n_cols !== after.n_cols) [row, endRow] = [0, after.n_rows];
-    return { row, endRow, col, endCol };
-  }
 }
 
-// Each row (or column) as a text that differs where its cells do.
-function textsOf(state, axis) {
-  const lines = Array.from({ length: axis === "row" ? state.n_rows : state.n_cols }, () => []);
-  const across = axis === "row" ? "col" : "row";
-  for (const cell of state.cells) lines[cell[axis]].push(cell[across], cell.rowspan, cell.colspan, cell.header, cell.text);
-  return lines.map((line) => JSON.stringify(line));
-}
-
-function changedPart(before, after) {
-  let first = 0, last = 0;
-  const most = Math.min(before.length, after.length);
-  while (first < most && before[first] === after[first]) first++;
-  if (first === before.length && first === after.length) return null;
-  while (last < most - first && before.at(-1 - last) === after.at(-1 - last)) last++;
-  const begin = Math.min(first, after.length - 1);
-  return [begin, Math.max(begin + 1, after.length - last)];
-}
+export const isWithin = ({ row, col }, block) => row >= block.row && row < block.endRow && col >= block.col && col < block.endCol;

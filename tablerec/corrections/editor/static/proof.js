@@ -12,7 +12,7 @@ import { language, text } from "./texts.js";
 const WAYS = ["texts", "borders", "unproved", "all"]; // what is gone through
 const CROP = 46; // pixels of a cell's picture in a column
 
-const keyOf = ({ row, col }) => `${row},${col}`;
+const placeKey = ({ row, col }) => `${row},${col}`;
 
 // host.proof() -> Promise of { cells, order, share_proved, version }.
 export function makeProof(editor, dialog, image, changed) {
@@ -37,12 +37,12 @@ export function makeProof(editor, dialog, image, changed) {
 
   function take(found) {
     proof = found;
-    byPlace = new Map(found.cells.map((cell) => [keyOf(cell), cell]));
+    byPlace = new Map(found.cells.map((cell) => [placeKey(cell), cell]));
     changed();
     if (dialog.open) showProgress();
   }
 
-  const about = (cell) => byPlace.get(keyOf(cell));
+  const about = (cell) => byPlace.get(placeKey(cell));
   const isTextual = (doubt) => doubt.kind !== "structure";
 
   // Severities of the worst doubt of each kind, null where there is none; undefined where nothing is known.
@@ -85,7 +85,7 @@ export function makeProof(editor, dialog, image, changed) {
 
   // --- the dialog ---
 
-  const title = make("h2"), progress = make("progress", { max: 1 }), share = make("span", { className: "share", role: "status" });
+  const title = make("h1"), progress = make("progress", { max: 1 }), share = make("span", { className: "share", role: "status" });
   const tabs = make("div", { className: "ways", role: "group" }), close = make("button", { type: "button", className: "tool" });
   const body = make("div", { className: "proof-body" }), foot = make("div", { className: "proof-foot" });
   const head = make("div", { className: "proof-head" });
@@ -174,7 +174,7 @@ export function makeProof(editor, dialog, image, changed) {
     const mends = mendsOf(cell), offers = make("div", { className: "offers" });
     offers.append(...mends.map((mend, index) => {
       const button = makeButton(mend, text("proofTakeHint", index + 1), () => write(cell, mend));
-      button.dir = "auto";
+      Object.assign(button, { dir: "auto", ariaLabel: `${mend} · ${button.title}` });
       return button;
     }));
     body.replaceChildren(crop, make("p", { className: "where", textContent: whereOf(cell) }), field, list, offers);
@@ -227,7 +227,7 @@ export function makeProof(editor, dialog, image, changed) {
       const item = make("li"), canvas = make("canvas", { role: "img", ariaLabel: text("lensOf", cell.row + 1, cell.col + 1) });
       const reasons = saysOf(cell), field = makeField(cell, reasons), known = about(cell);
       const [, y0, , y1] = cell.quad ? bounds(cell.quad) : [0, 0, 0, 0];
-      field.dataset.place = keyOf(cell);
+      field.dataset.place = placeKey(cell);
       item.classList.toggle("doubtful", Boolean(reasons.length));
       item.classList.toggle("is-proved", Boolean(known?.proved_by));
       canvas.paint = () => draw(canvas, cell, body.clientWidth * .55, Math.max(CROP, Math.min(160, 1.6 * (y1 - y0))));
@@ -253,7 +253,7 @@ export function makeProof(editor, dialog, image, changed) {
     for (const [index, field] of fields.entries()) writeIfTyped(cells[index], field);
     const first = Math.min(...cells.map((cell) => cell.row)), end = Math.max(...cells.map((cell) => cell.row + cell.rowspan));
     const endCol = Math.max(...cells.map((cell) => cell.col + cell.colspan));
-    const done = new Set(cells.map(keyOf));
+    const done = new Set(cells.map(placeKey));
     editor.step(() => ({ do: "confirm", row: first, col, end_row: end, end_col: Math.min(endCol, col + 1), is_right: true })).then(() => load());
     const next = queue.findIndex((each, index) => index > at && !done.has(each.join()));
     at = next < 0 ? queue.length : next;
@@ -286,7 +286,7 @@ export function makeProof(editor, dialog, image, changed) {
   }
 
   function acceptedToEnd() {
-    const done = new Set(columnCells().map(keyOf));
+    const done = new Set(columnCells().map(placeKey));
     const next = queue.findIndex((each, index) => index > at && !done.has(each.join()));
     at = next < 0 ? queue.length : next;
     show();

@@ -68,7 +68,7 @@ export function makeQueue({ key, send, version, answered, failed, changed }) {
     store();
     let answer = null, error = null;
     try {
-      answer = await send({ ...entry.step, id: entry.id, version: entry.version });
+      answer = await send({ ...entry.step, id: entry.id, version: entry.version, since: version() });
     } catch (caught) {
       error = caught;
     }

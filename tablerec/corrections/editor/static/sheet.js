@@ -99,9 +99,9 @@ export function makeSheet(editor, pane) {
     if (drawn.colspan !== cell.colspan) item.colSpan = drawn.colspan = cell.colspan;
     if (drawn.text !== written) item.textContent = drawn.text = written;
     const isWaiting = editor.isWaiting(cell), isOther = editor.others.has(place);
-    const className = [classesOf(editor.state, cell), isWaiting && "waiting", isOther && "other"].filter(Boolean).join(" ");
+    const className = [classesOf(editor, cell), isWaiting && "waiting", isOther && "other"].filter(Boolean).join(" ");
     if (drawn.className !== className) item.className = drawn.className = className;
-    const says = [...saysOf(editor.state, cell), isWaiting && text("isWaiting"), isOther && text("isOther")].filter(Boolean);
+    const says = [...saysOf(editor, cell), isWaiting && text("isWaiting"), isOther && text("isOther")].filter(Boolean);
     const title = [...says, cell.inside].filter(Boolean).join("\n"); // tables in the cell are carried along
     if (drawn.title !== title) item.title = drawn.title = title;
     const name = says.length ? [written || text("emptyCell"), ...says].join(", ") : null;

@@ -3,6 +3,8 @@
 import { mount } from "/static/editor.js";
 import { make } from "/static/elements.js";
 import { openFrame } from "/static/frame.js";
+import { makeIcon } from "/static/icons.js";
+import { showTheme } from "/static/memory.js";
 import { isSmall } from "/static/queue.js";
 import { LANGUAGE_CHANGED, language, text } from "/static/texts.js";
 import { mountWork } from "/static/work.js";
@@ -60,7 +62,7 @@ async function openTable(name) {
   };
   editor = mount($("editor"), {
     state, picture: address(name, "/picture"), send, next: openNext, go: openBeside, frame: frameTable, page: document,
-    refresh: () => ask(address(name)),
+    refresh: () => ask(address(name)), proof: () => ask(address(name, "/proof")),
   });
   showTitle(state);
   work.look(name);
@@ -169,19 +171,31 @@ function makeItem(table) {
     saved: ["mark done", text("saved")], rejected: ["mark done", text("rejected")],
   }[table.verdict];
   const isChanged = table.n_steps && table.verdict === "open", where = whereOf(table);
+  const isNone = !table.number && table.verdict === "open" && !table.n_steps; // nothing to be sure of, and no size
   button.append(
-    span("name", table.name), span(...mark), span("where", table.number ? where : text("noneFound", where)),
-    span("size", text(isChanged ? "changed" : "size", table.n_rows, table.n_cols)));
-  button.addEventListener("click", () => openTable(table.name).catch(fail));
+    span("name", table.name), span(...(isNone ? ["mark", text("noneFound"), text("noneFoundHint")] : mark)), span("where", where),
+    span("size", isNone ? "" : text(isChanged ? "changed" : "size", table.n_rows, table.n_cols)));
+  button.addEventListener("click", () => {
+    toggleList(false);
+    openTable(table.name).catch(fail);
+  });
   item.append(button);
   return item;
 }
 
 const span = (className, textContent, title = "") => make("span", { className, textContent, title });
 
+// In a narrow window the list lies over the table, once it is asked for.
+function toggleList(isOpen) {
+  $("list").classList.toggle("open", isOpen);
+  $("list-button").ariaExpanded = String(isOpen);
+  if (isOpen) ($("tables").querySelector('[aria-current="true"]') ?? $("only-open")).focus();
+}
+
 function speak() {
   document.documentElement.lang = language().tag;
   $("list").ariaLabel = text("tables");
+  $("list-button").replaceChildren(makeIcon("list"), text("listTables"));
   $("problems").ariaLabel = text("problems");
   $("bar").ariaLabel = text("progress");
   $("only-open-text").textContent = text("onlyOpen");
@@ -190,6 +204,12 @@ function speak() {
   if (current && known(current)) showTitle(known(current));
 }
 
+$("list-button").addEventListener("click", () => toggleList(!$("list").classList.contains("open")));
+$("list").addEventListener("keydown", (event) => {
+  if (event.key !== "Escape" || !$("list").classList.contains("open")) return;
+  toggleList(false);
+  $("list-button").focus();
+});
 window.addEventListener("hashchange", () => {
   const name = wantedName();
   if (name && name !== current) openTable(name).catch(fail);
@@ -200,6 +220,7 @@ $("only-open").addEventListener("change", () => {
   showList();
 });
 window.addEventListener(LANGUAGE_CHANGED, speak);
+showTheme();
 speak();
 const work = mountWork($("work"), $("note"), $("joined"), {
   ask, post: (where, data) => post(where, JSON.stringify(data)), listing: () => listing, current: () => current, refresh,

@@ -13,6 +13,7 @@ from unittest import mock
 
 import numpy as np
 
+from postprocess.arrays import Image
 from postprocess.export.json import table_from_dict, table_to_dict
 from postprocess.table import Table
 from postprocess.word import Word
@@ -42,12 +43,14 @@ class Misread:
         read: What the engine found, with the very grid of the truth; its cells count words.
         words: What it read, with their places and scores.
         true: The texts of the cells, in their order.
+        image: ``(H, W, 3)`` uint8 BGR; drawn again for one that is kept.
     """
 
     name: str
     read: Table
     words: tuple[Word, ...]
     true: tuple[str, ...]
+    image: Image | None = None
 
 
 # --- what is drawn ---
@@ -343,7 +346,8 @@ def read_misreads(seed: int, kept: Path | None, *, only_wrong: bool = True) -> I
             continue
         is_wrong = any(not same_text(cell.text, true) for cell, true in zip(found.read.cells, found.true, strict=True))
         if is_wrong or not only_wrong:
-            yield found
+            sample = see(draw_table(seed, index), seed, index)
+            yield replace(found, image=np.ascontiguousarray(sample.image[..., ::-1]))
 
 
 def _read(recognizer: Recognizer, seed: int, index: int) -> Misread | None:

@@ -36,7 +36,9 @@ _SCRIPT, _STYLE = "text/javascript; charset=utf-8", "text/css; charset=utf-8"
 _STATIC = {
     **dict.fromkeys(MODULES, (_EDITOR, _SCRIPT)),
     **dict.fromkeys(STYLES, (_EDITOR, _STYLE)),
-    **dict.fromkeys(("review.js", "frame.js", "work.js", "drop.js", "outputs.js", "learning.js", "alike.js"), (_REVIEW, _SCRIPT)),
+    **dict.fromkeys(
+        ("review.js", "frame.js", "work.js", "drop.js", "outputs.js", "learning.js", "alike.js"), (_REVIEW, _SCRIPT)
+    ),
     **dict.fromkeys(("review.css", "work.css"), (_REVIEW, _STYLE)),
     "icon.svg": (_REVIEW, "image/svg+xml"),
 }

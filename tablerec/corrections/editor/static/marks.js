@@ -14,6 +14,9 @@ export function doubtsOf({ state, proof }, cell) {
   return { text: below(cell.text_confidence), structure: below(cell.structure_confidence) };
 }
 
+// Words that are in no cell; on a page where no table was found yet, that would be all of them.
+export const wordsOf = (state) => state.number === 0 && state.cells.length === 1 ? [] : state.words ?? [];
+
 export const isDoubtful = (editor, cell) => Object.values(doubtsOf(editor, cell)).some((value) => value !== null);
 
 // What its marks say, in words: for a hint, and for its name.

@@ -15,14 +15,16 @@ from postprocess.word import Word
 from tablerec.corrections.proof.finding import Finding
 
 # Chosen by `python -m tests.benchmarks.editor.proofreading --seed 1`.
-_DARK = 0.45
+_DARK = 0.35
 """Share of the contrast of known words from which a pixel is ink."""
 _LEAST_CONTRAST = 12.0
 """Grey levels below which the print of a table is not told from its ground."""
 _RIM = 0.18
 """Of a text's height: around a cell, where its rules stand, and around a word, where its ink may reach."""
-_TALL, _WIDE = 0.45, 0.35
+_TALL, _WIDE = 0.3, 0.2
 """Height and width of ink, in text heights, from which it is a character."""
+_AREA = 0.04
+"""Of its strokes, in squares of a text height."""
 _LINE = 0.9
 """Share of a cell's side over which a line is a rule."""
 
@@ -102,7 +104,7 @@ def _has_ink(grey: NDArray[np.float32], cell: Cell, words: Sequence[Floats], hei
     count, _, stats, _ = cv2.connectedComponentsWithStats(ink, connectivity=8)
     for left, top, wide, tall, area in stats[1:count].tolist():
         touches = left == 0 or top == 0 or left + wide == ink.shape[1] or top + tall == ink.shape[0]
-        is_stroke = _TALL * height <= tall <= 2 * height and area >= 0.12 * height * height
+        is_stroke = _TALL * height <= tall <= 2 * height and area >= _AREA * height * height
         if is_stroke and not touches and (wide >= _WIDE * height or area >= 0.6 * wide * tall):
             return True
     return False

@@ -305,7 +305,8 @@ def see(sample: Sample, seed: int, index: int) -> Sample:
 
 
 def same_text(read: str, true: str) -> bool:
-    """Whether a text was read right: blanks but for those in numbers, and the form of dashes, are no faults.
+    """Whether a text was read right: blanks but for those in numbers (thousands have them at will), and the form
+    of dashes, are no faults.
 
     >>> same_text("a – b\\n1", "a -b 1"), same_text("9 95", "995")
     (True, False)
@@ -319,7 +320,7 @@ _CODE = 10
 
 def _plain(text: str) -> str:
     is_code = sum(map(str.isdigit, text)) >= _CODE
-    parted = text if is_code else re.sub(r"(?<=[0-9.,])\s+(?=[0-9.,])", "_", text)
+    parted = text if is_code else re.sub(r"(?<=[0-9.,])\s+(?=[0-9.,])(?![0-9]{3}(?![0-9]))", "_", text)
     return "".join(parted.split()).translate(str.maketrans("–—−’", "---'"))
 
 

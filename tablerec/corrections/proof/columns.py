@@ -294,7 +294,7 @@ def _check_forms(table: Table, members: Sequence[int]) -> Iterator[Finding]:
 
 def _is_code(text: str) -> bool:
     plain = text.strip()
-    return 1 < len(plain) <= 40 and plain.isascii() and not re.search(r"[a-z]{3}|[A-Z][a-z]{2}|\n", plain)
+    return 1 < len(plain) <= 40 and to_digits(plain).isascii() and not re.search(r"[a-z]{3}|[A-Z][a-z]{2}|\n", plain)
 
 
 def text_to_form(text: str) -> str:

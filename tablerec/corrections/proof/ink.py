@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from postprocess.arrays import Floats, Image
-from postprocess.cell import Cell
+from postprocess.cell import Quad
 from postprocess.geometry.boxes import quads_to_boxes
 from postprocess.table import Table
 from postprocess.word import Word
@@ -42,6 +42,7 @@ def check_ink(table: Table, words: Sequence[Word], image: Image) -> Iterator[Fin
     >>> word = Word("7", ((10.0, 5.0), (20.0, 5.0), (20.0, 25.0), (10.0, 25.0)))
     >>> picture = np.full((30, 120, 3), 255, np.uint8)
     >>> picture[6:24, 11:19] = picture[6:24, 80:90] = 0
+    >>> from postprocess.cell import Cell
     >>> table = Table([Cell(0, 0, text="7", quad=quad, words=((0, 0, 1),)), Cell(0, 1, quad=other)])
     >>> [finding.cell for finding in check_ink(table, [word], picture)]
     [1]
@@ -61,7 +62,7 @@ def check_ink(table: Table, words: Sequence[Word], image: Image) -> Iterator[Fin
         own = [boxes[number] for number, _, _ in cell.words]
         if (cell.text.strip() and not own) or any(box is None for box in own):
             continue
-        if _has_ink(grey, cell, [box for box in own if box is not None], height, contrast):
+        if _has_ink(grey, cell.quad, [box for box in own if box is not None], height, contrast):
             yield Finding(index, "text", "ink" if cell.text.strip() else "ink_only", 0.55)
 
 
@@ -85,9 +86,9 @@ def _part(grey: NDArray[np.float32], box: Sequence[float] | Floats) -> NDArray[n
     return grey[y0:y1, x0:x1]
 
 
-def _has_ink(grey: NDArray[np.float32], cell: Cell, words: Sequence[Floats], height: float, contrast: float) -> bool:
+def _has_ink(grey: NDArray[np.float32], quad: Quad, words: Sequence[Floats], height: float, contrast: float) -> bool:
     rim = _RIM * height
-    x0, y0, x1, y1 = quads_to_boxes([cell.quad])[0] + rim * np.array([1, 1, -1, -1])  # type: ignore[list-item]
+    x0, y0, x1, y1 = quads_to_boxes([quad])[0] + rim * np.array([1, 1, -1, -1])
     part = _part(grey, (x0, y0, x1, y1))
     if min(part.shape) < _TALL * height:
         return False

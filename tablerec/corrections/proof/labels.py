@@ -23,7 +23,7 @@ _CASE = re.compile(r"(?<=[a-z])I(?=[aeouy]|$)|(?<![A-Za-z])l(?=[bcdfghjkmnpqrtvw
 """A capital letter amid small ones, and a small one that no word begins with."""
 _HARD = "bcdfghjkmnpqstvwxz"
 _SQUEEZED = re.compile(rf"(?<=[{_HARD}{_HARD.upper()}])l(?=[{_HARD}])|(?<=r)l(?=[bcfgkpqvwxz])|(?<=l)l(?=l)")
-"""A letter l between consonants or others of its kind, where words have a vowel; other languages than English have such words."""
+"""A letter l between consonants or its like, where words have a vowel; other languages than English have such words."""
 _BLANK = re.compile(r"(?<=[0-9])\s+(?=[.,][0-9])|(?<=[0-9]\.)\s(?=[0-9]{2}(?![0-9.]))")
 _LETTER = {"0": "o", "1": "l", "I": "l", "l": "I"}
 

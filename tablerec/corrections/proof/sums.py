@@ -407,9 +407,8 @@ def _balances(lines: Lines, unit: Decimal) -> Iterator[Equation]:
         sample = list(order[:_SAMPLE])
         for balance in range(count):
             others = [each for each in range(count) if each != balance]
-            moves: list[tuple[tuple[int, int], ...]] = [((each, 1),) for each in others] + [
-                ((each, -1),) for each in others
-            ]
+            moves: list[tuple[tuple[int, int], ...]] = []
+            moves += [((each, sign),) for each in others for sign in (1, -1)]
             moves += [((a, sign), (b, -sign)) for a, b in combinations(others, 2) for sign in (1, -1)]
             changes = np.diff(lines.values[balance][sample])
             for move in moves:

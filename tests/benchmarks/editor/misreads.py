@@ -15,6 +15,7 @@ import numpy as np
 
 from postprocess.arrays import Image
 from postprocess.export.json import table_from_dict, table_to_dict
+from postprocess.geometry.boxes import array_to_quad
 from postprocess.table import Table
 from postprocess.word import Word
 from tablerec.config import Settings
@@ -193,7 +194,7 @@ def shares(writer: Writer, recipe: Recipe) -> Draft:
     values = [_amount(writer, form) for _ in labels]
     step = Decimal(1).scaleb(-decimals)
     parts = [(100 * value / sum(values)).quantize(step) for value in values]
-    parts[int(np.argmax(values))] += 100 - sum(parts)
+    parts[values.index(max(values))] += 100 - sum(parts)
     draft = Draft(["label", "number", "number"])
     draft.add_row("header")
     for col, head in enumerate([writer.label("captions"), "Number", writer.choose(["Share (%)", "Percent"])]):
@@ -389,7 +390,7 @@ def _from_json(data: dict[str, object] | None) -> Misread | None:
     if data is None:
         return None
     words = tuple(
-        Word(text, tuple(map(tuple, quad)), score, doubt=doubt)
+        Word(text, array_to_quad(np.array(quad, np.float64)), score, doubt=doubt)
         for text, quad, score, doubt in data["words"]  # type: ignore[attr-defined]
     )
     return Misread(str(data["name"]), table_from_dict(data["table"]), words, tuple(data["true"]))  # type: ignore[arg-type]

@@ -161,7 +161,8 @@ def check_codes(table: Table) -> tuple[dict[int, str], list[Finding]]:
         codes = {cell: code for cell, code in codes.items() if len(code) >= 8 and any(map(str.isdigit, code))}
         if not codes:
             continue
-        heads = {cell: f"{_heads(table, col)} {_label(table, cell)}" for cell in codes}
+        above = _heads(table, col)
+        heads = {cell: f"{above} {_label(table, cell)}" for cell in codes}
         for algorithm in ALGORITHMS:
             fit = [cell for cell, code in codes.items() if cell not in passed and algorithm.form.fullmatch(code)]
             right = [cell for cell in fit if algorithm.passes(codes[cell])]

@@ -173,7 +173,7 @@ def codes(writer: Writer, recipe: Recipe) -> Draft:
     makers["Price"] = lambda index: f"{writer.real((1, 900)):.2f}"
     chosen = sorted(writer.rng.permutation(len(makers))[: writer.whole((3, 5))].tolist())
     names = [list(makers)[index] for index in chosen]
-    draft = Draft(["code" if name != "Price" else "number" for name in names] + ["label"])  # type: ignore[misc]
+    draft = Draft(["code" if name != "Price" else "number" for name in names] + ["label"])
     draft.add_row("header")
     for col, name in enumerate([*names, "Name"]):
         draft.put(DraftCell(0, col, name, kind="column"))

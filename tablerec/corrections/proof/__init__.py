@@ -7,6 +7,7 @@
     workbook.py      the share that is proved, as a property of a workbook
     finding.py       Finding: what speaks against a cell, in two languages
     doubts.py        what the reader and the detector doubt, text and structure apart
+    ink.py           ink in the picture that no text stands for
     amounts.py       cells -> exact numbers
     sums.py          totals, differences, products, balances, shares of a hundred
     equation.py      what an equation proves, and which misread character would mend one that does not hold

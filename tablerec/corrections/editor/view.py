@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import numpy as np
+
 from postprocess.candidates.confidence import text_score
 from postprocess.cell import Cell
 from postprocess.editing.axes import directions, reading_quads
@@ -30,11 +32,11 @@ def state_to_view(state: State, size_wh: tuple[int, int], seen: Table | None = N
     words = Words(map(state.part, parts))
     middles = words.middles[:, None]
     beside = quads_to_boxes([caption.quad for caption in state.table.captions if caption.quad is not None])
-    is_beside = ((beside[:, :2] <= middles) & (middles < beside[:, 2:])).all(axis=2).any(axis=1)
+    is_beside = np.any(np.all((beside[:, :2] <= middles) & (middles < beside[:, 2:]), axis=2), axis=1)
     shown = [
         {"index": part[0], "text": word.text, "quad": quad}
         for part, word, quad, hidden in zip(
-            parts, words, words.quads.reshape(-1, 8).round(2).tolist(), is_beside.tolist(), strict=True
+            parts, words, words.quads.reshape(-1, 8).round(2).tolist(), np.atleast_1d(is_beside).tolist(), strict=True
         )
         if not hidden
     ]

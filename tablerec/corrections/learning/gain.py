@@ -57,9 +57,10 @@ def count_changes(before: Table, after: Table) -> int:
 
 
 def to_keys(table: Table | None) -> set[tuple[int, int, int, int, str]]:
+    """The cells of a table, by what makes them the same; of none none."""
+    return set() if table is None else {to_key(cell) for cell in table.cells}
+
+
+def to_key(cell: Cell) -> tuple[int, int, int, int, str]:
     """What makes cells the same: place, span and text; white space alone is no difference."""
-    return set() if table is None else {_key(cell) for cell in table.cells}
-
-
-def _key(cell: Cell) -> tuple[int, int, int, int, str]:
     return cell.row, cell.col, cell.rowspan, cell.colspan, " ".join(cell.text.split())

@@ -11,6 +11,8 @@ from typing import Any
 
 from postprocess.editing.placing import tidy
 from postprocess.export import tables_to_html
+from tablerec.corrections.alike.joined import Joined
+from tablerec.corrections.alike.offers import Offers
 from tablerec.corrections.editor import Correction
 from tablerec.corrections.editor.answers import answer, show
 from tablerec.corrections.editor.folder import image_to_png
@@ -34,7 +36,9 @@ _SCRIPT, _STYLE = "text/javascript; charset=utf-8", "text/css; charset=utf-8"
 _STATIC = {
     **dict.fromkeys(MODULES, (_EDITOR, _SCRIPT)),
     **dict.fromkeys(STYLES, (_EDITOR, _STYLE)),
-    **dict.fromkeys(("review.js", "frame.js", "work.js", "drop.js", "outputs.js", "learning.js"), (_REVIEW, _SCRIPT)),
+    **dict.fromkeys(
+        ("review.js", "frame.js", "work.js", "drop.js", "outputs.js", "learning.js", "alike.js"), (_REVIEW, _SCRIPT)
+    ),
     **dict.fromkeys(("review.css", "work.css"), (_REVIEW, _STYLE)),
     "icon.svg": (_REVIEW, "image/svg+xml"),
 }
@@ -51,10 +55,14 @@ class Review:
     Args:
         desk: The tables.
         learner: Learns from those that are saved.
+        offers: The fixes of one for all like it.
+        joined: Which go on in which.
     """
 
     desk: Desk
     learner: Learner
+    offers: Offers
+    joined: Joined
 
 
 def get(review: Review, parts: Sequence[str], query: Mapping[str, str]) -> Reply:
@@ -95,6 +103,10 @@ def get(review: Review, parts: Sequence[str], query: Mapping[str, str]) -> Reply
             return _output(desk, name)
         case ["learning"]:
             return to_json(review.learner.view())
+        case ["tables", name, "alike"]:
+            return to_json(review.offers.offer(name))
+        case ["tables", name, "joined"]:
+            return to_json(review.joined.view(name))
     raise _nothing_here()
 
 
@@ -120,12 +132,26 @@ def post(review: Review, parts: Sequence[str], data: dict[str, Any]) -> Reply:
             box, shape = _to_frame(data)
             return to_json({"name": desk.add(name, box, shape).head.name})
         case ["outputs"]:
-            return _write_output(desk, data)
+            return _write_output(review, data)
         case ["outputs", "open"]:
             open_folder(desk.corrections.inside(FOLDER))
             return to_json({})
         case ["learning"]:
             return _learn(review.learner, data)
+        case ["tables", name, "alike"]:
+            fields = Fields("alike", data)
+            n_tables = review.offers.apply(name, fields.whole("version"), fields.get("names", list_of(text)))
+            return to_json({"n_tables": n_tables})
+        case ["alike", "undo"]:
+            return to_json({"n_tables": review.offers.undo()})
+        case ["tables", name, "join"]:
+            review.joined.join(name, Fields("join", data).text("below"))
+            return to_json(review.joined.view(name))
+        case ["tables", name, "part"]:
+            review.joined.part(name)
+            return to_json(review.joined.view(name))
+        case ["joined"]:
+            return to_json({"n_tables": review.joined.join_all()})
     raise _nothing_here()
 
 
@@ -174,12 +200,13 @@ def _learn(learner: Learner, data: dict[str, Any]) -> Reply:
     return to_json({**learner.view(), "n_tables": n_tables})
 
 
-def _write_output(desk: Desk, data: dict[str, Any]) -> Reply:
+def _write_output(review: Review, data: dict[str, Any]) -> Reply:
+    desk = review.desk
     fields = Fields("outputs", data)
     wanted = Wanted(
         fields.get("kind", one_of(*NAMES)), fields.get("crops", flag, False), fields.get("language", one_of(*LANGUAGES))
     )
-    groups = ([desk.correction(name)] for name in desk.names())
+    groups = ([desk.correction(name) for name in group] for group in review.joined.groups())
     entries = to_entries(groups, only_saved=fields.get("only_saved", flag))
     path = write_output(entries, desk.corrections, wanted)
     return to_json({"name": path.name, "n_tables": len(entries), "size": path.stat().st_size})

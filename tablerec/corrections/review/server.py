@@ -19,6 +19,8 @@ from socketserver import TCPServer
 from typing import Any, ClassVar
 from urllib.parse import SplitResult, parse_qs, unquote, urlsplit
 
+from tablerec.corrections.alike.joined import Joined
+from tablerec.corrections.alike.offers import Offers
 from tablerec.corrections.learning.learner import Learner
 from tablerec.corrections.review import routes
 from tablerec.corrections.review.body import Body
@@ -66,7 +68,7 @@ class ReviewServer(ThreadingHTTPServer):
         folder = desk.corrections.folder
         session = read_session(folder)
         self.desk, self.token = desk, session.token
-        self.review = Review(desk, learner or Learner(desk, after=0))
+        self.review = Review(desk, learner or Learner(desk, after=0), Offers(desk), Joined(desk))
         try:
             super().__init__(("127.0.0.1", port or session.port), _Handler)
         except OSError:

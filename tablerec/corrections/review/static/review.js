@@ -57,6 +57,7 @@ async function openTable(name) {
     const table = await post(address(name, step.do === "read" ? "/read" : "/do"), body, { keepalive: isSmall(body) });
     refresh();
     if (step.do === "save") work.saved();
+    work.look(name);
     return table;
   };
   editor = mount($("editor"), {
@@ -64,6 +65,7 @@ async function openTable(name) {
     refresh: () => ask(address(name)), proof: () => ask(address(name, "/proof")),
   });
   showTitle(state);
+  work.look(name);
   showList();
   $("tables").querySelector('[aria-current="true"]')?.scrollIntoView({ block: "nearest" });
   editor.focus();
@@ -220,7 +222,7 @@ $("only-open").addEventListener("change", () => {
 window.addEventListener(LANGUAGE_CHANGED, speak);
 showTheme();
 speak();
-const work = mountWork($("work"), $("note"), {
+const work = mountWork($("work"), $("note"), $("joined"), {
   ask, post: (where, data) => post(where, JSON.stringify(data)), listing: () => listing, current: () => current, refresh,
   open: (name) => openTable(name).catch(fail), focus: () => editor?.focus(),
   changed: async () => {

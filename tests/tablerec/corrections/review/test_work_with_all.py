@@ -53,7 +53,7 @@ def test_all_tables_are_taken_along_as_a_workbook(page: Any, two_pictures: Revie
     with zipfile.ZipFile(tmp_path / "corrections" / "outputs" / "tables_csv.zip") as archive:
         assert archive.namelist() == ["scan_1_1.csv"]
     page.keyboard.press("Escape")
-    page.wait_for_function("document.activeElement.dataset.place === '0,0'")
+    page.wait_for_function("() => document.activeElement.dataset.place === '0,0'")
 
 
 def test_what_cannot_be_made_is_said_in_the_dialog(page: Any, two_pictures: ReviewServer, tmp_path: Path) -> None:

@@ -8,21 +8,23 @@ import numpy as np
 from numpy.typing import NDArray
 
 from postprocess.arrays import Floats, Image
-from postprocess.cell import Cell
+from postprocess.cell import Quad
 from postprocess.geometry.boxes import quads_to_boxes
 from postprocess.table import Table
 from postprocess.word import Word
 from tablerec.corrections.proof.finding import Finding
 
 # Chosen by `python -m tests.benchmarks.editor.proofreading --seed 1`.
-_DARK = 0.45
+_DARK = 0.35
 """Share of the contrast of known words from which a pixel is ink."""
 _LEAST_CONTRAST = 12.0
 """Grey levels below which the print of a table is not told from its ground."""
 _RIM = 0.18
 """Of a text's height: around a cell, where its rules stand, and around a word, where its ink may reach."""
-_TALL, _WIDE = 0.45, 0.35
+_TALL, _WIDE = 0.3, 0.2
 """Height and width of ink, in text heights, from which it is a character."""
+_AREA = 0.04
+"""Of its strokes, in squares of a text height."""
 _LINE = 0.9
 """Share of a cell's side over which a line is a rule."""
 
@@ -40,6 +42,7 @@ def check_ink(table: Table, words: Sequence[Word], image: Image) -> Iterator[Fin
     >>> word = Word("7", ((10.0, 5.0), (20.0, 5.0), (20.0, 25.0), (10.0, 25.0)))
     >>> picture = np.full((30, 120, 3), 255, np.uint8)
     >>> picture[6:24, 11:19] = picture[6:24, 80:90] = 0
+    >>> from postprocess.cell import Cell
     >>> table = Table([Cell(0, 0, text="7", quad=quad, words=((0, 0, 1),)), Cell(0, 1, quad=other)])
     >>> [finding.cell for finding in check_ink(table, [word], picture)]
     [1]
@@ -59,7 +62,7 @@ def check_ink(table: Table, words: Sequence[Word], image: Image) -> Iterator[Fin
         own = [boxes[number] for number, _, _ in cell.words]
         if (cell.text.strip() and not own) or any(box is None for box in own):
             continue
-        if _has_ink(grey, cell, [box for box in own if box is not None], height, contrast):
+        if _has_ink(grey, cell.quad, [box for box in own if box is not None], height, contrast):
             yield Finding(index, "text", "ink" if cell.text.strip() else "ink_only", 0.55)
 
 
@@ -83,9 +86,9 @@ def _part(grey: NDArray[np.float32], box: Sequence[float] | Floats) -> NDArray[n
     return grey[y0:y1, x0:x1]
 
 
-def _has_ink(grey: NDArray[np.float32], cell: Cell, words: Sequence[Floats], height: float, contrast: float) -> bool:
+def _has_ink(grey: NDArray[np.float32], quad: Quad, words: Sequence[Floats], height: float, contrast: float) -> bool:
     rim = _RIM * height
-    x0, y0, x1, y1 = quads_to_boxes([cell.quad])[0] + rim * np.array([1, 1, -1, -1])  # type: ignore[list-item]
+    x0, y0, x1, y1 = quads_to_boxes([quad])[0] + rim * np.array([1, 1, -1, -1])
     part = _part(grey, (x0, y0, x1, y1))
     if min(part.shape) < _TALL * height:
         return False
@@ -102,7 +105,7 @@ def _has_ink(grey: NDArray[np.float32], cell: Cell, words: Sequence[Floats], hei
     count, _, stats, _ = cv2.connectedComponentsWithStats(ink, connectivity=8)
     for left, top, wide, tall, area in stats[1:count].tolist():
         touches = left == 0 or top == 0 or left + wide == ink.shape[1] or top + tall == ink.shape[0]
-        is_stroke = _TALL * height <= tall <= 2 * height and area >= 0.12 * height * height
+        is_stroke = _TALL * height <= tall <= 2 * height and area >= _AREA * height * height
         if is_stroke and not touches and (wide >= _WIDE * height or area >= 0.6 * wide * tall):
             return True
     return False

@@ -89,7 +89,8 @@ def get(review: Review, parts: Sequence[str], query: Mapping[str, str]) -> Reply
         case ["tables", name]:
             return to_json(show(desk.correction(name), desk.reader))
         case ["tables", name, "proof"]:
-            return to_json(correction_to_proof(desk.correction(name)))
+            correction = desk.correction(name)
+            return to_json(correction_to_proof(correction, desk.corrections.read_picture(correction)))
         case ["tables", name, "picture"]:
             return Reply(PNG, desk.corrections.read_picture(desk.correction(name)))
         case ["tables", name, "whole"]:

@@ -90,7 +90,7 @@ class TableEditor(anywidget.AnyWidget):
             return
         reply = {"id": content.get("id"), "view": content.get("view")}
         if content.get("ask") == "proof":
-            self.send({**reply, "proof": correction_to_proof(self.correction)})
+            self.send({**reply, "proof": correction_to_proof(self.correction, self.picture)})
             return
         is_done, answered = answer(self.folder, self.correction, content.get("step"), self.reader)
         if not is_done:

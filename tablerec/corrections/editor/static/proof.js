@@ -22,7 +22,7 @@ export function makeProof(editor, dialog, image, changed) {
   // --- what is known ---
 
   // Ask anew what is proved, once nothing is asked for a while.
-  function load(pause = 250) {
+  function load(pause = 250 + editor.state.cells.length / 4) {
     if (!editor.host.proof) return Promise.resolve();
     clearTimeout(timer);
     const number = ++asked;

@@ -13,7 +13,6 @@
     answers.py      what a page asks for, and what it is answered
     folder.py       CorrectionFolder: journals, pictures, workbooks, labels
     label.py        table -> label for training
-    proofs.py       what proves a table, and what speaks against its cells
     view.py         table -> what the editor in the browser draws
     scripts.py      the editor's JavaScript, in ``static/``
 """

@@ -3,9 +3,11 @@
 ::
 
     prove.py         all checks in one: Proof, and what the page wants of it
+    answer.py        the proof of a correction, kept until its next step
     workbook.py      the share that is proved, as a property of a workbook
     finding.py       Finding: what speaks against a cell, in two languages
     doubts.py        what the reader and the detector doubt, text and structure apart
+    ink.py           ink in the picture that no text stands for
     amounts.py       cells -> exact numbers
     sums.py          totals, differences, products, balances, shares of a hundred
     equation.py      what an equation proves, and which misread character would mend one that does not hold

@@ -14,6 +14,7 @@ from postprocess.text.numbers import EMPTY, text_to_kind
 from postprocess.values import is_heading
 from postprocess.values.conventions import CONVENTIONS, ENGLISH, Convention, digits_by_convention
 from postprocess.values.reading import read_text
+from postprocess.values.units import LOOKALIKE
 from tablerec.corrections.proof.lookalikes import part_marks, to_digits
 
 
@@ -25,7 +26,7 @@ class Amount:
         value: What it is worth; a per cent is a hundredth.
         step: What its last digit is worth.
         decimals: Number of digits behind the decimal mark.
-        signs: Currency, unit and per cent sign.
+        signs: Unit and per cent sign, and an S that may be a dollar sign.
         note: Raised characters behind it.
         has_groups: Whether its thousands are divided; None for one without thousands.
         mended: The text that was read, where the cell's own is no number and only looks like one.
@@ -58,7 +59,7 @@ def text_to_amount(text: str, convention: Convention = ENGLISH) -> Amount | None
     power = (exact / printed).copy_abs().normalize() if printed else Decimal(1)
     has_groups = None if printed < 1000 else any(char in number.core for char in {convention.group, " ", "\u00a0"})
     is_percent = "%" in text or "％" in text
-    signs = f"{number.unit}{'%' if is_percent else ''}"
+    signs = f"{number.unit}{LOOKALIKE if number.currency == LOOKALIKE else ''}{'%' if is_percent else ''}"
     return Amount(exact, Decimal(1).scaleb(-decimals) * power, decimals, signs, number.note, has_groups)
 
 

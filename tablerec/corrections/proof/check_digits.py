@@ -161,7 +161,8 @@ def check_codes(table: Table) -> tuple[dict[int, str], list[Finding]]:
         codes = {cell: code for cell, code in codes.items() if len(code) >= 8 and any(map(str.isdigit, code))}
         if not codes:
             continue
-        heads = {cell: f"{_heads(table, col)} {_label(table, cell)}" for cell in codes}
+        above = _heads(table, col)
+        heads = {cell: f"{above} {_label(table, cell)}" for cell in codes}
         for algorithm in ALGORITHMS:
             fit = [cell for cell, code in codes.items() if cell not in passed and algorithm.form.fullmatch(code)]
             right = [cell for cell in fit if algorithm.passes(codes[cell])]
@@ -173,8 +174,9 @@ def check_codes(table: Table) -> tuple[dict[int, str], list[Finding]]:
             findings += [Finding(cell, "check_digit", "grouping", 0.5) for cell in odd if cell in passed]
             if len(right) == len(codes):
                 break
-            if is_usual or (named and right) or algorithm.is_clear:
-                wrong = (set(fit) if algorithm.is_clear else set()) | (known if is_usual or right else set())
+            is_told = is_usual or bool(named and (right or algorithm.is_clear))
+            if is_told or algorithm.is_clear:
+                wrong = (set(fit) if algorithm.is_clear else set()) | (known if is_told else set())
                 findings += (
                     _finding(table, cell, codes[cell], algorithm) for cell in sorted(wrong - {*right} - passed.keys())
                 )

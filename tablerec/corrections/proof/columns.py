@@ -199,7 +199,7 @@ def _check_count(table: Table, amounts: Amounts, members: Sequence[int]) -> tupl
 
 
 def _count_of(amount: Amount | None) -> int | None:
-    is_plain = amount is not None and not amount.decimals and not amount.note and not amount.signs
+    is_plain = amount is not None and not (amount.decimals or amount.note or amount.signs or amount.mended)
     return int(amount.value) if amount is not None and is_plain else None
 
 
@@ -294,7 +294,7 @@ def _check_forms(table: Table, members: Sequence[int]) -> Iterator[Finding]:
 
 def _is_code(text: str) -> bool:
     plain = text.strip()
-    return 1 < len(plain) <= 40 and plain.isascii() and not re.search(r"[a-z]{3}|[A-Z][a-z]{2}|\n", plain)
+    return 1 < len(plain) <= 40 and to_digits(plain).isascii() and not re.search(r"[a-z]{3}|[A-Z][a-z]{2}|\n", plain)
 
 
 def text_to_form(text: str) -> str:
@@ -307,7 +307,7 @@ def text_to_form(text: str) -> str:
     if _ORDINAL.fullmatch(plain):
         return "9o"
     return "".join(
-        "9" if char.isdigit() else "A" if char.isupper() else "a" if char.islower() else char for char in plain
+        "9" if char.isdecimal() else "A" if char.isupper() else "a" if char.islower() else char for char in plain
     )
 
 

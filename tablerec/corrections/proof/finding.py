@@ -25,6 +25,8 @@ MESSAGES: dict[str, tuple[str, str]] = {
     "balance_off": ("the balance should be {0}", "余额应为 {0}"),
     "no_number": ("no number, in a column of numbers", "数字列中的非数字"),
     "like_number": ("in a column of numbers: {0}?", "数字列：是否为 {0}？"),
+    "ink": ("ink beside the text that was not read", "文字旁边有未识读的墨迹"),
+    "ink_only": ("empty, but there is ink in the picture", "没有文字，但图片中有墨迹"),
     "empty": ("empty, in a column that is full", "该列其他单元格都有内容"),
     "decimals": ("{0} decimals, the others have {1}", "{0} 位小数，其他为 {1} 位"),
     "groups": ("thousands are written as in no other number", "千位分隔与其他数字不同"),

@@ -21,8 +21,9 @@ _INSIDE = re.compile(
 """Digits where letters stand."""
 _CASE = re.compile(r"(?<=[a-z])I(?=[aeouy]|$)|(?<![A-Za-z])l(?=[bcdfghjkmnpqrtvwxz][a-z])")
 """A capital letter amid small ones, and a small one that no word begins with."""
-_SQUEEZED = re.compile(r"(?<=[bcdfghjkmnpqstvwxz])l(?=[bcdfghjkmnpqstvwxz])|(?<=r)l(?=[bcfgkpqvwxz])")
-"""A letter l between consonants, where words have a vowel; other languages than English have such words."""
+_HARD = "bcdfghjkmnpqstvwxz"
+_SQUEEZED = re.compile(rf"(?<=[{_HARD}{_HARD.upper()}])l(?=[{_HARD}])|(?<=r)l(?=[bcfgkpqvwxz])|(?<=l)l(?=l)")
+"""A letter l between consonants or its like, where words have a vowel; other languages than English have such words."""
 _BLANK = re.compile(r"(?<=[0-9])\s+(?=[.,][0-9])|(?<=[0-9]\.)\s(?=[0-9]{2}(?![0-9.]))")
 _LETTER = {"0": "o", "1": "l", "I": "l", "l": "I"}
 
@@ -113,12 +114,17 @@ def _check_words(table: Table, labels: dict[str, dict[str, list[int]]]) -> Itera
                 words[skeleton(word)][word].update(cells)
     for by_word in words.values():
         if len({*map(str.casefold, by_word)}) > 1:
-            most = max(by_word, key=lambda word: len(by_word[word]))
+            ordered = sorted(by_word, key=lambda word: -len(by_word[word]))
+            most, other = ordered[0], next(each for each in ordered if each.casefold() != ordered[0].casefold())
             for word, at in by_word.items():
-                if len(at) < len(by_word[most]) and word.casefold() != most.casefold():
+                is_rarer = len(at) < len(by_word[most])
+                if is_rarer and word.casefold() != most.casefold():
                     for cell in sorted(at):
                         mended = table.cells[cell].text.replace(word, most)
                         yield Finding(cell, "repeated_label", "other_label", 0.8, (most,), mended)
+                elif len(by_word[most]) == len(by_word[other]):  # which one is right?
+                    for cell in sorted(at):
+                        yield Finding(cell, "repeated_label", "other_label", 0.45, (other,))
 
 
 def _rarer(by_text: dict[str, list[int]]) -> Iterator[Finding]:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from postprocess.arrays import Image
 from postprocess.cell import Cell
 from postprocess.table import Table
 from postprocess.word import Word
@@ -15,10 +16,11 @@ from tablerec.corrections.proof.columns import check_columns
 from tablerec.corrections.proof.doubts import check_doubts
 from tablerec.corrections.proof.equation import judge
 from tablerec.corrections.proof.finding import Evidence, Finding
+from tablerec.corrections.proof.ink import check_ink
 from tablerec.corrections.proof.labels import check_characters, check_labels
 from tablerec.corrections.proof.sums import find_equations
 
-_SETTLED = {"score", "decimals", "groups", "count", "date_order"}
+_SETTLED = {"score", "ink", "decimals", "groups", "count", "date_order"}
 """Reasons that count no longer once a sum or a check digit proves the cell."""
 
 
@@ -42,7 +44,7 @@ class Proof:
         return len(self.proved) / self.n_cells if self.n_cells else 1.0
 
 
-def prove(table: Table, words: Sequence[Word] = ()) -> Proof:
+def prove(table: Table, words: Sequence[Word] = (), image: Image | None = None) -> Proof:
     """Check a table.
 
     Nothing is changed: a person decides.
@@ -50,6 +52,8 @@ def prove(table: Table, words: Sequence[Word] = ()) -> Proof:
     Args:
         table: With headers marked; what a person confirmed or typed is proved.
         words: Those that its cells count; none where they count none.
+        image: ``(H, W, 3)`` uint8, in whose pixels places are: then ink that nobody read is found too. It changes
+            nothing about what is proved.
 
     >>> table = Table.from_texts([["Tea", "25.10"], ["Milk", "177.05"], ["Total", "196.15"]])
     >>> proof = prove(table)
@@ -65,6 +69,8 @@ def prove(table: Table, words: Sequence[Word] = ()) -> Proof:
     }  # fmt: skip
     confirmed = {index for index, cell in enumerate(table.cells) if is_confirmed(cell)}
     findings += [*of_codes, *of_columns, *check_characters(table), *check_labels(table), *check_doubts(table, words)]
+    if image is not None:
+        findings += check_ink(table, words, image)
     by_cell: dict[int, list[Finding]] = {}
     for finding in findings:
         is_settled = finding.cell in proved and (
@@ -73,7 +79,11 @@ def prove(table: Table, words: Sequence[Word] = ()) -> Proof:
         if not is_settled and finding.cell not in confirmed:
             by_cell.setdefault(finding.cell, []).append(finding)
     filled = {index for index, cell in enumerate(table.cells) if cell.text.strip()}
-    against = {cell for cell, found in by_cell.items() if any(each.kind != "structure" for each in found)}
+    against = {
+        cell
+        for cell, found in by_cell.items()
+        if any(each.kind != "structure" and each.reason != "ink" for each in found)
+    }
     kept = {cell: evidence for cell, evidence in proved.items() if cell in filled and cell not in against}
     kept |= dict.fromkeys(sorted(confirmed & filled), "confirmed")
     return Proof(len(filled), {cell: _sorted(found) for cell, found in sorted(by_cell.items())}, kept)

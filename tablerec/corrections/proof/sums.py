@@ -18,7 +18,7 @@ from tablerec.corrections.proof.equation import Equation, State
 from tablerec.corrections.proof.lookalikes import find_slip
 
 Whole = NDArray[Any]
-"""Whole numbers of any size: Python's own."""
+"""Whole numbers, where they are large Python's own."""
 
 _DIGITS, _DIGITS_OF_NAMED = 4.0, 2.0
 """So many digits of a sum must agree in all columns together; of one that is called a total."""
@@ -129,11 +129,15 @@ def _to_lines(table: Table, amounts: Amounts) -> tuple[Lines, Decimal]:
     for col in range(table.n_cols):
         at = known[:, col] & (values[:, col] != 0)
         steps[at, col] = np.maximum(steps[at, col], _common_step(values[at, col].tolist()))
+    if max(map(abs, values.flat), default=0) < _LARGE:
+        values, steps = values.astype(np.int64), steps.astype(np.int64)
     named = [_is_named(table, row) for row in range(table.n_rows)]
     breaks = [bool(heads[row].any()) and not known[row].any() for row in range(table.n_rows)]
     return Lines(owner, values, known, steps, named, breaks), unit
 
 
+_LARGE = 1 << 40
+"""Numbers below this are added up by the machine's own arithmetic, which is as exact and faster."""
 _FEW, _ROUND = 5, 0.9
 """Numbers, and the share of them, that end in zeros where all are rounded."""
 
@@ -407,9 +411,8 @@ def _balances(lines: Lines, unit: Decimal) -> Iterator[Equation]:
         sample = list(order[:_SAMPLE])
         for balance in range(count):
             others = [each for each in range(count) if each != balance]
-            moves: list[tuple[tuple[int, int], ...]] = [((each, 1),) for each in others] + [
-                ((each, -1),) for each in others
-            ]
+            moves: list[tuple[tuple[int, int], ...]] = []
+            moves += [((each, sign),) for each in others for sign in (1, -1)]
             moves += [((a, sign), (b, -sign)) for a, b in combinations(others, 2) for sign in (1, -1)]
             changes = np.diff(lines.values[balance][sample])
             for move in moves:

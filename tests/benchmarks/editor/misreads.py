@@ -13,7 +13,9 @@ from unittest import mock
 
 import numpy as np
 
+from postprocess.arrays import Image
 from postprocess.export.json import table_from_dict, table_to_dict
+from postprocess.geometry.boxes import array_to_quad
 from postprocess.table import Table
 from postprocess.word import Word
 from tablerec.config import Settings
@@ -42,12 +44,14 @@ class Misread:
         read: What the engine found, with the very grid of the truth; its cells count words.
         words: What it read, with their places and scores.
         true: The texts of the cells, in their order.
+        image: ``(H, W, 3)`` uint8 BGR; drawn again for one that is kept.
     """
 
     name: str
     read: Table
     words: tuple[Word, ...]
     true: tuple[str, ...]
+    image: Image | None = None
 
 
 # --- what is drawn ---
@@ -169,7 +173,7 @@ def codes(writer: Writer, recipe: Recipe) -> Draft:
     makers["Price"] = lambda index: f"{writer.real((1, 900)):.2f}"
     chosen = sorted(writer.rng.permutation(len(makers))[: writer.whole((3, 5))].tolist())
     names = [list(makers)[index] for index in chosen]
-    draft = Draft(["code" if name != "Price" else "number" for name in names] + ["label"])  # type: ignore[misc]
+    draft = Draft(["code" if name != "Price" else "number" for name in names] + ["label"])
     draft.add_row("header")
     for col, name in enumerate([*names, "Name"]):
         draft.put(DraftCell(0, col, name, kind="column"))
@@ -190,7 +194,7 @@ def shares(writer: Writer, recipe: Recipe) -> Draft:
     values = [_amount(writer, form) for _ in labels]
     step = Decimal(1).scaleb(-decimals)
     parts = [(100 * value / sum(values)).quantize(step) for value in values]
-    parts[int(np.argmax(values))] += 100 - sum(parts)
+    parts[values.index(max(values))] += 100 - sum(parts)
     draft = Draft(["label", "number", "number"])
     draft.add_row("header")
     for col, head in enumerate([writer.label("captions"), "Number", writer.choose(["Share (%)", "Percent"])]):
@@ -302,7 +306,8 @@ def see(sample: Sample, seed: int, index: int) -> Sample:
 
 
 def same_text(read: str, true: str) -> bool:
-    """Whether a text was read right: blanks but for those in numbers, and the form of dashes, are no faults.
+    """Whether a text was read right: blanks but for those in numbers (thousands have them at will), and the form
+    of dashes, are no faults.
 
     >>> same_text("a – b\\n1", "a -b 1"), same_text("9 95", "995")
     (True, False)
@@ -316,7 +321,7 @@ _CODE = 10
 
 def _plain(text: str) -> str:
     is_code = sum(map(str.isdigit, text)) >= _CODE
-    parted = text if is_code else re.sub(r"(?<=[0-9.,])\s+(?=[0-9.,])", "_", text)
+    parted = text if is_code else re.sub(r"(?<=[0-9.,])\s+(?=[0-9.,])(?![0-9]{3}(?![0-9]))", "_", text)
     return "".join(parted.split()).translate(str.maketrans("–—−’", "---'"))
 
 
@@ -343,7 +348,8 @@ def read_misreads(seed: int, kept: Path | None, *, only_wrong: bool = True) -> I
             continue
         is_wrong = any(not same_text(cell.text, true) for cell, true in zip(found.read.cells, found.true, strict=True))
         if is_wrong or not only_wrong:
-            yield found
+            sample = see(draw_table(seed, index), seed, index)
+            yield replace(found, image=np.ascontiguousarray(sample.image[..., ::-1]))
 
 
 def _read(recognizer: Recognizer, seed: int, index: int) -> Misread | None:
@@ -384,7 +390,7 @@ def _from_json(data: dict[str, object] | None) -> Misread | None:
     if data is None:
         return None
     words = tuple(
-        Word(text, tuple(map(tuple, quad)), score, doubt=doubt)
+        Word(text, array_to_quad(np.array(quad, np.float64)), score, doubt=doubt)
         for text, quad, score, doubt in data["words"]  # type: ignore[attr-defined]
     )
     return Misread(str(data["name"]), table_from_dict(data["table"]), words, tuple(data["true"]))  # type: ignore[arg-type]

@@ -82,7 +82,7 @@ def report(misreads: Iterable[Misread], *, show: bool) -> Tally:
     """Print each table, and return their sum."""
     total = Tally()
     for misread in misreads:
-        counts = tally(misread, prove(misread.read, misread.words), show)
+        counts = tally(misread, prove(misread.read, misread.words, misread.image), show)
         print(f"{misread.name:28} {describe(counts)}", flush=True)
         total.add(counts)
     return total

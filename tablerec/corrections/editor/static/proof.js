@@ -22,7 +22,7 @@ export function makeProof(editor, dialog, image, changed) {
   // --- what is known ---
 
   // Ask anew what is proved, once nothing is asked for a while.
-  function load(pause = 250) {
+  function load(pause = 250 + editor.state.cells.length / 4) {
     if (!editor.host.proof) return Promise.resolve();
     clearTimeout(timer);
     const number = ++asked;
@@ -174,7 +174,7 @@ export function makeProof(editor, dialog, image, changed) {
     const mends = mendsOf(cell), offers = make("div", { className: "offers" });
     offers.append(...mends.map((mend, index) => {
       const button = makeButton(mend, text("proofTakeHint", index + 1), () => write(cell, mend));
-      button.dir = "auto";
+      Object.assign(button, { dir: "auto", ariaLabel: `${mend} · ${button.title}` });
       return button;
     }));
     body.replaceChildren(crop, make("p", { className: "where", textContent: whereOf(cell) }), field, list, offers);

@@ -17,7 +17,7 @@ export function makeFinder(editor, element) {
   const matches = (cell) => wanted.value !== "" && plain(editor.textOf(cell)).includes(plain(wanted.value));
 
   function speak() {
-    element.ariaLabel = text("find");
+    element.ariaLabel = text("finder");
     Object.assign(wanted, { placeholder: text("find"), ariaLabel: text("find"), title: text("findHint") });
     Object.assign(other, { placeholder: text("replaceBy"), ariaLabel: text("replaceBy") });
     caption.textContent = text("matchCase");

@@ -38,6 +38,9 @@ export function openMenu(root, entries, [x, y], close) {
     event.stopPropagation();
     if (event.key === "Escape" || event.key === "Tab") { event.preventDefault(); end(); }
     if (next[event.key]) { event.preventDefault(); next[event.key].focus(); }
+    const isLetter = event.key.length === 1 && event.key !== " " && !event.ctrlKey && !event.altKey && !event.metaKey;
+    const begins = (item) => item.innerText.toLowerCase().startsWith(event.key.toLowerCase());
+    if (isLetter) [...items.slice(here + 1), ...items.slice(0, here + 1)].find(begins)?.focus();
   });
   menu.addEventListener("contextmenu", (event) => event.preventDefault());
   document.addEventListener("pointerdown", outside, { capture: true, signal: ending.signal });

@@ -32,6 +32,9 @@ from postprocess.editing.axes import (
 from postprocess.editing.placing import outline, rebuild, table_lines
 from postprocess.table import Table, tables_in
 
+_Block = tuple[int, int, int, int]
+"""First row and column, and those after the last."""
+
 _THINNEST = 1.0
 """Pixels that a cell keeps: it must be seen to be moved back."""
 
@@ -204,13 +207,8 @@ def remove_line(table: Table, axis: Axis, line: int, count: int = 1) -> Table:
 
 def _remove_line(table: Table, axis: Axis, line: int) -> Table:
     check(0 < line < line_count(table, axis), f"there is no line {line} inside, between two {WORD[axis]}s")
-    while True:
-        above = next((cell for cell in table.cells if cell_span(cell, axis)[1] == line), None)
-        if above is None:
-            break
-        row, col = (line, above.col) if axis == "row" else (above.row, line)
-        below = table[row, col]
-        table = merge(table, *_hull([above, below]))
+    while blocks := _blocks_over(table, axis, line):
+        table = _merge_blocks(table, blocks)
     cells = []
     for cell in table.cells:
         start, end = cell_span(cell, axis)
@@ -279,15 +277,50 @@ def merge(table: Table, row: int, col: int, end_row: int, end_col: int) -> Table
     """
     inside = 0 <= row < end_row <= table.n_rows and 0 <= col < end_col <= table.n_cols
     check(inside, f"rows {row} to {end_row} and columns {col} to {end_col} are no part of the table")
-    while True:
-        members = [table.cells[index] for index in np.unique(table.owner[row:end_row, col:end_col])]
-        grown = _hull(members)
-        if grown == (row, col, end_row, end_col):
-            break
-        row, col, end_row, end_col = grown
-    if len(members) == 1:
-        return table
-    whole = Cell(
+    block = _grow(table, (row, col, end_row, end_col))
+    return table if len(_members(table, block)) == 1 else _merge_blocks(table, [block])
+
+
+def _blocks_over(table: Table, axis: Axis, line: int) -> list[_Block]:
+    """Blocks of whole cells on both sides of a line; of those that overlap the first, the others come after it."""
+    blocks: list[_Block] = []
+    taken = np.zeros(table.shape, bool)
+    for above in table.cells:
+        if cell_span(above, axis)[1] == line:
+            row, col = (line, above.col) if axis == "row" else (above.row, line)
+            block = _grow(table, _hull([above, table[row, col]]))
+            slots = taken[block[0] : block[2], block[1] : block[3]]
+            if not slots.any():
+                blocks.append(block)
+                slots[...] = True
+            elif block not in blocks:
+                return blocks[:1]
+    return blocks
+
+
+def _grow(table: Table, block: _Block) -> _Block:
+    """The block grown until it holds whole cells."""
+    while (grown := _hull(_members(table, block))) != block:
+        block = grown
+    return block
+
+
+def _members(table: Table, block: _Block) -> list[Cell]:
+    row, col, end_row, end_col = block
+    return [table.cells[index] for index in np.unique(table.owner[row:end_row, col:end_col]).tolist()]
+
+
+def _merge_blocks(table: Table, blocks: Sequence[_Block]) -> Table:
+    """Make one cell of each of several blocks of whole cells that do not overlap."""
+    wholes = [_to_one(table, block) for block in blocks]
+    gone = {(cell.row, cell.col) for block in blocks for cell in _members(table, block)}
+    return rebuild(table, [*wholes, *(cell for cell in table.cells if (cell.row, cell.col) not in gone)])
+
+
+def _to_one(table: Table, block: _Block) -> Cell:
+    row, col, end_row, end_col = block
+    members = _members(table, block)
+    return Cell(
         row, col, end_row - row, end_col - col,
         quad=outline(table, row, col, end_row, end_col),
         text=_join(members),
@@ -298,8 +331,6 @@ def merge(table: Table, row: int, col: int, end_row: int, end_col: int) -> Table
         tables=tuple(chain.from_iterable(cell.tables for cell in members)),
         pictures=tuple(chain.from_iterable(cell.pictures for cell in members)),
     )  # fmt: skip
-    gone = {(cell.row, cell.col) for cell in members}
-    return rebuild(table, [whole, *(cell for cell in table.cells if (cell.row, cell.col) not in gone)])
 
 
 @in_mirror

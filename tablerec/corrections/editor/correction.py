@@ -82,8 +82,8 @@ class Correction:
         """A line end, where the last line has none."""
         self._ids: set[str] = set()
         """Of the steps that are done: one that is sent again is not done again."""
-        self._seen: deque[tuple[int, Table]] = deque([(0, start.table)], _MOST_SEEN)
-        """The last versions and their tables."""
+        self._seen: deque[tuple[int, State]] = deque([(0, start)], _MOST_SEEN)
+        """The last versions and their states."""
 
     @property
     def state(self) -> State:
@@ -169,9 +169,13 @@ class Correction:
         self._catch_up()
         if version is None or version == self.version:
             return
-        seen = dict(self._seen).get(version)
-        if seen is None or operation is None or not commutes(operation, seen, self.table):
+        seen = self.state_at(version)
+        if seen is None or operation is None or not commutes(operation, seen.table, self.table):
             raise InputError("the table was changed in another window: this one now shows that state")
+
+    def state_at(self, version: int) -> State | None:
+        """The state after so many steps; None where that is too long ago."""
+        return dict(self._seen).get(version)
 
     def view(self, since: int | None = None) -> dict[str, Any]:
         """Return what the editor draws, ready for JSON.
@@ -182,11 +186,11 @@ class Correction:
                 that is too old, gives all ``cells``.
         """
         with self.lock:
-            seen = dict(self._seen).get(since) if since is not None and len(self.table) > _LARGE else None
+            seen = self.state_at(since) if since is not None and len(self.table) > _LARGE else None
             last = len(self.history.states) - 1
             is_saved = self.verdict == "saved"
             return {
-                **state_to_view(self.state, self.head.size_wh, seen),
+                **state_to_view(self.state, self.head.size_wh, None if seen is None else seen.table),
                 "name": self.head.name,
                 "source": display_name(self.head.source),
                 "page": self.head.page,
@@ -224,7 +228,7 @@ class Correction:
     def _go_on(self, history: History[State], said: _Said, n_steps: int, mark: str | None) -> None:
         self.history, self._said = history, said
         self.version += n_steps
-        self._seen.append((self.version, self.table))
+        self._seen.append((self.version, self.state))
         if mark:
             self._ids.add(mark)
 

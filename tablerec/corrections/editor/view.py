@@ -15,7 +15,7 @@ from postprocess.geometry.boxes import quads_to_boxes
 from postprocess.meaning.roles import stub_width
 from postprocess.preview import MARK_BELOW
 from postprocess.table import Table, inner_text
-from postprocess.word import Word
+from postprocess.word import Words
 
 
 def state_to_view(state: State, size_wh: tuple[int, int], seen: Table | None = None) -> dict[str, Any]:
@@ -28,19 +28,19 @@ def state_to_view(state: State, size_wh: tuple[int, int], seen: Table | None = N
         size_wh: Width and height of the picture, px.
         seen: What the page shows already: then ``changed_cells`` and ``removed`` are in the place of ``cells``.
     """
-    parts = [part for part in state.outside if not _is_beside(state.table, state.part(part))]
-    words = [
-        {"index": part[0], "text": word.text, "quad": np.reshape(word.quad, 8).round(2).tolist()}
-        for part, word in ((part, state.part(part)) for part in parts)
+    parts = state.outside
+    words = Words(map(state.part, parts))
+    middles = words.middles[:, None]
+    beside = quads_to_boxes([caption.quad for caption in state.table.captions if caption.quad is not None])
+    is_beside = np.any(np.all((beside[:, :2] <= middles) & (middles < beside[:, 2:]), axis=2), axis=1)
+    shown = [
+        {"index": part[0], "text": word.text, "quad": quad}
+        for part, word, quad, hidden in zip(
+            parts, words, words.quads.reshape(-1, 8).round(2).tolist(), np.atleast_1d(is_beside).tolist(), strict=True
+        )
+        if not hidden
     ]
-    return {**table_to_view(state.table, size_wh, seen), "words": words}
-
-
-def _is_beside(table: Table, word: Word) -> bool:
-    """Whether a word lies in the title or a note."""
-    x, y = np.mean(word.quad, axis=0)
-    boxes = quads_to_boxes([caption.quad for caption in table.captions if caption.quad is not None])
-    return bool(((boxes[:, 0] <= x) & (x < boxes[:, 2]) & (boxes[:, 1] <= y) & (y < boxes[:, 3])).any())
+    return {**table_to_view(state.table, size_wh, seen), "words": shown}
 
 
 def table_to_view(table: Table, size_wh: tuple[int, int], seen: Table | None = None) -> dict[str, Any]:
@@ -87,6 +87,8 @@ def _changes(seen: Table, table: Table, corners: list[list[float]]) -> dict[str,
 
 
 def _cell_to_view(cell: Cell, quad: list[float]) -> dict[str, Any]:
+    share = 1.0 if cell.ocr_score is None and not cell.doubt else text_score(cell)
+    structure = None if cell.confidence is None or not share > 0 else min(cell.confidence / share, 1.0)
     return {
         "row": cell.row,
         "col": cell.col,
@@ -94,23 +96,17 @@ def _cell_to_view(cell: Cell, quad: list[float]) -> dict[str, Any]:
         "colspan": cell.colspan,
         "quad": quad,
         "text": cell.text,
-        "inside": inner_text(cell),
+        "inside": inner_text(cell) if cell.tables else "",
         "header": cell.header,
         "confidence": _finite(cell.confidence),
         "detector": _finite(cell.detector_score),
         "ocr": _finite(cell.ocr_score),
-        "text_confidence": None if cell.ocr_score is None else _finite(text_score(cell)),
-        "structure_confidence": _structure_confidence(cell),
+        "text_confidence": None if cell.ocr_score is None else _finite(share),
+        "structure_confidence": _finite(structure),
         "doubt": cell.doubt,
         "typed": cell.typed,
         "confirmed": cell.confirmed,
     }
-
-
-def _structure_confidence(cell: Cell) -> float | None:
-    """Probability that the cell has the right place and span: what is left of its confidence without its text."""
-    share = text_score(cell)
-    return None if cell.confidence is None or not share > 0 else _finite(min(cell.confidence / share, 1.0))
 
 
 def _finite(score: float | None) -> float | None:

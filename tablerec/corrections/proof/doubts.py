@@ -57,5 +57,5 @@ def check_doubts(table: Table, words: Sequence[Word] = ()) -> Iterator[Finding]:
 
 def least_score(cell: Cell, words: Sequence[Word]) -> float | None:
     """The score of the least sure of the words that a cell has."""
-    scores = [words[index].score for index, _, _ in cell.words] if words else []
-    return min(scores, default=cell.ocr_score)
+    known = (words[index].score for index, _, _ in cell.words if index < len(words))
+    return min(known, default=cell.ocr_score)

@@ -126,9 +126,9 @@ class Desk:
         self._lock = threading.Lock()
         self._reading = threading.Lock()
         """One page is read at a time: the networks are not made for more."""
+        self.reader = None if reader is None else _Waiting(reader, self._reading)
         self._recent: OrderedDict[str, Correction] = OrderedDict()
         self._listed: dict[str, _Listed] = {}
-        self.reader = None if reader is None else _Waiting(reader, self._reading)
         self._files: dict[str, _File] = {}
         """Name of a table -> where it is from."""
         self._revision = 0
@@ -154,6 +154,11 @@ class Desk:
         if worker is not None:
             worker.join(_PATIENCE)
         self._reading.acquire(timeout=_PATIENCE)  # and kept: no frame is read after this
+
+    def use(self, read: Read, read_frame: ReadFrame) -> None:
+        """Read with other weights, from the next page on."""
+        with self._reading:
+            self._read, self._read_frame = read, read_frame
 
     def add_input(self, path: Path) -> None:
         """Read one more file, in the background.

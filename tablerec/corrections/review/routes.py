@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from http import HTTPStatus
 from importlib import resources
 from typing import Any
 
 from postprocess.editing.placing import tidy
 from postprocess.export import tables_to_html
+from tablerec.corrections.alike.joined import Joined
+from tablerec.corrections.alike.offers import Offers
 from tablerec.corrections.editor import Correction
 from tablerec.corrections.editor.answers import answer, show
 from tablerec.corrections.editor.folder import image_to_png
 from tablerec.corrections.editor.scripts import MODULES, STYLES
+from tablerec.corrections.learning.learner import Learner
 from tablerec.corrections.proof import to_workbook
 from tablerec.corrections.proof.answer import correction_to_proof
 from tablerec.corrections.review.body import Readable
@@ -25,14 +29,16 @@ from tablerec.corrections.review.outputs.opening import open_folder
 from tablerec.corrections.review.outputs.workbook import LANGUAGES
 from tablerec.corrections.review.replies import EXCEL, HTML, PNG, TEXT, RefusedError, Reply, to_json
 from tablerec.errors import InputError
-from tablerec.fields import Fields, flag, list_of, number, one_of, whole
+from tablerec.fields import Fields, flag, list_of, number, one_of, text, whole
 
 _EDITOR, _REVIEW = "tablerec.corrections.editor", "tablerec.corrections.review"
 _SCRIPT, _STYLE = "text/javascript; charset=utf-8", "text/css; charset=utf-8"
 _STATIC = {
     **dict.fromkeys(MODULES, (_EDITOR, _SCRIPT)),
     **dict.fromkeys(STYLES, (_EDITOR, _STYLE)),
-    **dict.fromkeys(("review.js", "frame.js", "work.js", "drop.js", "outputs.js"), (_REVIEW, _SCRIPT)),
+    **dict.fromkeys(
+        ("review.js", "frame.js", "work.js", "drop.js", "outputs.js", "learning.js", "alike.js"), (_REVIEW, _SCRIPT)
+    ),
     **dict.fromkeys(("review.css", "work.css"), (_REVIEW, _STYLE)),
     "icon.svg": (_REVIEW, "image/svg+xml"),
 }
@@ -42,11 +48,28 @@ _MOST_LINES = 200
 """Rows, or columns, of a grid that is asked for."""
 
 
-def get(desk: Desk, parts: Sequence[str], query: Mapping[str, str]) -> Reply:
-    """Answer a question.
+@dataclass(frozen=True, slots=True)
+class Review:
+    """What is behind the addresses.
 
     Args:
         desk: The tables.
+        learner: Learns from those that are saved.
+        offers: The fixes of one for all like it.
+        joined: Which go on in which.
+    """
+
+    desk: Desk
+    learner: Learner
+    offers: Offers
+    joined: Joined
+
+
+def get(review: Review, parts: Sequence[str], query: Mapping[str, str]) -> Reply:
+    """Answer a question.
+
+    Args:
+        review: What is behind the addresses.
         parts: Of the address, between its slashes.
         query: What stands behind its question mark.
 
@@ -54,6 +77,7 @@ def get(desk: Desk, parts: Sequence[str], query: Mapping[str, str]) -> Reply:
         RefusedError: There is no such address.
         TablerecError: It cannot be answered.
     """
+    desk = review.desk
     match parts:
         case [""]:
             return Reply(HTML, _static(_REVIEW, "review.html"))
@@ -77,14 +101,20 @@ def get(desk: Desk, parts: Sequence[str], query: Mapping[str, str]) -> Reply:
             return Reply(TEXT, _page(desk.correction(name)))
         case ["outputs", name] if name in NAMES.values():
             return _output(desk, name)
+        case ["learning"]:
+            return to_json(review.learner.view())
+        case ["tables", name, "alike"]:
+            return to_json(review.offers.offer(name))
+        case ["tables", name, "joined"]:
+            return to_json(review.joined.view(name))
     raise _nothing_here()
 
 
-def post(desk: Desk, parts: Sequence[str], data: dict[str, Any]) -> Reply:
+def post(review: Review, parts: Sequence[str], data: dict[str, Any]) -> Reply:
     """Do something.
 
     Args:
-        desk: The tables.
+        review: What is behind the addresses.
         parts: Of the address, between its slashes.
         data: What was sent; nothing in it is trusted.
 
@@ -92,19 +122,36 @@ def post(desk: Desk, parts: Sequence[str], data: dict[str, Any]) -> Reply:
         RefusedError: There is no such address.
         TablerecError: It cannot be done.
     """
+    desk = review.desk
     match parts:
         case ["tables", name, "do"]:
-            return _do(desk, name, data)
+            return _do(review, name, data)
         case ["tables", name, "read"]:
-            return _do(desk, name, {**data, "do": "read"})
+            return _do(review, name, {**data, "do": "read"})
         case ["tables", name, "add"]:
             box, shape = _to_frame(data)
             return to_json({"name": desk.add(name, box, shape).head.name})
         case ["outputs"]:
-            return _write_output(desk, data)
+            return _write_output(review, data)
         case ["outputs", "open"]:
             open_folder(desk.corrections.inside(FOLDER))
             return to_json({})
+        case ["learning"]:
+            return _learn(review.learner, data)
+        case ["tables", name, "alike"]:
+            fields = Fields("alike", data)
+            n_tables = review.offers.apply(name, fields.whole("version"), fields.get("names", list_of(text)))
+            return to_json({"n_tables": n_tables})
+        case ["alike", "undo"]:
+            return to_json({"n_tables": review.offers.undo()})
+        case ["tables", name, "join"]:
+            review.joined.join(name, Fields("join", data).text("below"))
+            return to_json(review.joined.view(name))
+        case ["tables", name, "part"]:
+            review.joined.part(name)
+            return to_json(review.joined.view(name))
+        case ["joined"]:
+            return to_json({"n_tables": review.joined.join_all()})
     raise _nothing_here()
 
 
@@ -131,17 +178,35 @@ def _nothing_here() -> RefusedError:
     return RefusedError(HTTPStatus.NOT_FOUND, "there is nothing at this address", "这个地址没有内容")
 
 
-def _do(desk: Desk, name: str, step: dict[str, Any]) -> Reply:
+def _do(review: Review, name: str, step: dict[str, Any]) -> Reply:
+    desk = review.desk
     is_done, reply = answer(desk.corrections, desk.correction(name), step, desk.reader)
+    if is_done and step.get("do") == "save":
+        review.learner.saved()
     return to_json(reply, HTTPStatus.OK if is_done else HTTPStatus.CONFLICT)
 
 
-def _write_output(desk: Desk, data: dict[str, Any]) -> Reply:
+def _learn(learner: Learner, data: dict[str, Any]) -> Reply:
+    fields = Fields("learning", data)
+    orders: dict[str, Callable[[], Any]] = {
+        "start": learner.start,
+        "stop": learner.pause,
+        "read_anew": learner.read_anew,
+        "apply": lambda: learner.apply(fields.get("names", list_of(text))),
+        "dismiss": learner.dismiss,
+        "take_back": learner.take_back,
+    }
+    n_tables = orders[fields.get("do", one_of(*orders))]()
+    return to_json({**learner.view(), "n_tables": n_tables})
+
+
+def _write_output(review: Review, data: dict[str, Any]) -> Reply:
+    desk = review.desk
     fields = Fields("outputs", data)
     wanted = Wanted(
         fields.get("kind", one_of(*NAMES)), fields.get("crops", flag, False), fields.get("language", one_of(*LANGUAGES))
     )
-    groups = ([desk.correction(name)] for name in desk.names())
+    groups = ([desk.correction(name) for name in group] for group in review.joined.groups())
     entries = to_entries(groups, only_saved=fields.get("only_saved", flag))
     path = write_output(entries, desk.corrections, wanted)
     return to_json({"name": path.name, "n_tables": len(entries), "size": path.stat().st_size})

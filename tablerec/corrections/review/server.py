@@ -19,10 +19,14 @@ from socketserver import TCPServer
 from typing import Any, ClassVar
 from urllib.parse import SplitResult, parse_qs, unquote, urlsplit
 
+from tablerec.corrections.alike.joined import Joined
+from tablerec.corrections.alike.offers import Offers
+from tablerec.corrections.learning.learner import Learner
 from tablerec.corrections.review import routes
 from tablerec.corrections.review.body import Body
 from tablerec.corrections.review.desk import Desk
 from tablerec.corrections.review.replies import RefusedError, Reply, to_refusal
+from tablerec.corrections.review.routes import Review
 from tablerec.corrections.review.session import Session, read_session, write_session
 from tablerec.errors import TablerecError
 
@@ -52,6 +56,7 @@ class ReviewServer(ThreadingHTTPServer):
     Args:
         desk: The tables.
         port: 0 takes the former one, or any where that is not free.
+        learner: Of the desk; by default one that learns only when it is asked to.
 
     Raises:
         OSError: The port is taken.
@@ -59,10 +64,11 @@ class ReviewServer(ThreadingHTTPServer):
 
     daemon_threads = True
 
-    def __init__(self, desk: Desk, port: int = 0) -> None:
+    def __init__(self, desk: Desk, port: int = 0, learner: Learner | None = None) -> None:
         folder = desk.corrections.folder
         session = read_session(folder)
         self.desk, self.token = desk, session.token
+        self.review = Review(desk, learner or Learner(desk, after=0), Offers(desk), Joined(desk))
         try:
             super().__init__(("127.0.0.1", port or session.port), _Handler)
         except OSError:
@@ -189,12 +195,12 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _get(self, parts: list[str], address: SplitResult) -> Reply:
         query = {name: values[-1] for name, values in parse_qs(address.query).items()}
-        return routes.get(self.server.desk, parts, query)
+        return routes.get(self.server.review, parts, query)
 
     def _post(self, parts: list[str], _: SplitResult) -> Reply:
         self._check_origin()
         if self.headers.get_content_type() != "application/octet-stream":
-            return routes.post(self.server.desk, parts, self._body())
+            return routes.post(self.server.review, parts, self._body())
         stream = Body(self.rfile, self._length(MAX_FILE))
         try:
             return routes.post_file(self.server.desk, parts, unquote(self.headers.get("X-Name", "")), stream)

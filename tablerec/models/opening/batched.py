@@ -16,7 +16,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from tablerec.models.opening.buckets import batch_size, fit, most_at_once
+from tablerec.models.opening.buckets import batch_sizes, fit, most_at_once
 
 STRIDE = 4
 """Pixels between two positions of CellNet's maps."""
@@ -45,7 +45,7 @@ class Form(Protocol):
 class BatchedNetwork:
     """A network that several threads may call at the same time.
 
-    A batch is filled up with empty pictures to a power of two. Where a batch fails, its calls are run one by one, so
+    A batch is filled up with empty pictures to one of few sizes. Where a batch fails, its calls are run one by one, so
     that an error reaches only those whom it concerns.
 
     Args:
@@ -53,6 +53,7 @@ class BatchedNetwork:
         outputs: Names of its outputs.
         form: ``Rows`` or ``Cells``.
         pixels: That go through the network at once, at most; a call of more goes alone.
+        sizes: Numbers of pictures that a batch has, rising; multiples of the last for a call of more.
         dtype: Of the pictures; None takes them as they come.
         wait: See ``WAIT``.
     """
@@ -63,6 +64,7 @@ class BatchedNetwork:
         outputs: Sequence[str],
         form: Form,
         pixels: int,
+        sizes: Sequence[int] = (1, 2, 4, 8, 16, 32, 64),
         dtype: type[np.generic] | None = None,
         wait: float = WAIT,
     ) -> None:
@@ -70,6 +72,7 @@ class BatchedNetwork:
         self._network = network
         self._form = form
         self._pixels = pixels
+        self._sizes = sizes
         self._dtype = dtype
         self._wait = wait
         self._changed = threading.Condition()
@@ -122,7 +125,7 @@ class BatchedNetwork:
     def _take(self) -> list[_Call]:
         """The call that has waited longest, and those that may go with it."""
         first = self._waiting[0]
-        left = most_at_once(first.slot, self._pixels) - len(first.images)
+        left = self._sizes_of(first)[-1] - len(first.images)
         calls = [first]
         for call in self._waiting[1:]:
             if (call.slot, call.images.dtype) == (first.slot, first.images.dtype) and len(call.images) <= left:
@@ -131,6 +134,9 @@ class BatchedNetwork:
         self._waiting = [call for call in self._waiting if call not in calls]
         self._company = len(calls)
         return calls
+
+    def _sizes_of(self, call: _Call) -> Sequence[int]:
+        return batch_sizes(self._sizes, most_at_once(call.slot, self._pixels))
 
     def _run(self, calls: Sequence[_Call]) -> None:
         ends = np.cumsum([len(call.images) for call in calls]).tolist()
@@ -153,8 +159,8 @@ class BatchedNetwork:
 
     def _fill(self, calls: Sequence[_Call], starts: Sequence[int], ends: Sequence[int]) -> NDArray[Any]:
         """The pictures of some calls in one array, whose memory is used again for the next batch."""
-        size, images = batch_size(ends[-1]), calls[0].images
-        shape = (size, *calls[0].slot)
+        images = calls[0].images
+        shape = (fit(ends[-1], self._sizes_of(calls[0])), *calls[0].slot)
         if len(calls) == 1 and images.shape == shape:
             return images
         n_bytes = math.prod(shape) * images.dtype.itemsize

@@ -14,13 +14,13 @@ def fit(size: int, sizes: Sequence[int]) -> int:
     return next((each for each in sizes if each >= size), -(-size // sizes[-1]) * sizes[-1])
 
 
-def batch_size(count: int) -> int:
-    """The least power of two that holds a number of pictures.
+def batch_sizes(sizes: Sequence[int], most: int) -> Sequence[int]:
+    """Sizes of batches that are at most so large; the least one in any case.
 
-    >>> [batch_size(count) for count in (0, 1, 2, 3, 8, 9)]
-    [1, 1, 2, 4, 8, 16]
+    >>> batch_sizes((4, 16, 64), 20), batch_sizes((4, 16, 64), 2)
+    ((4, 16), (4,))
     """
-    return 2 ** (max(1, count) - 1).bit_length()
+    return tuple(size for size in sizes if size <= most) or tuple(sizes[:1])
 
 
 def most_at_once(shape: Sequence[int], pixels: int) -> int:

@@ -46,6 +46,7 @@ from tablerec.models.opening.card import (
     PP_OCR_FINDER,
     PP_OCR_READER,
     OnCard,
+    make_graph,
     open_batched,
     open_session,
 )
@@ -75,9 +76,14 @@ class Bench:
     Args:
         device: ``gpu:0``, or ``cpu`` for a rehearsal.
         seconds: Time for each figure.
+        precisions: Of ``PRECISIONS``, those to compare; the CPU has no TF32.
+        jobs: Processes that read pictures, for ``whole``.
+        repeat: How often ``whole`` reads each picture.
     """
 
-    def __init__(self, device: str, seconds: float) -> None:
+    def __init__(
+        self, device: str, seconds: float, precisions: Sequence[str] = (), jobs: Sequence[int] = (), repeat: int = 1
+    ) -> None:
         from tablerec.ocr.rapidocr import model_paths
 
         parsed = parse_device(device)
@@ -85,6 +91,9 @@ class Bench:
         self.device = device
         self.number = str((parsed.ids or (0,))[0])
         self.seconds = seconds
+        self.precisions = tuple(precisions or (PRECISIONS if self.is_card else ("float32", "half")))
+        self.jobs = tuple(jobs or ((1, 4, 16) if self.is_card else (2,)))
+        self.repeat = repeat
         paths = model_paths()
         self.files = {
             NAME: NetworkFile(WEIGHTS / ONNX, "gpu:0", NAME, (*OUTPUTS, LINES)),
@@ -92,11 +101,6 @@ class Bench:
             PP_OCR_READER: NetworkFile(paths["Rec"], "gpu:0", PP_OCR_READER),
             PP_OCR_FINDER: NetworkFile(paths["Det"], "gpu:0", PP_OCR_FINDER),
         }
-
-    @property
-    def precisions(self) -> Sequence[str]:
-        """Those that differ here: the CPU has no TF32."""
-        return tuple(PRECISIONS) if self.is_card else ("float32", "half")
 
     def open(self, file: NetworkFile, how: OnCard, precision: str = "float32", **options: str) -> BatchedNetwork:
         """Open a network for batches."""
@@ -139,13 +143,18 @@ def measure_networks(bench: Bench, folder: Path | None, count: int) -> None:
     cells = NETWORKS[NAME]
     square = replace(cells, form=Cells((800,)), pixels=2**25)
     plain = replace(cells, form=Rows(), pixels=2**25)
-    counts = (1, 8, 32) if bench.is_card else (1, 2)
+    counts = (1, 4, 16) if bench.is_card else (1, 4)
     runs: list[tuple[str, str, OnCard, list[tuple[int, ...]]]] = [
         (NAME, "", square, [(n, 3, 800, 800) for n in counts]),
         (NAME, " as is", plain, [(counts[-1], 3, 800, 800)]),
-        (LINENET, "", NETWORKS[LINENET], [(n, 3, 32, width) for width in (64, 128, 384) for n in (8 * counts[1],)]),
-        (LINENET, "", NETWORKS[LINENET], [(8 * counts[-1], 3, 32, 128)]),
-        (PP_OCR_READER, "", NETWORKS[PP_OCR_READER], [(2 * counts[-1], 3, 48, width) for width in (160, 320)]),
+        (LINENET, "", NETWORKS[LINENET], [(n, 3, 32, width) for width in (64, 128, 384) for n in (8, 64)]),
+        (LINENET, "", NETWORKS[LINENET], [(16 * counts[-1], 3, 32, 128)]),
+        (
+            PP_OCR_READER,
+            "",
+            NETWORKS[PP_OCR_READER],
+            [(n, 3, 48, width) for n in (8, 4 * counts[-1]) for width in (160, 320)],
+        ),
         (PP_OCR_FINDER, "", replace(NETWORKS[PP_OCR_FINDER], pixels=2**24), [(counts[1], 3, 960, 960)]),
     ]
     for name, note, how, shapes in runs:
@@ -165,15 +174,15 @@ def measure_options(bench: Bench, folder: Path | None, count: int) -> None:
     if not bench.is_card:
         say("the CPU has none")
         return
-    say(f"{'CellNet':<20}{'precision':>10}{'first s':>9}{'ms of 8':>9}{'new shape s':>13}")
+    say(f"{'CellNet':<20}{'precision':>10}{'first s':>9}{'ms of 4':>9}{'new shape s':>13}")
     for label, options in TRIED.items():
         for precision in ("float32", "half"):
             try:
                 network = bench.open(bench.files[NAME], replace(NETWORKS[NAME], pixels=2**25), precision, **options)
-                first, median = bench.time(network, noise(8, 3, 640, 960))
+                first, median = bench.time(network, noise(4, 3, 640, 960))
                 started = time.perf_counter()
                 for width in (640, 512, 384, 256):
-                    network(noise(8, 3, 640, width))
+                    network(noise(4, 3, 640, width))
                 new = (time.perf_counter() - started) / 4
                 say(f"{label:<20}{precision:>10}{first:9.2f}{1e3 * median:9.2f}{new:13.3f}")
             except Exception as error:  # a provider may lack an option
@@ -191,14 +200,15 @@ def measure_bound(bench: Bench, folder: Path | None, count: int) -> None:
         (PP_OCR_READER, (noise(64, 3, 48, 160) / 127.5 - 1).astype(np.float32)),
         (LINENET, noise(64, 3, 32, 128)),
     ):
+        graph = make_graph(bench.files[name], NETWORKS[name])
         for label, captured in (("kept on the card", "0"), ("captured as a graph", "1")):
             options = {**OPTIONS, "device_id": bench.number, "enable_cuda_graph": captured}
             try:
-                session = open_session(bench.files[name], NETWORKS[name], {**options, "enable_cuda_graph": "0"})
+                session = open_session(bench.files[name], graph, {**options, "enable_cuda_graph": "0"})
                 given = session.get_inputs()[0].name
                 outputs = session.run(None, {given: images})
                 if captured == "1":
-                    session = open_session(bench.files[name], NETWORKS[name], options)
+                    session = open_session(bench.files[name], graph, options)
                 device = "cuda", int(bench.number)
                 kept = onnxruntime.OrtValue.ortvalue_from_numpy(images, *device)
                 made = [
@@ -229,7 +239,7 @@ def measure_threads(bench: Bench, folder: Path | None, count: int) -> None:
     images = [noise(1, 3, height, width) for height, width in ((608, 960), (640, 896), (576, 928), (640, 960))]
     for precision in bench.precisions:
         network = bench.open(file, NETWORKS[NAME], precision)
-        for size in (1, 2, 4, 8, 16):
+        for size in NETWORKS[NAME].sizes:
             network(noise(size, 3, 640, 960))
         for n_threads in (1, 4, 16):
             done = Counter[int]()
@@ -286,11 +296,11 @@ def compare_tables(bench: Bench, folder: Path | None, count: int) -> None:
 
 
 def measure_whole(bench: Bench, folder: Path | None, count: int) -> None:
-    """Pictures to tables by the engine."""
+    """Pictures to tables by the engine; each several times, so that it takes long enough."""
     from tablerec.engine import Engine
 
-    paths = pictures(folder, count)
-    for jobs in (1, 4, 16) if bench.is_card else (2,):
+    paths = pictures(folder, count) * bench.repeat
+    for jobs in bench.jobs:
         with Engine(Settings(layout="table", device=bench.device), jobs=jobs) as engine:
             list(engine.stream(paths[: 2 * jobs]))  # warm
             seconds: Counter[str] = Counter()
@@ -361,8 +371,11 @@ def main() -> None:
     parser.add_argument("--folder", type=Path, help="with pictures of tables  [default: the samples]")
     parser.add_argument("--count", type=int, default=60, help="of pictures")
     parser.add_argument("--seconds", type=float, default=0.5, help="for each figure")
+    parser.add_argument("--precision", action="append", choices=PRECISIONS, help="several times  [all]")
+    parser.add_argument("--jobs", type=int, action="append", help="of whole, several times  [1, 4 and 16]")
+    parser.add_argument("--repeat", type=int, default=1, help="so often whole reads each picture")
     args = parser.parse_args()
-    bench = Bench(args.device, args.seconds)
+    bench = Bench(args.device, args.seconds, args.precision or (), args.jobs or (), args.repeat)
     started = time.perf_counter()
     for part in args.part or PARTS:
         say(f"== {part} ({time.perf_counter() - started:.0f} s)")

@@ -40,7 +40,7 @@ def make_inputs(folder: Path, n_inputs: int, n_drawn: int = 24, bench: Path = BE
 
 def draw(folder: Path, n_drawn: int) -> Iterator[Path]:
     """Yield pictures of ``tablerec synth``."""
-    for recipe in RECIPES:
+    for recipe in RECIPES if n_drawn else ():
         target = folder / recipe
         command = [sys.executable, "-m", "tablerec", "synth", recipe, "-n", f"{n_drawn}", "-o", str(target)]
         if not pictures_in(target):

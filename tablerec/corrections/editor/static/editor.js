@@ -419,7 +419,9 @@ export function mount(root, host) {
       if (host.frame || !inReview) list.append(make("dt", { textContent: keys }), make("dd", { textContent: what }));
     }
     help.ariaLabel = text("keys");
-    help.replaceChildren(make("h2", { textContent: text("keys") }), list, close);
+    const top = make("div", { className: "top" });
+    top.append(make("h2", { textContent: text("keys") }), close);
+    help.replaceChildren(top, list);
   }
   function showHelp() { help.showModal(); }
   help.addEventListener("keydown", (event) => event.stopPropagation());

@@ -32,7 +32,7 @@ export function makeHints(element, focus) {
 
   function speak() {
     element.ariaLabel = text("hints");
-    next = makeButton("", text("hintNextHint"), go);
+    next = makeButton(text("hintNext"), text("hintNextHint"), go);
     end = makeButton(text("hintEnd"), text("hintEndHint"), dismiss);
     element.replaceChildren(count, says, next, end);
     show();

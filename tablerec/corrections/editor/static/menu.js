@@ -42,6 +42,7 @@ export function openMenu(root, entries, [x, y], close) {
     const begins = (item) => item.innerText.toLowerCase().startsWith(event.key.toLowerCase());
     if (isLetter) [...items.slice(here + 1), ...items.slice(0, here + 1)].find(begins)?.focus();
   });
+  menu.addEventListener("focusin", (event) => { for (const item of items) item.tabIndex = item === event.target ? 0 : -1; });
   menu.addEventListener("contextmenu", (event) => event.preventDefault());
   document.addEventListener("pointerdown", outside, { capture: true, signal: ending.signal });
   window.addEventListener("blur", end, { signal: ending.signal });

@@ -35,7 +35,7 @@ export function makeNotes(editor, above, below) {
   function show() {
     const { state } = editor;
     Object.assign(title, { ariaLabel: text("tableTitle"), placeholder: text("tableTitle"), hidden: state.title === undefined });
-    Object.assign(notes, { ariaLabel: text("tableNotes"), placeholder: text("tableNotes") });
+    Object.assign(notes, { ariaLabel: text("tableNotes"), placeholder: text("tableNotes"), title: text("tableNotesHint") });
     notes.parentElement.hidden = state.notes === undefined;
     // What a person is typing stays.
     if (document.activeElement !== title) title.value = state.title ?? "";

@@ -5,7 +5,7 @@ import { make } from "./elements.js";
 import {
   OTHER, SIDES, bounds, clamp, dot, findCell, findDivision, findLine, hold, isInside, minus, point, shifted, span,
 } from "./geometry.js";
-import { doubtsOf } from "./marks.js";
+import { doubtsOf, wordsOf } from "./marks.js";
 import { recall, remember } from "./memory.js";
 import { text } from "./texts.js";
 
@@ -150,7 +150,7 @@ export function makePicture(editor, pane) {
     return [(event.clientX - box.left - view.x) / view.scale, (event.clientY - box.top - view.y) / view.scale];
   };
   const lineAt = (p) => findLine(editor.state, p, GRIP / view.scale);
-  const words = () => editor.state.words ?? []; // that are in no cell
+  const words = () => wordsOf(editor.state);
   const wordAt = (p) => words().find((word) => word.quad && isInside(p, word.quad));
 
   function pointAt() {
@@ -225,7 +225,8 @@ export function makePicture(editor, pane) {
     if (!drag.hit && cell) editor.select(cell.row, cell.col, event.shiftKey);
   });
 
-  canvas.addEventListener("pointerup", () => {
+  canvas.addEventListener("pointerup", (event) => {
+    if (event.button === 2) return; // a menu is open
     const hit = drag?.hit, word = drag?.word, target = drag?.target;
     letGo();
     if (word && target) editor.placeWord(word, target);

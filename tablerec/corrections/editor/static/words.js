@@ -2,6 +2,7 @@
 
 import { make } from "./elements.js";
 import { makeIcon } from "./icons.js";
+import { wordsOf } from "./marks.js";
 import { text } from "./texts.js";
 
 export function makeWords(editor, foot) {
@@ -12,7 +13,7 @@ export function makeWords(editor, foot) {
   panel.append(hint, list);
   foot.append(button, panel);
 
-  const words = () => editor.state.words ?? [];
+  const words = () => wordsOf(editor.state);
   const light = (word) => { editor.hover = word ? { word } : null; editor.redraw(); };
 
   function toggle(isOpen = panel.hidden) {

@@ -14,12 +14,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO
 
-import numpy as np
-
 from postprocess.arrays import Image
 from postprocess.export import CSV_ENCODING, table_to_csv, table_to_dict, tables_to_html
 from postprocess.export.json import FORMAT, VERSION
 from tablerec.corrections.editor import Correction, CorrectionFolder
+from tablerec.corrections.editor.answers import png_to_image
 from tablerec.corrections.review.outputs.crops import crops
 from tablerec.corrections.review.outputs.entries import Entry
 from tablerec.corrections.review.outputs.workbook import CROPS, write_workbook
@@ -145,13 +144,10 @@ def _crops_of(entry: Entry, folder: CorrectionFolder) -> Iterator[tuple[str, byt
 
 
 def _picture(part: Correction, folder: CorrectionFolder) -> Image:
-    import cv2
-
-    image = cv2.imdecode(np.frombuffer(folder.read_picture(part), np.uint8), cv2.IMREAD_COLOR)
-    if image is None:
-        name = display_name(str(folder.picture(part)))
-        raise InputError(f"{name}: cannot be read; start again, which writes it anew")
-    return np.asarray(image, np.uint8)
+    try:
+        return png_to_image(folder.read_picture(part))
+    except InputError as error:
+        raise InputError(f"{part.head.name}.png: {error}") from error
 
 
 def _write_crops(entries: Sequence[Entry], folder: CorrectionFolder) -> _CropNames:
@@ -174,7 +170,7 @@ def _write_crops(entries: Sequence[Entry], folder: CorrectionFolder) -> _CropNam
             shutil.rmtree(target)
         hidden.rename(target)
     except OSError as error:
-        message = f"{display_name(str(target))}: cannot be written ({error.strerror}); make room, or close it"
+        message = f"{target.name}: cannot be written ({error.strerror}); make room, or close it"
         raise OutputError(message) from error
     finally:
         with suppress(OSError):

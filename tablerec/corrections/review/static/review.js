@@ -56,6 +56,8 @@ async function openTable(name) {
     // So that a step is sent even while the page is being closed.
     const table = await post(address(name, step.do === "read" ? "/read" : "/do"), body, { keepalive: isSmall(body) });
     refresh();
+    if (step.do === "save") work.saved();
+    work.look(name);
     return table;
   };
   editor = mount($("editor"), {
@@ -63,6 +65,7 @@ async function openTable(name) {
     refresh: () => ask(address(name)), proof: () => ask(address(name, "/proof")),
   });
   showTitle(state);
+  work.look(name);
   showList();
   $("tables").querySelector('[aria-current="true"]')?.scrollIntoView({ block: "nearest" });
   editor.focus();
@@ -219,8 +222,12 @@ $("only-open").addEventListener("change", () => {
 window.addEventListener(LANGUAGE_CHANGED, speak);
 showTheme();
 speak();
-mountWork($("work"), $("note"), {
+const work = mountWork($("work"), $("note"), $("joined"), {
   ask, post: (where, data) => post(where, JSON.stringify(data)), listing: () => listing, current: () => current, refresh,
   open: (name) => openTable(name).catch(fail), focus: () => editor?.focus(),
+  changed: async () => {
+    if (current) editor.update(await ask(address(current)));
+    await refresh();
+  },
 });
 refresh();

@@ -9,51 +9,22 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from postprocess.editing.placing import complete
 from postprocess.editing.state import State
-from postprocess.table import Table
-from postprocess.text.assignment import place_words
 from postprocess.word import Word
 from tablerec.corrections.editor import Correction, CorrectionFolder, page_to_drafts
 from tablerec.corrections.editor.answers import answer
 from tablerec.corrections.editor.correction import read_correction
 from tablerec.errors import InputError, TablerecError
-from tablerec.result import Page, PageImage
-from tests.helpers.review import make_table
-
-SIZE = (340, 160)
-
-
-def word(text: str, x: float, y: float) -> Word:
-    right = x + 6 * len(text)
-    return Word(text, ((x, y), (right, y), (right, y + 10), (x, y + 10)), 0.9)
-
-
-def make_words(n_rows: int = 3, n_cols: int = 3) -> list[Word]:
-    """In each cell of ``make_table`` a word or two, and a word beside the table."""
-    words = [word("beside", 120, 146)]
-    for row in range(n_rows):
-        for col in range(n_cols):
-            words.append(word(f"{row}{col}.5 km", 30 + 100 * col, 28 + 40 * row))
-            if (row + col) % 2:
-                words.append(word("ab", 90 + 100 * col, 28 + 40 * row))
-    return words
+from tests.helpers.review import make_read_page, make_table, make_word
 
 
 def begin(folder: Path, words: list[Word] | None = None) -> tuple[CorrectionFolder, Correction]:
-    words = make_words() if words is None else words
-    blank = Table.from_texts([[""] * 3] * 3)
-    table = complete(Table(blank.cells, make_table().quad), SIZE)
-    [filled], unplaced = place_words([table], words).tables(), place_words([table], words).unplaced
-    image = np.full((160, 340, 3), 250, np.uint8)
-    page = Page(PageImage("scan.png", 1, image), (filled,), tuple(words), tuple(unplaced))
     corrections = CorrectionFolder(folder)
-    return corrections, corrections.open(page_to_drafts(page)[0])
+    return corrections, corrections.open(page_to_drafts(make_read_page(words))[0])
 
 
 def letters(state: State) -> Counter[tuple[int, int]]:
@@ -80,7 +51,7 @@ def make_steps() -> st.SearchStrategy[list[dict[str, Any]]]:
     block = {"row": place, "col": place, "end_row": st.integers(1, 4), "end_col": st.integers(1, 4)}
     text = st.sampled_from(["", "typed", "a\nb"])
     read = st.lists(
-        st.builds(word, st.sampled_from(["1", "two three"]), st.floats(0, 300), st.floats(0, 150)), max_size=2
+        st.builds(make_word, st.sampled_from(["1", "two three"]), st.floats(0, 300), st.floats(0, 150)), max_size=2
     )
     as_json = read.map(lambda words: [{"text": w.text, "quad": [list(p) for p in w.quad]} for w in words])
     arguments: dict[str, dict[str, st.SearchStrategy[Any]]] = {
@@ -193,7 +164,7 @@ def test_the_label_keeps_the_words(tmp_path: Path) -> None:
     corrections, correction = begin(tmp_path)
     correction.do({"do": "set_text", "row": 0, "col": 0, "text": "x"})
     label = json.loads(corrections.save(correction)[2].read_text("utf-8"))
-    assert {each["text"] for each in label["words"]} == {each.text for each in make_words()}
+    assert {each["text"] for each in label["words"]} == {each.text for each in make_read_page().words}
     assert [cell.get("typed") for cell in label["cells"][:2]] == [True, None]
 
 
@@ -271,7 +242,7 @@ class FakeReader:
 
     def read(self, image: Any) -> list[Word]:
         assert image.shape[2] == 3
-        return [word("seen", 20, 20)]
+        return [make_word("seen", 20, 20)]
 
     def read_quads(self, image: Any, quads: Any) -> list[Word]:
         return []

@@ -235,7 +235,7 @@ def test_the_picture_is_moved_and_enlarged(page: Any, two_pictures: ReviewServer
     assert box() == pytest.approx(larger, abs=1)
     assert (correction.version, page.evaluate(FOCUSED)) == (0, "0,0")
     # The chosen cell is brought into view.
-    for _ in range(5):
+    for _ in range(2):
         page.keyboard.press("Alt+Equal")
     box()
     pane = page.locator(".picture").bounding_box()

@@ -12,6 +12,8 @@ from PIL import Image
 
 from tablerec.corrections.review.server import ReviewServer
 from tests.helpers.browsing import open_review
+from tests.helpers.learning import Commands, make_learner, with_another_text
+from tests.helpers.review import serve
 
 DROP = """([name, content]) => {
     const transfer = new DataTransfer();
@@ -51,7 +53,7 @@ def test_all_tables_are_taken_along_as_a_workbook(page: Any, two_pictures: Revie
     with zipfile.ZipFile(tmp_path / "corrections" / "outputs" / "tables_csv.zip") as archive:
         assert archive.namelist() == ["scan_1_1.csv"]
     page.keyboard.press("Escape")
-    page.wait_for_function("document.activeElement.dataset.place === '0,0'")
+    page.wait_for_function("() => document.activeElement.dataset.place === '0,0'")
 
 
 def test_what_cannot_be_made_is_said_in_the_dialog(page: Any, two_pictures: ReviewServer, tmp_path: Path) -> None:
@@ -84,3 +86,26 @@ def test_files_can_be_chosen_without_dragging(page: Any, two_pictures: ReviewSer
         page.get_by_role("button", name="Add files").click()
     chooser.value.set_files([tmp_path / "表 1.png"])
     page.locator('#tables [data-name="表_1_1_1"]').wait_for()
+
+
+def test_it_learns_shows_what_would_change_and_takes_it_back(page: Any, tmp_path: Path, monkeypatch: Any) -> None:
+    monkeypatch.setattr("tablerec.corrections.learning.learner.can_train", lambda: True)
+    commands = Commands(with_another_text)
+    learner = make_learner(tmp_path, commands, 5, 2)
+    assert commands.desk is not None
+    with serve(commands.desk, learner) as server:
+        open_review(page, server)
+        page.get_by_role("button", name="Learn", exact=True).click()
+        dialog = page.get_by_role("dialog", name="Learn")
+        dialog.get_by_role("button", name="Learn now").click()
+        dialog.get_by_role("cell", name="88.9 % → 88.9 %").first.wait_for()
+        dialog.get_by_role("button", name="Read the open tables anew").click()
+        dialog.get_by_role("checkbox", name="t06_1_1").uncheck()
+        dialog.get_by_role("button", name="Change the chosen ones").click()
+        page.locator("#note", has_text="1 tables changed").wait_for()
+        assert commands.desk.correction("t05_1_1").table[0, 0].text == "read anew"
+        assert commands.desk.correction("t06_1_1").version == 0
+        page.locator('.sheet td[data-place="0,0"]', has_text="read anew").wait_for()  # the table that is open shows it
+        dialog.get_by_role("button", name="Take back what was learned").click()
+        page.locator("#note", has_text="1 tables are as they were").wait_for()
+        page.locator('.sheet td[data-place="0,0"]', has_text="0.0").wait_for()

@@ -155,4 +155,22 @@ def test_usual_shapes_fit_into_batches(name: str) -> None:
     how: OnCard = NETWORKS[name]
     for count, _, height, width in how.usual:
         slot = how.form.slot((3, height, width))
-        assert slot[-2:] == (height, width) and count * height * width <= how.pixels
+        assert slot[-2:] == (height, width) and count * height * width <= how.pixels and count in how.sizes
+
+
+def test_each_shape_has_a_session_of_its_own_and_the_oldest_goes(monkeypatch: pytest.MonkeyPatch) -> None:
+    opened: list[object] = []
+    real = card.open_session
+    monkeypatch.setattr(card, "open_session", lambda *args: opened.append(args) or real(*args))
+    network = card.Sessions(LINE_READER, NETWORKS[LINENET], {}, CPU, most=2)
+    first, second, third = (np.full((1, 3, 32, width), 255, np.uint8) for width in (32, 64, 96))
+    before = network(first)
+    assert len(opened) == 1  # the one that named the outputs
+    network(second)
+    after = network(first)
+    assert len(opened) == 2 and all((one == other).all() for one, other in zip(before, after, strict=True))
+    network(third)  # the second shape was not used for longest
+    network(first)
+    assert len(opened) == 3
+    network(second)
+    assert len(opened) == 4

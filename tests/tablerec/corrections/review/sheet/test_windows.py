@@ -49,7 +49,7 @@ def test_texts_of_both_are_kept_and_what_the_other_wrote_is_marked(
     assert other.locator(".sheet td.other").inner_text() == "first"
     expect_status(other, "Another window has changed 1 cells")
     press(other, "F2", "Enter")  # the next step: it is known by now
-    other.locator('.sheet:not(:has(td.other))').wait_for()
+    other.locator(".sheet:not(:has(td.other))").wait_for()
 
 
 def test_who_comes_later_to_a_cell_keeps_the_text_in_a_banner(page: Any, other: Any, correction: Correction) -> None:
@@ -62,12 +62,14 @@ def test_who_comes_later_to_a_cell_keeps_the_text_in_a_banner(page: Any, other: 
     expect_banner(other, "another window")
     assert other.locator(".banner q").inner_text() == "second"
     assert texts_shown(other)[0][0] == "first" and other.locator(".sheet td.other").inner_text() == "first"
-    other.get_by_role("button", name="Again").click()
+    other.get_by_role("button", name="Again", exact=True).click()
     expect_texts(other, correction, changed(r0c0="second"))
     assert other.locator(".banner").count() == 0
 
 
-def test_a_text_that_is_being_typed_does_not_go_into_another_cell(page: Any, other: Any, correction: Correction) -> None:
+def test_a_text_that_is_being_typed_does_not_go_into_another_cell(
+    page: Any, other: Any, correction: Correction
+) -> None:
     choose(other, 1, 0)
     other.keyboard.type("for 1.0")
     press(page, "Alt+i")  # a row comes before it

@@ -225,7 +225,7 @@ def estimate_text_height(gray: Gray) -> float:
     fallback = max(min(gray.shape) / 40, 10.0)
     size = 31
     ground = cv2.blur(gray, (size, size))
-    darker = cv2.subtract(ground, gray) if gray.mean() > 127 else cv2.subtract(gray, ground)
+    darker = cv2.subtract(ground, gray) if cv2.mean(gray)[0] > 127 else cv2.subtract(gray, ground)
     ink = (darker > 40).astype(np.uint8)
     _, _, stats, _ = cv2.connectedComponentsWithStats(ink, connectivity=8)
     width, height = stats[1:, cv2.CC_STAT_WIDTH], stats[1:, cv2.CC_STAT_HEIGHT]
@@ -529,7 +529,9 @@ def _dashes_and_gaps(contrast: Gray, box: Floats) -> tuple[Ints, Ints]:
     """Lengths of the dashes of a run, and of the gaps between them, from the shortest to the longest."""
     x0, y0, x1, y1 = box.astype(int)
     line = contrast[y0:y1, x0:x1].max(axis=0)
-    ends = np.flatnonzero(np.diff(line > _BLANK * line.max(), prepend=False, append=False))
+    drawn = np.zeros(len(line) + 2, np.bool_)
+    drawn[1:-1] = line > _BLANK * line.max()
+    ends = np.flatnonzero(drawn[1:] != drawn[:-1])
     return np.sort(ends[1::2] - ends[::2]), np.sort(ends[2::2] - ends[1:-1:2])
 
 
@@ -538,18 +540,14 @@ def _standing_alone(boxes: Floats, contrast: Gray, gray: Gray, hat: int, text_he
     if not len(boxes):
         return boxes
     side = max(int(text_height), 3)
-    total = cv2.integral(_thin(gray, (side, side), hat) & 1)
+    inked = _thin(gray, (side, side), hat)
     is_even = np.array([_is_even(contrast, box) for box in boxes])
     reach = np.maximum(np.where(is_even, _BESIDE_EVEN, _BESIDE) * text_height, 2).astype(int)
-    x0, y0, x1, y1 = boxes.astype(int).T
-
-    def share(top: NDArray[np.int_], bottom: NDArray[np.int_]) -> Floats:
-        top, bottom = np.clip(top, 0, len(gray)), np.clip(bottom, 0, len(gray))
-        ink = total[bottom, x1] - total[top, x1] - total[bottom, x0] + total[top, x0]
-        return np.asarray(ink / np.maximum((bottom - top) * (x1 - x0), 1), np.float64)
-
-    above, below = share(y0 - 1 - reach, y0 - 1), share(y1 + 1, y1 + 1 + reach)
-    kept: Floats = boxes[np.maximum(above, below) < np.where(is_even, _INK_BESIDE_EVEN, _INK_BESIDE)]
+    beside = []
+    for (x0, y0, x1, y1), away in zip(boxes.astype(int).tolist(), reach.tolist(), strict=True):
+        strips = inked[max(y0 - 1 - away, 0) : max(y0 - 1, 0), x0:x1], inked[y1 + 1 : y1 + 1 + away, x0:x1]
+        beside.append(max(cv2.countNonZero(strip) / strip.size if strip.size else 0.0 for strip in strips))
+    kept: Floats = boxes[np.array(beside) < np.where(is_even, _INK_BESIDE_EVEN, _INK_BESIDE)]
     return kept
 
 

@@ -30,7 +30,7 @@ from postprocess.geometry.boxes import (
     word_height,
 )
 from postprocess.geometry.frame import StraightFrame
-from postprocess.geometry.runs import Runs, mask_to_runs
+from postprocess.geometry.runs import Runs, mask_to_runs, run_ends
 
 # Lengths are fractions of the text height.
 _CONTRAST = 12
@@ -529,9 +529,7 @@ def _dashes_and_gaps(contrast: Gray, box: Floats) -> tuple[Ints, Ints]:
     """Lengths of the dashes of a run, and of the gaps between them, from the shortest to the longest."""
     x0, y0, x1, y1 = box.astype(int)
     line = contrast[y0:y1, x0:x1].max(axis=0)
-    drawn = np.zeros(len(line) + 2, np.bool_)
-    drawn[1:-1] = line > _BLANK * line.max()
-    ends = np.flatnonzero(drawn[1:] != drawn[:-1])
+    ends = run_ends(line > _BLANK * line.max())
     return np.sort(ends[1::2] - ends[::2]), np.sort(ends[2::2] - ends[1:-1:2])
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from postprocess.geometry.runs import run_ends
 from tablerec.ocr.ink import LEAST_CONTRAST
 from tablerec.ocr.line import Line
 
@@ -83,5 +84,5 @@ def has_unread_ink(line: Line, crop: Image) -> bool:
             middle, half = (start + end) / 2 * width, max((end - start) / 2 * width, 2 * reach)
             free[max(0, round(middle - half)) : round(middle + half)] = False
     free[: round(_BORDER * height)] = free[width - round(_BORDER * height) :] = False
-    edges = np.flatnonzero(np.diff(free.astype(np.int8), prepend=0, append=0))
+    edges = run_ends(free)
     return bool((edges[1::2] - edges[::2]).max(initial=0) > _LEAST_INK * height)

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from postprocess.arrays import Floats
-from postprocess.geometry.boxes import word_height
+from postprocess.geometry.boxes import quantile, word_height
 from postprocess.geometry.runs import run_ends
 from tablerec.detect.cellnet import LIKE_SCALE, choose_scale
 from tablerec.detect.passes import CellNetPasses, largest_scale
@@ -105,7 +105,7 @@ def _dash_end(strip: NDArray[np.uint8]) -> int:
     rows = strip[round(0.3 * height) : round(0.8 * height)]
     if not rows.size or int(rows.max()) - int(rows.min()) < _CONTRAST:
         return 0
-    ground = float(np.median(strip))
+    ground = float(quantile(strip.ravel(), 0.5))
     difference = np.abs(strip.astype(np.float32) - ground)
     ink = difference > 0.4 * difference.max()
     edges = run_ends(ink.any(axis=0))

@@ -371,13 +371,14 @@ def _horizontal_segments(
     for hat, strokes in zip(_HATS, thick, strict=True):
         contrast = _contrast(gray, (thickness, 1), hat)
         stroke = _is_stroke(gray, contrast, hat)
+        whole = inked = drawn = mask_to_runs(stroke)
         # Vertical lines: where they cross a horizontal one it does not look thin, but goes on.
         crossing = cv2.morphologyEx(strokes, cv2.MORPH_OPEN, _kernel(length, 1))
-        closed = cv2.morphologyEx(stroke, cv2.MORPH_CLOSE, _kernel(1, thickness + 2))
-        passed = cv2.bitwise_and(closed, cv2.dilate(crossing, _kernel(1, 3)))
-        whole, inked = (mask_to_runs(cv2.bitwise_or(stroke, more)) for more in (passed, crossing))
+        if cv2.countNonZero(crossing):
+            closed = cv2.morphologyEx(stroke, cv2.MORPH_CLOSE, _kernel(1, thickness + 2))
+            passed = cv2.bitwise_and(closed, cv2.dilate(crossing, _kernel(1, 3)))
+            whole, inked = (mask_to_runs(cv2.bitwise_or(stroke, more)) for more in (passed, crossing))
         solid = _flat_boxes(whole, inked, thickness + 2, length, thickness, _DRAWN)
-        drawn = mask_to_runs(stroke)
         dashed = _flat_boxes(drawn, drawn, dash_gap, min_fill, thickness, _DASHED)
         dashed = as_boxes([box for box in dashed if _is_regular(contrast, box, text_height)])
         dashed = _without_leaders(_standing_alone(dashed, contrast, gray, hat, text_height), words_xyxy)

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
-from weakref import WeakValueDictionary
+from weakref import WeakValueDictionary, ref
 
 import numpy as np
 from numpy.typing import NDArray
@@ -146,13 +146,13 @@ class _LastPasses(threading.local):
 
     def __init__(self) -> None:
         self.passes: deque[tuple[Key, Pass]] = deque(maxlen=_KEPT)
-        self._image: Image | None = None
+        self._image: Callable[[], Image | None] = lambda: None
         self._key: Key = ()
 
     def key_of(self, image: Image) -> Key:
         """What tells a picture from others; the one asked for last is known if nobody can have changed it."""
-        if image is not self._image or image.flags.writeable:
-            self._image, self._key = image, (*image.shape, zlib.crc32(np.ascontiguousarray(image).data))
+        if image is not self._image() or image.flags.writeable:
+            self._image, self._key = ref(image), (*image.shape, zlib.crc32(np.ascontiguousarray(image).data))
         return self._key
 
 

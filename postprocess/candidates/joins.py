@@ -78,7 +78,11 @@ def join_texts(candidate: Candidate) -> Candidate:
     if candidate.scene is None or not len(candidate.scene.words) or not candidate.layout.owner.size:
         return candidate
     always, where_open = (_part_texts, _join_cut_rows), (_join_unruled, _join_open_heads, _join_bands, _join_centred)
-    joined = _join_cut_columns(candidate.with_layout(_join_crossed_columns(candidate)))
+    parted = candidate
+    if not candidate.is_enclosed:
+        parted = candidate.with_layout(_part_ruled_columns(candidate))
+        parted = parted.with_layout(_without_empty_columns(parted))
+    joined = _join_cut_columns(parted.with_layout(_join_crossed_columns(parted)))
     for step in always if candidate.is_enclosed else always + where_open:
         joined = joined.with_layout(step(joined))
     return joined
@@ -140,6 +144,75 @@ def _stand_in_columns(contents: Contents, sides: tuple[Floats, Floats], line: in
         if not len(off) or (np.abs(off) < _LEVEL * contents.height).mean() < _MOST:
             return False
     return True
+
+
+def _part_ruled_columns(candidate: Candidate) -> Layout:
+    """Part columns at the rulings in them that part a text from another one in several rows, and run through none.
+
+    A line number often stands nearer to a name than the words of the name to one another: only the ruling parts them.
+    """
+    contents, layout = candidate.contents, candidate.layout
+    rulings = contents.vertical[np.argsort(contents.vertical[:, 0])]
+    middle = (rulings[:, 0] + rulings[:, 2]) / 2
+    far = np.flatnonzero(np.diff(middle) > _CLOSER * contents.height) + 1
+    for pieces in np.split(rulings, far) if len(rulings) else []:
+        x = float(np.median(pieces[:, [0, 2]]))
+        # From the right to the left, and the contents are of the columns before: numbers of columns must not move.
+        col = int(np.searchsorted(layout.col_lines, x)) - 1
+        if 0 <= col < len(layout.col_lines) - 1:
+            rows = _rows_parted_by(contents, pieces, x)
+            if rows.any():
+                layout = layout.col_parted(col, x, rows)
+                contents = Contents(layout, contents.scene)
+    return layout
+
+
+def _rows_parted_by(contents: Contents, pieces: Floats, x: float) -> Flags:
+    """``(R,)`` rows in which pieces of a ruling at ``x`` part a cell of one slot in two: none where it is no border.
+
+    It is one where it runs along several rows with texts of one cell on both sides of it, and through no text in any
+    row; where it is faint in some rows between, it parts these too.
+    """
+    spans, boxes, n_rows = contents.layout.spans, contents.boxes, len(contents.layout.owner)
+    cells = contents.cells
+    lines = contents.layout.col_lines
+    col = int(np.searchsorted(lines, x)) - 1
+    single = (spans[:, 2] - spans[:, 0] == 1) & (spans[:, 1] == col) & (spans[:, 3] == col + 1)
+    own = np.flatnonzero((cells >= 0) & single[cells])
+    sides = np.array([contents.sides(word, x) for word in own.tolist()], bool).reshape(-1, 2)
+    near = _BESIDE * contents.height
+    runs = (pieces[:, 1] < boxes[own, 1, None] + near) & (pieces[:, 3] > boxes[own, 3, None] - near)
+    left, right, crossed, ruled = (
+        np.bincount(contents.rows[own[each]], minlength=n_rows) > 0
+        for each in (sides[:, 0], sides[:, 1], ~sides.any(axis=1), runs.any(axis=1))
+    )
+    parted = np.flatnonzero(left & right & ruled & ~crossed)
+    rows = np.zeros(n_rows, bool)
+    if len(parted) >= _LEAST_ROWS and not (crossed & ruled).any():
+        rows[parted[0] : parted[-1] + 1] = True
+    return rows & ~crossed
+
+
+def _without_empty_columns(candidate: Candidate) -> Layout:
+    """The layout without columns in which no cell of their own holds text, and that no rulings on both sides show."""
+    contents, layout = candidate.contents, candidate.layout
+    is_single = layout.spans[:, 3] - layout.spans[:, 1] == 1
+    is_ruled = (contents.down >= _RULED).mean(axis=0) >= _HALF
+    used = np.zeros(layout.owner.shape[1], bool)
+    for word in np.flatnonzero((contents.cells >= 0) & is_single[contents.cells]).tolist():
+        own = int(layout.spans[contents.cells[word], 1])
+        used[own] = True
+        for col in range(*contents.columns(word)):
+            # A word may be the texts of several columns, with a gap where they meet.
+            used[col] |= all(contents.sides(word, float(layout.col_lines[col + (col < own)])))
+    for col in np.flatnonzero(~used & ~(is_ruled[:-1] & is_ruled[1:]))[::-1].tolist():
+        if len(layout.col_lines) < 3:
+            break
+        wide = layout.spans[np.unique(layout.owner[:, col])]
+        left, right = int((wide[:, 1] < col).sum()), int((wide[:, 3] > col + 1).sum())
+        is_to_left = (left, is_ruled[col + 1], col > 0) > (right, is_ruled[col], col + 2 < len(layout.col_lines))
+        layout = layout.col_dropped(col, to_left=is_to_left)
+    return layout
 
 
 def _join_crossed_columns(candidate: Candidate) -> Layout:

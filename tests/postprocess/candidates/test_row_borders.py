@@ -304,3 +304,46 @@ def test_lines_as_far_apart_as_records_keep_their_rows() -> None:
     words, right = records(20, 20)
     each = plain(sorted({round(word.quad[0][1]) - 5.0 for word in words} | {right[-1]}), 5)
     assert settle_rows(each, Scene(words, FRAME)) is each
+
+
+def rows_of(texts: Texts, pitch: float = 20.0) -> int:
+    """Rows that are left of a grid with one for each line of text, which another look at the picture sees as well."""
+    words = words_of(texts, pitch)
+    layout = plain([pitch * row for row in range(len(texts) + 1)], len(texts[0]))
+    return len(settle_rows(layout, Scene(words, FRAME), agreeing(layout, words)).owner)
+
+
+def test_amounts_of_a_currency_from_one_line_to_the_next_are_one_row() -> None:
+    ranges = [["Exercise price", "USD0.10 –", "USD0.25 -"], ["", "USD0.20", "USD2.37"]]
+    assert rows_of([["", "2016", "2017"], *ranges, ["Expected life", "5 years", "4 years"], *ranges]) == 4
+
+
+def test_a_value_and_its_share_are_one_row_where_those_above_stand_on_one_line() -> None:
+    above = [["Fever", "31 (12.2)", "99 (31.6)"], ["Pain", "29 (11.4)", "77 (9.3)"], ["Cough", "9 (1.5)", "8 (0.2)"]]
+    assert rows_of([*above, ["Total", "160", "52 (2.1)"], ["", "(62.0)", ""]]) == 4
+    # Standard errors below all values are lines of their own, and so is a number below another one.
+    assert (
+        rows_of([["Age", "0.31", "0.99"], ["", "(0.02)", "(0.04)"], ["Sex", "0.7", "0.4"], ["", "(0.1)", "(0.3)"]]) == 4
+    )
+
+
+def test_a_number_that_is_broken_at_its_blank_is_one_number() -> None:
+    words = words_of([["AGR", "2 087", "8 263"], ["INF", "779", "4 507"], ["FOR", "168", "12"]])
+    layout = plain([0, 20, 40, 60, 75], 3)
+    broken = [*words, make_word("862", 205, 58)]
+    assert lines_of(settle_rows(layout, Scene(broken, FRAME), agreeing(layout, broken))) == [0, 20, 40, 75]
+    # As far apart as the others it is the number of a row.
+    apart = [*words, make_word("862", 205, 65)]
+    assert len(settle_rows(plain([0, 20, 40, 60, 80], 3), Scene(apart, FRAME)).owner) == 4
+
+
+def test_heads_that_go_on_in_most_columns_are_one_row() -> None:
+    heads = [
+        ["As at year end", "Less than", "1 to 3", "3 to 5", ""],
+        ["(millions)", "1 year", "years", "years", "Total"],
+    ]
+    values = [["Debt", "7", "8", "9", "24"], ["Leases", "1", "2", "3", "6"], ["Deposits", "4", "5", "6", "15"]]
+    assert rows_of([*heads, *values]) == 4
+    assert (
+        rows_of([["Group", "Debt", "Notes", "Swaps", ""], ["Bank", "1 year", "Three", "Four", "Total"], *values]) == 5
+    )

@@ -25,6 +25,7 @@ from postprocess.geometry.boxes import quads_to_boxes
 from postprocess.geometry.rulings import Rulings
 from postprocess.grid.layout import Layout
 from postprocess.odds import weigh
+from postprocess.text.lookalikes import STROKES
 from postprocess.text.numbers import is_number
 
 _SURE = 1.0
@@ -203,7 +204,10 @@ def _without_empty_rows(layout: Layout, scene: Scene) -> Layout:
 
 
 def _without_tall_numbers(layout: Layout, scene: Scene) -> Layout:
-    """The layout with numbers in a row of their own that stand in the first of several rows which no ruling parts."""
+    """The layout with values in a row of their own that stand in one of several rows which no ruling parts.
+
+    A value of all of them stands in their middle.
+    """
     spans, cells = layout.spans, layout.cells_at(scene.words.middles)
     tall = np.flatnonzero((spans[:, 2] - spans[:, 0] > 1) & (spans[:, 3] - spans[:, 1] == 1))
     if not len(tall):
@@ -213,12 +217,24 @@ def _without_tall_numbers(layout: Layout, scene: Scene) -> Layout:
     wrong = []
     for cell in tall.tolist():
         own, lines = np.flatnonzero(cells == cell), layout.row_lines[spans[cell, 0] : spans[cell, 2] + 1]
-        low, high = boxes[own, 3].max(initial=lines[0]), boxes[own, 1].min(initial=lines[0])
-        is_ruled = ((level > lines[0]) & (level < lines[-1])).any()
         text = " ".join(scene.words.texts[index] for index in own[np.argsort(boxes[own, 0])])
-        if is_number(text) and not is_ruled and low < lines[1] + _NEAR * (low - high):
+        is_sign = bool(text) and (text in STROKES or not any(map(str.isalnum, text)))
+        if not is_number(text) and not is_sign:
+            continue
+        top, bottom = boxes[own, 1].min(), boxes[own, 3].max()
+        reach = (bottom - top) / 2
+        is_ruled = ((level > lines[0] + reach) & (level < lines[-1] - reach)).any()
+        if not is_ruled and _stands_in_one(lines, top, bottom):
             wrong.append(cell)
     return layout.parted(np.array(wrong)) if wrong else layout
+
+
+def _stands_in_one(lines: Floats, top: float, bottom: float) -> bool:
+    """Whether a text lies between two of the lines of several rows, and not in the middle of them."""
+    reach = _NEAR * (bottom - top)
+    inside = (lines[:-1] < top + reach) & (lines[1:] > bottom - reach)
+    inside[(len(inside) - 1) // 2 : len(inside) // 2 + 1] &= len(inside) % 2 == 0
+    return bool(inside.any())
 
 
 def _is_drawn(layout: Layout, rulings: Rulings) -> Flags:

@@ -269,6 +269,20 @@ def test_a_number_beside_the_first_of_two_lines_is_in_its_row_alone() -> None:
     assert settled.owner.tolist() == [[0, 1], [2, 3], [4, 5]]
 
 
+@pytest.mark.parametrize("value", ["1,417", "–", "一"])
+def test_a_value_beside_the_second_of_two_lines_is_in_its_row_alone(value: str) -> None:
+    """The first line is the label of a section."""
+    words = words_of([["Advances", ""], ["– Secured", value], ["Total", "9,10"]])
+    settled = settle_rows(TALL, Scene(words, FRAME), agreeing(TALL, words))
+    assert settled.owner.tolist() == [[0, 1], [2, 3], [4, 5]]
+
+
+def test_a_value_in_the_middle_of_three_lines_is_that_of_all() -> None:
+    words = words_of([["Fares", ""], ["Meals", "70"], ["Hotels", ""], ["Total", "9,10"]])
+    whole = Layout(np.array([0.0, 20, 40, 60, 80]), TALL.col_lines, UPRIGHT, np.array([[0, 1], [2, 1], [3, 1], [4, 5]]))
+    assert settle_rows(whole, Scene(words, FRAME), agreeing(whole, words)).owner.tolist() == whole.owner.tolist()
+
+
 def test_a_number_between_its_rows_or_with_rulings_beside_it_stays_over_both() -> None:
     labels = words_of([["Deposit", ""], ["8 bottles", ""], ["Total", "9,10"]])
     for number, rule in ((make_word("2,00", 105, 15), as_boxes([])), (make_word("2,00", 105, 5), [[0, 19, 100, 21]])):

@@ -14,7 +14,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from postprocess.arrays import Flags, Floats
+from postprocess.arrays import Flags, Floats, Ints
 from postprocess.candidates.candidate import Candidate
 from postprocess.candidates.contents import Contents, is_phrase
 from postprocess.candidates.text_lines import HAN
@@ -382,26 +382,41 @@ def _with_empty_around(contents: Contents, layout: Layout, row: int, col: int) -
 
 
 def _join_bands(candidate: Candidate) -> Layout:
-    """Widen the only text of a row over the columns in whose middle it stands: all, or all but the stub."""
+    """Widen the only text of a row over the columns in whose middle it stands: all, or all but the stub.
+
+    Where rulings part several blocks of columns from head to foot, the only text of each over these likewise.
+    """
     contents, layout = candidate.contents, candidate.layout
-    owner, spans, lines = layout.owner, layout.spans, layout.col_lines
-    holds = ~np.isnan(contents.texts[:, 0])
-    for row in range(len(owner)):
-        cells = np.unique(owner[row])
-        filled = cells[holds[cells]]
-        if not len(filled) or (spans[cells, 2] - spans[cells, 0] > 1).any():
-            continue
-        if not _is_one_phrase(contents, row, len(filled)):
-            continue
-        first, last = int(spans[filled[0], 1]), int(spans[filled[-1], 3])
-        middle = (contents.texts[filled[0], 0] + contents.texts[filled[-1], 2]) / 2
-        off = {start: abs((lines[start] + lines[-1]) / 2 - middle) for start in (0, 1) if start <= first}
-        start = min(off, key=lambda each: off[each])
-        lies_over = last - first > 1 or not _is_in_column(contents, filled[0], first)
-        is_ruled = (contents.down[row, start + 1 : -1] >= _RULED).any()
-        if off[start] < _CENTRED * contents.height and lies_over and not is_ruled:
-            layout = layout.joined(row, start, row + 1, len(lines) - 1)
+    n_cols = layout.owner.shape[1]
+    through = 1 + np.flatnonzero(contents.passed.all(axis=0)[1:-1])
+    blocks = list(pairwise([0, *through.tolist(), n_cols]))
+    for row in range(len(layout.owner)):
+        bands = [_band(contents, row, 0, n_cols)]
+        if bands == [None] and min(end - begin for begin, end in blocks) > 1:
+            bands = [_band(contents, row, *block) for block in blocks if len(blocks) > 1]
+        for band in bands if None not in bands else []:
+            layout = layout.joined(row, band[0], row + 1, band[1])
     return layout
+
+
+def _band(contents: Contents, row: int, begin: int, end: int) -> tuple[int, int] | None:
+    """First and end column of the only text of a row between two columns; None where there is none, or are others."""
+    spans, lines = contents.layout.spans, contents.layout.col_lines
+    cells = np.unique(contents.layout.owner[row, begin:end])
+    filled = cells[~np.isnan(contents.texts[cells, 0])]
+    is_low = (spans[cells, 2] - spans[cells, 0] == 1).all()
+    is_inside = spans[cells, 1].min() >= begin and spans[cells, 3].max() <= end
+    if not len(filled) or not is_low or not is_inside or not _is_one_phrase(contents, row, filled):
+        return None
+    first, last = int(spans[filled[0], 1]), int(spans[filled[-1], 3])
+    middle = (contents.texts[filled[0], 0] + contents.texts[filled[-1], 2]) / 2
+    off = {start: abs((lines[start] + lines[end]) / 2 - middle) for start in (begin, begin + 1) if start <= first}
+    start = min(off, key=lambda each: off[each])
+    lies_over = last - first > 1 or not _is_in_column(contents, filled[0], first)
+    is_ruled = (contents.down[row, start + 1 : end] >= _RULED).any()
+    if off[start] < _CENTRED * contents.height and lies_over and not is_ruled:
+        return start, end
+    return first, int(spans[filled[0], 3])
 
 
 def _join_open_heads(candidate: Candidate) -> Layout:
@@ -426,12 +441,12 @@ def _join_open_heads(candidate: Candidate) -> Layout:
     return layout
 
 
-def _is_one_phrase(contents: Contents, row: int, n_cells: int) -> bool:
-    """Whether a row has words but no number; those of several cells stand on one line, blanks between them."""
-    words = np.flatnonzero(contents.rows == row)
+def _is_one_phrase(contents: Contents, row: int, cells: Ints) -> bool:
+    """Whether cells of a row have words but no number; those of several stand on one line, blanks between them."""
+    words = np.flatnonzero((contents.rows == row) & np.isin(contents.cells, cells))
     words = words[np.argsort(contents.boxes[words, 0])]
     texts = [contents.scene.words.texts[word] for word in words.tolist()]
-    if n_cells == 1 or not texts:
+    if len(cells) == 1 or not texts:
         return not any(map(is_number, texts))
     boxes = contents.boxes[words]
     gaps, level = boxes[1:, 0] - boxes[:-1, 2], np.ptp(boxes[:, 1] + boxes[:, 3]) / 2

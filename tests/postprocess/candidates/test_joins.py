@@ -325,3 +325,16 @@ def test_an_empty_column_between_rulings_is_one_to_be_filled_in() -> None:
     words = [word("text", 60 * col + 3, 20 * row + 5, 60 * col + 47) for row in range(4) for col in (0, 2)]
     drawn = upright([60, 0, 61, 80], [120, 0, 121, 80])
     assert join_texts(grid(4, 3).in_scene(Scene(words, drawn))).layout.owner.shape == (4, 3)
+
+
+@pytest.mark.parametrize("through", [True, False])
+def test_heads_in_the_middle_of_two_halves_span_theirs(through: bool) -> None:
+    """Two tables side by side, parted by a ruling from head to foot: each half has its own head, and its own stub."""
+    heads = [word("Analysis", 70, 5, 110), word("Combinations", 232, 5, 308)]
+    words = [
+        *heads,
+        *(word("text", 60 * col + 3, 20 * row + 5, 60 * col + 20) for row in range(1, 5) for col in range(6)),
+    ]
+    rulings = upright([180, 0 if through else 20, 181, 100])
+    spans = wide(join_texts(grid(5, 6).in_scene(Scene(words, rulings))))
+    assert (spans == [(0, 0, 1, 3), (0, 3, 1, 6)]) is through

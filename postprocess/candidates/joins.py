@@ -9,6 +9,7 @@ has a text of its own.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sized
 from itertools import pairwise
 
@@ -49,6 +50,8 @@ _BESIDE = 0.1
 """How far from a word such a border is put, in text heights."""
 _FEW = 5
 """Words that may be cut in a small table."""
+_WHOLE_VALUE = re.compile(r"[.,]\d+$|[%)]$")
+"""So ends a value that no more digits may follow."""
 _DEEPEST = 6
 """Most rows of heads."""
 
@@ -124,6 +127,8 @@ def _parts_columns(contents: Contents, own: Flags, line: int) -> bool:
     x, owner, boxes = contents.layout.col_lines[line], contents.layout.owner, contents.boxes[own]
     slack = _CLOSER * contents.height
     left, right = boxes[boxes[:, 2] < x + slack], boxes[boxes[:, 0] > x - slack]
+    if len(boxes) == 1 and _are_two_values(contents, int(np.flatnonzero(own)[0]), float(x)):
+        return bool((owner[:, line - 1] != owner[:, line]).mean() > _HALF)
     if not len(left) or not len(right) or len(left) + len(right) != len(boxes):
         return False
     texts = [contents.scene.words.texts[word] for word in np.flatnonzero(own).tolist()]
@@ -133,6 +138,16 @@ def _parts_columns(contents: Contents, own: Flags, line: int) -> bool:
     gap = (right[:, 0].min() - left[:, 2].max()) / contents.height
     wide = gap > TOKEN_GAP or (gap > _CLOSER and _stand_in_columns(contents, (left, right), line))
     return bool(level and wide and (owner[:, line - 1] != owner[:, line]).mean() > _HALF)
+
+
+def _are_two_values(contents: Contents, word: int, x: float) -> bool:
+    """Whether a word is two values, read as one, with its blank at a border."""
+    text, start, end = contents.scene.words.texts[word], *contents.boxes[word, [0, 2]].tolist()
+    before, _, behind = text.partition(" ")
+    if not (is_number(before) and is_number(behind) and _WHOLE_VALUE.search(before)) or behind[0] in "([":
+        return False
+    place = start + sum(contents.scene.words[word].spans()[len(before)]) / 2 * (end - start)
+    return abs(place - x) < _CENTRED * contents.height
 
 
 def _stand_in_columns(contents: Contents, sides: tuple[Floats, Floats], line: int) -> bool:
@@ -157,7 +172,6 @@ def _part_ruled_columns(candidate: Candidate) -> Layout:
     far = np.flatnonzero(np.diff(middle) > _CLOSER * contents.height) + 1
     for pieces in np.split(rulings, far) if len(rulings) else []:
         x = float(np.median(pieces[:, [0, 2]]))
-        # From the right to the left, and the contents are of the columns before: numbers of columns must not move.
         col = int(np.searchsorted(layout.col_lines, x)) - 1
         if 0 <= col < len(layout.col_lines) - 1:
             rows = _rows_parted_by(contents, pieces, x)

@@ -338,3 +338,9 @@ def test_heads_in_the_middle_of_two_halves_span_theirs(through: bool) -> None:
     rulings = upright([180, 0 if through else 20, 181, 100])
     spans = wide(join_texts(grid(5, 6).in_scene(Scene(words, rulings))))
     assert (spans == [(0, 0, 1, 3), (0, 3, 1, 6)]) is through
+
+
+@pytest.mark.parametrize(("text", "spans"), [("100.0% 99.5%", []), ("12.5 (99.5)", [(1, 0, 2, 2)])], ids=["two", "one"])
+def test_two_values_that_were_read_as_one_word_are_those_of_two_columns(text: str, spans: list[Span]) -> None:
+    words = [word(text, 20, 25, 100), *block([0, 2, 3], range(2))]
+    assert wide(join_texts(grid(4, 2, (1, 0, 2, 2)).in_scene(make_scene(words)))) == spans

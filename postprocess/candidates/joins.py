@@ -50,6 +50,8 @@ _BESIDE = 0.1
 """How far from a word such a border is put, in text heights."""
 _FEW = 5
 """Words that may be cut in a small table."""
+_LEAST_BETWEEN = 2
+"""Texts that stand between two rows, from which those of their column stand in the middle of theirs."""
 _WHOLE_VALUE = re.compile(r"[.,]\d+$|[%)]$")
 """So ends a value that no more digits may follow."""
 _DEEPEST = 6
@@ -80,7 +82,10 @@ def join_texts(candidate: Candidate) -> Candidate:
     """
     if candidate.scene is None or not len(candidate.scene.words) or not candidate.layout.owner.size:
         return candidate
-    always, where_open = (_part_texts, _join_cut_rows), (_join_unruled, _join_open_heads, _join_bands, _join_centred)
+    always, where_open = (
+        (_part_texts, _join_cut_rows),
+        (_join_unruled, _join_open_heads, _join_bands, _join_centred, _join_labels),
+    )
     parted = candidate
     if not candidate.is_enclosed:
         parted = candidate.with_layout(_part_ruled_columns(candidate))
@@ -578,6 +583,42 @@ def _join_centred(candidate: Candidate) -> Layout:
             if bottom - top > 1 and closed and _is_in_middle(contents, top, bottom, col):
                 layout = layout.joined(top, col, bottom, col + 1)
     return layout
+
+
+def _join_labels(candidate: Candidate) -> Layout:
+    """Join the rows of which the texts of a column stand in the middle, where such rows follow one another.
+
+    Some of the texts stand between two rows, so that it is no chance: what is at the top of its rows never does.
+    """
+    contents, layout = candidate.contents, candidate.layout
+    for col in range(layout.owner.shape[1] - 1):
+        for first, end in _rows_around_labels(contents, col):
+            layout = layout.joined(first, col, end, col + 1)
+    return layout
+
+
+def _rows_around_labels(contents: Contents, col: int) -> list[tuple[int, int]]:
+    """First and end row of several rows that a text of a column stands in the middle of, none where that is chance."""
+    spans, texts, n_rows = contents.layout.spans, contents.texts, len(contents.layout.owner)
+    is_low = (spans[:, 2] - spans[:, 0] == 1) & (spans[:, 1] != col) & ~np.isnan(texts[:, 0])
+    top, bottom = np.full((2, n_rows), np.nan)
+    np.fmin.at(top, spans[is_low, 0], texts[is_low, 1])
+    np.fmax.at(bottom, spans[is_low, 0], texts[is_low, 3])
+    labels = np.flatnonzero((spans[:, 1] == col) & ~np.isnan(texts[:, 0]))
+    groups: list[tuple[int, int]] = []
+    first = 0
+    for label in labels[np.argsort(texts[labels, 1])].tolist():
+        off = np.abs(top[first : first + 1] + bottom[first:] - texts[label, [1, 3]].sum()) / 2
+        if not (off < _LEVEL * contents.height).any():
+            break
+        end = first + 1 + int(np.nanargmin(off))
+        is_ruled = (contents.across[first + 1 : end, col] >= _RULED).any()
+        if is_ruled or (end - first > 1 and spans[label, 3] > col + 1):
+            break
+        groups.append((first, end))
+        first = end
+    is_rule = sum((end - first) % 2 == 0 for first, end in groups) >= _LEAST_BETWEEN
+    return [(first, end) for first, end in groups if end - first > 1] if is_rule else []
 
 
 def _is_in_middle(contents: Contents, top: int, bottom: int, col: int) -> bool:

@@ -344,3 +344,12 @@ def test_heads_in_the_middle_of_two_halves_span_theirs(through: bool) -> None:
 def test_two_values_that_were_read_as_one_word_are_those_of_two_columns(text: str, spans: list[Span]) -> None:
     words = [word(text, 20, 25, 100), *block([0, 2, 3], range(2))]
     assert wide(join_texts(grid(4, 2, (1, 0, 2, 2)).in_scene(make_scene(words)))) == spans
+
+
+@pytest.mark.parametrize(("off", "n_spans"), [(0, 3), (-10, 0)], ids=["in the middle", "at the top"])
+def test_labels_in_the_middle_of_their_rows_span_them_without_rulings(off: float, n_spans: int) -> None:
+    """Two, three and two rows: the first and the last label stand between two rows."""
+    labels = [word("Label", 3, middle - 5 + off, 40) for middle in (40, 90, 140)]
+    words = [*body((0, 0)), *labels, *block(range(8), [1, 2])]
+    spans = join(grid(8, 3), words)
+    assert spans == [(1, 0, 3, 1), (3, 0, 6, 1), (6, 0, 8, 1)][:n_spans]

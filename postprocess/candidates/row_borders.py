@@ -73,7 +73,8 @@ class BorderEvidence:
         alike: Both lines have texts in the same columns, several of them.
         times: A line begins with a quantity times a price.
         rest: The lower line holds nothing but rests of values that begin in the upper one.
-        flows: The text goes on in most of several columns in which both lines have some.
+        flows: The text goes on in most of several columns in which both lines have some; 2 where the lower one begins
+            in lower case in each of three or more.
         within: The lower line has texts in some of the columns of the record above alone, or lies as close as those
             that do, in a table where they lie closer to the line above than those that begin a record.
         seen: Share of the other grids' votes for different rows, less that for the same one, -1 to 1.
@@ -316,7 +317,9 @@ def _compare(above: TextLine, below: TextLine, edges: dict[int, float], blank: f
     both = sorted(above.pieces.keys() & below.pieces.keys())
     pairs = [(above.pieces[column], below.pieces[column]) for column in both]
     roomy = [_has_room(a, b, edges[column] - blank) for column, (a, b) in zip(both, pairs, strict=True)]
-    flows = [a.is_open or (b.goes_on and not b.is_number) for a, b in pairs]
+    is_lower = [b.text[:1].islower() and not a.is_number for a, b in pairs]
+    flows = [a.is_open or low for (a, _), low in zip(pairs, is_lower, strict=True)]
+    flow = (1 < len(flows) < 2 * sum(flows)) + (len(is_lower) > 2 and all(is_lower))
     return {
         "numbers": any(a.is_number and b.is_number for a, b in pairs),
         "roomy": sum(roomy) / max(len(roomy), 1),
@@ -326,7 +329,7 @@ def _compare(above: TextLine, below: TextLine, edges: dict[int, float], blank: f
         "open": any(a.is_open for a, _ in pairs),
         "repeated": above.is_repeated != below.is_repeated,
         "alike": above.pieces.keys() == below.pieces.keys() and len(both) > 1,
-        "flows": 1 < len(flows) < 2 * sum(flows),
+        "flows": flow,
         "times": any(line.pieces[min(line.pieces)].is_times for line in (above, below)),
     }
 

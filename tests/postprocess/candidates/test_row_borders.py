@@ -361,3 +361,17 @@ def test_heads_that_go_on_in_most_columns_are_one_row() -> None:
     assert (
         rows_of([["Group", "Debt", "Notes", "Swaps", ""], ["Bank", "1 year", "Three", "Four", "Total"], *values]) == 5
     )
+
+
+def test_heads_that_all_go_on_in_lower_case_are_one_row_and_their_parts_none() -> None:
+    values = [["Assets", *"7893"], ["Debts", *"1231"], ["Costs", *"4568"]]
+    heads = [["", "Fertiliser", "Flux", "Product", ""], ["", "business", "group", "segment", "Total"]]
+    assert rows_of([*heads, *values]) == 4
+    # Below heads over several columns each part has its own.
+    parts = [make_word(text, x, 5) for text, x in (("Mine", 130), ("Field", 330), ("Mill", 530))]
+    parts += words_of([["", *["mean", "max"] * 3], ["Coal", *"123456"], ["Iron", *"345678"]], 20.0)
+    shifted = [Word(w.text, tuple((x, y + 20) for x, y in w.quad)) for w in parts[3:]]
+    owner = np.array([[0, 1, 1, 2, 2, 3, 3], [4, 5, 6, 7, 8, 9, 10], [*range(11, 18)], [*range(18, 25)]])
+    layout = Layout(np.array([0.0, 20, 40, 60, 80]), 100.0 * np.arange(8), UPRIGHT, owner)
+    words = [*parts[:3], *shifted]
+    assert len(settle_rows(layout, Scene(words, FRAME), agreeing(layout, words)).owner) == 4

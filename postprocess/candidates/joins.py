@@ -147,11 +147,12 @@ def _parts_columns(contents: Contents, own: Flags, line: int) -> bool:
 
 def _are_two_values(contents: Contents, word: int, x: float) -> bool:
     """Whether a word is two values, read as one, with its blank at a border."""
-    text, start, end = contents.scene.words.texts[word], *contents.boxes[word, [0, 2]].tolist()
+    text = contents.scene.words.texts[word]
     before, _, behind = text.partition(" ")
     if not (is_number(before) and is_number(behind) and _WHOLE_VALUE.search(before)) or behind[0] in "([":
         return False
-    place = start + sum(contents.scene.words[word].spans()[len(before)]) / 2 * (end - start)
+    start, end = contents.boxes[word, [0, 2]].tolist()
+    place = float(start) + sum(contents.scene.words[word].spans()[len(before)]) / 2 * float(end - start)
     return abs(place - x) < _CENTRED * contents.height
 
 
@@ -407,14 +408,15 @@ def _join_bands(candidate: Candidate) -> Layout:
     """
     contents, layout = candidate.contents, candidate.layout
     n_cols = layout.owner.shape[1]
-    through = 1 + np.flatnonzero(contents.passed.all(axis=0)[1:-1])
-    blocks = list(pairwise([0, *through.tolist(), n_cols]))
+    through = np.flatnonzero(contents.passed.all(axis=0))
+    blocks = list(pairwise(sorted({0, *through.tolist(), n_cols})))
     for row in range(len(layout.owner)):
         bands = [_band(contents, row, 0, n_cols)]
         if bands == [None] and min(end - begin for begin, end in blocks) > 1:
             bands = [_band(contents, row, *block) for block in blocks if len(blocks) > 1]
-        for band in bands if None not in bands else []:
-            layout = layout.joined(row, band[0], row + 1, band[1])
+        known = [band for band in bands if band is not None]
+        for first, last in known if len(known) == len(bands) else []:
+            layout = layout.joined(row, first, row + 1, last)
     return layout
 
 

@@ -67,6 +67,8 @@ _INSET = 0.5
 """Fills end this near the rulings that frame them, with a margin of the page between."""
 _STACKED = 3
 """A stroke through so many words above each other is no letter's; two ones may stand above each other."""
+_MET, _BEYOND = 3, (0.5, 2.0)
+"""A line past so many others, so far on one side and on the other, in text heights, ends at none of them."""
 _TOUCH = 0.1
 """A ruling ends at another one this near."""
 _TILT = 20.0
@@ -190,7 +192,8 @@ def image_to_rulings(
     horizontal = _horizontal_segments(upright, thick, *sizes, words_of[0])
     vertical = _horizontal_segments(_transposed(upright), [_transposed(mask) for mask in thick], *sizes, words_of[1])
     horizontal = _without_letters(horizontal, words_of[0])
-    vertical = _without_letters(vertical, words_of[1], horizontal[:, turned])[:, turned]
+    vertical = _without_letters(vertical, words_of[1], horizontal[:, turned])
+    vertical = _without_streaks(vertical, horizontal[:, turned], upright.shape[0], height)[:, turned]
     return replace(frame, horizontal=horizontal, vertical=vertical)
 
 
@@ -633,6 +636,33 @@ def _without_letters(segments: Floats, words_xyxy: Floats, lines: Floats | None 
     within &= np.bincount(places, minlength=len(segments)) < _STACKED
     within[within] = ~_joins(segments[within], lines, max(_TOUCH * float(np.median(letter)), 1.0))
     return np.asarray(segments[~within], np.float64)
+
+
+def _without_streaks(segments: Floats, across: Floats, length: int, text_height: float) -> Floats:
+    """Drop lines from one edge of the picture to the other, past all that they meet: streaks of a scanner, and folds.
+
+    Lines of a table end at its frame; where as many do not, the picture is cut out of a larger one.
+
+    Args:
+        segments: ``(N, 4)`` boxes of horizontal lines.
+        across: ``(M, 4)`` boxes of vertical ones.
+        length: From edge to edge, pixels.
+        text_height: Pixels.
+    """
+    middle, places = (segments[:, 1] + segments[:, 3]) / 2, (across[:, 0] + across[:, 2]) / 2
+    order = np.argsort(middle, kind="stable")
+    lines = np.split(order, np.flatnonzero(np.diff(middle[order]) > _TOUCH * text_height) + 1) if len(order) else []
+    streaks = []
+    for own in lines:
+        start, end, y = segments[own, 0].min(), segments[own, 2].max(), middle[own[0]]
+        met = places[(across[:, 1] < y + text_height) & (across[:, 3] > y - text_height)]
+        if max(start, length - end) < text_height and len(met) > _MET:
+            near, far = sorted((met.min() - start, end - met.max()))
+            if near > _BEYOND[0] * text_height and far > _BEYOND[1] * text_height:
+                streaks.append(own)
+    if not streaks or 2 * len(streaks) >= len(lines):
+        return segments
+    return np.delete(segments, np.concatenate(streaks), axis=0)
 
 
 def _joins(segments: Floats, across: Floats, near: float) -> Flags:

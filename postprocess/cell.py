@@ -16,6 +16,9 @@ Quad = tuple[Point, Point, Point, Point]
 Direction = Literal["ltr", "rtl"]
 """Where the columns of a table run, from its first one: to the right or to the left."""
 
+WordPart = tuple[int, int, int]
+"""Number of a word among those of ``postprocess.editing.state.State``, its first character, the one after its last."""
+
 HeaderKind = Literal["column", "row", "section"]
 """What a header cell heads: the columns below it, its row, or the rows until the next section."""
 
@@ -66,6 +69,10 @@ class Cell:
         doubt: Why the text may be wrong, see ``Word``; empty where nothing speaks against it.
         tables: Tables that stand in the cell, from top to bottom; their texts are not in ``text``.
         pictures: Pictures that stand in the cell, from top to bottom; found where ``Settings.cell_pictures`` asks.
+        typed: Whether a person gave the text.
+        confirmed: Whether a person said that the cell is right as it is.
+        words: While a table is corrected, the words of its picture that the text is of, or, where ``typed``, in whose
+            place it is.
 
     Raises:
         TableError: Negative position, a span below 1, or a ``header_score``
@@ -91,6 +98,9 @@ class Cell:
     doubt: str = ""
     tables: tuple[Grid, ...] = ()
     pictures: tuple[Picture, ...] = ()
+    typed: bool = False
+    confirmed: bool = False
+    words: tuple[WordPart, ...] = ()
 
     def __post_init__(self) -> None:
         if self.row < 0 or self.col < 0 or self.rowspan < 1 or self.colspan < 1:
@@ -174,6 +184,17 @@ def shift(cell: Cell, rows: int = 0, cols: int = 0) -> Cell:
 
 _NAMES = tuple(each.name for each in fields(Cell))
 _values = attrgetter(*_NAMES)
+_content = attrgetter(*_NAMES[4:])
+
+
+def put(cell: Cell, row: int, col: int, rowspan: int, colspan: int) -> Cell:
+    """The cell elsewhere in the grid, in a fifth of the time of ``replace``.
+
+    >>> moved = put(Cell(0, 0, text="a"), 2, 1, 1, 3)
+    >>> moved.row, moved.end_col, moved.text
+    (2, 4, 'a')
+    """
+    return Cell(row, col, rowspan, colspan, *_content(cell))
 
 
 def rewrite(cells: Sequence[Cell], **columns: Sequence[Any]) -> list[Cell]:

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from operator import attrgetter
 
 import numpy as np
 from numpy.typing import NDArray
 
-from postprocess.arrays import Floats
+from postprocess.arrays import Floats, Ints
 from postprocess.cell import Caption, Cell, Confidence, Direction, Quad, rewrite
 from postprocess.errors import TableError
 from postprocess.geometry.boxes import array_to_quad, cells_to_quads
@@ -56,7 +57,7 @@ class Table:
     """``(n_rows, n_cols)`` index into ``cells`` of the cell that covers each slot."""
 
     def __post_init__(self) -> None:
-        ordered = tuple(sorted(self.cells, key=lambda cell: (cell.row, cell.col)))
+        ordered = tuple(sorted(self.cells, key=attrgetter("row", "col")))
         object.__setattr__(self, "cells", ordered)
         object.__setattr__(self, "notes", tuple(self.notes))
         object.__setattr__(self, "owner", _cells_to_owner(ordered))
@@ -280,21 +281,30 @@ def fill_holes(cells: Iterable[Cell]) -> tuple[Cell, ...]:
 
 def _paint(cells: tuple[Cell, ...]) -> NDArray[np.int32]:
     """``(R, C)`` index of the cell in each slot, -1 where there is none; refuses cells that share a slot."""
-    n_rows = max((cell.end_row for cell in cells), default=0)
-    n_cols = max((cell.end_col for cell in cells), default=0)
-    owner = np.full((n_rows, n_cols), -1, np.int32)
-    single = [index for index, cell in enumerate(cells) if not cell.is_spanning]
-    place = [cells[index].row for index in single], [cells[index].col for index in single]
+    starts, sizes = _to_spans(cells)
+    owner = np.full((starts + sizes).max(axis=0, initial=0), -1, np.int32)
+    is_spanning = (sizes > 1).any(axis=1)
+    single = np.flatnonzero(~is_spanning)
+    place = starts[single, 0], starts[single, 1]
     owner[place] = single
     clash = bool((owner[place] != single).any())
-    for index, cell in enumerate(cells):
-        if cell.is_spanning:
-            slots = owner[cell.row : cell.end_row, cell.col : cell.end_col]
-            clash |= bool((slots >= 0).any())
-            slots[...] = index
+    for index in np.flatnonzero(is_spanning).tolist():
+        cell = cells[index]
+        slots = owner[cell.row : cell.end_row, cell.col : cell.end_col]
+        clash |= bool((slots >= 0).any())
+        slots[...] = index
     if clash:
         _refuse_clash(cells, np.full_like(owner, -1))
     return owner
+
+
+_place = attrgetter("row", "col", "rowspan", "colspan")
+
+
+def _to_spans(cells: tuple[Cell, ...]) -> tuple[Ints, Ints]:
+    """``(N, 2)`` first row and column of each cell, and how many of both it covers."""
+    places = np.array(list(map(_place, cells)), np.int64).reshape(-1, 4)
+    return places[:, :2], places[:, 2:]
 
 
 def _refuse_clash(cells: tuple[Cell, ...], owner: NDArray[np.int32]) -> None:
@@ -311,9 +321,9 @@ def _refuse_clash(cells: tuple[Cell, ...], owner: NDArray[np.int32]) -> None:
 
 
 def _cells_to_owner(cells: tuple[Cell, ...]) -> NDArray[np.int32]:
-    n_slots = sum(cell.rowspan * cell.colspan for cell in cells)
-    n_rows = max((cell.end_row for cell in cells), default=0)
-    n_cols = max((cell.end_col for cell in cells), default=0)
+    starts, sizes = _to_spans(cells)
+    n_slots = int(sizes.prod(axis=1).sum())
+    n_rows, n_cols = (starts + sizes).max(axis=0, initial=0).tolist()
     # A stray cell far away must not make us allocate a huge grid before we refuse it.
     if n_rows * n_cols > max(4 * n_slots, 1_000_000):
         raise TableError(f"{len(cells)} cells cannot cover a grid of {n_rows} x {n_cols}: slots belong to no cell")

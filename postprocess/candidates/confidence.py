@@ -255,13 +255,14 @@ def rate(table: Table, candidate: Candidate, words: Words, unplaced: Sequence[Un
         weakest=doubts[0] if doubts else _weakest(table, matches, spans, evidence),
     )
     cells = [
-        replace(cell, confidence=span * _text_score(cell))
+        replace(cell, confidence=span * text_score(cell))
         for cell, span in zip(table.cells, spans.tolist(), strict=True)
     ]
     return replace(table, cells=cells, confidence=confidence)
 
 
-def _text_score(cell: Cell) -> float:
+def text_score(cell: Cell) -> float:
+    """What the text leaves of the probability that a cell is right, 0 to 1."""
     return (DOUBT if cell.doubt else 1.0) * (1.0 if cell.ocr_score is None else _clip(cell.ocr_score))
 
 

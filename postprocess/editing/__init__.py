@@ -2,7 +2,10 @@
 
 ::
 
-    steps.py     move, divide, extend, remove, merge, split, texts and headers
+    steps.py     move, divide, extend, insert, remove, merge, split, texts and headers
+    texts.py     many texts at once, title and notes, what a person confirms
+    state.py     a table with the words of its picture
+    living.py    words dealt to the cells of a grid that was corrected; words read anew, or placed by hand
     placing.py   gives each cell a place in the picture, also those that were not detected
     axes.py      rows and columns treated alike
 """

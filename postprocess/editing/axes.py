@@ -14,7 +14,7 @@ from typing import Concatenate, Literal, ParamSpec
 import numpy as np
 
 from postprocess.arrays import Floats
-from postprocess.cell import Cell, Quad, rewrite
+from postprocess.cell import Cell, Quad, put, rewrite
 from postprocess.errors import TableError
 from postprocess.geometry.boxes import array_to_quad
 from postprocess.table import Table, move_inside
@@ -119,9 +119,11 @@ def cell_span(cell: Cell, axis: Axis) -> tuple[int, int]:
 
 def with_span(cell: Cell, axis: Axis, start: int, end: int) -> Cell:
     """The cell in other rows, or columns."""
+    if (start, end) == cell_span(cell, axis):
+        return cell
     if axis == "row":
-        return replace(cell, row=start, rowspan=end - start)
-    return replace(cell, col=start, colspan=end - start)
+        return put(cell, start, cell.col, end - start, cell.colspan)
+    return put(cell, cell.row, start, cell.rowspan, end - start)
 
 
 def line_count(table: Table, axis: Axis) -> int:

@@ -32,6 +32,9 @@ from postprocess.editing.axes import (
 from postprocess.editing.placing import outline, rebuild, table_lines
 from postprocess.table import Table, tables_in
 
+_Block = tuple[int, int, int, int]
+"""First row and column, and those after the last."""
+
 _THINNEST = 1.0
 """Pixels that a cell keeps: it must be seen to be moved back."""
 
@@ -142,6 +145,45 @@ def extend(table: Table, axis: Axis, *, at_end: bool = True) -> Table:
     return rebuild(table, [*moved, *added])
 
 
+@in_mirror
+def insert(table: Table, axis: Axis, index: int, size: float | None = None) -> Table:
+    """Add a row or column without text before another; cells on both sides of the line cover it as well.
+
+    Args:
+        table: With a place for each cell.
+        axis: Whether it is a row or a column.
+        index: Before which; the number of rows adds one below the last.
+        size: Pixels that it takes from those that begin there, at most half of each; a tenth where it is None. Outside
+            the table it is as large as its neighbour.
+
+    Raises:
+        TableError: There is no such line, or what begins there is too thin.
+
+    >>> from postprocess.editing.placing import complete
+    >>> insert(complete(Table.from_texts([["a"], ["b"]]), (40, 20)), "row", 1).to_grid()
+    [['a'], [''], ['b']]
+    """
+    count = line_count(table, axis)
+    check(0 <= index <= count, f"there is no line {index} between the {WORD[axis]}s")
+    if index in (0, count):
+        return extend(table, axis, at_end=index > 0)
+    along, cells = directions(table)[axis], []
+    for cell in table.cells:
+        start, end = cell_span(cell, axis)
+        if start != index:
+            cells.append(with_span(cell, axis, start + (start > index), end + (end > index)))
+            continue
+        first, last = cell_sides(cell, axis)
+        room = float(((last - first) @ along).min()) / (end - start)
+        check(room >= 2 * _THINNEST, f"the {WORD[axis]} is too thin to be divided there")
+        step = float(np.clip(room / 10 if size is None else size, _THINNEST, room / 2)) * along
+        blank = Cell(cell.row, cell.col, cell.rowspan, cell.colspan, quad=sides_to_quad(axis, first, first + step))
+        header = cell.header if cell.header == ("column" if axis == "col" else "row") else None
+        cells.append(with_span(replace(blank, header=header), axis, index, index + 1))
+        cells.append(with_span(_shift_side(cell, axis, 0, step), axis, start + 1, end + 1))
+    return rebuild(table, cells)
+
+
 def remove_line(table: Table, axis: Axis, line: int, count: int = 1) -> Table:
     """Take out a line: the cells on both sides of it become one, with the texts of both.
 
@@ -165,13 +207,8 @@ def remove_line(table: Table, axis: Axis, line: int, count: int = 1) -> Table:
 
 def _remove_line(table: Table, axis: Axis, line: int) -> Table:
     check(0 < line < line_count(table, axis), f"there is no line {line} inside, between two {WORD[axis]}s")
-    while True:
-        above = next((cell for cell in table.cells if cell_span(cell, axis)[1] == line), None)
-        if above is None:
-            break
-        row, col = (line, above.col) if axis == "row" else (above.row, line)
-        below = table[row, col]
-        table = merge(table, *_hull([above, below]))
+    while blocks := _blocks_over(table, axis, line):
+        table = _merge_blocks(table, blocks)
     cells = []
     for cell in table.cells:
         start, end = cell_span(cell, axis)
@@ -240,25 +277,60 @@ def merge(table: Table, row: int, col: int, end_row: int, end_col: int) -> Table
     """
     inside = 0 <= row < end_row <= table.n_rows and 0 <= col < end_col <= table.n_cols
     check(inside, f"rows {row} to {end_row} and columns {col} to {end_col} are no part of the table")
-    while True:
-        members = [table.cells[index] for index in np.unique(table.owner[row:end_row, col:end_col])]
-        grown = _hull(members)
-        if grown == (row, col, end_row, end_col):
-            break
-        row, col, end_row, end_col = grown
-    if len(members) == 1:
-        return table
-    whole = Cell(
+    block = _grow(table, (row, col, end_row, end_col))
+    return table if len(_members(table, block)) == 1 else _merge_blocks(table, [block])
+
+
+def _blocks_over(table: Table, axis: Axis, line: int) -> list[_Block]:
+    """Blocks of whole cells on both sides of a line; of those that overlap the first, the others come after it."""
+    blocks: list[_Block] = []
+    taken = np.zeros(table.shape, bool)
+    for above in table.cells:
+        if cell_span(above, axis)[1] == line:
+            row, col = (line, above.col) if axis == "row" else (above.row, line)
+            block = _grow(table, _hull([above, table[row, col]]))
+            slots = taken[block[0] : block[2], block[1] : block[3]]
+            if not slots.any():
+                blocks.append(block)
+                slots[...] = True
+            elif block not in blocks:
+                return blocks[:1]
+    return blocks
+
+
+def _grow(table: Table, block: _Block) -> _Block:
+    """The block grown until it holds whole cells."""
+    while (grown := _hull(_members(table, block))) != block:
+        block = grown
+    return block
+
+
+def _members(table: Table, block: _Block) -> list[Cell]:
+    row, col, end_row, end_col = block
+    return [table.cells[index] for index in np.unique(table.owner[row:end_row, col:end_col]).tolist()]
+
+
+def _merge_blocks(table: Table, blocks: Sequence[_Block]) -> Table:
+    """Make one cell of each of several blocks of whole cells that do not overlap."""
+    wholes = [_to_one(table, block) for block in blocks]
+    gone = {(cell.row, cell.col) for block in blocks for cell in _members(table, block)}
+    return rebuild(table, [*wholes, *(cell for cell in table.cells if (cell.row, cell.col) not in gone)])
+
+
+def _to_one(table: Table, block: _Block) -> Cell:
+    row, col, end_row, end_col = block
+    members = _members(table, block)
+    return Cell(
         row, col, end_row - row, end_col - col,
         quad=outline(table, row, col, end_row, end_col),
         text=_join(members),
         header=members[0].header,
+        typed=any(cell.typed for cell in members),
+        words=tuple(chain.from_iterable(cell.words for cell in members)),
         is_total=all(cell.is_total for cell in members),
         tables=tuple(chain.from_iterable(cell.tables for cell in members)),
         pictures=tuple(chain.from_iterable(cell.pictures for cell in members)),
     )  # fmt: skip
-    gone = {(cell.row, cell.col) for cell in members}
-    return rebuild(table, [whole, *(cell for cell in table.cells if (cell.row, cell.col) not in gone)])
 
 
 @in_mirror
@@ -297,7 +369,7 @@ def set_text(table: Table, row: int, col: int, text: str) -> Table:
     [['b']]
     """
     cell = _cell(table, row, col)
-    return _change(table, [cell], lambda each: replace(_touched(each), text=text))
+    return _change(table, [cell], lambda each: typed(each, text))
 
 
 def set_texts(table: Table, row: int, col: int, texts: Sequence[Sequence[str]]) -> Table:
@@ -326,7 +398,7 @@ def set_texts(table: Table, row: int, col: int, texts: Sequence[Sequence[str]]) 
     for (i, j), text in by_place.items():
         check(not text or (i, j) in starts, f"{text[:40]!r} would fall into a merged cell: split it first")
     cells = [cell for cell in table.cells if (cell.row, cell.col) in by_place]
-    return _change(table, cells, lambda cell: replace(_touched(cell), text=by_place[cell.row, cell.col]))
+    return _change(table, cells, lambda cell: typed(cell, by_place[cell.row, cell.col]))
 
 
 def set_headers(table: Table, n_rows: int, n_cols: int) -> Table:
@@ -446,8 +518,17 @@ def _change(table: Table, cells: Sequence[Cell], change: Callable[[Cell], Cell])
     return rebuild(table, [change(cell) if (cell.row, cell.col) in chosen else cell for cell in table.cells])
 
 
+def typed(cell: Cell, text: str) -> Cell:
+    """The cell with a text that a person gave, which counts as right.
+
+    >>> typed(Cell(0, 0, text="l"), "1").confirmed
+    True
+    """
+    return replace(_touched(cell), text=text, typed=True, confirmed=True, doubt="")
+
+
 def _touched(cell: Cell) -> Cell:
-    return replace(cell, detector_score=None, ocr_score=None, alignment_score=None, confidence=None)
+    return replace(cell, detector_score=None, ocr_score=None, alignment_score=None, confidence=None, confirmed=False)
 
 
 def _cell(table: Table, row: int, col: int) -> Cell:
@@ -468,4 +549,4 @@ def _hull(cells: Sequence[Cell]) -> tuple[int, int, int, int]:
 def _shift_side(cell: Cell, axis: Axis, side: int, step: Floats) -> Cell:
     sides = list(cell_sides(cell, axis))
     sides[side] = sides[side] + step
-    return replace(cell, quad=sides_to_quad(axis, *sides), detector_score=None, alignment_score=None)
+    return replace(cell, quad=sides_to_quad(axis, *sides), detector_score=None, alignment_score=None, confirmed=False)

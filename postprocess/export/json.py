@@ -39,6 +39,9 @@ SCORES = ("detector_score", "ocr_score", "alignment_score", "confidence", "heade
 MAX_DEPTH = 10
 """Tables read may stand in cells of one another so often."""
 
+_BY_A_PERSON = ("typed", "confirmed")
+"""Flags of a cell that are written only where they are true."""
+
 DIRECTIONS = get_args(Direction)
 HEADERS = (None, *get_args(HeaderKind))
 
@@ -242,7 +245,7 @@ def _cell_to_dict(cell: Cell) -> dict[str, Any]:
         score = getattr(cell, key)
         data[key] = None if score is None else float(score)
     data |= {"is_total": bool(cell.is_total), "doubt": cell.doubt}
-    return data
+    return data | {key: True for key in _BY_A_PERSON if getattr(cell, key)}
 
 
 def _tables_from_dict(data: Any, name: str, depth: int) -> tuple[Table, ...]:
@@ -259,12 +262,13 @@ def _pictures_from_dict(data: Any, name: str) -> tuple[Picture, ...]:
 def _cell_from_dict(data: Any, name: str, depth: int) -> Cell:
     if not isinstance(data, Mapping):
         raise InputError(f"{name} is {reprlib.repr(data)}, not an object")
-    text, header, is_total = data.get("text", ""), data.get("header"), data.get("is_total", False)
-    doubt = data.get("doubt", "")
+    text, header, doubt = data.get("text", ""), data.get("header"), data.get("doubt", "")
+    flags = {key: data.get(key, False) for key in ("is_total", *_BY_A_PERSON)}
     _check(isinstance(text, str), f'{name}: "text" is {reprlib.repr(text)}, not a text')
     _check(header in HEADERS, f'{name}: "header" is {reprlib.repr(header)}, not one of {HEADERS}')
     _check(isinstance(doubt, str), f'{name}: "doubt" is {reprlib.repr(doubt)}, not a text')
-    _check(isinstance(is_total, bool), f'{name}: "is_total" is {reprlib.repr(is_total)}, not true or false')
+    for key, value in flags.items():
+        _check(isinstance(value, bool), f'{name}: "{key}" is {reprlib.repr(value)}, not true or false')
 
     def score(key: str) -> float | None:
         return None if data.get(key) is None else _to_float(data[key], key, name)
@@ -283,10 +287,10 @@ def _cell_from_dict(data: Any, name: str, depth: int) -> Cell:
             alignment_score=score("alignment_score"),
             confidence=score("confidence"),
             header_score=score("header_score"),
-            is_total=is_total,
             doubt=doubt,
             tables=_tables_from_dict(data.get("tables", []), name, depth),
             pictures=_pictures_from_dict(data.get("pictures", []), name),
+            **flags,
         )
     except TableError as error:
         raise InputError(f"{name}: {error}") from error

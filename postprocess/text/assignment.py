@@ -17,7 +17,7 @@ import numpy as np
 import shapely
 from numpy.typing import NDArray
 
-from postprocess.arrays import Ints
+from postprocess.arrays import Flags, Ints
 from postprocess.cell import Cell, Quad, rewrite
 from postprocess.geometry.boxes import quads_to_array, quads_to_polygons
 from postprocess.table import Table
@@ -81,7 +81,7 @@ def words_to_cells(words: Iterable[Word], quads: Sequence[Quad | None]) -> tuple
         One list of words for each cell, and the rest with a reason.
     """
     words, areas = Words.of(words), _Areas.of(quads)
-    pieces, owner = areas.place(words, areas.homes(words))
+    pieces, owner, _ = areas.place(words, areas.homes(words))
     placed = np.flatnonzero(owner >= 0)
     order = placed[np.argsort(owner[placed], kind="stable")]
     bounds = np.searchsorted(owner[order], np.arange(len(quads) + 1)).tolist()
@@ -89,7 +89,7 @@ def words_to_cells(words: Iterable[Word], quads: Sequence[Quad | None]) -> tuple
     return [ordered[a:b] for a, b in pairwise(bounds)], areas.unplaced(pieces, owner)
 
 
-def place_words(tables: Sequence[Table], words: Iterable[Word]) -> Placement:
+def place_words(tables: Sequence[Table], words: Iterable[Word], takers: Flags | None = None) -> Placement:
     """Find the cell of each word in the tables of one picture.
 
     A word that is in no cell goes to the slot of its row and its column where both are clear.
@@ -97,6 +97,7 @@ def place_words(tables: Sequence[Table], words: Iterable[Word]) -> Placement:
     Args:
         tables: Cells with quads; their texts are replaced.
         words: Words in the same picture.
+        takers: ``(N,)`` which of the cells take words that lie in them; all where None.
 
     >>> square = Cell(0, 0, quad=((0, 0), (9, 0), (9, 9), (0, 9)))
     >>> placement = place_words([Table([square])], [Word("7", ((1, 1), (4, 1), (4, 4), (1, 4)))])
@@ -104,8 +105,10 @@ def place_words(tables: Sequence[Table], words: Iterable[Word]) -> Placement:
     >>> [each.tables()[0][0, 0].text for each in (placement, more)], more.unplaced
     (['7', '7 %'], [])
     """
-    areas = _Areas.of([cell.quad for table in tables for cell in table.cells])
-    words = Words.of(words)
+    quads = [cell.quad for table in tables for cell in table.cells]
+    if takers is not None:
+        quads = [quad if takes else None for quad, takes in zip(quads, takers.tolist(), strict=True)]
+    areas, words = _Areas.of(quads), Words.of(words)
     return Placement(tuple(tables), words, areas, areas.homes(words))
 
 
@@ -145,36 +148,51 @@ class Placement:
     @property
     def unplaced(self) -> list[Unplaced]:
         """The words that are in no cell, with the reason."""
-        return self.areas.unplaced(*self._placed)
+        pieces, owner, _ = self.pieces
+        return self.areas.unplaced(pieces, owner)
 
     @cached_property
-    def _placed(self) -> tuple[Words, Ints]:
-        """All words and the parts of those that are split, and the ``(P,)`` cell of each or why it has none."""
-        pieces, owner = self.areas.place(self.words, self.homes)
+    def pieces(self) -> tuple[Words, Ints, Ints]:
+        """All words and behind them the parts of those that are split.
+
+        Also the ``(P,)`` cell of each, counted through all tables, or below 0 why it has none; and the ``(P,)`` index
+        of the word that it is a part of.
+        """
+        pieces, owner, origin = self.areas.place(self.words, self.homes)
         loose = np.flatnonzero(owner == LOOSE)
         owner[loose] = place_by_row_and_column(self.given, pieces.quads[loose])
-        return pieces, owner
+        return pieces, owner, origin
 
     @cached_property
     def _cells(self) -> list[Cell]:
         """The cells of all tables with their texts."""
-        cells = [cell for table in self.given for cell in table.cells]
-        pieces, owner = self._placed
-        placed = owner >= 0
-        lengths = np.array(list(map(len, pieces.texts)), np.float64)[placed]
-        weights = np.bincount(owner[placed], lengths, len(cells))
-        scores = np.bincount(owner[placed], lengths * pieces.scores[placed], len(cells)) / np.maximum(weights, 1)
-        known = [score if weight else None for score, weight in zip(scores.tolist(), weights.tolist(), strict=True)]
-        doubts: dict[int, str] = {}
-        for word, cell in zip(pieces, owner.tolist(), strict=True):
-            if word.doubt and cell >= 0:
-                doubts.setdefault(cell, word.doubt)
-        return rewrite(
-            cells,
-            text=words_to_texts(pieces, owner, len(cells)),
-            ocr_score=known,
-            doubt=[doubts.get(index, "") for index in range(len(cells))],
-        )
+        pieces, owner, _ = self.pieces
+        return fill_cells([cell for table in self.given for cell in table.cells], pieces, owner)
+
+
+def fill_cells(cells: Sequence[Cell], pieces: Words, owner: Ints) -> list[Cell]:
+    """The cells with the texts of their words, with the scores of these, and with the first doubt about one.
+
+    Args:
+        cells: In the order that ``owner`` counts.
+        pieces: ``P`` words, in any order.
+        owner: ``(P,)`` the cell of each; those below 0 are in none.
+    """
+    placed = owner >= 0
+    lengths = np.array(list(map(len, pieces.texts)), np.float64)[placed]
+    weights = np.bincount(owner[placed], lengths, len(cells))
+    scores = np.bincount(owner[placed], lengths * pieces.scores[placed], len(cells)) / np.maximum(weights, 1)
+    known = [score if weight else None for score, weight in zip(scores.tolist(), weights.tolist(), strict=True)]
+    doubts: dict[int, str] = {}
+    for word, cell in zip(pieces, owner.tolist(), strict=True):
+        if word.doubt and cell >= 0:
+            doubts.setdefault(cell, word.doubt)
+    return rewrite(
+        cells,
+        text=words_to_texts(pieces, owner, len(cells)),
+        ocr_score=known,
+        doubt=[doubts.get(index, "") for index in range(len(cells))],
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,10 +232,10 @@ class _Areas:
         homes[index[word[is_whole]]] = area[is_whole]
         return homes
 
-    def place(self, words: Words, homes: Ints) -> tuple[Words, Ints]:
-        """The words and behind them the parts of those that are split, and the cell of each or why it has none."""
+    def place(self, words: Words, homes: Ints) -> tuple[Words, Ints, Ints]:
+        """The words and behind them the parts of those that are split, the cell of each, and the word it is of."""
         if not words or not len(self.cells):
-            return words, homes.copy()
+            return words, homes.copy(), np.arange(len(words))
         owner = follow_anchors(words, self.polygons, homes)
         crossing, whole = np.flatnonzero(owner == CROSSING), np.flatnonzero(owner >= 0)
         split = split_words(words.select(crossing), self.polygons, self.tree, words.middles[whole], owner[whole])
@@ -227,7 +245,8 @@ class _Areas:
         found = [part for parts in split for part in parts]
         owner = np.concatenate([owner, np.array([area for area, _ in found], np.int64)])
         owner[owner >= 0] = self.cells[owner[owner >= 0]]
-        return words + [part for _, part in found], owner
+        origin = np.concatenate([np.arange(len(words)), np.repeat(crossing, np.array(list(map(len, split)), np.int64))])
+        return words + [part for _, part in found], owner, origin
 
     def unplaced(self, pieces: Words, owner: Ints) -> list[Unplaced]:
         """The words without a cell, with the reason."""

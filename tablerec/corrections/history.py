@@ -4,56 +4,56 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 from dataclasses import dataclass, replace
+from typing import Generic, TypeVar
 
-from postprocess.table import Table
+T = TypeVar("T")
 
 _MOST_STEPS = 1000
 
 
 @dataclass(frozen=True, slots=True)
-class History:
-    """All states of a table, so that each step can be undone and done again.
+class History(Generic[T]):
+    """All states of something, so that each step can be undone and done again.
 
     Args:
-        tables: The states, oldest first; a thousand at most.
+        states: Oldest first; a thousand at most.
         place: Index of the present one.
         runs: For each state what it goes on with. Where it is the same as that of the state before, a person sees
             both as one step; None goes on with nothing.
 
-    >>> history = History((Table.from_texts([["a"]]),)).add(Table.from_texts([["b"]]))
-    >>> history.now.to_grid(), history.undo().now.to_grid(), history.undo().redo().now.to_grid()
-    ([['b']], [['a']], [['b']])
+    >>> history = History(("a",)).add("b")
+    >>> history.now, history.undo().now, history.undo().redo().now
+    ('b', 'a', 'b')
     """
 
-    tables: tuple[Table, ...]
+    states: tuple[T, ...]
     place: int = 0
     runs: tuple[Hashable, ...] = (None,)
 
     @property
-    def now(self) -> Table:
+    def now(self) -> T:
         """The present state."""
-        return self.tables[self.place]
+        return self.states[self.place]
 
-    def add(self, table: Table, run: Hashable = None) -> History:
+    def add(self, state: T, run: Hashable = None) -> History[T]:
         """Go on to a new state; what had been undone is gone."""
-        tables = (*self.tables[: self.place + 1], table)[-_MOST_STEPS:]
+        states = (*self.states[: self.place + 1], state)[-_MOST_STEPS:]
         runs = (*self.runs[: self.place + 1], run)[-_MOST_STEPS:]
-        return History(tables, len(tables) - 1, runs)
+        return History(states, len(states) - 1, runs)
 
-    def undo(self) -> History:
+    def undo(self) -> History[T]:
         """Go one state back, where there is one."""
         return replace(self, place=self.place - 1) if self.place else self
 
-    def redo(self) -> History:
+    def redo(self) -> History[T]:
         """Go one state on, where there is one."""
-        return replace(self, place=self.place + 1) if self.place + 1 < len(self.tables) else self
+        return replace(self, place=self.place + 1) if self.place + 1 < len(self.states) else self
 
     @property
     def n_back(self) -> int:
         """Number of states to the beginning of the run that led here.
 
-        >>> table = Table.from_texts([["a"]])
-        >>> History((table,)).add(table, "x").add(table, "x").n_back, History((table,)).add(table).add(table).n_back
+        >>> History(("a",)).add("b", "x").add("c", "x").n_back, History(("a",)).add("b").add("c").n_back
         (2, 1)
         """
         return _run_length(self.runs[self.place : 0 : -1])

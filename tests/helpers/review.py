@@ -14,8 +14,10 @@ from PIL import Image
 from postprocess.cell import Confidence
 from postprocess.editing.placing import complete
 from postprocess.table import Table
+from postprocess.text.assignment import place_words
 from postprocess.word import Word
 from tablerec.corrections.editor import CorrectionFolder
+from tablerec.corrections.editor.reading import Reader
 from tablerec.corrections.review.desk import Desk
 from tablerec.corrections.review.server import ReviewServer
 from tablerec.inputs.turning import turn_page_back, turn_picture
@@ -64,6 +66,37 @@ def make_page_desk(folder: Path, *tables: Table, turn: int = 0) -> Desk:
         yield Page(picture, (found,) if width > 50 else (), (word,))
 
     return Desk([folder / "scan.png"], folder, CorrectionFolder(folder / "corrections"), read, read_frame)
+
+
+def make_word(text: str, x: float, y: float) -> Word:
+    """A word with letters of 6 by 10 pixels."""
+    right = x + 6 * len(text)
+    return Word(text, ((x, y), (right, y), (right, y + 10), (x, y + 10)), 0.9)
+
+
+def make_read_page(words: Sequence[Word] | None = None, source: str = "scan.png") -> Page:
+    """A page that was read: in each cell of ``make_table`` a word or two, and a word beside the table."""
+    if words is None:
+        places = [(row, col) for row in range(3) for col in range(3)]
+        words = [make_word("beside", 120, 146)]
+        words += [make_word(f"{row}{col}.5 km", 30 + 100 * col, 28 + 40 * row) for row, col in places]
+        words += [make_word("ab", 90 + 100 * col, 28 + 40 * row) for row, col in places if (row + col) % 2]
+    bare = make_table()
+    bare = replace(bare, cells=[replace(cell, text="") for cell in bare.cells])
+    placement = place_words([bare], words)
+    blank = make_page(source=source).picture
+    return Page(blank, tuple(placement.tables()), tuple(words), tuple(placement.unplaced))
+
+
+def make_read_desk(folder: Path, reader: Reader | None = None) -> Desk:
+    """A desk of ``make_read_page``."""
+    Image.fromarray(np.zeros((8, 8, 3), np.uint8)).save(folder / "scan.png")
+    corrections = CorrectionFolder(folder / "corrections")
+
+    def read(source: str) -> Iterator[Page]:
+        yield make_read_page(source=source)
+
+    return Desk([folder / "scan.png"], folder, corrections, read, reader=reader)
 
 
 @contextmanager

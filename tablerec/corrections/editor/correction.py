@@ -5,32 +5,48 @@ from __future__ import annotations
 import json
 import os
 import threading
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import IO, Any, Literal
 
-from postprocess.cell import Cell
+from postprocess.cell import Cell, rewrite
 from postprocess.editing.placing import tidy
+from postprocess.editing.state import State
 from postprocess.export.json import table_from_dict, table_to_dict
 from postprocess.table import Table
+from tablerec.corrections.editor.dealt import (
+    parts_from_list,
+    parts_of_cells,
+    to_dealt,
+    word_from_dict,
+    word_to_dict,
+)
 from tablerec.corrections.editor.draft import Window
 from tablerec.corrections.editor.head import Head
 from tablerec.corrections.editor.label import find_fault
-from tablerec.corrections.editor.operations import apply
-from tablerec.corrections.editor.view import table_to_view
+from tablerec.corrections.editor.operations import LIVING, apply, commutes, replay
+from tablerec.corrections.editor.view import state_to_view
 from tablerec.corrections.history import History
 from tablerec.errors import InputError, OutputError, TablerecError
-from tablerec.fields import Fields, list_of, number, one_of, whole
+from tablerec.fields import Fields, list_of, number, one_of, short, whole
 from tablerec.inputs.images import display_name
 
 FORMAT = "tablerec-corrections"
-VERSION = 1
+VERSION = 2
+_READ = (1, 2)
+"""Versions that are read: the first one knew no words."""
 _LARGEST = 256 << 20
 """Bytes of a journal that are read."""
 _FARTHEST = 1_000_000
 """Pixels of a picture's side, and of a place from its corner."""
 
+_LONGEST_ID = 40
+_LARGE = 500
+"""Cells of a table from which a page is told what has changed only."""
+_MOST_SEEN = 500
+"""Versions whose tables are known still, to say what has changed since."""
 
 Verdict = Literal["open", "saved", "rejected"]
 """What a person said of a table as it is now: nothing yet, that it is right, or that it is none."""
@@ -47,10 +63,10 @@ class Correction:
     Args:
         path: The journal.
         head: What is corrected.
-        start: The table as it was found, with a place for each cell.
+        start: The table as it was found, with a place for each cell, and the words of its picture.
     """
 
-    def __init__(self, path: Path, head: Head, start: Table) -> None:
+    def __init__(self, path: Path, head: Head, start: State) -> None:
         self.path = path
         self.head = head
         self.history = History((start,))
@@ -62,11 +78,20 @@ class Correction:
         """Bytes of the journal: more are the steps of somebody else."""
         self._gap = b""
         """A line end, where the last line has none."""
+        self._ids: set[str] = set()
+        """Of the steps that are done: one that is sent again is not done again."""
+        self._seen: deque[tuple[int, State]] = deque([(0, start)], _MOST_SEEN)
+        """The last versions and their states."""
+
+    @property
+    def state(self) -> State:
+        """The table as it is now, and its words."""
+        return self.history.now
 
     @property
     def table(self) -> Table:
         """The table as it is now."""
-        return self.history.now
+        return self.history.now.table
 
     def begin(self) -> None:
         """Write the head of the journal.
@@ -75,6 +100,9 @@ class Correction:
             OutputError: It cannot be written, or is there.
         """
         head = {"format": FORMAT, "version": VERSION, **asdict(self.head), "table": table_to_dict(self.table)}
+        if self.state.words:
+            head["words"] = [word_to_dict(word) for word in self.state.words]
+            head["words_of_cells"] = [cell.words for cell in self.table.cells]
         try:
             self._append([head], "xb")
         except OutputError:
@@ -99,33 +127,63 @@ class Correction:
             OutputError: The journal cannot be written; then the step is not done.
         """
         with self.lock:
-            self.check(version)
-            before, steps = (self.history, self.verdict), _to_steps(self.history, operation)
-            after = before
-            for step in steps:
-                after = _after(*after, step)
+            step, mark = _part_id(operation)
+            if self.is_done(operation):
+                return
+            self.check(version, step)
+            before, steps = (self.history, self.verdict), _to_steps(self.history, step)
+            after, lines = before, []
+            for each in steps:
+                state = after[0].now
+                after = _after(*after, each, apply)
+                lines.append(_to_line(each, state, after[0].now))
             if after[0] is not before[0] or after[1] != before[1]:
-                self._append(steps, "ab")
-                self._go_on(*after, len(steps))
+                if mark:
+                    lines[-1] = {**lines[-1], "id": mark}  # the last: half of them is not all
+                self._append(lines, "ab")
+                self._go_on(*after, len(steps), mark)
 
-    def check(self, version: int | None) -> None:
+    def is_done(self, operation: Mapping[str, Any]) -> bool:
+        """Whether the journal has this very step, by its ``id``."""
+        with self.lock:
+            self._catch_up()
+            mark = operation.get("id")
+            return isinstance(mark, str) and mark in self._ids
+
+    def check(self, version: int | None, operation: Mapping[str, Any] | None = None) -> None:
         """Refuse a step of somebody who has seen another state; None is not compared.
+
+        A text goes into a cell that nobody has changed since, wherever else the table has.
 
         Raises:
             InputError: The table has changed since.
             OutputError: The journal is gone.
         """
         self._catch_up()
-        if version is not None and version != self.version:
+        if version is None or version == self.version:
+            return
+        seen = self.state_at(version)
+        if seen is None or operation is None or not commutes(operation, seen.table, self.table):
             raise InputError("the table was changed in another window: this one now shows that state")
 
-    def view(self) -> dict[str, Any]:
-        """Return what the editor draws, ready for JSON."""
+    def state_at(self, version: int) -> State | None:
+        """The state after so many steps; None where that is too long ago."""
+        return dict(self._seen).get(version)
+
+    def view(self, since: int | None = None) -> dict[str, Any]:
+        """Return what the editor draws, ready for JSON.
+
+        Args:
+            since: Version that the page shows: of a large table it is told what has changed since, as
+                ``changed_cells`` and ``removed``, lists of cells and of their first rows and columns. None, or one
+                that is too old, gives all ``cells``.
+        """
         with self.lock:
-            last = len(self.history.tables) - 1
+            seen = self.state_at(since) if since is not None and len(self.table) > _LARGE else None
+            last = len(self.history.states) - 1
             is_saved = self.verdict == "saved"
             return {
-                **table_to_view(self.table, self.head.size_wh),
+                **state_to_view(self.state, self.head.size_wh, None if seen is None else seen.table),
                 "name": self.head.name,
                 "source": display_name(self.head.source),
                 "page": self.head.page,
@@ -152,15 +210,20 @@ class Correction:
         if problem is not None or other.head != self.head:
             raise InputError(problem or f"{display_name(str(self.path))}: is of another table now; start again")
         self.history, self.verdict, self.version = other.history, other.verdict, other.version
+        self._ids, self._seen = other._ids, other._seen
         self._size, self._gap = other._size, other._gap
 
     def replay(self, operation: Any) -> None:
         """Do a step that the journal holds."""
-        self._go_on(*_after(self.history, self.verdict, operation), 1)
+        step, mark = _part_id(operation)
+        self._go_on(*_after(self.history, self.verdict, step, replay), 1, mark)
 
-    def _go_on(self, history: History, verdict: Verdict, n_steps: int) -> None:
+    def _go_on(self, history: History[State], verdict: Verdict, n_steps: int, mark: str | None) -> None:
         self.history, self.verdict = history, verdict
         self.version += n_steps
+        self._seen.append((self.version, self.state))
+        if mark:
+            self._ids.add(mark)
 
     def _append(self, lines: Sequence[Any], mode: str) -> None:
         try:
@@ -189,7 +252,28 @@ def _write_all(file: IO[bytes], content: bytes) -> None:
     os.fsync(file.fileno())
 
 
-def _to_steps(history: History, operation: Any) -> list[Any]:
+def _part_id(operation: Any) -> tuple[Any, str | None]:
+    """A step without its ``id``, and that.
+
+    Raises:
+        InputError: It is none.
+    """
+    if not isinstance(operation, Mapping) or "id" not in operation:
+        return operation, None
+    mark = operation["id"]
+    if not isinstance(mark, str) or not 0 < len(mark) <= _LONGEST_ID:
+        raise InputError(f"the id of a step is {short(mark)}, no text of at most {_LONGEST_ID}: reload the page")
+    return {key: value for key, value in operation.items() if key != "id"}, mark
+
+
+def _to_line(step: Any, before: State, after: State) -> Any:
+    """A step as the journal has it: with the texts that it dealt."""
+    if not after.words or before is after or step["do"] not in LIVING:
+        return step
+    return {**step, "dealt": to_dealt(before, after)}
+
+
+def _to_steps(history: History[State], operation: Any) -> list[Any]:
     """The steps of a journal that do what was asked for: there an undo goes back by one state."""
     name = operation.get("do") if isinstance(operation, Mapping) else None
     if name == "undo":
@@ -201,11 +285,13 @@ def _to_steps(history: History, operation: Any) -> list[Any]:
     return [operation]
 
 
-def _after(history: History, verdict: Verdict, operation: Any) -> tuple[History, Verdict]:
+def _after(
+    history: History[State], verdict: Verdict, operation: Any, do: Callable[[History[State], Any], History[State]]
+) -> tuple[History[State], Verdict]:
     name = operation.get("do") if isinstance(operation, Mapping) else None
     if isinstance(name, str) and name in _VERDICTS:
         return history, _VERDICTS[name]
-    changed = apply(history, operation)
+    changed = do(history, operation)
     return changed, verdict if changed.now == history.now else "open"
 
 
@@ -229,7 +315,7 @@ def read_correction(path: Path) -> tuple[Correction, str | None]:
     try:
         head = _parse(lines[0])
         table = table_from_dict(head.get("table") or {}, name="the table")
-        correction = Correction(path, _to_head(head), table)
+        correction = Correction(path, _to_head(head), _to_state(table, head))
         correction._size, correction._gap = len(content), b"" if content.endswith(b"\n") else b"\n"
         if correction.head.name != path.stem or not all(_has_place(cell) for cell in table.cells):
             raise InputError("it belongs to another table, or its cells have no places")
@@ -256,8 +342,20 @@ def _parse(line: bytes) -> dict[str, Any]:
     return data
 
 
+def _to_state(table: Table, head: dict[str, Any]) -> State:
+    fields = Fields("line 1", head)
+    words = fields.get_or_none("words", list_of(word_from_dict, name="words")) or ()
+    if not words:
+        return State(table)
+    parts = fields.get("words_of_cells", parts_of_cells)
+    if len(parts) != len(table):
+        raise InputError("its cells are not those that it has words of")
+    held = [parts_from_list(each, words) for each in parts]
+    return State(replace(table, cells=rewrite(table.cells, words=held)), words)
+
+
 def _to_head(data: dict[str, Any]) -> Head:
-    if data.get("format") != FORMAT or data.get("version") != VERSION:
+    if data.get("format") != FORMAT or data.get("version") not in _READ:
         raise InputError(f"its first line is not of the format {FORMAT}, version {VERSION}")
     fields = Fields("line 1", data)
     width, height = fields.get("size_wh", list_of(whole(1, _FARTHEST), 2, "whole numbers above 0"))

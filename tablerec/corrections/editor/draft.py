@@ -16,6 +16,7 @@ from postprocess.editing.placing import complete, join
 from postprocess.geometry.boxes import quads_to_array, quads_to_boxes, word_height
 from postprocess.table import Table
 from postprocess.word import Word
+from tablerec.corrections.editor.words import hold
 from tablerec.inputs.turning import turn_picture, turn_points
 from tablerec.result import Page, move_page
 
@@ -46,6 +47,7 @@ class Draft:
         text_height: Of its lines, px; None where it is not known.
         turn: Degrees clockwise by which the page was turned to stand upright.
         window: Where ``image`` is on the upright page: x0, y0, x1, y1, px.
+        words: Of the picture, in pixels of ``image``; the cells of ``table`` say which are theirs.
     """
 
     name: str
@@ -58,6 +60,7 @@ class Draft:
     text_height: float | None = None
     turn: int = 0
     window: Window | None = None
+    words: tuple[Word, ...] = ()
 
 
 def page_to_drafts(page: Page) -> list[Draft]:
@@ -78,10 +81,12 @@ def page_to_drafts(page: Page) -> list[Draft]:
     name, source, number = page_to_stem(page), page.picture.source, page.picture.number
     # Without a cell there would be nothing to draw lines through.
     found_tables = [table if len(table) else Table([Cell(0, 0)], table.quad) for table in upright.tables]
-    tables = [join(complete(table, (width, height))) for table in found_tables]
+    held = hold(found_tables, upright.words, upright.unplaced)
+    tables = [join(complete(table, (width, height))) for table in held.tables]
     if not tables:
         blank, whole = complete(Table([Cell(0, 0)]), (width, height)), (0, 0, width, height)
-        return [Draft(name, source, number, 0, upright.picture.image, blank, turn=page.turn, window=whole)]
+        words = held.to_state(blank, whole).words
+        return [Draft(name, source, number, 0, upright.picture.image, blank, 0.0, None, page.turn, whole, words)]
     boxes = [quads_to_boxes([table.quad])[0] for table in tables if table.quad]
     drafts = []
     for index, (found, table, box) in enumerate(zip(upright.tables, tables, boxes, strict=True)):
@@ -90,10 +95,11 @@ def page_to_drafts(page: Page) -> list[Draft]:
         if len(tables) == 1 and size.prod() >= _FILLED * width * height:
             around = np.array([0.0, 0.0, width, height])
         window = trim(box, around, boxes[:index] + boxes[index + 1 :], (width, height))
+        state = held.to_state(move_table(table, upright, window[:2]), window)
         drafts.append(Draft(
             f"{name}_{index + 1}", source, number, index + 1,
-            cut(upright.picture.image, window), move_table(table, upright, window[:2]),
-            table_to_sureness(found), text_height_in(upright.words, box), page.turn, window,
+            cut(upright.picture.image, window), state.table,
+            table_to_sureness(found), text_height_in(upright.words, box), page.turn, window, state.words,
         ))  # fmt: skip
     return drafts
 

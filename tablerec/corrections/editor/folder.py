@@ -8,6 +8,7 @@
       images/NAME.png, NAME.json        each table's picture, and beside it the label of a saved one
       tables/NAME.xlsx, NAME.html       the saved table
       journal/NAME.jsonl                every step
+      journal/NAME.begun                a step that writes the files above, until all of them are written
 
 The pictures are copies, so that the folder can be moved and trained on as it is.
 """
@@ -21,19 +22,23 @@ import json
 import logging
 import os
 import threading
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from postprocess.arrays import Image
 from postprocess.editing.placing import tidy
+from postprocess.editing.state import State
 from postprocess.export import tables_to_html, write_excel
 from tablerec.corrections.editor.correction import Correction, read_correction
 from tablerec.corrections.editor.draft import Draft
 from tablerec.corrections.editor.head import Head
 from tablerec.corrections.editor.label import find_fault, table_to_label
 from tablerec.errors import InputError, OutputError
+from tablerec.fields import Fields
 from tablerec.inputs.images import display_name
 from tablerec.labels.bench import is_bench, read_bench
 from tablerec.labels.coco import labels_to_coco
@@ -46,6 +51,7 @@ OURS = "corrections of tablerec"
 
 _PARTS = ("annotations", "images", "journal", "tables", "sources.jsonl")
 
+_BEGUN = ".begun"
 _SPLITS = ("train", "val")
 _TRAIN_PER_VAL = 4
 """Corrections for training for each one for validation."""
@@ -95,14 +101,49 @@ class CorrectionFolder:
         return found
 
     def mend(self) -> None:
-        """Write the COCO files anew: a save may have been cut off, a label removed or broken by hand.
+        """Finish what was cut off, and write the COCO files anew: a label may have been removed or broken by hand.
 
         Raises:
             OutputError: A file cannot be written.
         """
         with self._lock:
-            if any((self.folder / "images").glob("*.json")) or any(self._coco(split).exists() for split in _SPLITS):
-                self._write_coco()
+            self._finish()
+            self._mend_coco()
+
+    def _mend_coco(self) -> None:
+        if any((self.folder / "images").glob("*.json")) or any(self._coco(split).exists() for split in _SPLITS):
+            self._write_coco()
+
+    @contextmanager
+    def _begun(self, correction: Correction, step: dict[str, Any]) -> Iterator[dict[str, Any]]:
+        """A step that writes several files: it is noted until all of them and the journal say the same."""
+        note = correction.path.with_suffix(_BEGUN)
+        _write(note, json.dumps({"step": step, "version": correction.version}).encode())
+        yield step
+        _remove(note)
+
+    def _finish(self) -> None:
+        """Do again what was cut off; where the table has changed since, its files are made those of that state."""
+        for note in sorted((self.folder / "journal").glob(f"*{_BEGUN}")):
+            journal = note.with_suffix(".jsonl")
+            correction = self._read(journal) if journal.is_file() else None
+            try:
+                fields = Fields(note, parse_json(read_text(note), str(note)))
+                version, step = fields.whole("version"), fields.get("step", _begun_step)
+            except (InputError, ValueError):
+                correction = None
+            if correction is not None:
+                self._do_again(correction, step, version)
+            _remove(note)
+
+    def _do_again(self, correction: Correction, step: dict[str, Any], version: int) -> None:
+        state = correction.state_at(version)
+        if correction.version == version:
+            self.do(correction, step)
+        elif state is not None and step["do"] == "save":
+            self._write_table(correction, state)
+        elif state is not None:
+            self._remove_table(correction)
 
     def open(self, draft: Draft) -> Correction:
         """Go on with the correction of a table, or begin one.
@@ -159,35 +200,41 @@ class CorrectionFolder:
     def do(self, correction: Correction, step: Mapping[str, Any], version: int | None = None) -> None:
         """Do a step of a correction, with all that belongs to it; see ``Correction.do``."""
         with self._lock, correction.lock:
-            correction.check(version)
+            if correction.is_done(step):
+                return
+            correction.check(version, step)
+            mark = {"id": step["id"]} if "id" in step else {}
             if step.get("do") == "save":
-                self.save(correction)
+                self.save(correction, mark)
             elif step.get("do") == "reject":
-                self.reject(correction)
+                self.reject(correction, mark)
             else:
                 correction.do(step)
 
-    def reject(self, correction: Correction) -> None:
+    def reject(self, correction: Correction, mark: Mapping[str, Any] = MappingProxyType({})) -> None:
         """Take out what was saved of a table that is none, and mark it as done.
+
+        Args:
+            correction: Of the table.
+            mark: What the step has besides its name: its ``id``.
 
         Raises:
             OutputError: A file cannot be removed.
         """
-        name = correction.head.name
-        files = [self.folder / "tables" / f"{name}.xlsx", self.folder / "tables" / f"{name}.html"]
-        files.append(self.folder / "images" / f"{name}.json")
         with self._lock, correction.lock:
             correction.check(None)
-            version = correction.version
-            for path in files:
-                _remove(path)
-            self.mend()  # always: what was saved may be gone already, by a try that ended half-way
-            correction.do({"do": "reject"}, version)
+            with self._begun(correction, {"do": "reject", **mark}) as step:
+                self._remove_table(correction)
+                correction.do(step, correction.version)
 
-    def save(self, correction: Correction) -> list[Path]:
+    def save(self, correction: Correction, mark: Mapping[str, Any] = MappingProxyType({})) -> list[Path]:
         """Write workbook, page and labels of a table, and mark it as done.
 
         Where it reaches out of its picture, it has no label; ``Correction.view`` says so.
+
+        Args:
+            correction: Of the table.
+            mark: What the step has besides its name: its ``id``.
 
         Returns:
             The files written.
@@ -195,29 +242,40 @@ class CorrectionFolder:
         Raises:
             OutputError: A file cannot be written.
         """
-        name = correction.head.name
         with self._lock, correction.lock:
             correction.check(None)
-            table, version = tidy(correction.table), correction.version
-            workbook = io.BytesIO()
-            write_excel([table], workbook)
-            files = {
-                self.folder / "tables" / f"{name}.xlsx": workbook.getvalue(),
-                self.folder / "tables" / f"{name}.html": tables_to_html([table], name).encode(),
-            }
-            label = self.folder / "images" / f"{name}.json"
-            is_label = find_fault(table, correction.head.size_wh) is None
-            if is_label:
-                split = self._choose_split(label)
-                content = table_to_label(correction.head, table, split)
-                files[label] = json.dumps(content, ensure_ascii=False, allow_nan=False, indent=1).encode()
-            else:
-                _remove(label)
-            for path, data in files.items():
-                _write(path, data)
-            self._write_coco()
-            correction.do({"do": "save"}, version)
-            return [*files, self._coco(split)] if is_label else [*files]
+            with self._begun(correction, {"do": "save", **mark}) as step:
+                files = self._write_table(correction, correction.state)
+                correction.do(step, correction.version)
+            return files
+
+    def _write_table(self, correction: Correction, state: State) -> list[Path]:
+        """Write the files of a table."""
+        name, table = correction.head.name, tidy(state.table)
+        workbook = io.BytesIO()
+        write_excel([table], workbook)
+        files = {
+            self.folder / "tables" / f"{name}.xlsx": workbook.getvalue(),
+            self.folder / "tables" / f"{name}.html": tables_to_html([table], name).encode(),
+        }
+        label = self.folder / "images" / f"{name}.json"
+        is_label = find_fault(table, correction.head.size_wh) is None
+        if is_label:
+            split = self._choose_split(label)
+            content = table_to_label(correction.head, table, split, state.words)
+            files[label] = json.dumps(content, ensure_ascii=False, allow_nan=False, indent=1).encode()
+        else:
+            _remove(label)
+        for path, data in files.items():
+            _write(path, data)
+        self._write_coco()
+        return [*files, self._coco(split)] if is_label else [*files]
+
+    def _remove_table(self, correction: Correction) -> None:
+        name = correction.head.name
+        for path in (f"tables/{name}.xlsx", f"tables/{name}.html", f"images/{name}.json"):
+            _remove(self.folder / path)
+        self._mend_coco()
 
     def set_aside(self, path: Path, reason: str) -> None:
         """Give a broken file another name, so that it is kept, and report it."""
@@ -266,7 +324,7 @@ class CorrectionFolder:
             name, draft.source, draft.page, draft.number, key, (width, height), draft.sureness, draft.text_height,
             draft.turn, draft.window,
         )  # fmt: skip
-        correction = Correction(path, head, draft.table)
+        correction = Correction(path, head, State(draft.table, draft.words))
         _write(self.picture(correction), image_to_png(draft.image))
         path.parent.mkdir(parents=True, exist_ok=True)
         correction.begin()
@@ -326,6 +384,12 @@ class CorrectionFolder:
         label = replace(label, split=label.split or "train")
         self._labels[path] = stamp, label
         return label
+
+
+def _begun_step(value: Any) -> dict[str, Any]:
+    if not isinstance(value, dict) or value.get("do") not in ("save", "reject"):
+        raise ValueError("a step that writes files")
+    return value
 
 
 def image_to_png(image: Image) -> bytes:

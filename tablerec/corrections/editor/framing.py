@@ -25,6 +25,7 @@ from tablerec.corrections.editor.draft import (
     trim,
     turn_upright,
 )
+from tablerec.corrections.editor.words import hold
 from tablerec.errors import InputError
 from tablerec.inputs.turning import turn_points
 from tablerec.result import Page, PageImage, move_word
@@ -57,16 +58,19 @@ def frame_to_draft(
     table = max(upright.tables, key=len, default=Table([]))
     if shape or not len(table):
         table = _even(shape or (1, 1), upright.words, (width, height))
-    sureness, table = table_to_sureness(table), complete(table, (width, height))
+    sureness = table_to_sureness(table)
+    held = hold([table], upright.words, upright.unplaced)
+    table = complete(held.tables[0], (width, height))
     [box] = quads_to_boxes([table.quad] if table.quad else [])
     x, y = frame[:2]
     beside = [other - np.array([x, y, x, y]) for other in others]
     window = trim(box, np.array([0.0, 0.0, width, height]), beside, (width, height))
     x0, y0, x1, y1 = window
+    state = held.to_state(move_table(table, upright, window[:2]), window)
     return Draft(
         f"{page_to_stem(found)}_{number}", found.picture.source, found.picture.number, number,
-        cut(upright.picture.image, window), move_table(table, upright, window[:2]), sureness,
-        text_height_in(upright.words, box), found.turn, (x + x0, y + y0, x + x1, y + y1),
+        cut(upright.picture.image, window), state.table, sureness,
+        text_height_in(upright.words, box), found.turn, (x + x0, y + y0, x + x1, y + y1), state.words,
     )  # fmt: skip
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -10,23 +11,27 @@ from postprocess.arrays import Floats
 from postprocess.export import table_to_html
 from postprocess.geometry.boxes import quads_to_boxes
 from postprocess.table import Table
+from postprocess.word import Word
+from tablerec.corrections.editor.dealt import word_to_dict
 from tablerec.corrections.editor.head import Head
 from tablerec.inputs.images import display_name
 from tablerec.labels.check import outside_faults, shape_faults
 
 
-def table_to_label(head: Head, table: Table, split: str) -> dict[str, Any]:
+def table_to_label(head: Head, table: Table, split: str, words: Sequence[Word] = ()) -> dict[str, Any]:
     """Return the label of a picture, ready for JSON; see ``tablerec.evaluate.truth``.
 
     Args:
         head: Of the correction.
         table: With a place for each cell. A label says what a picture shows, so it counts columns from the left.
         split: ``train`` or ``val``.
+        words: Of the picture, as they were read.
     """
     table, cells = table.from_left(), []
     for cell, quad in zip(table.cells, _into_picture(table.quads, head.size_wh), strict=True):
         entry: dict[str, Any] = {key: getattr(cell, key) for key in ("row", "col", "rowspan", "colspan", "text")}
         entry |= {"bbox": quads_to_boxes([quad])[0].tolist(), "quad": quad.tolist()}
+        entry |= {key: True for key in ("typed", "confirmed") if getattr(cell, key)}
         cells.append(entry if cell.header is None else {**entry, "header": cell.header})
     content = {"n_rows": table.n_rows, "n_cols": table.n_cols, "cells": cells, "html": table_to_html(table)}
     meta: dict[str, Any] = {"width": head.size_wh[0], "height": head.size_wh[1]}
@@ -34,6 +39,8 @@ def table_to_label(head: Head, table: Table, split: str) -> dict[str, Any]:
     if head.text_height:
         meta["text_height"] = round(head.text_height, 2)
     place = {"id": head.name, "source": "corrections", "image": f"{head.name}.png"}
+    if words:
+        content["words"] = [word_to_dict(word) for word in words]
     return {**place, "original": display_name(head.source), **content, "meta": meta}
 
 

@@ -3,15 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
+import numpy as np
+
+from postprocess.editing import living, texts
 from postprocess.editing import steps as editing
-from postprocess.editing.axes import Axis
+from postprocess.editing.axes import Axis, cell_span
+from postprocess.editing.living import deal
+from postprocess.editing.state import State
 from postprocess.export.json import HEADERS
 from postprocess.table import Table
+from postprocess.word import Word
+from tablerec.corrections.editor.dealt import patch, word_from_dict
 from tablerec.corrections.history import History
 from tablerec.errors import InputError
-from tablerec.fields import Check, flag, number, one_of, optional, short, text, whole
+from tablerec.fields import Check, flag, list_of, number, one_of, optional, short, text, whole
 
 MAX_TEXT = 10_000
 """Characters of a cell."""
@@ -49,27 +57,84 @@ def _texts(value: Any) -> list[list[str]]:
     return [[_text(each) for each in line] for line in value]
 
 
-OPERATIONS: dict[str, tuple[Callable[..., Table], dict[str, Check[Any]]]] = {
-    "move_line": (editing.move_line, {"axis": _axis, "line": _whole, "offset": _pixels, "at": optional(_whole)}),
-    "divide": (editing.divide, {"axis": _axis, "index": _whole, "fraction": _share, "at": optional(_whole)}),
-    "extend": (editing.extend, {"axis": _axis, "at_end": flag}),
-    "remove_line": (editing.remove_line, {"axis": _axis, "line": _whole, "count": _count}),
-    "remove": (editing.remove, {"axis": _axis, "index": _whole, "count": _count}),
-    "merge": (editing.merge, {"row": _whole, "col": _whole, "end_row": _whole, "end_col": _whole}),
-    "split": (editing.split, {"row": _whole, "col": _whole}),
-    "set_text": (editing.set_text, {"row": _whole, "col": _whole, "text": _text}),
-    "set_texts": (editing.set_texts, {"row": _whole, "col": _whole, "texts": _texts}),
-    "set_headers": (editing.set_headers, {"n_rows": _whole, "n_cols": _whole}),
-    "set_header": (editing.set_header, {"row": _whole, "col": _whole, "kind": one_of(*HEADERS)}),
+def _words(value: Any) -> tuple[Word, ...]:
+    try:
+        return list_of(word_from_dict, name="words")(value)
+    except InputError as error:
+        raise ValueError(f"a list of words ({error})") from None
+
+
+_Checks = dict[str, Check[Any]]
+_GRID: dict[str, Callable[..., Table]] = {
+    "move_line": editing.move_line,
+    "divide": editing.divide,
+    "extend": editing.extend,
+    "remove_line": editing.remove_line,
+    "remove": editing.remove,
+    "merge": editing.merge,
+    "split": editing.split,
 }
-"""Name -> the function of ``postprocess.editing.steps``, and a check of each argument."""
+"""Steps that move cells: after them words are dealt anew."""
 
 
-def apply(history: History, operation: Any) -> History:
+def _on_grid(name: str) -> Callable[..., State]:
+    return lambda state, **values: deal(state, _GRID[name](state.table, **values))
+
+
+def _on_table(change: Callable[..., Table]) -> Callable[..., State]:
+    """A step that leaves the cells where they are, or brings empty ones."""
+    return lambda state, **values: replace(state, table=change(state.table, **values))
+
+
+def _remove(state: State, axis: Axis, index: int, count: int = 1) -> State:
+    """Words of a row that is taken out are in no cell, not in the next one."""
+    spans = [(cell, cell_span(cell, axis)) for cell in state.table.cells]
+    gone = {(cell.row, cell.col) for cell, (start, end) in spans if index <= start and end <= index + count}
+    return deal(state, editing.remove(state.table, axis, index, count), gone)
+
+
+def _replace_all(table: Table, *, is_regex: bool = False, **values: Any) -> Table:
+    return texts.replace_all(table, **values)
+
+
+_BLOCK: _Checks = {"row": _whole, "col": _whole, "end_row": _whole, "end_col": _whole}
+
+OPERATIONS: dict[str, tuple[Callable[..., State], _Checks]] = {
+    "move_line": (_on_grid("move_line"), {"axis": _axis, "line": _whole, "offset": _pixels, "at": optional(_whole)}),
+    "divide": (_on_grid("divide"), {"axis": _axis, "index": _whole, "fraction": _share, "at": optional(_whole)}),
+    "extend": (_on_grid("extend"), {"axis": _axis, "at_end": flag}),
+    "insert": (_on_table(editing.insert), {"axis": _axis, "index": _whole}),
+    "remove_line": (_on_grid("remove_line"), {"axis": _axis, "line": _whole, "count": _count}),
+    "remove": (_remove, {"axis": _axis, "index": _whole, "count": _count}),
+    "merge": (_on_grid("merge"), _BLOCK),
+    "split": (_on_grid("split"), {"row": _whole, "col": _whole}),
+    "set_text": (_on_table(editing.set_text), {"row": _whole, "col": _whole, "text": _text}),
+    "set_texts": (_on_table(editing.set_texts), {"row": _whole, "col": _whole, "texts": _texts}),
+    "fill": (_on_table(texts.fill), {**_BLOCK, "text": _text}),
+    "replace_all": (
+        _on_table(_replace_all),
+        {"find": _text, "text": _text, "match_case": flag, "is_regex": one_of(False)},
+    ),
+    "confirm": (_on_table(texts.confirm), {**_BLOCK, "is_right": flag}),
+    "set_title": (_on_table(texts.set_title), {"text": _text}),
+    "set_notes": (_on_table(texts.set_notes), {"texts": list_of(_text)}),
+    "set_headers": (_on_table(editing.set_headers), {"n_rows": _whole, "n_cols": _whole}),
+    "set_header": (_on_table(editing.set_header), {"row": _whole, "col": _whole, "kind": one_of(*HEADERS)}),
+    "set_words": (living.set_words, {**_BLOCK, "words": _words}),
+    "place_word": (living.place_word, {"word": _whole, "row": _whole, "col": _whole}),
+    "reset_text": (living.reset_texts, _BLOCK),
+}
+"""Name -> what it does to the state of a table, and a check of each argument."""
+
+LIVING = (*_GRID, "set_words", "place_word", "reset_text")
+"""Steps after which cells have other words."""
+
+
+def apply(history: History[State], operation: Any) -> History[State]:
     """Do one step; nothing in it is trusted.
 
     Args:
-        history: Of the table.
+        history: Of the table and its words.
         operation: ``{"do": NAME, ...}`` with a name of ``OPERATIONS`` and its arguments, or ``undo`` or ``redo``.
             An argument that is left out has the function's default.
 
@@ -80,8 +145,8 @@ def apply(history: History, operation: Any) -> History:
         InputError: It is no such step.
         TableError: The table does not allow it; the message says why.
 
-    >>> history = History((Table.from_texts([["a"]]),))
-    >>> apply(history, {"do": "set_text", "row": 0, "col": 0, "text": "b"}).now.to_grid()
+    >>> history = History((State(Table.from_texts([["a"]])),))
+    >>> apply(history, {"do": "set_text", "row": 0, "col": 0, "text": "b"}).now.table.to_grid()
     [['b']]
     """
     if not isinstance(operation, Mapping):
@@ -91,9 +156,49 @@ def apply(history: History, operation: Any) -> History:
         return history.undo()
     if name == "redo":
         return history.redo()
+    values = _check(operation)
+    try:
+        state = OPERATIONS[operation["do"]][0](history.now, **values)
+    except TypeError:
+        raise InputError(f"{name}: an argument is missing: reload the page") from None
+    return _add(history, state, operation)
+
+
+def replay(history: History[State], operation: Any) -> History[State]:
+    """Do a step of a journal: as ``apply``, with the texts that were dealt then.
+
+    Args:
+        history: Of the table and its words.
+        operation: As the page asked for it, and ``dealt``, see ``to_dealt``; without it words are dealt now.
+    """
+    if not isinstance(operation, Mapping) or "dealt" not in operation:
+        return apply(history, operation)
+    plain = {key: value for key, value in operation.items() if key != "dealt"}
+    if plain.get("do") not in _GRID:
+        state = apply(history, plain).now
+    else:
+        values = _check(plain)
+        try:
+            state = replace(history.now, table=_GRID[plain["do"]](history.now.table, **values))
+        except TypeError:
+            raise InputError(f"{plain['do']}: an argument is missing") from None
+    return _add(history, patch(state, operation["dealt"]), plain)
+
+
+def _add(history: History[State], state: State, operation: Mapping[str, Any]) -> History[State]:
+    return history if state == history.now else history.add(state, _run_of(operation))
+
+
+def _check(operation: Mapping[str, Any]) -> dict[str, Any]:
+    """The arguments of a step.
+
+    Raises:
+        InputError: It is none.
+    """
+    name = operation.get("do")
     if not isinstance(name, str) or name not in OPERATIONS:
         raise InputError(f"there is no step {short(name)}: reload the page")
-    function, checks = OPERATIONS[name]
+    _, checks = OPERATIONS[name]
     values = {}
     for key, value in operation.items():
         if key == "do":
@@ -104,11 +209,7 @@ def apply(history: History, operation: Any) -> History:
             raise InputError(f"{name}: {short(key)} is unknown: reload the page") from None
         except ValueError as error:
             raise InputError(f"{name}: {key} is {short(value)}; {error} is needed: reload the page") from None
-    try:
-        table = function(history.now, **values)
-    except TypeError:
-        raise InputError(f"{name}: an argument is missing: reload the page") from None
-    return history if table == history.now else history.add(table, _run_of(operation))
+    return values
 
 
 def _run_of(operation: Mapping[str, Any]) -> tuple[Any, ...] | None:
@@ -116,3 +217,28 @@ def _run_of(operation: Mapping[str, Any]) -> tuple[Any, ...] | None:
     if operation["do"] != "move_line" or abs(operation["offset"]) > _NUDGE:
         return None
     return "move_line", operation["axis"], operation["line"], operation.get("at")
+
+
+def commutes(operation: Mapping[str, Any], seen: Table, now: Table) -> bool:
+    """Whether a step says the same of a table as it was seen and as it is now: its cells are as they were.
+
+    >>> seen, now = Table.from_texts([["a", "b"]]), Table.from_texts([["a", "c"]])
+    >>> [commutes({"do": "set_text", "row": 0, "col": col, "text": "x"}, seen, now) for col in (0, 1)]
+    [True, False]
+    """
+    if operation.get("do") not in _COMMUTE or not np.array_equal(seen.owner, now.owner):
+        return False
+    values = _check(operation)
+    try:
+        row, col = values["row"], values["col"]
+        if "texts" in values:
+            end_row, end_col = row + len(values["texts"]), col + max(map(len, values["texts"]), default=0)
+        else:
+            end_row, end_col = values.get("end_row", row + 1), values.get("end_col", col + 1)
+    except KeyError:
+        return False
+    touched = set(now.owner[row:end_row, col:end_col].ravel().tolist())
+    return all(seen.cells[index] == now.cells[index] for index in touched)
+
+
+_COMMUTE = ("set_text", "set_texts", "fill", "confirm")

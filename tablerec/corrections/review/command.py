@@ -59,7 +59,7 @@ def command(
     inputs = find_inputs(folder, output, recursive)
     corrections = CorrectionFolder(output)
 
-    desk = Desk(inputs, folder, corrections, recognizer.pages, in_frame.pages, settings)
+    desk = Desk(inputs, folder, corrections, recognizer.pages, in_frame.pages, settings, recognizer.ocr)
     try:
         server = ReviewServer(desk, port)
     except OSError as error:

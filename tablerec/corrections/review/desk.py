@@ -12,14 +12,17 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from postprocess.arrays import Floats
+from postprocess.arrays import Floats, Image
 from postprocess.geometry.boxes import quads_to_boxes
+from postprocess.word import Word
 from tablerec.config import Settings
 from tablerec.corrections.editor import Correction, CorrectionFolder, page_to_drafts
 from tablerec.corrections.editor.draft import cut
 from tablerec.corrections.editor.folder import image_to_key
 from tablerec.corrections.editor.framing import crop_picture, frame_to_draft, hide, to_window, turn_window
+from tablerec.corrections.editor.reading import Reader
 from tablerec.errors import InputError, TablerecError
 from tablerec.inputs.images import display_name, load_pages
 from tablerec.inputs.turning import turn_picture
@@ -46,6 +49,22 @@ class _File:
     sha256: str
 
 
+@dataclass(frozen=True, slots=True)
+class _Waiting:
+    """A reader that waits for its turn."""
+
+    reader: Reader
+    turn: threading.Lock
+
+    def read(self, image: Image) -> list[Word]:
+        with self.turn:
+            return self.reader.read(image)
+
+    def read_quads(self, image: Image, quads: NDArray[np.floating]) -> list[Word]:
+        with self.turn:
+            return self.reader.read_quads(image, quads)
+
+
 class Desk:
     """All tables of a review, and how far the reading is.
 
@@ -59,6 +78,7 @@ class Desk:
         read: Reads a file.
         read_frame: Reads a part of a page that a person says is a table; with None nothing is recognized there.
         settings: How ``read`` opens documents: their password, and the pages that count; the default where None.
+        reader: Reads cells again, see ``tablerec.corrections.editor.answers``.
 
     Raises:
         OutputError: A broken journal cannot be kept aside.
@@ -72,6 +92,7 @@ class Desk:
         read: Read,
         read_frame: ReadFrame | None = None,
         settings: Settings | None = None,
+        reader: Reader | None = None,
     ) -> None:
         self.inputs, self.folder, self.corrections = list(inputs), folder, corrections
         self._read = read
@@ -80,6 +101,7 @@ class Desk:
         self._lock = threading.Lock()
         self._reading = threading.Lock()
         """One page is read at a time: the networks are not made for more."""
+        self.reader = None if reader is None else _Waiting(reader, self._reading)
         self._tables: dict[str, Correction] = {}
         self._files: dict[str, _File] = {}
         """Name of a table -> where it is from."""

@@ -24,6 +24,7 @@ from urllib.parse import SplitResult, parse_qs, unquote, urlsplit
 from postprocess.editing.placing import tidy
 from postprocess.export import tables_to_html, write_excel
 from tablerec.corrections.editor import Correction
+from tablerec.corrections.editor.answers import answer, show
 from tablerec.corrections.editor.folder import image_to_png
 from tablerec.corrections.editor.scripts import MODULES
 from tablerec.corrections.review.desk import Desk
@@ -205,7 +206,7 @@ class _Handler(BaseHTTPRequestHandler):
             case ["tables"]:
                 return _json(desk.listing())
             case ["tables", name]:
-                return _json(desk.correction(name).view())
+                return _json(show(desk.correction(name), desk.reader))
             case ["tables", name, "picture"]:
                 return HTTPStatus.OK, "image/png", desk.corrections.read_picture(desk.correction(name))
             case ["tables", name, "whole"]:
@@ -221,15 +222,9 @@ class _Handler(BaseHTTPRequestHandler):
         desk, step = self.server.desk, self._body()
         match path.strip("/").split("/"):
             case ["tables", name, "do"]:
-                correction = desk.correction(name)
-                try:
-                    version = step.pop("version", None)
-                    if type(version) is not int:
-                        raise InputError("a step has no version: reload the page")
-                    desk.corrections.do(correction, step, version)
-                except TablerecError as error:
-                    return _json({"error": str(error), "table": correction.view()}, HTTPStatus.CONFLICT)
-                return _json(correction.view())
+                return _answer_step(desk, name, step)
+            case ["tables", name, "read"]:
+                return _answer_step(desk, name, {**step, "do": "read"})
             case ["tables", name, "add"]:
                 box, shape = _to_frame(step)
                 return _json({"name": desk.add(name, box, shape).head.name})
@@ -270,6 +265,11 @@ def _to_frame(data: dict[str, Any]) -> tuple[Sequence[float], tuple[int, int] | 
         return box, (whole(1, _MOST_LINES)(rows), whole(1, _MOST_LINES)(cols))
     except ValueError as error:
         raise InputError(f"rows and columns: {error} is needed for each: give both or none") from None
+
+
+def _answer_step(desk: Desk, name: str, step: dict[str, Any]) -> Reply:
+    is_done, reply = answer(desk.corrections, desk.correction(name), step, desk.reader)
+    return _json(reply, HTTPStatus.OK if is_done else HTTPStatus.CONFLICT)
 
 
 def _json(data: Any, status: HTTPStatus = HTTPStatus.OK) -> Reply:

@@ -10,8 +10,10 @@ import traitlets
 
 from postprocess.table import Table
 from tablerec.corrections.editor import CorrectionFolder, Draft, page_to_drafts
+from tablerec.corrections.editor.answers import answer, show
+from tablerec.corrections.editor.reading import Reader
 from tablerec.corrections.editor.scripts import read_static, to_one_module
-from tablerec.errors import InputError, TablerecError
+from tablerec.errors import InputError
 from tablerec.result import Page, Result
 
 
@@ -27,6 +29,7 @@ class TableEditor(anywidget.AnyWidget):
         index: Number of the table, from 0, over all pages.
         folder: Where corrections are kept.
         height: Of the widget, as CSS says it.
+        reader: Reads cells again: the ``ocr`` of a ``Recognizer``; without one that cannot be asked for.
 
     Raises:
         InputError: There is no such table.
@@ -40,12 +43,19 @@ class TableEditor(anywidget.AnyWidget):
     height = traitlets.Unicode("36rem").tag(sync=True)
 
     def __init__(
-        self, source: Result | Page, index: int = 0, *, folder: str | Path = "corrections", height: str = "36rem"
+        self,
+        source: Result | Page,
+        index: int = 0,
+        *,
+        folder: str | Path = "corrections",
+        height: str = "36rem",
+        reader: Reader | None = None,
     ) -> None:
+        self.reader = reader
         self.folder = CorrectionFolder(Path(folder))
         self.correction = self.folder.open(_find(source, index))
         picture = self.folder.read_picture(self.correction)
-        super().__init__(picture=picture, state=self.correction.view(), height=height)
+        super().__init__(picture=picture, state=self._view(), height=height)
         self.on_msg(self._answer)
 
     @property
@@ -60,7 +70,7 @@ class TableEditor(anywidget.AnyWidget):
             OutputError: A file cannot be written.
         """
         saved = self.folder.save(self.correction)
-        self.state = self.correction.view()
+        self.state = self._view()
         return saved
 
     def do(self, **step: Any) -> None:
@@ -71,24 +81,22 @@ class TableEditor(anywidget.AnyWidget):
             TableError: The table does not allow it.
         """
         self.folder.do(self.correction, step)
-        self.state = self.correction.view()
+        self.state = self._view()
 
     def _answer(self, _: Any, content: Any, __: Any) -> None:
         """Do what the page asks for, and answer with the new state or the reason why not."""
         if not isinstance(content, dict):
             return
         reply = {"id": content.get("id"), "view": content.get("view")}
-        step = content.get("step")
-        try:
-            if not isinstance(step, dict) or type(step.get("version")) is not int:
-                raise InputError("this is no step of a correction: run the cell again")
-            version = step.pop("version")
-            self.folder.do(self.correction, step, version)
-        except TablerecError as error:
-            self.send({**reply, "error": str(error), "table": self.correction.view()})
+        is_done, answered = answer(self.folder, self.correction, content.get("step"), self.reader)
+        if not is_done:
+            self.send({**reply, **answered})
             return
-        self.state = self.correction.view()
-        self.send({**reply, "table": self.state})
+        self.state = self._view()
+        self.send({**reply, "table": answered})
+
+    def _view(self) -> dict[str, Any]:
+        return show(self.correction, self.reader)
 
 
 def _find(source: Result | Page, index: int) -> Draft:

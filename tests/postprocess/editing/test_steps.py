@@ -92,7 +92,7 @@ def test_any_corrections_leave_a_valid_table_with_all_its_texts(table: Table, ev
         assert now == Table(now.cells, now.quad, title=now.title, notes=now.notes, direction=table.direction)
         assert characters(now) == texts
         assert boxes_are_sound(now)
-    states = history.tables
+    states = history.states
     for state in reversed(states):
         assert history.now == state
         history = history.undo()
@@ -254,7 +254,7 @@ def test_history_forgets_the_oldest_states_and_what_was_undone() -> None:
     history = History((Table.from_texts([["0"]]),))
     for number in range(1, 1500):
         history = history.add(Table.from_texts([[str(number)]]))
-    assert len(history.tables) == 1000
+    assert len(history.states) == 1000
     again = history.undo().undo().add(Table.from_texts([["new"]]))
     assert again.redo().now.to_grid() == [["new"]]
     assert again.undo().now.to_grid() == [["1497"]]

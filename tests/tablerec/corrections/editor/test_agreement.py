@@ -79,7 +79,7 @@ def test_all_files_agree_after_any_steps(
             with suppress(TablerecError):
                 corrections.do(correction, step)
             if step["do"] == "undo" and before.place:
-                assert correction.table in before.tables[: before.place]
+                assert correction.state in before.states[: before.place]
         saved = corrections.save(correction)
         again = CorrectionFolder(Path(folder))
         assert again.read()[correction.head.name].view() == correction.view() and again.problems == []

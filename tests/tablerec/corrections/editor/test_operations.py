@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from postprocess.editing.state import State
 from postprocess.editing.steps import merge
 from tablerec.corrections.editor.operations import MAX_TEXT, OPERATIONS, apply
 from tablerec.corrections.history import History
@@ -26,19 +27,19 @@ ARGUMENTS = sorted({name for _, checks in OPERATIONS.values() for name in checks
 @settings(max_examples=60)
 @given(st.sampled_from([*OPERATIONS, "undo", "redo", "save", ""]), st.dictionaries(st.sampled_from(ARGUMENTS), VALUES))
 def test_whatever_is_asked_for_is_done_or_refused(name: str, arguments: dict[str, Any]) -> None:
-    before = History((make_table(),))
+    before = History((State(make_table()),))
     try:
         after = apply(before, {"do": name, **arguments})
     except TablerecError:
         return
     assert after.now == before.now or after.undo().now == before.now
-    assert len(after.now) == len(np.unique(after.now.owner)) and after.now.owner.min(initial=0) >= 0
+    assert len(after.now.table) == len(np.unique(after.now.table.owner)) and after.now.table.owner.min(initial=0) >= 0
 
 
 @pytest.mark.parametrize("step", [None, [], "undo", {}, {"do": None}, {"do": ["undo"]}, {"do": "__class__"}])
 def test_what_is_no_step_is_refused(step: Any) -> None:
     with pytest.raises(InputError, match="step"):
-        apply(History((make_table(),)), step)
+        apply(History((State(make_table()),)), step)
 
 
 @pytest.mark.parametrize(
@@ -70,24 +71,24 @@ def test_what_is_no_step_is_refused(step: Any) -> None:
 )
 def test_the_message_names_what_is_wrong(step: dict[str, Any], named: str) -> None:
     with pytest.raises(InputError, match=named):
-        apply(History((make_table(),)), step)
+        apply(History((State(make_table()),)), step)
 
 
 def test_a_step_that_changes_nothing_is_none() -> None:
-    history = History((make_table(),))
+    history = History((State(make_table()),))
     assert apply(history, {"do": "move_line", "axis": "row", "line": 1, "offset": 0}) is history
     assert apply(history, {"do": "undo"}) is history
 
 
 def test_the_corrections_that_are_found_are_steps() -> None:
     found, true = make_table(3, 3), merge(make_table(4, 2), 1, 0, 3, 1)
-    history = History((found,))
+    history = History((State(found),))
     for step in json.loads(json.dumps(find_corrections(found, true))):
         history = apply(history, step)
-    assert history.now.to_grid() == true.to_grid()
-    assert [cell.rowspan for cell in history.now.cells] == [cell.rowspan for cell in true.cells]
+    assert history.now.table.to_grid() == true.to_grid()
+    assert [cell.rowspan for cell in history.now.table.cells] == [cell.rowspan for cell in true.cells]
 
 
 def test_half_a_surrogate_pair_can_be_written_to_a_file() -> None:
     step = json.loads('{"do": "set_text", "row": 0, "col": 0, "text": "a\\ud800\\r\\nb"}')
-    assert apply(History((make_table(),)), step).now[0, 0].text.encode() == b"a?\nb"
+    assert apply(History((State(make_table()),)), step).now.table[0, 0].text.encode() == b"a?\nb"

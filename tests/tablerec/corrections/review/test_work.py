@@ -115,7 +115,7 @@ def test_a_block_is_copied_and_pasted(page: Any, two_pictures: ReviewServer) -> 
         page.keyboard.press(key)
     expect_version(page, correction, 3)
     assert [row[1:] for row in grid(correction.table)] == [["1,5", 'two\nlines "so"'], ["", "表"], ["2.1", "2.2"]]
-    assert [row[1:] for row in grid(correction.history.tables[2])] == [["", ""], ["", ""], ["2.1", "2.2"]]
+    assert [row[1:] for row in grid(correction.history.states[2].table)] == [["", ""], ["", ""], ["2.1", "2.2"]]
     page.keyboard.press("ArrowDown")
     page.keyboard.press("Control+v")
     expect_status(page, "do not fit")

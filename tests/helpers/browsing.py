@@ -40,7 +40,7 @@ def open_browser() -> Iterator[Any]:
 
 @contextmanager
 def open_page(browser: Any, *, refused: bool = False, **options: Any) -> Iterator[Any]:
-    """A page in which any error of a script fails the test; answers that the server refuses may be none."""
+    """A page in which any error of a script fails the test; that nobody answers, or that the server refuses, may not."""
     context = browser.new_context(viewport={"width": 1280, "height": 800}, **options)
     page = context.new_page()
     page.set_default_timeout(30_000)
@@ -49,7 +49,7 @@ def open_page(browser: Any, *, refused: bool = False, **options: Any) -> Iterato
 
     def note(message: Any) -> None:
         # A step that is refused is answered with 409, which the browser reports by itself.
-        is_refusal = "409" in message.text or (refused and "status of 4" in message.text)
+        is_refusal = "409" in message.text or (refused and ("status of 4" in message.text or "net::" in message.text))
         if message.type == "error" and not is_refusal:
             errors.append(message.text)
 
@@ -83,6 +83,11 @@ def drag(page: Any, start: tuple[float, float], end: tuple[float, float], steps:
 
 def expect_status(page: Any, text: str) -> None:
     page.locator(".status", has_text=text).wait_for()
+
+
+def expect_banner(page: Any, text: str) -> None:
+    """Wait for what stands above the table until it is solved."""
+    page.locator(".banner", has_text=text).wait_for()
 
 
 def expect_version(page: Any, correction: Correction, version: int) -> None:

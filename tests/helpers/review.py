@@ -18,6 +18,7 @@ from postprocess.text.assignment import place_words
 from postprocess.word import Word
 from tablerec.corrections.editor import CorrectionFolder
 from tablerec.corrections.editor.reading import Reader
+from tablerec.corrections.learning.learner import Learner
 from tablerec.corrections.review.desk import Desk
 from tablerec.corrections.review.server import ReviewServer
 from tablerec.inputs.turning import turn_page_back, turn_picture
@@ -100,10 +101,10 @@ def make_read_desk(folder: Path, reader: Reader | None = None) -> Desk:
 
 
 @contextmanager
-def serve(desk: Desk) -> Iterator[ReviewServer]:
+def serve(desk: Desk, learner: Learner | None = None) -> Iterator[ReviewServer]:
     """Read everything, and serve the desk."""
     desk.read_all()
-    with ReviewServer(desk) as server:
+    with ReviewServer(desk, learner=learner) as server:
         thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
         thread.start()
         try:

@@ -51,7 +51,9 @@ _MOST_SEEN = 500
 Verdict = Literal["open", "saved", "rejected"]
 """What a person said of a table as it is now: nothing yet, that it is right, or that it is none."""
 
-_VERDICTS: dict[Any, Verdict] = {"save": "saved", "reject": "rejected"}
+_VERDICTS: dict[Any, Verdict] = {"save": "saved", "reject": "rejected", "reopen": "open"}
+_Said = tuple[State, Verdict]
+"""A state, and what a person said of it last."""
 
 
 class Correction:
@@ -72,7 +74,7 @@ class Correction:
         self.history = History((start,))
         self.version = 0
         """Number of steps so far."""
-        self.verdict: Verdict = "open"
+        self._said: _Said = self.history.now, "open"
         self.lock = threading.RLock()
         self._size = 0
         """Bytes of the journal: more are the steps of somebody else."""
@@ -87,6 +89,11 @@ class Correction:
     def state(self) -> State:
         """The table as it is now, and its words."""
         return self.history.now
+
+    @property
+    def verdict(self) -> Verdict:
+        """What a person said of the table as it is now: who undoes the steps since then has it again."""
+        return _verdict(self.history, self._said)
 
     @property
     def table(self) -> Table:
@@ -115,8 +122,8 @@ class Correction:
 
         Args:
             operation: See ``tablerec.corrections.editor.operations.apply``; or ``save``, which says that the table is
-                right, or ``reject``, which says that it is none; or ``restore``, which undoes all. Undo and redo
-                go over a line that was moved several times at once.
+                right, or ``reject``, which says that it is none, or ``reopen``, which takes that back; or
+                ``restore``, which undoes all. Undo and redo go over a line that was moved several times at once.
             version: Number of steps that whoever asks for it has seen; None does not compare.
 
         Steps that another process, or another object of this one, has added to the journal come first.
@@ -131,13 +138,13 @@ class Correction:
             if self.is_done(operation):
                 return
             self.check(version, step)
-            before, steps = (self.history, self.verdict), _to_steps(self.history, step)
+            before, steps = (self.history, self._said), _to_steps(self.history, step)
             after, lines = before, []
             for each in steps:
                 state = after[0].now
                 after = _after(*after, each, apply)
                 lines.append(_to_line(each, state, after[0].now))
-            if after[0] is not before[0] or after[1] != before[1]:
+            if after[0] is not before[0] or _verdict(*after) != _verdict(*before):
                 if mark:
                     lines[-1] = {**lines[-1], "id": mark}  # the last: half of them is not all
                 self._append(lines, "ab")
@@ -209,17 +216,17 @@ class Correction:
         other, problem = read_correction(self.path)
         if problem is not None or other.head != self.head:
             raise InputError(problem or f"{display_name(str(self.path))}: is of another table now; start again")
-        self.history, self.verdict, self.version = other.history, other.verdict, other.version
+        self.history, self._said, self.version = other.history, other._said, other.version
         self._ids, self._seen = other._ids, other._seen
         self._size, self._gap = other._size, other._gap
 
     def replay(self, operation: Any) -> None:
         """Do a step that the journal holds."""
         step, mark = _part_id(operation)
-        self._go_on(*_after(self.history, self.verdict, step, replay), 1, mark)
+        self._go_on(*_after(self.history, self._said, step, replay), 1, mark)
 
-    def _go_on(self, history: History[State], verdict: Verdict, n_steps: int, mark: str | None) -> None:
-        self.history, self.verdict = history, verdict
+    def _go_on(self, history: History[State], said: _Said, n_steps: int, mark: str | None) -> None:
+        self.history, self._said = history, said
         self.version += n_steps
         self._seen.append((self.version, self.state))
         if mark:
@@ -285,14 +292,18 @@ def _to_steps(history: History[State], operation: Any) -> list[Any]:
     return [operation]
 
 
+def _verdict(history: History[State], said: _Said) -> Verdict:
+    state, verdict = said
+    return verdict if state is history.now else "open"
+
+
 def _after(
-    history: History[State], verdict: Verdict, operation: Any, do: Callable[[History[State], Any], History[State]]
-) -> tuple[History[State], Verdict]:
+    history: History[State], said: _Said, operation: Any, do: Callable[[History[State], Any], History[State]]
+) -> tuple[History[State], _Said]:
     name = operation.get("do") if isinstance(operation, Mapping) else None
     if isinstance(name, str) and name in _VERDICTS:
-        return history, _VERDICTS[name]
-    changed = do(history, operation)
-    return changed, verdict if changed.now == history.now else "open"
+        return history, (history.now, _VERDICTS[name])
+    return do(history, operation), said
 
 
 def read_correction(path: Path) -> tuple[Correction, str | None]:

@@ -9,6 +9,11 @@
       tables/NAME.xlsx, NAME.html       the saved table
       journal/NAME.jsonl                every step
       journal/NAME.begun                a step that writes the files above, until all of them are written
+      inputs/                           pictures and PDFs that were given to the page of `tablerec review`
+      learnt/                           weights that `tablerec review` learned from saved tables
+      outputs/                          all tables as one workbook, archive or document
+      alike.json, joined.json           what was done to all tables like one; tables over several pages
+      session.json                      port and token of `tablerec review`, for nobody else to read
 
 The pictures are copies, so that the folder can be moved and trained on as it is.
 """
@@ -32,11 +37,12 @@ from typing import Any
 from postprocess.arrays import Image
 from postprocess.editing.placing import tidy
 from postprocess.editing.state import State
-from postprocess.export import tables_to_html, write_excel
+from postprocess.export import tables_to_html
 from tablerec.corrections.editor.correction import Correction, read_correction
 from tablerec.corrections.editor.draft import Draft
 from tablerec.corrections.editor.head import Head
 from tablerec.corrections.editor.label import find_fault, table_to_label
+from tablerec.corrections.proof import to_workbook
 from tablerec.errors import InputError, OutputError
 from tablerec.fields import Fields
 from tablerec.inputs.images import display_name
@@ -49,7 +55,7 @@ from tablerec.outputs.files import atomic_file, check_folder
 OURS = "corrections of tablerec"
 """Says in a COCO file that it can be written anew."""
 
-_PARTS = ("annotations", "images", "journal", "tables", "sources.jsonl")
+_PARTS = ("annotations", "images", "inputs", "journal", "learnt", "outputs", "tables", "sources.jsonl")
 
 _BEGUN = ".begun"
 _SPLITS = ("train", "val")
@@ -76,9 +82,7 @@ class CorrectionFolder:
         check_folder(folder)
         self.folder = folder
         for name in _PARTS:
-            if self._leads_out(folder / name):
-                shown = display_name(str(folder / name))
-                raise OutputError(f"{shown}: a link that leads out of the folder; remove it")
+            self.inside(name)
         self.problems: list[str] = []
         """What was found broken; each file is kept under another name."""
         self._lock = threading.RLock()
@@ -99,6 +103,36 @@ class CorrectionFolder:
             if correction is not None and self._has_picture(correction):
                 found[correction.head.name] = correction
         return found
+
+    def read_one(self, name: str) -> Correction | None:
+        """Read a journal; None where there is none with a picture. A broken one is kept aside and reported."""
+        path = self.folder / "journal" / f"{name}.jsonl"
+        if path.name != f"{name}.jsonl" or not path.is_file():
+            return None
+        correction = self._read(path)
+        return correction if correction is not None and self._has_picture(correction) else None
+
+    def inside(self, name: str) -> Path:
+        """Return a part of the folder, there or not yet.
+
+        Raises:
+            OutputError: It is a link that leads out of the folder.
+        """
+        path = self.folder / name
+        if self._leads_out(path):
+            raise OutputError(f"{display_name(str(path))}: a link that leads out of the folder; remove it")
+        return path
+
+    def splits(self) -> dict[str, str]:
+        """The tables that have a label: name -> ``train`` or ``val``."""
+        with self._lock:
+            paths = sorted((self.folder / "images").glob("*.json"))
+            labels = [(path.stem, self._read_label(path)) for path in paths]
+        return {name: label.split or "train" for name, label in labels if label is not None}
+
+    def holds(self, path: Path) -> bool:
+        """Whether a file is there, and in the folder."""
+        return path.is_file() and not self._leads_out(path)
 
     def mend(self) -> None:
         """Finish what was cut off, and write the COCO files anew: a label may have been removed or broken by hand.
@@ -253,7 +287,7 @@ class CorrectionFolder:
         """Write the files of a table."""
         name, table = correction.head.name, tidy(state.table)
         workbook = io.BytesIO()
-        write_excel([table], workbook)
+        to_workbook([table]).save(workbook)
         files = {
             self.folder / "tables" / f"{name}.xlsx": workbook.getvalue(),
             self.folder / "tables" / f"{name}.html": tables_to_html([table], name).encode(),
@@ -300,8 +334,7 @@ class CorrectionFolder:
         return not Path(os.path.realpath(path)).is_relative_to(os.path.realpath(self.folder))
 
     def _has_picture(self, correction: Correction) -> bool:
-        path = self.picture(correction)
-        return path.is_file() and not self._leads_out(path)
+        return self.holds(self.picture(correction))
 
     def _read(self, path: Path) -> Correction | None:
         try:

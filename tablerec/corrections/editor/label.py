@@ -14,6 +14,7 @@ from postprocess.table import Table
 from postprocess.word import Word
 from tablerec.corrections.editor.dealt import word_to_dict
 from tablerec.corrections.editor.head import Head
+from tablerec.corrections.proof import share_proved
 from tablerec.inputs.images import display_name
 from tablerec.labels.check import outside_faults, shape_faults
 
@@ -36,6 +37,7 @@ def table_to_label(head: Head, table: Table, split: str, words: Sequence[Word] =
     content = {"n_rows": table.n_rows, "n_cols": table.n_cols, "cells": cells, "html": table_to_html(table)}
     meta: dict[str, Any] = {"width": head.size_wh[0], "height": head.size_wh[1]}
     meta |= {"bbox_kind": "cell", "has_text": True, "page": head.page, "split": split}
+    meta["share_proved"] = round(share_proved([table]), 4)
     if head.text_height:
         meta["text_height"] = round(head.text_height, 2)
     place = {"id": head.name, "source": "corrections", "image": f"{head.name}.png"}

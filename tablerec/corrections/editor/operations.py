@@ -8,17 +8,18 @@ from typing import Any
 
 import numpy as np
 
+from postprocess.cell import Cell
 from postprocess.editing import living, texts
 from postprocess.editing import steps as editing
 from postprocess.editing.axes import Axis, cell_span
 from postprocess.editing.living import deal
-from postprocess.editing.state import State
-from postprocess.export.json import HEADERS
+from postprocess.editing.state import State, with_words
+from postprocess.export.json import HEADERS, table_from_dict
 from postprocess.table import Table
 from postprocess.word import Word
 from tablerec.corrections.editor.dealt import patch, word_from_dict
 from tablerec.corrections.history import History
-from tablerec.errors import InputError
+from tablerec.errors import InputError, TablerecError
 from tablerec.fields import Check, flag, list_of, number, one_of, optional, short, text, whole
 
 MAX_TEXT = 10_000
@@ -97,6 +98,25 @@ def _replace_all(table: Table, *, is_regex: bool = False, **values: Any) -> Tabl
     return texts.replace_all(table, **values)
 
 
+def _set_table(state: State, table: Table) -> State:
+    """Another reading of the same picture takes the place of this one; its texts are its words."""
+    return with_words(table, ())
+
+
+def _table(value: Any) -> Table:
+    try:
+        table = table_from_dict(value, name="the table")
+    except TablerecError as error:
+        raise ValueError(f"a table ({error})") from None
+    if not len(table) or not all(map(_has_place, table.cells)):
+        raise ValueError("a table whose cells have places")
+    return table
+
+
+def _has_place(cell: Cell) -> bool:
+    return cell.quad is not None and all(abs(value) <= _MAX_NUMBER for point in cell.quad for value in point)
+
+
 _BLOCK: _Checks = {"row": _whole, "col": _whole, "end_row": _whole, "end_col": _whole}
 
 OPERATIONS: dict[str, tuple[Callable[..., State], _Checks]] = {
@@ -120,6 +140,7 @@ OPERATIONS: dict[str, tuple[Callable[..., State], _Checks]] = {
     "set_notes": (_on_table(texts.set_notes), {"texts": list_of(_text)}),
     "set_headers": (_on_table(editing.set_headers), {"n_rows": _whole, "n_cols": _whole}),
     "set_header": (_on_table(editing.set_header), {"row": _whole, "col": _whole, "kind": one_of(*HEADERS)}),
+    "set_table": (_set_table, {"table": _table}),
     "set_words": (living.set_words, {**_BLOCK, "words": _words}),
     "place_word": (living.place_word, {"word": _whole, "row": _whole, "col": _whole}),
     "reset_text": (living.reset_texts, _BLOCK),

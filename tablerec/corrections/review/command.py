@@ -10,6 +10,7 @@ from pathlib import Path
 import click
 
 from tablerec.config import Settings
+from tablerec.corrections.learning import AFTER
 from tablerec.errors import SettingsError
 from tablerec.inputs.options import document_options, read_password
 
@@ -20,7 +21,19 @@ _FOLDER = click.Path(file_okay=False, path_type=Path)
 @click.command("review")
 @click.argument("folder", type=click.Path(exists=True, file_okay=False, path_type=Path))
 @click.option("-o", "--output", type=_FOLDER, help="Where corrections are kept.  [default: FOLDER/corrections]")
-@click.option("--port", type=click.IntRange(0, 65535), default=0, help="Port of the web page.  [default: a free one]")
+@click.option(
+    "--port",
+    type=click.IntRange(0, 65535),
+    default=0,
+    help="Port of the web page.  [default: the former one, or a free one]",
+)
+@click.option(
+    "--learn-after",
+    type=click.IntRange(0),
+    default=AFTER,
+    show_default=True,
+    help="Saved tables after which the detector learns from them, in the background; 0: only when asked to.",
+)
 @click.option("--no-browser", is_flag=True, help="Only print the address.")
 @click.option("--recursive", is_flag=True, help="Also read the folders inside.")
 @click.option("--detector", default=_DEFAULTS.detector, show_default=True, help="Cell detector.")
@@ -36,32 +49,45 @@ _FOLDER = click.Path(file_okay=False, path_type=Path)
 )
 @document_options
 def command(
-    folder: Path, output: Path | None, port: int, no_browser: bool, recursive: bool, password: str | None,
+    folder: Path, output: Path | None, port: int, learn_after: int, no_browser: bool, recursive: bool,
+    password: str | None,
     **options: str | Path | None,
 ) -> None:  # fmt: skip
     """Correct the tables in the pictures and PDFs of FOLDER in the browser, the most doubtful first.
 
     Every step is kept at once; start it again to go on. A table that is saved becomes a
     workbook, a page, and a label: `source: crops:FOLDER/corrections#train` trains on them,
-    `validation.source: folder:FOLDER/corrections#val` validates on every fifth.
+    `validation.source: folder:FOLDER/corrections#val` validates on every fifth. The page
+    trains by itself as well; what it learned is in FOLDER/corrections/learnt, and is
+    used here where --detector-dir names nothing else.
     """
     from tablerec.corrections.editor import CorrectionFolder
-    from tablerec.corrections.review.desk import Desk
+    from tablerec.corrections.learning.learner import Learner
+    from tablerec.corrections.review.desk import Desk, Read, ReadFrame
     from tablerec.corrections.review.server import ReviewServer
     from tablerec.inputs.images import display_name
     from tablerec.pipeline import Recognizer
 
     given = {name: value for name, value in options.items() if value is not None}
     settings = Settings(**given, password=read_password(password))  # type: ignore[arg-type]
-    recognizer = Recognizer(settings)
-    in_frame = Recognizer(replace(settings, layout="table"), ocr=recognizer.ocr)
     output = output or folder / "corrections"
     inputs = find_inputs(folder, output, recursive)
     corrections = CorrectionFolder(output)
+    recognizer = Recognizer(settings)
 
-    desk = Desk(inputs, folder, corrections, recognizer.pages, in_frame.pages, settings, recognizer.ocr)
+    def readers(weights: Path | None) -> tuple[Read, ReadFrame]:
+        chosen = settings if weights is None else replace(settings, detector_dir=weights)
+        in_frame = Recognizer(replace(chosen, layout="table"), ocr=recognizer.ocr)
+        return Recognizer(chosen, ocr=recognizer.ocr).pages, in_frame.pages
+
+    desk = Desk(inputs, folder, corrections, *readers(None), settings, recognizer.ocr)
+    reading = ["--detector", settings.detector, "--ocr", settings.ocr, "--device", settings.device]
+    use = lambda weights: desk.use(*readers(weights or settings.detector_dir))  # noqa: E731
+    learner = Learner(desk, after=learn_after, use=use, reading=reading)
+    if settings.detector_dir is None and learner.weights is not None:
+        desk.use(*readers(learner.weights))
     try:
-        server = ReviewServer(desk, port)
+        server = ReviewServer(desk, port, learner)
     except OSError as error:
         raise SettingsError(
             f"--port {port}: cannot be used ({error.strerror}); choose another, or leave it out"
@@ -74,6 +100,7 @@ def command(
         server.serve_forever()
     finally:
         server.server_close()
+        learner.stop()
         desk.stop()
 
 

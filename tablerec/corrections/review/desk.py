@@ -5,7 +5,9 @@ from __future__ import annotations
 import hashlib
 import json
 import logging
+import secrets
 import threading
+from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -36,6 +38,12 @@ ReadFrame = Callable[[PageImage], Iterable[Page]]
 _Known = dict[str, dict[str, list[str]]]
 """SHA-256 of each file that was read -> pages that were asked for, empty for all -> names of their tables."""
 
+INPUTS = "inputs"
+"""Folder of the corrections folder: pictures that were given to the page."""
+
+_IN_MEMORY = 64
+"""Tables with all their states; the others are read again from their journals when somebody asks for them."""
+
 _PATIENCE = 30.0
 """Seconds that the end of a page is waited for."""
 
@@ -47,6 +55,22 @@ class _File:
     path: Path
     source: str
     sha256: str
+    number: int
+    """Its place among the inputs."""
+
+
+@dataclass(slots=True)
+class _Listed:
+    """What the list says of a table."""
+
+    summary: dict[str, Any]
+    revision: int
+    """Of the list, when that changed last."""
+
+    @property
+    def order(self) -> tuple[bool, float, str]:
+        """The most doubtful first; pages on which none was found after all tables."""
+        return not self.summary["number"], self.summary["sureness"], self.summary["name"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +96,7 @@ class Desk:
     unless its tables are missing.
 
     Args:
-        inputs: Files, all inside ``folder``.
+        inputs: Files, all inside ``folder``. Those that were given to the page of an earlier review join them.
         folder: Names of inputs are relative to it.
         corrections: Where everything is kept.
         read: Reads a file.
@@ -94,48 +118,73 @@ class Desk:
         settings: Settings | None = None,
         reader: Reader | None = None,
     ) -> None:
-        self.inputs, self.folder, self.corrections = list(inputs), folder, corrections
+        dropped = sorted(path for path in (corrections.folder / INPUTS).glob("*") if path.is_file())
+        self.inputs, self.folder, self.corrections = [*inputs, *dropped], folder, corrections
         self._read = read
-        self._settings = settings or Settings()
+        self.settings = settings or Settings()
         self._read_frame = read_frame or (lambda picture: [Page(picture)])
         self._lock = threading.Lock()
         self._reading = threading.Lock()
         """One page is read at a time: the networks are not made for more."""
         self.reader = None if reader is None else _Waiting(reader, self._reading)
-        self._tables: dict[str, Correction] = {}
+        self._recent: OrderedDict[str, Correction] = OrderedDict()
+        self._listed: dict[str, _Listed] = {}
         self._files: dict[str, _File] = {}
         """Name of a table -> where it is from."""
+        self._revision = 0
+        self._run = secrets.token_hex(4)
+        """Revisions of another run mean nothing."""
         self._problems: list[str] = []
         self._n_read = 0
         self._stop = threading.Event()
-        self._worker = threading.Thread(target=self.read_all, name="reader", daemon=True)
+        self._worker: threading.Thread | None = None
 
     def start(self) -> None:
         """Read the inputs in the background."""
-        self._worker.start()
+        with self._lock:
+            if self._worker is None and not self._stop.is_set():
+                self._worker = threading.Thread(target=self.read_all, name="reader", daemon=True)
+                self._worker.start()
 
     def stop(self) -> None:
         """End the reading after the page that is being read, which is waited for, but not for ever."""
         self._stop.set()
         # Python may hang at its end while a thread still imports or computes.
-        if self._worker.is_alive():
-            self._worker.join(_PATIENCE)
+        worker = self._worker
+        if worker is not None:
+            worker.join(_PATIENCE)
         self._reading.acquire(timeout=_PATIENCE)  # and kept: no frame is read after this
+
+    def use(self, read: Read, read_frame: ReadFrame) -> None:
+        """Read with other weights, from the next page on."""
+        with self._reading:
+            self._read, self._read_frame = read, read_frame
+
+    def add_input(self, path: Path) -> None:
+        """Read one more file, in the background.
+
+        Args:
+            path: In the folder ``INPUTS`` of the corrections.
+        """
+        with self._lock:
+            if path not in self.inputs:
+                self.inputs.append(path)
+        self.start()
 
     def read_all(self) -> None:
         """Read all inputs that were not read before; what cannot be read is a problem of the list."""
         try:
-            kept, known = self.corrections.read(), self._known()
-            self.corrections.mend()
-        except (TablerecError, OSError) as error:
+            known = self._known()
+        except OSError as error:
             self._problems.append(str(error))
-            self._n_read = len(self.inputs)
+            with self._lock:
+                self._n_read, self._worker = len(self.inputs), None
             return
-        for path in self.inputs:
-            if self._stop.is_set():
-                return
+        while (path := self._next_input()) is not None:
             try:
-                self._read_one(path, kept, known)
+                self._read_one(path, known)
+                if not self._n_read:
+                    self.corrections.mend()  # reads all labels, so not before there is something to see
             except TablerecError as error:
                 self._problems.append(str(error))
             except Exception as error:
@@ -144,17 +193,54 @@ class Desk:
             with self._lock:
                 self._n_read += 1
 
+    def _next_input(self) -> Path | None:
+        with self._lock:
+            if self._n_read < len(self.inputs) and not self._stop.is_set():
+                return self.inputs[self._n_read]
+            self._worker = None
+            return None
+
     def correction(self, name: str) -> Correction:
         """Return a table by its name.
 
         Raises:
-            InputError: There is none.
+            InputError: There is none, or its journal is gone.
         """
         with self._lock:
-            found = self._tables.get(name)
+            found, is_known = self._recent.get(name), name in self._listed
+            if found is not None:
+                self._recent.move_to_end(name)
+                return found
+        found = self.corrections.read_one(name) if is_known else None
         if found is None:
             raise InputError(f"there is no table {display_name(name[:100])!r}: go back to the list")
-        return found
+        with self._lock:
+            return self._remember_recent(found)
+
+    def _remember_recent(self, correction: Correction) -> Correction:
+        """Keep a table in memory, if it is not there, and let go of the one that nobody asked for longest."""
+        kept = self._recent.setdefault(correction.head.name, correction)
+        self._recent.move_to_end(correction.head.name)
+        while len(self._recent) > _IN_MEMORY:
+            _, left = self._recent.popitem(last=False)
+            self._list(left)
+        return kept
+
+    def _list(self, correction: Correction) -> None:
+        """Note what the list says of a table, where that has changed."""
+        name, summary = correction.head.name, _summary(correction)
+        if name not in self._listed or self._listed[name].summary != summary:
+            self._revision += 1
+            self._listed[name] = _Listed(summary, self._revision)
+
+    def names(self) -> list[str]:
+        """Names of all tables, in the order of their inputs."""
+        with self._lock:
+            return sorted(self._listed, key=self._place)
+
+    def _place(self, name: str) -> tuple[int, int, int]:
+        summary = self._listed[name].summary
+        return self._files[name].number, summary["page"], summary["number"]
 
     def page(self, name: str) -> PageImage:
         """Return the page that a table is on, upright.
@@ -163,7 +249,7 @@ class Desk:
             InputError: There is no such table, or its file is not what it was.
         """
         head, file = self.correction(name).head, self._files[name]
-        page = next(load_pages(str(file.path), replace(self._settings, pages=None), first=head.page), None)
+        page = next(load_pages(str(file.path), replace(self.settings, pages=None), first=head.page), None)
         turned = None if page is None else turn_picture(page, head.turn)
         if turned is None or (head.window and image_to_key(cut(turned.image, head.window)) != head.key):
             shown = display_name(str(file.path))
@@ -192,8 +278,8 @@ class Desk:
         height, width = page.image.shape[:2]
         frame = turn_window(frame, found.turn, (width, height))
         turn = (head.turn + found.turn) % 360
-        with self._lock:
-            here = [self._tables[each] for each in self._names_of(file) if self._tables[each].head.page == head.page]
+        on_file = map(self.correction, self._names_of(file))
+        here = [each for each in on_file if each.head.page == head.page]
         number = 1 + max(each.head.number for each in here)
         others = {each.head.name: box for each in here if (box := _box_on_page(each, turn)) is not None}
         draft = frame_to_draft(found, frame, list(others.values()), number, shape)
@@ -206,27 +292,39 @@ class Desk:
         self._hide(added, [each for each in here if each.head.name in others], turn_picture(page, found.turn))
         return added
 
-    def listing(self) -> dict[str, Any]:
-        """Return the list of tables, the most doubtful first, ready for JSON."""
+    def listing(self, since: str = "") -> dict[str, Any]:
+        """Return the list of tables, the most doubtful first, ready for JSON.
+
+        Args:
+            since: ``revision`` of an earlier listing: only tables that have changed after it are in the list.
+        """
+        run, _, number = since.partition("-")
+        after = int(number) if run == self._run and number.isascii() and number.isdigit() else 0
         with self._lock:
-            tables = sorted(self._tables.values(), key=lambda table: (table.head.sureness, table.head.name))
-            n_read = self._n_read
+            for each in self._recent.values():
+                self._list(each)
+            changed = [each for each in self._listed.values() if each.revision > after]
+            n_read, n_inputs, revision = self._n_read, len(self.inputs), self._revision
         return {
-            "n_inputs": len(self.inputs),
+            "n_inputs": n_inputs,
             "n_read": n_read,
             "problems": [*self.corrections.problems, *self._problems],
             "folder": display_name(self.corrections.folder.name),
-            "tables": [_summary(table) for table in tables],
+            "revision": f"{self._run}-{revision}",
+            "is_whole": not after,
+            "tables": [each.summary for each in sorted(changed, key=lambda each: each.order)],
         }
 
-    def _read_one(self, path: Path, kept: dict[str, Correction], known: _Known) -> None:
-        file = _File(path, str(path.relative_to(self.folder)), _digest(path))
-        notes, wanted = known.get(file.sha256, {}), self._settings.page_numbers
+    def _read_one(self, path: Path, known: _Known) -> None:
+        is_dropped = path.parent == self.corrections.folder / INPUTS
+        source = path.name if is_dropped else str(path.relative_to(self.folder))
+        file = _File(path, source, _digest(path), self.inputs.index(path))
+        notes, wanted = known.get(file.sha256, {}), self.settings.page_numbers
+        kept = {name: self.corrections.read_one(name) for names in notes.values() for name in names}
         # What a person added is found by no reading.
-        here = [kept[name] for names in notes.values() for name in names if name in kept]
-        here = [each for each in here if each.head.page in wanted]
+        here = [each for each in kept.values() if each is not None and each.head.page in wanted]
         names = notes.get(wanted.text, notes.get(""))
-        if names is not None and all(name in kept for name in names):
+        if names is not None and all(kept[name] is not None for name in names):
             self._add(here, file)
             return
         pages = iter(self._read(str(path)))
@@ -235,7 +333,7 @@ class Desk:
             self._add([self.corrections.open(draft) for draft in drafts], file)
             if self._stop.is_set():
                 return
-        self._add([each for each in here if each.head.name not in self._tables], file)
+        self._add([each for each in here if each.head.name not in self._listed], file)
         self._remember(file)
 
     def _hide(self, added: Correction, others: Sequence[Correction], page: PageImage) -> None:
@@ -257,10 +355,13 @@ class Desk:
     def _add(self, corrections: Sequence[Correction], file: _File) -> None:
         with self._lock:
             for each in corrections:
-                self._tables[each.head.name], self._files[each.head.name] = each, file
+                self._files[each.head.name] = file
+                self._list(each)
+                self._remember_recent(each)
 
     def _names_of(self, file: _File) -> list[str]:
-        return [name for name, each in self._files.items() if each.sha256 == file.sha256]
+        with self._lock:
+            return [name for name, each in self._files.items() if each.sha256 == file.sha256]
 
     @property
     def _sources(self) -> Path:
@@ -282,10 +383,9 @@ class Desk:
 
     def _remember(self, file: _File) -> None:
         """Note what tables a file has; of several notes on the same pages of it the last counts."""
-        with self._lock:
-            entry = {"source": file.source, "sha256": file.sha256, "tables": self._names_of(file)}
-        if self._settings.page_numbers.text:
-            entry["pages"] = self._settings.page_numbers.text
+        entry = {"source": file.source, "sha256": file.sha256, "tables": self._names_of(file)}
+        if self.settings.page_numbers.text:
+            entry["pages"] = self.settings.page_numbers.text
         try:
             with self._sources.open("ab") as notes:
                 notes.write((json.dumps(entry, ensure_ascii=False) + "\n").encode("utf-8", "backslashreplace"))

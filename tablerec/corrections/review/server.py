@@ -9,40 +9,32 @@ addresses are looked up in the list of tables and never become paths.
 from __future__ import annotations
 
 import hmac
-import io
 import json
 import logging
-import secrets
-from collections.abc import Callable, Sequence
+import shutil
+from collections.abc import Callable
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from importlib import resources
 from socketserver import TCPServer
 from typing import Any, ClassVar
 from urllib.parse import SplitResult, parse_qs, unquote, urlsplit
 
-from postprocess.editing.placing import tidy
-from postprocess.export import tables_to_html, write_excel
-from tablerec.corrections.editor import Correction
-from tablerec.corrections.editor.answers import answer, show
-from tablerec.corrections.editor.folder import image_to_png
-from tablerec.corrections.editor.scripts import MODULES
+from tablerec.corrections.alike.joined import Joined
+from tablerec.corrections.alike.offers import Offers
+from tablerec.corrections.learning.learner import Learner
+from tablerec.corrections.review import routes
+from tablerec.corrections.review.body import Body
 from tablerec.corrections.review.desk import Desk
-from tablerec.errors import InputError, TablerecError
-from tablerec.fields import list_of, number, whole
+from tablerec.corrections.review.replies import RefusedError, Reply, to_refusal
+from tablerec.corrections.review.routes import Review
+from tablerec.corrections.review.session import Session, read_session, write_session
+from tablerec.errors import TablerecError
 
 MAX_BODY = 1 << 20
 """Bytes of a request."""
+MAX_FILE = 256 << 20
+"""Bytes of a picture or document."""
 
-_SCRIPT, _STYLE = "text/javascript; charset=utf-8", "text/css; charset=utf-8"
-_STATIC = {
-    **dict.fromkeys(MODULES, ("tablerec.corrections.editor", _SCRIPT)),
-    "editor.css": ("tablerec.corrections.editor", _STYLE),
-    "review.js": ("tablerec.corrections.review", _SCRIPT),
-    "frame.js": ("tablerec.corrections.review", _SCRIPT),
-    "review.css": ("tablerec.corrections.review", _STYLE),
-    "icon.svg": ("tablerec.corrections.review", "image/svg+xml"),
-}
 _HEADERS = {
     "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; "
     "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
@@ -52,26 +44,19 @@ _HEADERS = {
     "Cross-Origin-Resource-Policy": "same-origin",
     "Cache-Control": "no-store",
 }
-_EXCEL = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
-_FARTHEST = 1_000_000
-"""Pixels of a page's side."""
-_MOST_LINES = 200
-"""Rows, or columns, of a grid that is asked for."""
 _SECONDS = 30
 """A connection that says nothing for so long is closed."""
 
 _logger = logging.getLogger(__name__)
 
-Reply = tuple[HTTPStatus, str, bytes]
-"""Status, content type, body."""
-
 
 class ReviewServer(ThreadingHTTPServer):
-    """Serves a desk.
+    """Serves a desk, at the port and with the token that its corrections folder was served with before.
 
     Args:
         desk: The tables.
-        port: 0 takes a free one.
+        port: 0 takes the former one, or any where that is not free.
+        learner: Of the desk; by default one that learns only when it is asked to.
 
     Raises:
         OSError: The port is taken.
@@ -79,10 +64,19 @@ class ReviewServer(ThreadingHTTPServer):
 
     daemon_threads = True
 
-    def __init__(self, desk: Desk, port: int = 0) -> None:
-        self.desk = desk
-        self.token = secrets.token_urlsafe(24)
-        super().__init__(("127.0.0.1", port), _Handler)
+    def __init__(self, desk: Desk, port: int = 0, learner: Learner | None = None) -> None:
+        folder = desk.corrections.folder
+        session = read_session(folder)
+        self.desk, self.token = desk, session.token
+        self.review = Review(desk, learner or Learner(desk, after=0), Offers(desk), Joined(desk))
+        try:
+            super().__init__(("127.0.0.1", port or session.port), _Handler)
+        except OSError:
+            if port or not session.port:
+                raise
+            super().__init__(("127.0.0.1", 0), _Handler)  # another review of the same folder, most likely
+        else:
+            write_session(folder, Session(self.server_port, self.token))
         self.hosts = {f"{name}:{self.server_port}" for name in ("127.0.0.1", "localhost")}
         self.cookie = f"tablerec-{self.server_port}"
         """Its name: cookies do not tell ports apart."""
@@ -102,19 +96,6 @@ class ReviewServer(ThreadingHTTPServer):
         _logger.debug("connection of %s", client_address, exc_info=True)
 
 
-class _RefusedError(Exception):
-    """A request that is not answered.
-
-    Args:
-        status: Of the reply.
-        message: For a person.
-    """
-
-    def __init__(self, status: HTTPStatus, message: str) -> None:
-        super().__init__(message)
-        self.status = status
-
-
 class _Handler(BaseHTTPRequestHandler):
     server: ReviewServer
     protocol_version = "HTTP/1.1"
@@ -131,7 +112,7 @@ class _Handler(BaseHTTPRequestHandler):
     def log_message(self, format: str, *args: Any) -> None:
         _logger.debug(format, *args)
 
-    def _answer(self, work: Callable[[str], Reply]) -> None:
+    def _answer(self, work: Callable[[list[str], SplitResult], Reply]) -> None:
         try:
             self._check_host()
             address = self._address()
@@ -139,49 +120,65 @@ class _Handler(BaseHTTPRequestHandler):
                 self._log_in(parse_qs(address.query)["token"][0])
                 return
             self._check_cookie()
-            status, kind, body = work(unquote(address.path))
-        except _RefusedError as error:
+            reply = work(unquote(address.path).strip("/").split("/"), address)
+        except RefusedError as error:
             self.close_connection = True  # a body may be left unread
-            status, kind, body = _json({"error": str(error)}, error.status)
+            reply = self._refusal(error.status, str(error), error.chinese)
         except TablerecError as error:
-            status, kind, body = _json({"error": str(error)}, HTTPStatus.CONFLICT)
+            reply = self._refusal(HTTPStatus.CONFLICT, str(error))
         except (ConnectionError, TimeoutError):
             raise  # who asked has gone, or says nothing; the base class and ``handle_error`` note it
         except Exception as error:
             _logger.exception("%s", self.path.partition("?")[0])  # without the token
             self.close_connection = True
-            status, kind, body = _json({"error": f"a fault of tablerec ({error!r}): report it"}, HTTPStatus(500))
-        self._send(status, kind, body)
+            message = f"a fault of tablerec ({error!r}): report it"
+            reply = self._refusal(HTTPStatus.INTERNAL_SERVER_ERROR, message, f"tablerec 出错（{error!r}）：请报告")
+        self._send(reply)
 
     def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:
         """Refuse what is no request, or has another method than these two."""
         self.close_connection = True
-        self._send(*_json({"error": message or HTTPStatus(code).phrase}, HTTPStatus(code)))
+        self._send(self._refusal(HTTPStatus(code), message or HTTPStatus(code).phrase))
 
-    def _send(self, status: HTTPStatus, kind: str, body: bytes, **headers: str) -> None:
-        self.send_response(status)
-        fixed = {"Content-Type": kind, "Content-Length": str(len(body)), **_HEADERS}
+    def _refusal(self, status: HTTPStatus, message: str, chinese: str | None = None) -> Reply:
+        # There are no headers where the request was none.
+        headers = getattr(self, "headers", None) or {}
+        return to_refusal(status, message, chinese, as_page="text/html" in headers.get("Accept", ""))
+
+    def _send(self, reply: Reply) -> None:
+        body = reply.body
+        length = len(body) if isinstance(body, bytes) else body.seek(0, 2)
+        self.send_response(reply.status)
+        fixed = {"Content-Type": reply.kind, "Content-Length": str(length), **_HEADERS}
         if self.close_connection:
             fixed["Connection"] = "close"
-        for name, value in (fixed | headers).items():
+        for name, value in (fixed | reply.headers).items():
             self.send_header(name, value)
         self.end_headers()
-        self.wfile.write(body)
+        if isinstance(body, bytes):
+            self.wfile.write(body)
+            return
+        with body:
+            body.seek(0)
+            shutil.copyfileobj(body, self.wfile)
 
     def _check_host(self) -> None:
         if self.headers.get_all("Host", []) not in [[host] for host in self.server.hosts]:
-            raise _RefusedError(HTTPStatus.FORBIDDEN, "this address is not the one of the review")
+            raise RefusedError(
+                HTTPStatus.FORBIDDEN, "this address is not the one of the review", "这不是本次校对的地址"
+            )
 
     def _address(self) -> SplitResult:
         try:
             return urlsplit(self.path)
         except ValueError:
-            raise _RefusedError(HTTPStatus.BAD_REQUEST, "this is no address") from None
+            raise RefusedError(HTTPStatus.BAD_REQUEST, "this is no address", "这不是地址") from None
 
     def _log_in(self, token: str) -> None:
         self._check_token(token)
         cookie = f"{self.server.cookie}={self.server.token}; HttpOnly; SameSite=Strict; Path=/"
-        self._send(HTTPStatus.SEE_OTHER, "text/plain", b"", Location="/", **{"Set-Cookie": cookie})
+        headers = {"Location": "/", "Set-Cookie": cookie}
+        self._send(Reply("text/plain", b"", HTTPStatus.SEE_OTHER, headers))
 
     def _check_cookie(self) -> None:
         # Not by ``http.cookies``: it gives up at the first cookie that it cannot read, and all servers of this
@@ -193,99 +190,46 @@ class _Handler(BaseHTTPRequestHandler):
     def _check_token(self, token: str) -> None:
         if not hmac.compare_digest(token.encode("utf-8", "replace"), self.server.token.encode()):
             message = "open the address that `tablerec review` printed: it has the token of this review"
-            raise _RefusedError(HTTPStatus.FORBIDDEN, message)
+            chinese = "请打开 `tablerec review` 打印的地址：其中有本次校对的令牌"
+            raise RefusedError(HTTPStatus.FORBIDDEN, message, chinese)
 
-    def _get(self, path: str) -> Reply:
-        desk = self.server.desk
-        match path.strip("/").split("/"):
-            case [""]:
-                return HTTPStatus.OK, "text/html; charset=utf-8", _file("tablerec.corrections.review", "review.html")
-            case ["static", name] if name in _STATIC:
-                package, kind = _STATIC[name]
-                return HTTPStatus.OK, kind, _file(package, name)
-            case ["tables"]:
-                return _json(desk.listing())
-            case ["tables", name]:
-                return _json(show(desk.correction(name), desk.reader))
-            case ["tables", name, "picture"]:
-                return HTTPStatus.OK, "image/png", desk.corrections.read_picture(desk.correction(name))
-            case ["tables", name, "whole"]:
-                return HTTPStatus.OK, "image/png", image_to_png(desk.page(name).image)
-            case ["tables", name, "workbook"]:
-                return HTTPStatus.OK, _EXCEL, _workbook(desk.correction(name))
-            case ["tables", name, "page"]:
-                return HTTPStatus.OK, "text/plain; charset=utf-8", _page(desk.correction(name))
-        raise _RefusedError(HTTPStatus.NOT_FOUND, "there is nothing at this address")
+    def _get(self, parts: list[str], address: SplitResult) -> Reply:
+        query = {name: values[-1] for name, values in parse_qs(address.query).items()}
+        return routes.get(self.server.review, parts, query)
 
-    def _post(self, path: str) -> Reply:
+    def _post(self, parts: list[str], _: SplitResult) -> Reply:
         self._check_origin()
-        desk, step = self.server.desk, self._body()
-        match path.strip("/").split("/"):
-            case ["tables", name, "do"]:
-                return _answer_step(desk, name, step)
-            case ["tables", name, "read"]:
-                return _answer_step(desk, name, {**step, "do": "read"})
-            case ["tables", name, "add"]:
-                box, shape = _to_frame(step)
-                return _json({"name": desk.add(name, box, shape).head.name})
-        raise _RefusedError(HTTPStatus.NOT_FOUND, "there is nothing at this address")
+        if self.headers.get_content_type() != "application/octet-stream":
+            return routes.post(self.server.review, parts, self._body())
+        stream = Body(self.rfile, self._length(MAX_FILE))
+        try:
+            return routes.post_file(self.server.desk, parts, unquote(self.headers.get("X-Name", "")), stream)
+        finally:
+            stream.skip()  # who still sends would not see the answer
 
     def _check_origin(self) -> None:
         origin = self.headers.get("Origin")
         if origin is None or origin.removeprefix("http://") not in self.server.hosts:
-            raise _RefusedError(HTTPStatus.FORBIDDEN, "another site may not change tables")
+            raise RefusedError(HTTPStatus.FORBIDDEN, "another site may not change tables", "其他网站不能修改表格")
 
     def _body(self) -> dict[str, Any]:
         if self.headers.get_content_type() != "application/json":
-            raise _RefusedError(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, "a step is application/json")
-        length = self.headers.get("Content-Length", "")
-        if not length.isascii() or not length.isdigit():
-            raise _RefusedError(HTTPStatus.LENGTH_REQUIRED, "a step has a length")
-        if len(length) > 9 or int(length) > MAX_BODY:
-            raise _RefusedError(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, f"a step has {MAX_BODY:,} bytes at most")
+            message = "a step is application/json"
+            raise RefusedError(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, message, "修改步骤应为 application/json")
         try:
-            data = json.loads(self.rfile.read(int(length)))
+            data = json.loads(self.rfile.read(self._length(MAX_BODY)))
         except (ValueError, RecursionError):
             data = None
         if not isinstance(data, dict):
-            raise _RefusedError(HTTPStatus.BAD_REQUEST, "a step is a JSON object")
+            raise RefusedError(HTTPStatus.BAD_REQUEST, "a step is a JSON object", "修改步骤应为 JSON 对象")
         return data
 
-
-def _to_frame(data: dict[str, Any]) -> tuple[Sequence[float], tuple[int, int] | None]:
-    """The box of a frame and the even rows and columns that are asked for in it."""
-    rows, cols = data.get("rows"), data.get("cols")
-    try:
-        box = list_of(number(-_FARTHEST, _FARTHEST), 4)(data.get("box"))
-    except ValueError:
-        raise InputError("a frame has four numbers, in pixels: draw it again") from None
-    if rows is None and cols is None:
-        return box, None
-    try:
-        return box, (whole(1, _MOST_LINES)(rows), whole(1, _MOST_LINES)(cols))
-    except ValueError as error:
-        raise InputError(f"rows and columns: {error} is needed for each: give both or none") from None
-
-
-def _answer_step(desk: Desk, name: str, step: dict[str, Any]) -> Reply:
-    is_done, reply = answer(desk.corrections, desk.correction(name), step, desk.reader)
-    return _json(reply, HTTPStatus.OK if is_done else HTTPStatus.CONFLICT)
-
-
-def _json(data: Any, status: HTTPStatus = HTTPStatus.OK) -> Reply:
-    text = json.dumps(data, ensure_ascii=False, allow_nan=False)
-    return status, "application/json", text.encode("utf-8", "backslashreplace")
-
-
-def _file(package: str, name: str) -> bytes:
-    return resources.files(package).joinpath("static").joinpath(name).read_bytes()
-
-
-def _workbook(correction: Correction) -> bytes:
-    content = io.BytesIO()
-    write_excel([tidy(correction.table)], content)
-    return content.getvalue()
-
-
-def _page(correction: Correction) -> bytes:
-    return tables_to_html([tidy(correction.table)], correction.head.name).encode("utf-8", "replace")
+    def _length(self, most: int) -> int:
+        """Bytes of the body."""
+        length = self.headers.get("Content-Length", "")
+        if not length.isascii() or not length.isdigit():
+            raise RefusedError(HTTPStatus.LENGTH_REQUIRED, "a body has a length", "请求应说明长度")
+        if len(length) > 12 or int(length) > most:
+            message, chinese = f"a body has {most:,} bytes at most", f"内容最多 {most:,} 字节"
+            raise RefusedError(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, message, chinese)
+        return int(length)

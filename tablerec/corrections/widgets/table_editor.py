@@ -12,7 +12,8 @@ from postprocess.table import Table
 from tablerec.corrections.editor import CorrectionFolder, Draft, page_to_drafts
 from tablerec.corrections.editor.answers import answer, show
 from tablerec.corrections.editor.reading import Reader
-from tablerec.corrections.editor.scripts import read_static, to_one_module
+from tablerec.corrections.editor.scripts import to_one_module, to_one_style
+from tablerec.corrections.proof.answer import correction_to_proof
 from tablerec.errors import InputError
 from tablerec.result import Page, Result
 
@@ -37,7 +38,7 @@ class TableEditor(anywidget.AnyWidget):
     """
 
     _esm = to_one_module()
-    _css = read_static("editor.css")
+    _css = to_one_style()
     picture = traitlets.Bytes().tag(sync=True)
     state = traitlets.Dict().tag(sync=True)
     height = traitlets.Unicode("36rem").tag(sync=True)
@@ -88,6 +89,9 @@ class TableEditor(anywidget.AnyWidget):
         if not isinstance(content, dict):
             return
         reply = {"id": content.get("id"), "view": content.get("view")}
+        if content.get("ask") == "proof":
+            self.send({**reply, "proof": correction_to_proof(self.correction, self.picture)})
+            return
         is_done, answered = answer(self.folder, self.correction, content.get("step"), self.reader)
         if not is_done:
             self.send({**reply, **answered})

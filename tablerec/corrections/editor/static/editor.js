@@ -4,70 +4,94 @@
 // in Python (tablerec/editor), which answers with the new state.
 //
 //   mount(element, host) -> { update(state), focus(), destroy(), idle() }
-//   host: { state, picture (URL), send(step) -> Promise of the new state, next?(), go?(direction), frame?() }
+//   host: { state, picture (URL), send(step) -> Promise of the new state, next?(), go?(direction), frame?(),
+//           proof?() -> Promise of what proves the table and what speaks against its cells, see proof.js,
+//           page? (the element whose keys are the editor's, where it is not within a page of somebody else),
+//           refresh?() -> Promise of the state as it is now }
 //
+// An error of send has isAway where nobody answered: then the step waits, and is sent again.
 // A step is { do: "move_line", axis: "row", line: 2, offset: 3.5, ... }, see tablerec/corrections/editor/operations.py.
 
+import { fillTools, makeBar } from "./bar.js";
+import { copyText, makeBanners } from "./banners.js";
 import { make, makeButton } from "./elements.js";
-import { OTHER, clamp, span } from "./geometry.js";
+import { makeFinder } from "./finder.js";
+import { OTHER, span } from "./geometry.js";
+import { makeHints } from "./hints.js";
+import { isGlobalKey, makeKeys } from "./keys.js";
+import { makeLens } from "./lens.js";
+import { isDoubtful } from "./marks.js";
+import { recall, remember, showTheme, switchTheme, theme } from "./memory.js";
+import { openMenu } from "./menu.js";
+import { makeNotes } from "./notes.js";
+import { makePanes } from "./panes.js";
 import { makePicture } from "./picture.js";
+import { changedBlock, isSameShape, isWithin, withChanges } from "./places.js";
+import { makeProof } from "./proof.js";
+import { makeQueue, textsOfStep, waitingTexts } from "./queue.js";
+import { makeSelection } from "./selection.js";
 import { makeSheet } from "./sheet.js";
 import { LANGUAGE_CHANGED, language, switchLanguage, text } from "./texts.js";
+import { makeWords } from "./words.js";
+
+const VIEW = ["theme", "language", "help"];
 
 export function mount(root, host) {
   // What the picture and the grid share.
   const editor = {
-    host, state: host.state,
-    anchor: { row: 0, col: 0 }, // where a selection began
-    active: { row: 0, col: 0 }, // where it ends
+    host, root, state: host.state,
     tool: null, // axis of the line to draw
     oneBorder: false, panning: false, hover: null,
-    cellAt, selection, select, selectLine, step, go, saveAndGoOn,
-    current: () => cellAt(editor.active.row, editor.active.col),
-    isDoubtful: (cell) => cell.confidence !== null && cell.confidence < editor.state.mark_below,
+    follows: recall("follows", false), magnifies: recall("magnifies", false),
+    isEmbedded: !host.page, // in a page of somebody else
+    waiting: new Map(), // place -> text that is not written yet
+    others: new Set(), // places that another window has changed
+    step, say,
+    textOf: (cell) => editor.waiting.get(`${cell.row},${cell.col}`) ?? cell.text,
+    isWaiting: (cell) => editor.waiting.has(`${cell.row},${cell.col}`),
+    isDoubtful: (cell) => isDoubtful(editor, cell),
+    proof: null, // what proves the table, and what speaks against it
     isSelected: (cell, s) => cell.row >= s.row && cell.row < s.endRow && cell.col >= s.col && cell.col < s.endCol,
     focus: () => sheet.focus(),
     edit: () => sheet.edit(),
-    pointAt(row, col) { editor.hover = { cell: cellAt(row, col) }; picture.redraw(); },
+    fill: (value) => sheet.fillAll(value),
+    hasFocus: () => root.contains(document.activeElement),
+    redraw: () => picture.redraw(),
+    showPlace: (quad) => picture.showQuad(quad),
+    openMenu: openPictureMenu, placeWord, showDrop,
+    pointAt(row, col) { editor.hover = { cell: editor.cellAt(row, col) }; picture.redraw(); },
   };
-  let otherSide = false, chain = Promise.resolve(), buttons = {};
+  const choice = makeSelection(editor, (place) => {
+    showSelection();
+    if (place) picture.reveal(editor.cellAt(place.row, place.col));
+    sheet.reveal(place);
+  });
+  Object.assign(editor, choice);
+  const { current, selection, inside } = choice;
+  let otherSide = false;
   const ending = new AbortController(); // the element may get another editor after this one
   const listen = (target, type, work) => target.addEventListener(type, work, { signal: ending.signal });
 
   root.classList.add("tablerec-editor");
   root.dataset.lmSuppressShortcuts = "true"; // JupyterLab's own shortcuts are letters too
-  const bar = make("div", { className: "bar", role: "toolbar" });
-  const main = make("div", { className: "main" });
+  const tools = make("div", { className: "bar", role: "toolbar" });
+  const alerts = make("div", { className: "banners" }), find = make("div", { className: "find" });
+  const main = make("div", { className: "main" }), hints = make("aside", { className: "hints", hidden: true });
   const pane = make("div", { className: "picture" }), cells = make("div", { className: "sheet" });
-  const status = make("div", { className: "status", role: "status" });
-  const help = make("dialog", { className: "help" });
-  main.append(pane, cells);
-  root.replaceChildren(bar, main, status, help);
+  const foot = make("div", { className: "foot" }), status = make("div", { className: "status", role: "status" });
+  const views = make("div", { className: "tools", role: "group" });
+  const help = make("dialog", { className: "help" }), proofPane = make("dialog");
+  foot.append(status);
+  root.replaceChildren(tools, hints, alerts, find, main, foot, help, proofPane);
+  const panes = makePanes(editor, main, pane, cells);
   const picture = makePicture(editor, pane), sheet = makeSheet(editor, cells);
-  const search = make("input", { type: "search", size: 12 });
+  const lens = makeLens(editor, panes.lens, picture.image), notes = makeNotes(editor, panes.above, panes.below);
+  const words = makeWords(editor, foot), tips = makeHints(hints, () => sheet.focus());
+  foot.append(views);
+  editor.proof = makeProof(editor, proofPane, picture.image, () => { sheet.show(); showSelection(); });
+  const banners = makeBanners(alerts), finder = makeFinder(editor, find);
 
-  // --- the table ---
-
-  function cellAt(row, col) {
-    return editor.state.cells.find((c) => c.row <= row && row < c.row + c.rowspan && c.col <= col && col < c.col + c.colspan);
-  }
-
-  function selection() {
-    const { anchor, active } = editor;
-    let [row, endRow] = [Math.min(anchor.row, active.row), Math.max(anchor.row, active.row) + 1];
-    let [col, endCol] = [Math.min(anchor.col, active.col), Math.max(anchor.col, active.col) + 1];
-    for (let grown = true; grown;) { // until it holds whole cells
-      grown = false;
-      for (const c of editor.state.cells) {
-        if (c.row >= endRow || c.row + c.rowspan <= row || c.col >= endCol || c.col + c.colspan <= col) continue;
-        const wider = [Math.min(row, c.row), Math.max(endRow, c.row + c.rowspan),
-          Math.min(col, c.col), Math.max(endCol, c.col + c.colspan)];
-        grown ||= wider[0] < row || wider[1] > endRow || wider[2] < col || wider[3] > endCol;
-        [row, endRow, col, endCol] = wider;
-      }
-    }
-    return { row, endRow, col, endCol };
-  }
+  // --- steps ---
 
   const isRtl = () => editor.state.direction === "rtl";
 
@@ -77,95 +101,148 @@ export function mount(root, host) {
     return axis === "row" ? [s.row, s.endRow] : [s.col, s.endCol];
   }
 
-  function select(row, col, extend = false) {
-    const { state } = editor;
-    editor.active = { row: clamp(row, 0, state.n_rows - 1), col: clamp(col, 0, state.n_cols - 1) };
-    if (!extend) editor.anchor = { ...editor.active };
-    showSelection();
-    picture.reveal(editor.current());
-    sheet.focus();
+  const { name, source, size } = host.state;
+  const queue = makeQueue({
+    key: `tablerec-steps ${JSON.stringify([source, name, size])}`,
+    send: (step) => host.send(step), version: () => editor.state.version, answered, failed, changed: showQueue,
+  });
+
+  // Resolves to whether it was done.
+  function step(makeStep) { return queue.push(makeStep); }
+
+  function answered({ step: done, version }, answer) {
+    const before = editor.state, next = withChanges(before, answer), isUndo = done.do === "undo" || done.do === "redo";
+    const stays = isSameShape(before, next);
+    const own = new Set(waitingTexts([{ step: done }]).keys());
+    // Only what is written into cells is done although another window was quicker.
+    editor.others = new Set(next.version > version + 1 && own.size ? changedPlaces(before, next).filter((place) => !own.has(place)) : []);
+    if (sheet.typing.target && !editor.others.size) sheet.typing.target.version = next.version;
+    update(next);
+    if (isUndo) goToChange(before, next);
+    if (done.do === "save") say(text("saidSaved"));
+    if (done.do === "reject") say(text("saidRejected"));
+    if (editor.others.size) say(text("saidOthers", editor.others.size));
+    tellOthers();
+    return stays;
   }
 
-  function selectLine(axis, index, extend) {
-    const { n_rows: rows, n_cols: cols } = editor.state;
-    if (!extend) editor.anchor = axis === "row" ? { row: index, col: 0 } : { row: 0, col: index };
-    select(axis === "row" ? index : rows - 1, axis === "row" ? cols - 1 : index, true);
+  // To what was undone. Texts are chosen; of lines only a cell beside them is: a tool is not meant for all of them.
+  function goToChange(before, next) {
+    const block = changedBlock(before, next), areTexts = block && changedPlaces(before, next).length && isSameShape(before, next);
+    if (areTexts) choice.selectBlock(block);
+    else if (block && !isWithin(editor.active, block)) choice.select(block.row, block.col);
   }
 
-  function go(axis, direction, extend) {
-    const cell = editor.current();
-    if (!cell) return;
-    const [first, end] = span(cell, axis), next = { ...editor.active };
-    next[axis] = direction > 0 ? end : first - 1;
-    if (next[axis] < 0 || next[axis] >= (axis === "row" ? editor.state.n_rows : editor.state.n_cols)) return;
-    select(next.row, next.col, extend);
+  function failed(_, error) {
+    return error.table ? takeOver(error.table) : true;
   }
 
-  // To the next of some cells, or the one before; round the end.
-  function goTo(isWanted, direction) {
-    const wanted = editor.state.cells.filter(isWanted);
-    const order = (cell) => cell.row * editor.state.n_cols + cell.col, here = order(editor.active);
-    const ahead = wanted.filter((cell) => direction > 0 ? order(cell) > here : order(cell) < here);
-    const found = direction > 0 ? ahead[0] ?? wanted[0] : ahead.at(-1) ?? wanted.at(-1);
-    if (found) select(found.row, found.col);
-    return found;
+  // A state that another window has made.
+  function takeOver(answer) {
+    const before = editor.state, next = withChanges(before, answer), stays = isSameShape(before, next);
+    if (next.version !== before.version) editor.others = new Set(changedPlaces(before, next));
+    update(next);
+    return stays;
   }
 
-  // --- steps ---
+  const placeOf = (cell) => `${cell.row},${cell.col}`;
 
-  // The step is made when its turn comes, so that it speaks of the table as it is then.
-  function step(makeStep) {
-    chain = chain.then(async () => {
-      const asked = makeStep();
-      if (!asked) return;
-      try {
-        update(await host.send({ ...asked, version: editor.state.version }));
-        const without = asked.do === "save" && editor.state.no_label;
-        if (without) say(`${text("saidNoLabel")} ${without}`, true);
-        else if (asked.do === "save") say(text("saidSaved"));
-        if (asked.do === "reject") say(text("saidRejected"));
-      } catch (error) {
-        if (error.table) update(error.table);
-        say(error.message, true);
-      }
-    });
-    return chain;
+  function changedPlaces(before, after) {
+    const known = new Map(before.cells.map((cell) => [placeOf(cell), cell.text]));
+    return after.cells.filter((cell) => known.get(placeOf(cell)) !== cell.text).map(placeOf);
+  }
+
+  // Other windows of this browser that show the table, too.
+  const windows = new BroadcastChannel("tablerec-steps");
+  const told = () => ({ source, name, version: editor.state.version });
+  function tellOthers() { windows.postMessage(told()); }
+  windows.addEventListener("message", ({ data }) => {
+    if (data.name === name && data.source === source && data.version > editor.state.version) refresh();
+  });
+
+  function refresh() {
+    if (queue.entries.length) return;
+    host.refresh?.().then((next) => {
+      if (queue.entries.length || next.version <= editor.state.version) return;
+      takeOver(next);
+      say(text("saidOthers", editor.others.size));
+    }, () => {}); // nobody answers: the next step will say so
+  }
+
+  // What waits, and what was refused.
+  function showQueue() {
+    const before = editor.waiting, { entries, refused, reason } = queue;
+    editor.waiting = waitingTexts(entries);
+    sheet.redraw([...new Set([...before.keys(), ...editor.waiting.keys()])].filter((place) => before.get(place) !== editor.waiting.get(place)));
+    root.dataset.waiting = entries.length;
+    const wanted = new Set(reason ? ["away"] : []);
+    if (reason) {
+      const message = `${reason} ${text("stepsWait", entries.length)}`;
+      banners.show("away", { message, isError: false, buttons: [[text("tryNow"), queue.tryNow]] });
+    }
+    for (const entry of refused) {
+      const typed = textsOfStep(entry.step), isZh = language().tag.startsWith("zh") && entry.messageZh;
+      wanted.add(entry.id);
+      banners.show(entry.id, {
+        message: text("notDone", isZh ? entry.messageZh : entry.message), lang: isZh ? "zh-CN" : "en", typed,
+        buttons: [
+          [text("again"), () => queue.again(entry)], ...(typed ? [[text("copyTyped"), () => copyText(typed)]] : []),
+          [text(typed ? "dropTyped" : "close"), () => { queue.drop(entry); sheet.focus(); }],
+        ],
+      });
+    }
+    const { no_label: without, verdict } = editor.state;
+    if (without && verdict === "saved") {
+      wanted.add("label");
+      banners.show("label", { message: `${text("saidNoLabel")} ${without}`, isError: false });
+    }
+    for (const key of banners.keys()) if (!wanted.has(key)) banners.drop(key);
   }
 
   function update(next) {
     if (next.version !== editor.state.version) picture.forget();
+    if (next.version !== editor.state.version) editor.proof.load();
     editor.state = next;
-    for (const place of [editor.anchor, editor.active]) {
-      place.row = clamp(place.row, 0, next.n_rows - 1);
-      place.col = clamp(place.col, 0, next.n_cols - 1);
-    }
+    choice.update();
     show();
+    showQueue();
   }
 
   function show() {
     sheet.show();
+    notes.show();
+    words.show();
     showSelection();
+    sheet.lay();
     root.dataset.version = editor.state.version;
   }
 
   function showSelection() {
     sheet.showSelection();
-    showTools();
+    bar.show();
+    lens.show();
     describe();
     picture.redraw();
   }
+
+  const place = () => ({ row: editor.active.row, col: editor.active.col });
+  const block = () => {
+    const s = selection();
+    return { row: s.row, col: s.col, end_row: s.endRow, end_col: s.endCol };
+  };
 
   const commands = {
     undo: () => ({ do: "undo" }),
     redo: () => ({ do: "redo" }),
     restore: () => ({ do: "restore" }),
     save: () => ({ do: "save" }),
-    reject: () => ({ do: "reject" }),
-    merge: () => {
-      const s = selection();
-      return { do: "merge", row: s.row, col: s.col, end_row: s.endRow, end_col: s.endCol };
-    },
-    split: () => ({ do: "split", ...editor.active }),
+    reject: () => ({ do: editor.state.verdict === "rejected" ? "reopen" : "reject" }),
+    merge: () => ({ do: "merge", ...block() }),
+    split: () => ({ do: "split", ...place() }),
+    read: () => ({ do: "read", ...block() }),
+    confirm: () => ({ do: "confirm", ...block(), is_right: !inside().every((cell) => cell.confirmed) }),
+    resetText: () => ({ do: "reset_text", ...block() }),
+    insert: (axis, after) => ({ do: "insert", axis, index: lines(axis)[Number(after)] }),
     divide: (axis, one) => {
       const at = editor.active[OTHER[axis]];
       return { do: "divide", axis, index: editor.active[axis], fraction: .5, at: one ? at : null };
@@ -189,16 +266,14 @@ export function mount(root, host) {
   async function mergeSelected() {
     const { row, col } = selection();
     await step(commands.merge);
-    editor.active = { row, col };
-    editor.anchor = { row, col };
-    showSelection();
+    choice.select(row, col);
   }
 
   // Take out the line after the cell; of several rows (or columns) all lines between them.
   async function join(axis) {
-    const [first, end] = lines(axis), several = editor.anchor[axis] !== editor.active[axis];
+    const [first, end] = lines(axis), several = end - first > current()?.[`${axis}span`];
     await step(() => ({ do: "remove_line", axis, ...(several ? { line: first + 1, ...counted(end - first - 1) } : { line: end }) }));
-    if (several) { editor.active[axis] = editor.anchor[axis] = first; showSelection(); }
+    if (several) choice.select(...Object.values({ ...place(), [axis]: first }));
   }
 
   function removeSelected(axis) {
@@ -209,69 +284,110 @@ export function mount(root, host) {
   const counted = (count) => count > 1 ? { count } : {};
 
   async function saveAndGoOn() {
-    await step(commands.save);
-    if (editor.state.verdict === "saved") host.next?.();
+    const before = queue.losses, isDone = await step(commands.save);
+    if (isDone && queue.losses === before) host.next?.(); // who had to wait does something else by now
   }
 
   // --- tools ---
 
-  const TOOLS = [
-    { undo: () => step(commands.undo), redo: () => step(commands.redo), restore: () => step(commands.restore) },
-    { rowLine: () => arm("row"), colLine: () => arm("col"), oneBorder: toggleOneBorder },
-    { joinRows: () => join("row"), joinCols: () => join("col"), merge: mergeSelected, split: () => step(commands.split) },
-    {
-      top: () => step(() => commands.extend("row", false)), bottom: () => step(() => commands.extend("row", true)),
-      left: () => step(() => commands.extend("col", isRtl())), right: () => step(() => commands.extend("col", !isRtl())),
-      dropRows: () => removeSelected("row"), dropCols: () => removeSelected("col"),
+  const actions = {
+    undo: () => step(commands.undo), redo: () => step(commands.redo), restore: () => step(commands.restore),
+    rowLine: () => arm("row"), colLine: () => arm("col"), oneBorder: toggleOneBorder,
+    joinRows: () => join("row"), joinCols: () => join("col"), merge: mergeSelected, split: () => step(commands.split),
+    top: () => step(() => commands.extend("row", false)), bottom: () => step(() => commands.extend("row", true)),
+    left: () => step(() => commands.extend("col", isRtl())), right: () => step(() => commands.extend("col", !isRtl())),
+    insertRow: () => step(() => commands.insert("row", false)), insertRowAfter: () => step(() => commands.insert("row", true)),
+    insertCol: () => step(() => commands.insert("col", false)), insertColAfter: () => step(() => commands.insert("col", true)),
+    dropRows: () => removeSelected("row"), dropCols: () => removeSelected("col"),
+    headerRows: () => step(() => commands.headers("row")), headerCols: () => step(() => commands.headers("col")),
+    section: () => step(commands.section),
+    clear: () => sheet.clear(), fillDown: () => sheet.fillOn("row"), fillRight: () => sheet.fillOn("col"),
+    read: () => step(commands.read), confirm: () => step(commands.confirm), resetText: () => step(commands.resetText),
+    proof: host.proof && (() => editor.proof.open()),
+    doubt: () => choice.goTo(editor.isDoubtful, 1), doubtBefore: () => choice.goTo(editor.isDoubtful, -1),
+    find: () => finder.open(false), replace: () => finder.open(true),
+    out: () => picture.zoom(1 / 1.25), fit: () => picture.fit(), in: () => picture.zoom(1.25), near: () => picture.zoomToCell(),
+    cell: toggleFollow, lens: toggleLens, arrange: panes.switchLayout, words: () => words.toggle(),
+    theme: changeTheme, help: showHelp, language: switchLanguage, edit: () => sheet.edit(),
+    frame: host.frame, reject: () => step(commands.reject),
+    save: () => step(commands.save), saveNext: host.next && saveAndGoOn,
+    // By keys alone.
+    after: () => step(() => commands.extend("col", true)),
+    divideRow: () => step(() => commands.divide("row", false)), divideRowOne: () => step(() => commands.divide("row", true)),
+    divideCol: () => step(() => commands.divide("col", false)), divideColOne: () => step(() => commands.divide("col", true)),
+    move: (axis, offset) => step(() => commands.move(axis, offset)),
+    otherSide: () => { otherSide = !otherSide; describe(); picture.redraw(); },
+    pan: () => { editor.panning = true; picture.redraw(); },
+    escape: () => {
+      editor.tool = null;
+      picture.letGo();
+      for (const entry of queue.refused) if (!textsOfStep(entry.step)) queue.drop(entry);
+      choice.select(editor.active.row, editor.active.col);
     },
-    {
-      headerRows: () => step(() => commands.headers("row")), headerCols: () => step(() => commands.headers("col")),
-      section: () => step(commands.section),
-    },
-    { doubt: () => goTo(editor.isDoubtful, 1) },
-    { out: () => picture.zoom(1 / 1.25), fit: picture.fit, in: () => picture.zoom(1.25), help: showHelp, language: switchLanguage },
-    { ...(host.frame && { frame: host.frame }), reject: () => step(commands.reject) },
-    { save: () => step(commands.save), ...(host.next && { saveNext: saveAndGoOn }) },
-  ];
+  };
+  const bar = makeBar(editor, tools, actions);
 
-  function makeBar() {
-    buttons = {};
-    bar.ariaLabel = text("tools");
-    bar.replaceChildren(...TOOLS.map((group) => {
-      const box = make("div", { className: "group" });
-      for (const [name, action] of Object.entries(group)) {
-        buttons[name] = makeButton(text(name), text(`${name}Hint`), action);
-        buttons[name].dataset.tool = name;
-        box.append(buttons[name]);
-      }
-      if (group.doubt) box.append(search);
-      return box;
-    }));
-    Object.assign(search, { placeholder: text("find"), title: text("findHint"), ariaLabel: text("find") });
+  const NOTHING_TO_DO = {
+    undo: () => !editor.state.can_undo, redo: () => !editor.state.can_redo, restore: () => !editor.state.can_undo,
+    merge: () => inside().length < 2, split: () => !current() || current().rowspan * current().colspan === 1,
+    doubt: () => !editor.state.cells.some(editor.isDoubtful), read: () => !editor.state.has_reader,
+    dropRows: () => editor.state.n_rows < 2, dropCols: () => editor.state.n_cols < 2, resetText: () => !inside().some((each) => each.typed),
+  };
+
+  const isOff = (tool) => NOTHING_TO_DO[tool]?.() ?? false;
+  Object.assign(editor, { actions, isOff });
+
+  function changeTheme() {
+    switchTheme();
+    say(text("themeNow", text(`theme_${theme()}`)));
   }
 
-  function showTools() {
-    const { state } = editor, s = selection(), cell = editor.current();
-    const several = state.cells.filter((each) => editor.isSelected(each, s)).length > 1;
-    const disabled = {
-      undo: !state.can_undo, redo: !state.can_redo, restore: !state.can_undo, merge: !several,
-      split: !cell || cell.rowspan * cell.colspan === 1, doubt: !state.cells.some(editor.isDoubtful),
-      dropRows: state.n_rows < 2, dropCols: state.n_cols < 2,
+  // The picture goes with the chosen cell, and is so large that it can be read.
+  function toggleFollow() {
+    editor.follows = !editor.follows;
+    remember("follows", editor.follows);
+    if (editor.follows) picture.zoomToCell();
+    else picture.fit("table");
+    panes.show();
+  }
+
+  function toggleLens() {
+    editor.magnifies = !editor.magnifies;
+    remember("magnifies", editor.magnifies);
+    lens.show();
+    panes.show();
+  }
+
+  // word: what was asked about, if it is in no cell. found: where a line would go through the point.
+  function openPictureMenu(event, word, found) {
+    const lineThrough = (axis) => () => step(() => ({ do: "divide", axis, ...found[axis], at: null }));
+    const own = {
+      place: { action: () => placeWord(word, editor.active) },
+      rowLine: { action: lineThrough("row"), isOff: !found.row }, colLine: { action: lineThrough("col"), isOff: !found.col },
     };
-    for (const [name, off] of Object.entries(disabled)) buttons[name].disabled = off;
-    buttons.oneBorder.ariaPressed = String(editor.oneBorder);
-    buttons.rowLine.ariaPressed = String(editor.tool === "row");
-    buttons.colLine.ariaPressed = String(editor.tool === "col");
-    buttons.save.classList.toggle("done", state.verdict === "saved");
-    buttons.save.textContent = text(state.verdict === "saved" ? "saved" : "save");
-    buttons.reject.ariaPressed = String(state.verdict === "rejected");
+    const names = [
+      ...(word ? ["place"] : []), "edit", "read", "confirm", null, "rowLine", "colLine", "joinRows", "joinCols", null, "merge", "split",
+      null, "headerRows", "headerCols", "section", null, "near", "fit", ...(host.frame ? [null, "frame"] : []),
+    ];
+    const entries = names.map((each) => each && { name: each, action: actions[each], isOff: isOff(each), ...own[each] });
+    openMenu(root, entries, [event.clientX, event.clientY], () => sheet.focus());
   }
 
-  function toggleOneBorder() { editor.oneBorder = !editor.oneBorder; showTools(); }
+  // A word that is in no cell goes into one.
+  async function placeWord(word, { row, col }) {
+    if (await step(() => ({ do: "place_word", word: word.index, row, col }))) choice.select(row, col);
+  }
+
+  function showDrop(cell) {
+    for (const each of cells.querySelectorAll("[data-drop]")) delete each.dataset.drop;
+    if (cell) cells.querySelector(`td[data-place="${cell.row},${cell.col}"]`)?.setAttribute("data-drop", "");
+  }
+
+  function toggleOneBorder() { editor.oneBorder = !editor.oneBorder; bar.show(); }
 
   function arm(axis) {
     editor.tool = editor.tool === axis ? null : axis;
-    showTools();
+    bar.show();
     sheet.focus();
     picture.redraw();
     if (editor.tool) say(text(axis === "row" ? "drawRow" : "drawCol"));
@@ -288,10 +404,10 @@ export function mount(root, host) {
     const { state } = editor, cell = editor.current();
     if (!cell) return say(text("noCells"));
     if (state.number === 0 && state.cells.length === 1) return say(text("nothingFound"));
-    const parts = [text("place", state.n_rows, state.n_cols, cell.row + 1, cell.col + 1)];
+    const parts = [text("where", state.n_rows, state.n_cols, cell.row + 1, cell.col + 1)];
     if (cell.rowspan * cell.colspan > 1) parts.push(text("covers", cell.rowspan, cell.colspan));
     if (cell.header) parts.push(text(`kind_${cell.header}`));
-    const scores = { sure: cell.confidence, read: cell.ocr, found: cell.detector };
+    const scores = { sure: cell.confidence, readSure: cell.ocr, found: cell.detector };
     for (const [name, value] of Object.entries(scores)) if (value !== null) parts.push(text(name, value.toFixed(2)));
     if (otherSide) parts.push(text("otherSide"));
     say(parts.join(" · "));
@@ -303,7 +419,9 @@ export function mount(root, host) {
       if (host.frame || !inReview) list.append(make("dt", { textContent: keys }), make("dd", { textContent: what }));
     }
     help.ariaLabel = text("keys");
-    help.replaceChildren(make("h2", { textContent: text("keys") }), list, close);
+    const top = make("div", { className: "top" });
+    top.append(make("h2", { textContent: text("keys") }), close);
+    help.replaceChildren(top, list);
   }
   function showHelp() { help.showModal(); }
   help.addEventListener("keydown", (event) => event.stopPropagation());
@@ -311,82 +429,82 @@ export function mount(root, host) {
 
   // --- keys ---
 
-  search.addEventListener("keydown", (event) => {
-    event.stopPropagation();
-    if (event.isComposing || !["Enter", "Escape"].includes(event.key)) return;
-    event.preventDefault();
-    if (event.key === "Escape") return sheet.focus();
-    const wanted = search.value.trim().toLowerCase();
-    const found = wanted && goTo((cell) => cell.text.toLowerCase().includes(wanted), event.shiftKey ? -1 : 1);
-    search.focus();
-    if (!found) say(text("notFound"));
-  });
-
-  // With Alt, by the place of the key: a letter alone begins a text, and on some systems Alt makes another letter of it.
-  const COMMANDS = {
-    KeyM: mergeSelected, KeyS: () => step(commands.split), KeyB: toggleOneBorder,
-    KeyO: () => { otherSide = !otherSide; describe(); picture.redraw(); },
-    KeyG: () => step(commands.section), KeyN: () => step(commands.reject), KeyT: () => host.frame?.(),
-    KeyF: () => { search.focus(); search.select(); },
-    Equal: () => picture.zoom(1.25), NumpadAdd: () => picture.zoom(1.25), Digit0: picture.fit, Numpad0: picture.fit,
-    Minus: () => picture.zoom(1 / 1.25), NumpadSubtract: () => picture.zoom(1 / 1.25),
-    KeyR: (shift) => step(() => commands.divide("row", shift)), KeyC: (shift) => step(() => commands.divide("col", shift)),
-    KeyJ: (shift) => join(shift ? "col" : "row"), KeyA: (shift) => step(() => commands.extend(shift ? "col" : "row", true)),
-    KeyX: (shift) => removeSelected(shift ? "col" : "row"), KeyH: (shift) => step(() => commands.headers(shift ? "col" : "row")),
-    KeyD: (shift) => goTo(editor.isDoubtful, shift ? -1 : 1),
-  };
-  const MIRRORED = { ArrowLeft: "ArrowRight", ArrowRight: "ArrowLeft" };
-  const ARROWS = { ArrowUp: ["row", -1], ArrowDown: ["row", 1], ArrowLeft: ["col", -1], ArrowRight: ["col", 1] };
-
-  listen(root, "keydown", (event) => {
-    if (help.open) return;
-    const control = event.ctrlKey || event.metaKey, key = event.key.length === 1 ? event.key.toLowerCase() : event.key;
-    const global = control && { z: event.shiftKey ? commands.redo : commands.undo, y: commands.redo, s: commands.save }[key];
-    const { active, state } = editor, arrow = ARROWS[isRtl() ? MIRRORED[key] ?? key : key];
-    if (global) step(global);
-    else if (control && key === "Enter") saveAndGoOn();
-    else if (event.altKey && (key === "PageDown" || key === "PageUp")) host.go?.(key === "PageDown" ? 1 : -1);
-    else if (control || !sheet.holds(event.target)) return;
-    else if (arrow && event.altKey) {
-      const [axis, direction] = arrow;
-      step(() => commands.move(axis, direction * (event.shiftKey ? 10 : 1)));
-    } else if (arrow) go(...arrow, event.shiftKey);
-    else if (key === "Home") select(active.row, 0, event.shiftKey);
-    else if (key === "End") select(active.row, state.n_cols - 1, event.shiftKey);
-    else if (key === "PageUp") select(0, active.col, event.shiftKey);
-    else if (key === "PageDown") select(state.n_rows - 1, active.col, event.shiftKey);
-    else if (key === "Enter" && editor.tool) { const axis = editor.tool; step(() => commands.divide(axis, event.shiftKey)); }
-    else if (key === "Enter" || key === "F2") sheet.edit();
-    else if (key === "Delete" || key === "Backspace") sheet.clear();
-    else if (key === "Escape") { editor.tool = null; picture.letGo(); select(active.row, active.col); }
-    else if (key === " ") { editor.panning = true; picture.redraw(); }
-    else if (key === "F1") showHelp();
-    else if (event.altKey && COMMANDS[event.code]) COMMANDS[event.code](event.shiftKey);
-    else if (event.key.length === 1 && !event.altKey) sheet.edit(event.key);
-    else return;
-    event.preventDefault();
-    event.stopPropagation();
+  const press = makeKeys(editor, sheet, actions);
+  listen(host.page ?? root, "keydown", (event) => {
+    if (document.querySelector("dialog[open]") || event.defaultPrevented) return;
+    const isNowhere = event.target === document.body;
+    if (isNowhere) sheet.focus(); // so that a key that begins a text goes there
+    if (isNowhere || root.contains(event.target) || isGlobalKey(event)) press(event);
   });
   listen(root, "keyup", (event) => { if (event.key === " ") editor.panning = false; });
   listen(window, "blur", () => { editor.panning = false; });
+  // By the mouse the focus does not leave the cells, but for fields; by keys it comes back from a tool.
+  listen(root, "mousedown", (event) => {
+    if (!event.target.closest("input, textarea, select, dialog, .banner, .status")) event.preventDefault();
+  });
+  root.addEventListener("click", (event) => { if (event.target.closest(".bar button")) sheet.finish(); }, { capture: true, signal: ending.signal });
+  listen(root, "click", (event) => {
+    const button = event.target.closest("button");
+    if (button && !button.closest("dialog") && [button, document.body].includes(document.activeElement)) sheet.focus();
+  });
 
   function speak() {
     root.lang = language().tag;
-    makeBar();
+    bar.speak();
+    panes.speak(actions);
+    tips.speak();
+    views.ariaLabel = text("groupView");
+    fillTools(views, VIEW, actions);
+    finder.speak();
+    editor.proof.speak();
     makeHelp();
     show();
+    showQueue();
   }
 
   // A text that is being typed when the page is closed is kept.
-  listen(document, "visibilitychange", () => { if (document.visibilityState === "hidden") sheet.finish(); });
+  listen(document, "visibilitychange", () => {
+    if (document.visibilityState === "hidden") {
+      sheet.finish();
+      notes.finish();
+      rememberPlace();
+    } else refresh();
+  });
+  listen(window, "pagehide", () => {
+    sheet.finish();
+    queue.flush();
+  });
+  listen(window, "beforeunload", (event) => { if (queue.reason && queue.entries.length) event.preventDefault(); });
+  listen(window, "online", queue.tryNow);
   listen(window, LANGUAGE_CHANGED, speak);
+
+  // Where one was in this table, until the tab is closed.
+  const stored = `place-${name}`;
+  function rememberPlace() {
+    picture.remember();
+    remember(stored, { active: editor.active, end: editor.end }, "session");
+  }
+  const known = recall(stored, null, "session"), isPlace = ({ row, col } = {}) => row >= 0 && col >= 0;
+  if (isPlace(known?.active) && isPlace(known.end)) Object.assign(editor, { active: known.active, end: known.end });
+  choice.update();
+  showTheme();
   speak();
+  queue.start();
+  editor.proof.load(0);
   return {
-    update, say,
+    say,
+    update: (next) => { if (!queue.entries.length) takeOver(next); }, // else the answer to come has it
     focus: sheet.focus,
-    idle: () => chain,
+    idle: queue.idle,
     destroy() {
       sheet.finish();
+      notes.finish();
+      rememberPlace();
+      panes.destroy();
+      editor.proof.destroy();
+      lens.destroy();
+      queue.destroy();
+      windows.close();
       picture.destroy();
       ending.abort();
     },
@@ -398,21 +516,21 @@ function render({ model, el }) {
   const picture = URL.createObjectURL(new Blob([model.get("picture")], { type: "image/png" }));
   const waiting = new Map();
   let count = 0;
-  const send = (step) => new Promise((resolve, reject) => {
+  const ask = (content) => new Promise((resolve, reject) => {
     waiting.set(++count, { resolve, reject });
-    model.send({ id: count, view, step });
+    model.send({ id: count, view, ...content });
   });
   const view = `${Date.now()}-${Math.random()}`;
   const root = document.createElement("div");
   root.style.height = model.get("height");
   el.append(root);
-  const editor = mount(root, { state: model.get("state"), picture, send });
+  const editor = mount(root, { state: model.get("state"), picture, send: (step) => ask({ step }), proof: () => ask({ ask: "proof" }) });
   const onMessage = (message) => {
     if (message.view !== view || !waiting.has(message.id)) return;
     const { resolve, reject } = waiting.get(message.id);
     waiting.delete(message.id);
     if (message.error) reject(Object.assign(new Error(message.error), { table: message.table }));
-    else resolve(message.table);
+    else resolve(message.proof ?? message.table);
   };
   const onState = () => editor.update(model.get("state"));
   model.on("msg:custom", onMessage);

@@ -11,6 +11,13 @@ export const dot = (a, b) => a[0] * b[0] + a[1] * b[1];
 export const minus = (a, b) => [a[0] - b[0], a[1] - b[1]];
 export const span = (cell, axis) => axis === "row" ? [cell.row, cell.row + cell.rowspan] : [cell.col, cell.col + cell.colspan];
 
+// x0, y0, x1, y1 around the points of x, y, x, y, ...
+export function bounds(values) {
+  const xs = values.filter((_, index) => index % 2 === 0), ys = values.filter((_, index) => index % 2);
+  const least = (all) => all.reduce((a, b) => Math.min(a, b), Infinity), most = (all) => all.reduce((a, b) => Math.max(a, b), -Infinity);
+  return [least(xs), least(ys), most(xs), most(ys)];
+}
+
 export function distanceToSegment(p, a, b) {
   const [dx, dy] = minus(b, a), length = dx * dx + dy * dy;
   const share = length ? clamp(((p[0] - a[0]) * dx + (p[1] - a[1]) * dy) / length, 0, 1) : 0;

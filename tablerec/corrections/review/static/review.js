@@ -3,21 +3,25 @@
 import { mount } from "/static/editor.js";
 import { make } from "/static/elements.js";
 import { openFrame } from "/static/frame.js";
+import { makeIcon } from "/static/icons.js";
+import { showTheme } from "/static/memory.js";
+import { isSmall } from "/static/queue.js";
 import { LANGUAGE_CHANGED, language, text } from "/static/texts.js";
+import { mountWork } from "/static/work.js";
 
 const ONLY_OPEN = "tablerec-only-open";
 const $ = (id) => document.getElementById(id);
-let editor = null, current = null, listing = null, timer = 0;
+let editor = null, current = null, listing = null, timer = 0, refreshing = Promise.resolve();
 
 async function ask(address, options = {}) {
   let reply;
   try {
     reply = await fetch(address, options);
   } catch {
-    throw new Error(text("gone"));
+    throw Object.assign(new Error(text("gone")), { isAway: true });
   }
   const data = await reply.json();
-  if (!reply.ok) throw Object.assign(new Error(data.error), { table: data.table });
+  if (!reply.ok) throw Object.assign(new Error(data.error), { table: data.table, zh: data.error_zh, isAway: reply.status === 403 });
   return data;
 }
 
@@ -50,12 +54,18 @@ async function openTable(name) {
   const send = async (step) => {
     const body = JSON.stringify(step);
     // So that a step is sent even while the page is being closed.
-    const table = await post(address(name, "/do"), body, { keepalive: body.length < 60000 });
+    const table = await post(address(name, step.do === "read" ? "/read" : "/do"), body, { keepalive: isSmall(body) });
     refresh();
+    if (step.do === "save") work.saved();
+    work.look(name);
     return table;
   };
-  editor = mount($("editor"), { state, picture: address(name, "/picture"), send, next: openNext, go: openBeside, frame: frameTable });
+  editor = mount($("editor"), {
+    state, picture: address(name, "/picture"), send, next: openNext, go: openBeside, frame: frameTable, page: document,
+    refresh: () => ask(address(name)), proof: () => ask(address(name, "/proof")),
+  });
   showTitle(state);
+  work.look(name);
   showList();
   $("tables").querySelector('[aria-current="true"]')?.scrollIntoView({ block: "nearest" });
   editor.focus();
@@ -100,11 +110,16 @@ function fail(error) {
   $("progress").textContent = error.message;
 }
 
-async function refresh() {
+// Answers tell what has changed since the one before, so they come one after the other.
+const refresh = () => refreshing = refreshing.then(fetchList);
+
+async function fetchList() {
   clearTimeout(timer);
   try {
-    listing = await ask("/tables");
-    showList();
+    const news = await ask(`/tables?since=${listing?.revision ?? ""}`);
+    const isNew = news.is_whole || news.tables.length || JSON.stringify({ ...news, tables: [] }) !== JSON.stringify({ ...listing, tables: [] });
+    listing = { ...news, tables: merged(news) };
+    if (isNew) showList();
     if (!current && listing.tables.length) {
       const wanted = known(wantedName()) ?? listing.tables.find((table) => table.verdict === "open");
       // While pictures are read, the most doubtful one may still be to come: the first is as good.
@@ -115,6 +130,16 @@ async function refresh() {
   }
   if (!listing || listing.n_read < listing.n_inputs) timer = setTimeout(refresh, 1000);
 }
+
+function merged({ is_whole: isWhole, tables }) {
+  if (isWhole) return tables;
+  if (!tables.length) return listing.tables;
+  const changed = new Set(tables.map(({ name }) => name));
+  return [...listing.tables.filter(({ name }) => !changed.has(name)), ...tables].sort(byDoubt);
+}
+
+// As the server sorts them: pages without a table last, else the most doubtful first.
+const byDoubt = (a, b) => !a.number - !b.number || a.sureness - b.sureness || (a.name < b.name ? -1 : 1);
 
 // All, or those that are open; what is being corrected stays.
 function shownTables() {
@@ -146,19 +171,31 @@ function makeItem(table) {
     saved: ["mark done", text("saved")], rejected: ["mark done", text("rejected")],
   }[table.verdict];
   const isChanged = table.n_steps && table.verdict === "open", where = whereOf(table);
+  const isNone = !table.number && table.verdict === "open" && !table.n_steps; // nothing to be sure of, and no size
   button.append(
-    span("name", table.name), span(...mark), span("where", table.number ? where : text("noneFound", where)),
-    span("size", text(isChanged ? "changed" : "size", table.n_rows, table.n_cols)));
-  button.addEventListener("click", () => openTable(table.name).catch(fail));
+    span("name", table.name), span(...(isNone ? ["mark", text("noneFound"), text("noneFoundHint")] : mark)), span("where", where),
+    span("size", isNone ? "" : text(isChanged ? "changed" : "size", table.n_rows, table.n_cols)));
+  button.addEventListener("click", () => {
+    toggleList(false);
+    openTable(table.name).catch(fail);
+  });
   item.append(button);
   return item;
 }
 
 const span = (className, textContent, title = "") => make("span", { className, textContent, title });
 
+// In a narrow window the list lies over the table, once it is asked for.
+function toggleList(isOpen) {
+  $("list").classList.toggle("open", isOpen);
+  $("list-button").ariaExpanded = String(isOpen);
+  if (isOpen) ($("tables").querySelector('[aria-current="true"]') ?? $("only-open")).focus();
+}
+
 function speak() {
   document.documentElement.lang = language().tag;
   $("list").ariaLabel = text("tables");
+  $("list-button").replaceChildren(makeIcon("list"), text("listTables"));
   $("problems").ariaLabel = text("problems");
   $("bar").ariaLabel = text("progress");
   $("only-open-text").textContent = text("onlyOpen");
@@ -167,6 +204,12 @@ function speak() {
   if (current && known(current)) showTitle(known(current));
 }
 
+$("list-button").addEventListener("click", () => toggleList(!$("list").classList.contains("open")));
+$("list").addEventListener("keydown", (event) => {
+  if (event.key !== "Escape" || !$("list").classList.contains("open")) return;
+  toggleList(false);
+  $("list-button").focus();
+});
 window.addEventListener("hashchange", () => {
   const name = wantedName();
   if (name && name !== current) openTable(name).catch(fail);
@@ -177,5 +220,14 @@ $("only-open").addEventListener("change", () => {
   showList();
 });
 window.addEventListener(LANGUAGE_CHANGED, speak);
+showTheme();
 speak();
+const work = mountWork($("work"), $("note"), $("joined"), {
+  ask, post: (where, data) => post(where, JSON.stringify(data)), listing: () => listing, current: () => current, refresh,
+  open: (name) => openTable(name).catch(fail), focus: () => editor?.focus(),
+  changed: async () => {
+    if (current) editor.update(await ask(address(current)));
+    await refresh();
+  },
+});
 refresh();

@@ -13,7 +13,7 @@ from postprocess.editing import steps as editing
 from postprocess.table import Table
 from tablerec.corrections.editor import CorrectionFolder
 from tablerec.corrections.review.server import ReviewServer
-from tests.helpers.browsing import drag, expect_status, expect_version, open_page, open_review, to_screen
+from tests.helpers.browsing import drag, expect_banner, expect_status, expect_version, open_page, open_review, to_screen
 from tests.helpers.review import make_desk, make_table, serve
 
 
@@ -148,7 +148,7 @@ def test_two_windows_do_not_overwrite_each_other(browser: Any, two_pictures: Rev
         first.keyboard.press("Alt+r")
         expect_version(first, correction, 1)
         second.keyboard.press("Alt+Shift+x")
-        expect_status(second, "another window")
+        expect_banner(second, "another window")
         assert correction.version == 1
         assert second.locator(".sheet tbody tr").count() == 4
 
@@ -230,8 +230,8 @@ def test_a_table_outside_its_picture_is_said_to_have_no_label(page: Any, two_pic
     page.reload()
     page.locator(".sheet td[data-place]").first.wait_for()
     page.get_by_role("button", name="Save", exact=True).click()
-    expect_status(page, "no label")
-    expect_status(page, "outside the picture")
+    expect_banner(page, "no label")
+    expect_banner(page, "outside the picture")
 
 
 def test_the_page_is_accessible(browser: Any, two_pictures: ReviewServer) -> None:

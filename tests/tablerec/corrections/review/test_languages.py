@@ -39,7 +39,8 @@ def test_both_languages_say_the_same(page: Any, two_pictures: ReviewServer) -> N
 def scripts() -> list[tuple[str, str]]:
     review = resources.files("tablerec.corrections.review") / "static"
     editor = resources.files("tablerec.corrections.editor") / "static"
-    paths = [editor / name for name in MODULES if name != "texts.js"] + [review / "review.js", review / "frame.js"]
+    ours = ("review.js", "frame.js", "work.js", "drop.js", "outputs.js", "learning.js", "alike.js")
+    paths = [editor / name for name in MODULES if name != "texts.js"] + [review / name for name in ours]
     return [(path.name, path.read_text("utf-8")) for path in paths]
 
 
@@ -111,7 +112,7 @@ def test_the_page_is_accessible_in_every_state(browser: Any, two_pictures: Revie
             page.keyboard.press("Alt+x")
             for _ in range(4):
                 page.keyboard.press("Alt+x")
-            page.locator(".status.error").wait_for()
+            page.locator(".banner.error").wait_for()
             check(page)
             page.keyboard.press("Alt+t")
             page.locator("dialog.frame").wait_for()

@@ -179,6 +179,33 @@ def test_everything_has_the_headers_that_keep_others_out(server: ReviewServer) -
         assert headers["X-Content-Type-Options"] == "nosniff" and headers["Cache-Control"] == "no-store"
 
 
+@pytest.mark.parametrize(
+    ("path", "headers", "said"),
+    [
+        ("/tables", {"Cookie": None}, (403, "tablerec review` printed", "打印的地址")),
+        ("/tables", {"Host": "evil.example"}, (403, "not the one of the review", "不是本次校对")),
+        ("/<b>", {}, (404, "nothing at this address", "没有内容")),
+        ("/tables/<b>", {}, (409, "no table &#x27;&lt;b&gt;", "请求没有完成")),
+        ("http://[x/", {}, (400, "no address", "不是地址")),
+    ],
+)
+def test_a_person_who_is_refused_sees_a_page_in_both_languages(
+    server: ReviewServer, path: str, headers: dict[str, str | None], said: tuple[int, str, str]
+) -> None:
+    response, content = ask(server, "GET", path, Accept="text/html,*/*;q=0.8", **headers)
+    page = content.decode()
+    assert response.status == said[0] and response.headers["Content-Type"].startswith("text/html")
+    assert said[1] in page and said[2] in page and "<b>" not in page
+    assert ('href="/"' in page) == (said[0] != 403)  # without the token that would lead to this page again
+    response, content = ask(server, "GET", path, Accept="*/*", **headers)
+    assert response.headers["Content-Type"] == "application/json" and json.loads(content)["error"]
+
+
+def test_a_method_that_is_none_is_refused_with_a_page(server: ReviewServer) -> None:
+    response, content = ask(server, "PUT", "/", Accept="text/html")
+    assert response.status == 501 and content.startswith(b"<!doctype html>")
+
+
 def test_it_listens_on_this_machine_alone(server: ReviewServer) -> None:
     assert server.socket.getsockname()[0] == "127.0.0.1"
     assert server.socket.family == socket.AF_INET
@@ -235,3 +262,52 @@ def test_a_frame_on_the_page_becomes_a_table(tmp_path: Path) -> None:
         entries = {entry["name"]: entry for entry in json.loads(ask(server, "GET", "/tables")[1])["tables"]}
     assert (entries["scan_1_1"]["n_rows"], entries["scan_1_1"]["n_cols"]) == (2, 3)
     assert entries["scan_1_1"]["window"] == [10, 10, 90, 90] and entries["scan_1"]["verdict"] == "rejected"
+
+
+def test_a_file_that_is_dropped_becomes_a_table(server: ReviewServer) -> None:
+    content = io.BytesIO()
+    Image.new("RGB", (30, 20)).save(content, "PNG")
+    kind = {"Content_Type": "application/octet-stream"}
+    response, answer = ask(server, "POST", "/inputs", content.getvalue(), **kind, X_Name="%E8%A1%A8.png")
+    assert (response.status, json.loads(answer)) == (200, {"name": "\u8868.png"})
+    worker = server.desk._worker
+    if worker is not None:
+        worker.join(20)
+    names = [table["source"] for table in json.loads(ask(server, "GET", "/tables")[1])["tables"]]
+    assert sorted(names) == ["scan.png", "\u8868.png"]
+    for name in ("a.exe", "%2E%2E%2Fa.exe", ""):
+        response, answer = ask(server, "POST", "/inputs", content.getvalue(), **kind, X_Name=name)
+        assert response.status == 409 and b"by its name" in answer
+    assert ask(server, "POST", "/inputs", b"x", **kind, X_Name="a.png", Origin=None)[0].status == 403
+    assert ask(server, "POST", "/inputs", None, **kind, X_Name="a.png", Content_Length="9" * 10)[0].status == 413
+    assert ask(server, "POST", "/tables", b"x", **kind, X_Name="a.png")[0].status == 404
+
+
+def test_all_tables_are_written_and_fetched(server: ReviewServer, tmp_path: Path) -> None:
+    assert ask(server, "GET", "/outputs/tables.xlsx")[0].status == 409
+    assert ask(server, "GET", "/outputs/secret.xlsx")[0].status == 404
+    wanted = {"kind": "zip", "crops": True, "only_saved": False, "language": "en"}
+    for change in ({"kind": "exe"}, {"language": "xx"}, {"only_saved": 1}, {"crops": "yes"}, {"only_saved": True}):
+        response, content = ask(server, "POST", "/outputs", json.dumps(wanted | change).encode())
+        assert response.status == 409 and json.loads(content)["error"]
+    response, content = ask(server, "POST", "/outputs", json.dumps(wanted).encode())
+    made = json.loads(content)
+    assert (response.status, made["name"], made["n_tables"]) == (200, "tables.zip", 1)
+    response, content = ask(server, "GET", "/outputs/tables.zip")
+    assert (
+        content == (tmp_path / "corrections" / "outputs" / "tables.zip").read_bytes() and len(content) == made["size"]
+    )
+    assert response.headers["Content-Disposition"] == 'attachment; filename="tables.zip"'
+
+
+def test_the_list_tells_what_has_changed_since(server: ReviewServer) -> None:
+    def listing(since: str = "") -> dict[str, Any]:
+        return dict(json.loads(ask(server, "GET", f"/tables?since={since}")[1]))
+
+    first = listing()
+    assert first["is_whole"] and len(first["tables"]) == 1
+    assert listing(first["revision"])["tables"] == [] and not listing(first["revision"])["is_whole"]
+    do(server, MERGE)
+    assert [table["n_steps"] for table in listing(first["revision"])["tables"]] == [1]
+    for since in ("x", "-", "x-1", first["revision"] + "x", f"{server.desk._run}-\u00b2".encode().hex()):
+        assert listing(since)["is_whole"] and len(listing(since)["tables"]) == 1

@@ -47,6 +47,14 @@ def test_steps_are_answered_and_kept(tmp_path: Path) -> None:
     assert again.table == ask.editor.table
 
 
+def test_the_page_asks_what_proves_the_table(tmp_path: Path) -> None:
+    ask = Asked(tmp_path)
+    answer = ask(None, ask="proof")
+    assert answer["id"] == 7 and answer["proof"]["version"] == 0 and len(answer["proof"]["cells"]) == 9
+    ask({"do": "confirm", "row": 0, "col": 0, "end_row": 3, "end_col": 3, "is_right": True, "version": 0})
+    assert ask(None, ask="proof")["proof"]["share_proved"] == 1
+
+
 @pytest.mark.parametrize("step", [None, "undo", {}, {"do": "undo"}, {**MERGE, "version": 3}, {"do": "x", "version": 0}])
 def test_what_cannot_be_done_is_answered_with_the_reason(tmp_path: Path, step: Any) -> None:
     answer = Asked(tmp_path)(step)

@@ -1,0 +1,66 @@
+"""How many cells come out right."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from postprocess.cell import Cell
+from postprocess.table import Table
+
+
+@dataclass(frozen=True, slots=True)
+class Rightness:
+    """How well some tables were read.
+
+    Args:
+        n_tables: How many there are.
+        n_right: Those without a fault.
+        n_cells: Cells of all of them, as they should be.
+        n_cells_right: Those that are at their place, with their span and text.
+    """
+
+    n_tables: int = 0
+    n_right: int = 0
+    n_cells: int = 0
+    n_cells_right: int = 0
+
+
+def rate(pairs: Iterable[tuple[Table | None, Table]]) -> Rightness:
+    """Compare tables as they were read with what a person made of them.
+
+    Args:
+        pairs: Of each as read, None where none was found, and as it should be.
+
+    >>> read, true = Table.from_texts([["a", "b"], ["x", ""]]), Table.from_texts([["a", "b"], ["c", ""]])
+    >>> rate([(read, true), (true, true), (None, true)])
+    Rightness(n_tables=3, n_right=1, n_cells=12, n_cells_right=7)
+    """
+    n_tables = n_right = n_cells = n_cells_right = 0
+    for read, true in pairs:
+        wanted, found = to_keys(true), to_keys(read)
+        n_tables += 1
+        n_cells += len(wanted)
+        n_cells_right += len(wanted & found)
+        n_right += wanted == found
+    return Rightness(n_tables, n_right, n_cells, n_cells_right)
+
+
+def count_changes(before: Table, after: Table) -> int:
+    """Number of cells that are in one table and not in the other, whichever has more of them.
+
+    >>> count_changes(Table.from_texts([["a", "b"]]), Table.from_texts([["a", "c"]]))
+    1
+    """
+    old, new = to_keys(before), to_keys(after)
+    return max(len(old - new), len(new - old))
+
+
+def to_keys(table: Table | None) -> set[tuple[int, int, int, int, str]]:
+    """The cells of a table, by what makes them the same; of none none."""
+    return set() if table is None else {to_key(cell) for cell in table.cells}
+
+
+def to_key(cell: Cell) -> tuple[int, int, int, int, str]:
+    """What makes cells the same: place, span and text; white space alone is no difference."""
+    return cell.row, cell.col, cell.rowspan, cell.colspan, " ".join(cell.text.split())

@@ -1,0 +1,61 @@
+"""What the reader and the detector themselves doubt: text and structure apart."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from postprocess.candidates.confidence import text_score
+from postprocess.cell import Cell
+from postprocess.table import Table
+from postprocess.word import UNREAD, Word
+from tablerec.corrections.proof.finding import Finding
+
+# Chosen by `python -m tests.benchmarks.editor.proofreading --tune`.
+TEXT_BELOW, NUMBER_BELOW = 0.98, 0.97
+"""A cell whose least sure word has a lower score is looked at; one with digits, which no context tells, sooner."""
+STRUCTURE_BELOW = 0.5
+"""A cell whose place and span are less sure is looked at: a probability, by which it is rather wrong than right."""
+
+
+def structure_confidence(cell: Cell) -> float | None:
+    """Probability that place and span of a cell are right, whatever it says; None where it is not known.
+
+    >>> structure_confidence(Cell(0, 0, text="7", ocr_score=0.5, confidence=0.4))
+    0.8
+    """
+    if cell.confidence is None or not np.isfinite(cell.confidence):
+        return None
+    share = text_score(cell)
+    return min(1.0, cell.confidence / share) if share else None
+
+
+def check_doubts(table: Table, words: Sequence[Word] = ()) -> Iterator[Finding]:
+    """Find the cells that were read or found with little certainty.
+
+    Args:
+        table: As it was recognized.
+        words: Those that the cells count; none where they count none. Of several the least sure one tells.
+
+    >>> table = Table([Cell(0, 0, text="7", ocr_score=0.4, confidence=0.4), Cell(0, 1, text="8", ocr_score=1.0)])
+    >>> [(finding.cell, finding.kind) for finding in check_doubts(table)]
+    [(0, 'text')]
+    """
+    for index, cell in enumerate(table.cells):
+        has_text = bool(cell.text.strip())
+        score = least_score(cell, words)
+        below = NUMBER_BELOW if any(map(str.isdecimal, cell.text)) else TEXT_BELOW
+        if cell.doubt or UNREAD in cell.text:
+            yield Finding(index, "text", "doubt", 0.8, (cell.doubt or UNREAD,))
+        elif has_text and score is not None and score < below:
+            yield Finding(index, "text", "score", round(1 - float(score), 3), (f"{score:.2f}",))
+        sure = structure_confidence(cell)
+        if sure is not None and sure < STRUCTURE_BELOW:
+            yield Finding(index, "structure", "borders", round(1 - sure, 3), (f"{sure:.2f}",))
+
+
+def least_score(cell: Cell, words: Sequence[Word]) -> float | None:
+    """The score of the least sure of the words that a cell has."""
+    known = (words[index].score for index, _, _ in cell.words if index < len(words))
+    return min(known, default=cell.ocr_score)

@@ -1,0 +1,207 @@
+"""What learning while one corrects saves: ``python -m tests.benchmarks.editor.learning FOLDER -o OUT``.
+
+FOLDER holds pictures, each of one table, with labels whose cells have a ``region``, their place in the grid. In an
+order by chance, the first 30 that are read wrong are corrected and saved, and the review learns from them, as it does
+by itself; 30 others are never corrected. Printed are the steps on the grid that a person needs from each table as it
+is read to the table as it is, before and after learning: of those learned from, of those held out, and of the others,
+which say what was forgotten. Texts are not counted: those labels have none.
+
+What is done is kept in OUT and not done again. ``--pause 180`` stops a training after so many seconds, in which case
+the same command goes on with it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import random
+import shutil
+import threading
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from postprocess.cell import Cell
+from postprocess.editing.placing import complete, tidy
+from postprocess.export.json import table_from_dict, table_to_dict
+from postprocess.geometry.boxes import array_to_quad, boxes_to_quads
+from postprocess.table import Table
+from tablerec.config import Settings
+from tablerec.corrections.editor import CorrectionFolder
+from tablerec.corrections.learning.anew import line_to_table, picture_words
+from tablerec.corrections.learning.learner import Learner
+from tablerec.corrections.learning.recipe import MINUTES
+from tablerec.corrections.learning.runs import run_command
+from tablerec.corrections.review.desk import Desk
+from tablerec.pipeline import Recognizer
+from tests.helpers.find_corrections import find_corrections
+
+
+def label_to_table(path: Path) -> Table | None:
+    """The true table, without texts; None where the place of a cell is not known."""
+    label = json.loads(path.read_text("utf-8"))
+    regions = [cell["region"] for cell in label["cells"]]
+    if None in regions:
+        return None
+    cells = [
+        Cell(cell["row"], cell["col"], cell["rowspan"], cell["colspan"], quad=array_to_quad(quad))
+        for cell, quad in zip(label["cells"], boxes_to_quads(np.array(regions)), strict=True)
+    ]
+    size = label["meta"]["width"], label["meta"]["height"]
+    return complete(tidy(Table(cells)), size)
+
+
+def count_steps(found: Table | None, true: Table, size_wh: tuple[int, int]) -> int:
+    """Steps from a table as it is read to the table as it is; a table that was not found is one cell."""
+    whole = complete(Table([Cell(0, 0)]), size_wh)
+    read = whole if found is None or not len(found) else complete(tidy(found), size_wh)
+    return len(find_corrections(read, true, texts=False, headers=False))
+
+
+class Review:
+    """The review of the chosen pictures.
+
+    Args:
+        folder: Of pictures and labels.
+        output: Where everything is kept.
+    """
+
+    def __init__(self, folder: Path, output: Path) -> None:
+        self.folder, self.output = folder, output
+        self.scans = output / "scans"
+        self.scans.mkdir(parents=True, exist_ok=True)
+        recognizer = Recognizer(Settings(layout="table", turn=0))
+        self.desk = Desk([], self.scans, CorrectionFolder(self.scans / "corrections"), recognizer.pages)
+        self.true: dict[str, Table] = {}
+
+    def add(self, label: Path) -> str | None:
+        """Read a picture; returns the name of its table, None where its truth is of no use."""
+        true = label_to_table(label)
+        image = json.loads(label.read_text("utf-8"))["image"]
+        if true is None:
+            return None
+        shutil.copy(self.folder / image, self.scans / image)
+        self.desk.inputs.append(self.scans / image)
+        self.desk.read_all()
+        [name] = [name for name in self.desk.names() if self.desk.correction(name).head.source == image]
+        head = self.desk.correction(name).head
+        assert head.window is not None
+        self.true[name] = complete(true.moved(lambda points: points - np.array(head.window[:2])), head.size_wh)
+        return name
+
+    def steps(self, name: str, table: Table | None) -> int:
+        """Steps that a table needs."""
+        return count_steps(table, self.true[name], self.desk.correction(name).head.size_wh)
+
+    def correct(self, name: str) -> None:
+        """Correct a table and save it."""
+        correction = self.desk.correction(name)
+        if correction.verdict == "open":
+            step = {"do": "set_table", "table": table_to_dict(self.true[name])}
+            self.desk.corrections.do(correction, step)
+            self.desk.corrections.do(correction, {"do": "save"})
+
+    def read(self, names: Sequence[str], weights: Path | None, kept: Path) -> dict[str, Table | None]:
+        """Read the pictures of tables; what was read is kept in a file."""
+        if not kept.is_file():
+            lines: list[str] = []
+            run_command(picture_words(names, weights), self.desk.corrections.folder, lines.append, threading.Event())
+            found = {name: table and table_to_dict(table) for name, table in filter(None, map(line_to_table, lines))}
+            kept.write_text(json.dumps(found), encoding="utf-8")
+        tables = json.loads(kept.read_text("utf-8"))
+        return {name: data and table_from_dict(data, name=name) for name, data in tables.items()}
+
+
+def choose(review: Review, n_wrong: int, n_others: int) -> tuple[list[str], list[str]]:
+    """Names of tables that are read wrong, and of others."""
+    kept = review.output / "chosen.json"
+    labels = sorted(review.folder.glob("*.json"))
+    random.Random(0).shuffle(labels)
+    if kept.is_file():
+        chosen = json.loads(kept.read_text("utf-8"))
+        for label in chosen["labels"]:
+            review.add(review.folder / label)
+        return chosen["wrong"], chosen["others"]
+    wrong, others, used = [], [], []
+    for label in labels:
+        if len(wrong) == n_wrong and len(others) == n_others:
+            break
+        name = review.add(label)
+        if name is None:
+            continue
+        n_steps = review.steps(name, review.desk.correction(name).table)
+        print(f"{name}: {n_steps} steps", flush=True)
+        # The others are as they come: every second table, until there are enough.
+        if len(others) < n_others and (len(used) % 2 or len(wrong) == n_wrong):
+            others.append(name)
+        elif n_steps and len(wrong) < n_wrong:
+            wrong.append(name)
+        used.append(label.name)
+    kept.write_text(json.dumps({"labels": used, "wrong": wrong, "others": others}), encoding="utf-8")
+    return wrong, others
+
+
+def learn(review: Review, minutes: float, pause: float) -> Path | None:
+    """Learn from what is saved; returns the folder of the weights, None where it was paused."""
+    learner = Learner(review.desk, after=0, minutes=minutes)
+    if not learner.view()["gain"]:
+        begun = time.monotonic()
+        learner.start()
+        while (view := learner.view())["doing"]:
+            if time.monotonic() - begun > pause and view["doing"] == "training":
+                learner.stop()
+            time.sleep(1)
+        view = learner.view()
+        print(f"{view['n_saved']} saved, {view['problem'] or ('paused' if view['is_paused'] else 'learned')}")
+        if not view["gain"]:
+            return None
+    print(json.dumps(learner.view()["gain"]))
+    return Path("learnt") / str(learner.view()["run"]) / "weights"
+
+
+def summary(review: Review, names: Sequence[str], before: dict[str, Any], after: dict[str, Any]) -> list[str]:
+    """A row of the table that is printed."""
+    old = np.array([review.steps(name, before.get(name)) for name in names])
+    new = np.array([review.steps(name, after.get(name)) for name in names])
+    counts = (old.sum(), new.sum(), (old == 0).sum(), (new == 0).sum(), (new > old).sum())
+    return [str(len(names)), *(str(int(value)) for value in counts)]
+
+
+def main() -> None:
+    """Measure, and print."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("-o", "--output", type=Path, required=True)
+    parser.add_argument("--wrong", type=int, default=30, help="tables to correct")
+    parser.add_argument("--others", type=int, default=30, help="tables that are never corrected")
+    parser.add_argument("--minutes", type=float, default=MINUTES, help="of training")
+    parser.add_argument("--pause", type=float, default=float("inf"), help="stop a training after so many seconds")
+    args = parser.parse_args()
+    review = Review(args.folder, args.output)
+    wrong, others = choose(review, args.wrong, args.others)
+    for name in wrong:
+        review.correct(name)
+    weights = learn(review, args.minutes, args.pause)
+    if weights is None:
+        print("paused: the same command goes on")
+        return
+    names = [*wrong, *others]
+    before, after = (
+        review.read(names, each, args.output / f"{when}.json") for when, each in (("before", None), ("after", weights))
+    )
+    splits = review.desk.corrections.splits()
+    sets = {
+        "learned from": [name for name in wrong if splits.get(name) == "train"],
+        "held out": [name for name in wrong if splits.get(name) == "val"],
+        "others": others,
+    }
+    print("| | tables | steps before | after | without a step before | after | worse |\n|---|" + "---:|" * 6)
+    for kind, chosen in sets.items():
+        print(f"| {kind} | {' | '.join(summary(review, chosen, before, after))} |")
+
+
+if __name__ == "__main__":
+    main()

@@ -17,7 +17,7 @@ import pytest
 from tablerec import paddlex_support
 from tablerec.errors import MissingDependencyError, ModelNotFoundError, SettingsError
 from tablerec.paddlex_support import Runtime, find_model
-from tests.helpers.paddlex_models import needs_paddlex
+from tests.helpers.models.paddlex_models import needs_paddlex
 
 ROOT = Path(__file__).resolve().parents[2]
 

@@ -13,6 +13,7 @@ import json
 import os
 import random
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
@@ -52,6 +53,9 @@ class Client:
         address = urlsplit(self.process.stdout.readline().strip())
         self.host = str(address.netloc)
         self._connection = HTTPConnection(self.host, timeout=20)
+        self._connection.sock = socket.socket()  # by number: nothing is looked up
+        self._connection.sock.settimeout(20)
+        self._connection.sock.connect(("127.0.0.1", address.port))
         self._connection.request("GET", f"/?{address.query}")
         answer = self._connection.getresponse()
         answer.read()

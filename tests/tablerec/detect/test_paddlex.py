@@ -18,7 +18,7 @@ from tablerec.detect.factory import make_detector
 from tablerec.detect.paddlex import BOTH, CLASSIFIER, MOST_CELLS, OFFICIAL, PaddleXDetector
 from tablerec.errors import MissingDependencyError, ModelNotFoundError, SettingsError
 from tablerec.paddlex_support import Runtime
-from tests.helpers.paddlex_models import needs_paddlex, save_classifier, save_detector, save_rtdetr
+from tests.helpers.models.paddlex_models import needs_paddlex, save_classifier, save_detector, save_rtdetr
 
 IMAGE = np.full((100, 300, 3), 255, np.uint8)
 

@@ -23,7 +23,7 @@ from tablerec.detect.regions import MODELS, LayoutModel, RegionDetector, detecti
 from tablerec.errors import SettingsError
 from tablerec.paddlex_support import Runtime
 from tests.helpers.candidates import candidate_of
-from tests.helpers.paddlex_models import needs_paddlex, save_detector
+from tests.helpers.models.paddlex_models import needs_paddlex, save_detector
 
 IMAGE = np.arange(100 * 300 * 3, dtype=np.uint32).astype(np.uint8).reshape(100, 300, 3)
 

@@ -24,7 +24,7 @@ from tablerec.inputs.unwarping import Unwarper, spread, unflatten_page, unflatte
 from tablerec.paddlex_support import Runtime
 from tablerec.pipeline import Recognizer
 from tablerec.result import Dropped, Page, PageImage
-from tests.helpers.paddlex_models import needs_paddlex, save_classifier, save_uvdoc
+from tests.helpers.models.paddlex_models import needs_paddlex, save_classifier, save_uvdoc
 
 QUAD = ((1.0, 1.0), (3.0, 1.0), (3.0, 2.0), (1.0, 2.0))
 

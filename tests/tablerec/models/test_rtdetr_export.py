@@ -12,7 +12,7 @@ from click.testing import CliRunner
 from tablerec.cli import command
 from tablerec.detect.paddlex import OFFICIAL
 from tablerec.paddlex_support import create_model, import_paddlex
-from tests.helpers.paddlex_models import save_rtdetr
+from tests.helpers.models.paddlex_models import save_rtdetr
 
 if any(importlib.util.find_spec(package) is None for package in ("paddle", "paddlex", "onnx")):
     pytest.skip("needs the paddle extra", allow_module_level=True)

@@ -14,7 +14,7 @@ from tablerec.errors import ModelNotFoundError
 from tablerec.ocr import make_ocr_engine
 from tablerec.ocr.paddlex import DEFAULT_FAMILY, PaddleXOcrEngine
 from tablerec.paddlex_support import Runtime
-from tests.helpers.paddlex_models import needs_paddlex, save_text_detector, save_text_recognizer
+from tests.helpers.models.paddlex_models import needs_paddlex, save_text_detector, save_text_recognizer
 
 
 class FakeModels:

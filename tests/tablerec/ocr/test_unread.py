@@ -15,7 +15,7 @@ from tablerec.ocr.paddlex import PaddleXOcrEngine
 from tablerec.ocr.script import CHINESE, CLASSES, LATIN, NONE, NUMBER
 from tablerec.ocr.unread import FAMILIES, UnreadFinder, doubt_of, unread_notes
 from tablerec.paddlex_support import import_paddlex
-from tests.helpers.paddlex_models import needs_paddlex
+from tests.helpers.models.paddlex_models import needs_paddlex
 
 GREYS = {"Cyrillic": 0, "Hebrew": 20, "Greek": 30, LATIN: 40, CHINESE: 60, NUMBER: 80, NONE: 100}
 CYRILLIC = doubt_of("Cyrillic", "x")

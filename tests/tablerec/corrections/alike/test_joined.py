@@ -11,7 +11,7 @@ from tablerec.corrections.alike.joined import Joined
 from tablerec.corrections.review.outputs.entries import to_entries
 from tablerec.corrections.review.outputs.files import Wanted, write_output
 from tablerec.errors import InputError
-from tests.helpers.documents import open_pages, page_of
+from tests.helpers.corrections.documents import open_pages, page_of
 
 
 def test_without_tables_there_is_nothing_to_join(tmp_path: Path) -> None:

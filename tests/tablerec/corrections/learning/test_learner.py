@@ -8,7 +8,7 @@ import pytest
 
 from tablerec.corrections.learning.learner import FEWEST, Learner
 from tablerec.errors import InputError, TablerecError
-from tests.helpers.learning import Commands, make_learner, with_another_text
+from tests.helpers.corrections.learning import Commands, make_learner, with_another_text
 
 
 def settle(learner: Learner) -> dict[str, object]:

@@ -7,7 +7,7 @@ from typing import Any
 
 from tablerec.corrections.review.server import ReviewServer
 from tests.helpers.browsing import expect_version, open_review
-from tests.helpers.documents import open_document
+from tests.helpers.corrections.documents import open_document
 from tests.helpers.review import make_desk, serve
 
 

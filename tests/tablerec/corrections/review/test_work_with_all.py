@@ -12,7 +12,7 @@ from PIL import Image
 
 from tablerec.corrections.review.server import ReviewServer
 from tests.helpers.browsing import open_review
-from tests.helpers.learning import Commands, make_learner, with_another_text
+from tests.helpers.corrections.learning import Commands, make_learner, with_another_text
 from tests.helpers.review import serve
 
 DROP = """([name, content]) => {

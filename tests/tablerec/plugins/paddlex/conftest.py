@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 import yaml
 
-from tests.helpers.paddlex_models import CELLS, TEXTS, needs_paddlex
+from tests.helpers.models.paddlex_models import CELLS, TEXTS, needs_paddlex
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -27,7 +27,7 @@ from tablerec.detect.paddlex import CLASSIFIER, OFFICIAL, PaddleXDetector
 from tablerec.models.export import export_cellnet, export_for_paddlex, load_cellnet, static_folder
 from tablerec.models.folder import NAME
 from tablerec.paddlex_support import Runtime, import_paddlex
-from tests.helpers.paddlex_models import save_classifier, save_structure, to_part
+from tests.helpers.models.paddlex_models import save_classifier, save_structure, to_part
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 ENGINES = ("paddle_static", "onnxruntime")

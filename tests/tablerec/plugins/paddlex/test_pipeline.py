@@ -23,7 +23,7 @@ from tablerec.detect.paddlex import CLASSIFIER, OFFICIAL
 from tablerec.errors import InputError, SettingsError
 from tablerec.pipeline import Recognizer
 from tablerec.result import Page, PageImage
-from tests.helpers.paddlex_models import (
+from tests.helpers.models.paddlex_models import (
     CELLS,
     TEXTS,
     save_classifier,

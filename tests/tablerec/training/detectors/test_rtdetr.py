@@ -32,7 +32,7 @@ from tablerec.training.detectors.denoising import noise_cells
 from tablerec.training.detectors.rtdetr import NAME, RTDETRTask, read_truths
 from tablerec.training.memory import recompute_parts
 from tablerec.training.trainer import Trainer
-from tests.helpers.rtdetr import EMPTY, LARGE, NETWORK, SIDE, SMALL, batch_of, make, settings
+from tests.helpers.models.rtdetr import EMPTY, LARGE, NETWORK, SIDE, SMALL, batch_of, make, settings
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # PaddleX's and Paddle's own
 

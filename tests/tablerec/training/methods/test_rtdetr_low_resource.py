@@ -22,7 +22,7 @@ from tablerec.training.detectors.rtdetr import RTDETRTask
 from tablerec.training.methods.lora import adapter_arrays
 from tablerec.training.methods.trainable import choose
 from tablerec.training.settings import LoRA
-from tests.helpers.rtdetr import EMPTY, LARGE, SMALL, batch_of, make, settings
+from tests.helpers.models.rtdetr import EMPTY, LARGE, SMALL, batch_of, make, settings
 from tests.helpers.training import losses
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # PaddleX's and Paddle's own

@@ -22,8 +22,8 @@ def doubted(tmp_path: Path) -> Iterator[ReviewServer]:
     cells = []
     for cell in make_table().cells:
         sure, read, found = scores.get((cell.row, cell.col), (0.97, 0.99, 0.99))
-        header = "column" if cell.row == 0 else None
-        cells.append(replace(cell, confidence=sure, ocr_score=read, detector_score=found, header=header))
+        scored = replace(cell, confidence=sure, ocr_score=read, detector_score=found)
+        cells.append(replace(scored, header="column") if cell.row == 0 else scored)
     with serve(make_desk(tmp_path, ["scan.png"], [replace(make_table(), cells=cells)])) as running:
         yield running
 

@@ -57,7 +57,8 @@ def to_probability(log_odds: ArrayLike) -> Floats:
     >>> to_probability([0.0, 1000.0]).tolist()
     [0.5, 1.0]
     """
-    return np.asarray(1 / (1 + np.exp(-np.clip(log_odds, -40, 40))), np.float64)
+    bounded = np.minimum(np.maximum(log_odds, -40), 40)  # for single numbers several times as fast as numpy.clip
+    return np.asarray(1 / (1 + np.exp(-bounded)), np.float64)
 
 
 def choose(log_odds: ArrayLike) -> Floats:

@@ -126,7 +126,7 @@ class Candidate:
         The very same where nothing is other in the layout.
 
         Args:
-            layout: What became of this candidate's; its columns are the same, rows may be joined or parted.
+            layout: What became of this candidate's; rows and columns may be joined or parted.
 
         >>> from postprocess.geometry.boxes import boxes_to_quads
         >>> one = quads_to_candidate(boxes_to_quads([[0, 0, 9, 9], [0, 9, 9, 18], [0, 18, 9, 27]]), [1.0, 0.5, 0.9])
@@ -134,12 +134,13 @@ class Candidate:
         [0.8, 0.9]
         """
         before = self.layout
-        if np.array_equal(layout.owner, before.owner) and np.array_equal(layout.row_lines, before.row_lines):
+        lines_before, lines = ((each.row_lines, each.col_lines) for each in (before, layout))
+        if np.array_equal(layout.owner, before.owner) and all(map(np.array_equal, lines, lines_before)):
             return self
-        top = np.searchsorted(before.row_lines, layout.row_lines, "right") - 1
-        bottom = np.searchsorted(before.row_lines, layout.row_lines)
+        top, left = (np.searchsorted(old, new, "right") - 1 for old, new in zip(lines_before, lines, strict=True))
+        bottom, right = (np.searchsorted(old, new) for old, new in zip(lines_before, lines, strict=True))
         row, col, end_row, end_col = layout.spans.T
-        below = np.column_stack([top[row], col, bottom[end_row], end_col])
+        below = np.column_stack([top[row], left[col], bottom[end_row], right[end_col]])
         covers = count_in_spans(self.is_detected[before.owner], below) > 0
         quads = layout.quads.copy()
         scores = np.where(covers, self.scores[self.is_detected].mean(), np.nan)
@@ -273,8 +274,6 @@ def _candidate(
     return Candidate(layout, corners, sure, aligned, origin, detector)
 
 
-def _places(layout: Layout) -> list[tuple[float, int, float, int]]:
-    """Where each cell is, whatever the numbers of the rows."""
-    spans, lines = layout.spans, layout.row_lines
-    ends = zip(lines[spans[:, 0]].tolist(), lines[spans[:, 2]].tolist(), strict=True)
-    return [(top, col, bottom, end) for (top, bottom), (col, end) in zip(ends, spans[:, [1, 3]].tolist(), strict=True)]
+def _places(layout: Layout) -> list[tuple[float, ...]]:
+    """Where each cell is, whatever the numbers of the rows and columns."""
+    return list(map(tuple, spans_to_boxes(layout.spans, layout.col_lines, layout.row_lines).tolist()))

@@ -155,6 +155,18 @@ class Contents:
         first = max(int(np.searchsorted(lines, x0, "right")) - 1, 0)
         return first, min(max(int(np.searchsorted(lines, x1)), first + 1), len(lines) - 1)
 
+    def sides(self, word: int, x: float) -> tuple[bool, bool]:
+        """Whether a word has characters left and right of a line, neither where the line runs between two of one word.
+
+        What hangs over the line lies on the side of the rest.
+        """
+        x0, x1 = self.boxes[word, [0, 2]].tolist()
+        hanging = min(_HANGING * self.height, (x1 - x0) / 2)
+        if not x0 + hanging < x < x1 - hanging:
+            return x0 + x1 < 2 * x, x0 + x1 >= 2 * x
+        goes_on = _goes_on(self.scene.words[word], (x - x0) / (x1 - x0), _GAP * self.height / (x1 - x0))
+        return not goes_on, not goes_on
+
     def crossed_rows(self, detected_quads: Floats) -> list[tuple[int, int, int]]:
         """Word, first and end line of the row borders that run through it.
 

@@ -9,12 +9,13 @@ has a text of its own.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sized
 from itertools import pairwise
 
 import numpy as np
 
-from postprocess.arrays import Flags, Floats
+from postprocess.arrays import Flags, Floats, Ints
 from postprocess.candidates.candidate import Candidate
 from postprocess.candidates.contents import Contents, is_phrase
 from postprocess.candidates.text_lines import HAN
@@ -49,6 +50,10 @@ _BESIDE = 0.1
 """How far from a word such a border is put, in text heights."""
 _FEW = 5
 """Words that may be cut in a small table."""
+_LEAST_BETWEEN = 2
+"""Texts that stand between two rows, from which those of their column stand in the middle of theirs."""
+_WHOLE_VALUE = re.compile(r"[.,]\d+$|[%)]$")
+"""So ends a value that no more digits may follow."""
 _DEEPEST = 6
 """Most rows of heads."""
 
@@ -77,8 +82,15 @@ def join_texts(candidate: Candidate) -> Candidate:
     """
     if candidate.scene is None or not len(candidate.scene.words) or not candidate.layout.owner.size:
         return candidate
-    always, where_open = (_part_texts, _join_cut_rows), (_join_unruled, _join_open_heads, _join_bands, _join_centred)
-    joined = _join_cut_columns(candidate.with_layout(_join_crossed_columns(candidate)))
+    always, where_open = (
+        (_part_texts, _join_cut_rows),
+        (_join_unruled, _join_open_heads, _join_bands, _join_centred, _join_labels),
+    )
+    parted = candidate
+    if not candidate.is_enclosed:
+        parted = candidate.with_layout(_part_ruled_columns(candidate))
+        parted = parted.with_layout(_without_empty_columns(parted))
+    joined = _join_cut_columns(parted.with_layout(_join_crossed_columns(parted)))
     for step in always if candidate.is_enclosed else always + where_open:
         joined = joined.with_layout(step(joined))
     return joined
@@ -120,6 +132,8 @@ def _parts_columns(contents: Contents, own: Flags, line: int) -> bool:
     x, owner, boxes = contents.layout.col_lines[line], contents.layout.owner, contents.boxes[own]
     slack = _CLOSER * contents.height
     left, right = boxes[boxes[:, 2] < x + slack], boxes[boxes[:, 0] > x - slack]
+    if len(boxes) == 1 and _are_two_values(contents, int(np.flatnonzero(own)[0]), float(x)):
+        return bool((owner[:, line - 1] != owner[:, line]).mean() > _HALF)
     if not len(left) or not len(right) or len(left) + len(right) != len(boxes):
         return False
     texts = [contents.scene.words.texts[word] for word in np.flatnonzero(own).tolist()]
@@ -131,6 +145,17 @@ def _parts_columns(contents: Contents, own: Flags, line: int) -> bool:
     return bool(level and wide and (owner[:, line - 1] != owner[:, line]).mean() > _HALF)
 
 
+def _are_two_values(contents: Contents, word: int, x: float) -> bool:
+    """Whether a word is two values, read as one, with its blank at a border."""
+    text = contents.scene.words.texts[word]
+    before, _, behind = text.partition(" ")
+    if not (is_number(before) and is_number(behind) and _WHOLE_VALUE.search(before)) or behind[0] in "([":
+        return False
+    start, end = contents.boxes[word, [0, 2]].tolist()
+    place = float(start) + sum(contents.scene.words[word].spans()[len(before)]) / 2 * float(end - start)
+    return abs(place - x) < _CENTRED * contents.height
+
+
 def _stand_in_columns(contents: Contents, sides: tuple[Floats, Floats], line: int) -> bool:
     """Whether what a cell holds before and behind a border has its middle where most texts of these columns have it."""
     spans = contents.layout.spans
@@ -140,6 +165,74 @@ def _stand_in_columns(contents: Contents, sides: tuple[Floats, Floats], line: in
         if not len(off) or (np.abs(off) < _LEVEL * contents.height).mean() < _MOST:
             return False
     return True
+
+
+def _part_ruled_columns(candidate: Candidate) -> Layout:
+    """Part columns at the rulings in them that part a text from another one in several rows, and run through none.
+
+    A line number often stands nearer to a name than the words of the name to one another: only the ruling parts them.
+    """
+    contents, layout = candidate.contents, candidate.layout
+    rulings = contents.vertical[np.argsort(contents.vertical[:, 0])]
+    middle = (rulings[:, 0] + rulings[:, 2]) / 2
+    far = np.flatnonzero(np.diff(middle) > _CLOSER * contents.height) + 1
+    for pieces in np.split(rulings, far) if len(rulings) else []:
+        x = float(np.median(pieces[:, [0, 2]]))
+        col = int(np.searchsorted(layout.col_lines, x)) - 1
+        if 0 <= col < len(layout.col_lines) - 1:
+            rows = _rows_parted_by(contents, pieces, x)
+            if rows.any():
+                layout = layout.col_parted(col, x, rows)
+                contents = Contents(layout, contents.scene)
+    return layout
+
+
+def _rows_parted_by(contents: Contents, pieces: Floats, x: float) -> Flags:
+    """``(R,)`` rows in which pieces of a ruling at ``x`` part a cell of one slot in two: none where it is no border.
+
+    It is one where it runs along several rows with texts of one cell on both sides of it, and through no text in any
+    row; where it is faint in some rows between, it parts these too.
+    """
+    spans, boxes, n_rows = contents.layout.spans, contents.boxes, len(contents.layout.owner)
+    cells = contents.cells
+    lines = contents.layout.col_lines
+    col = int(np.searchsorted(lines, x)) - 1
+    single = (spans[:, 2] - spans[:, 0] == 1) & (spans[:, 1] == col) & (spans[:, 3] == col + 1)
+    own = np.flatnonzero((cells >= 0) & single[cells])
+    sides = np.array([contents.sides(word, x) for word in own.tolist()], bool).reshape(-1, 2)
+    near = _BESIDE * contents.height
+    runs = (pieces[:, 1] < boxes[own, 1, None] + near) & (pieces[:, 3] > boxes[own, 3, None] - near)
+    left, right, crossed, ruled = (
+        np.bincount(contents.rows[own[each]], minlength=n_rows) > 0
+        for each in (sides[:, 0], sides[:, 1], ~sides.any(axis=1), runs.any(axis=1))
+    )
+    parted = np.flatnonzero(left & right & ruled & ~crossed)
+    rows = np.zeros(n_rows, bool)
+    if len(parted) >= _LEAST_ROWS and not (crossed & ruled).any():
+        rows[parted[0] : parted[-1] + 1] = True
+    return rows & ~crossed
+
+
+def _without_empty_columns(candidate: Candidate) -> Layout:
+    """The layout without columns in which no cell of their own holds text, and that no rulings on both sides show."""
+    contents, layout = candidate.contents, candidate.layout
+    is_single = layout.spans[:, 3] - layout.spans[:, 1] == 1
+    is_ruled = (contents.down >= _RULED).mean(axis=0) >= _HALF
+    used = np.zeros(layout.owner.shape[1], bool)
+    for word in np.flatnonzero((contents.cells >= 0) & is_single[contents.cells]).tolist():
+        own = int(layout.spans[contents.cells[word], 1])
+        used[own] = True
+        for col in range(*contents.columns(word)):
+            # A word may be the texts of several columns, with a gap where they meet.
+            used[col] |= all(contents.sides(word, float(layout.col_lines[col + (col < own)])))
+    for col in np.flatnonzero(~used & ~(is_ruled[:-1] & is_ruled[1:]))[::-1].tolist():
+        if len(layout.col_lines) < 3:
+            break
+        wide = layout.spans[np.unique(layout.owner[:, col])]
+        left, right = int((wide[:, 1] < col).sum()), int((wide[:, 3] > col + 1).sum())
+        is_to_left = (left, is_ruled[col + 1], col > 0) > (right, is_ruled[col], col + 2 < len(layout.col_lines))
+        layout = layout.col_dropped(col, to_left=is_to_left)
+    return layout
 
 
 def _join_crossed_columns(candidate: Candidate) -> Layout:
@@ -309,26 +402,42 @@ def _with_empty_around(contents: Contents, layout: Layout, row: int, col: int) -
 
 
 def _join_bands(candidate: Candidate) -> Layout:
-    """Widen the only text of a row over the columns in whose middle it stands: all, or all but the stub."""
+    """Widen the only text of a row over the columns in whose middle it stands: all, or all but the stub.
+
+    Where rulings part several blocks of columns from head to foot, the only text of each over these likewise.
+    """
     contents, layout = candidate.contents, candidate.layout
-    owner, spans, lines = layout.owner, layout.spans, layout.col_lines
-    holds = ~np.isnan(contents.texts[:, 0])
-    for row in range(len(owner)):
-        cells = np.unique(owner[row])
-        filled = cells[holds[cells]]
-        if not len(filled) or (spans[cells, 2] - spans[cells, 0] > 1).any():
-            continue
-        if not _is_one_phrase(contents, row, len(filled)):
-            continue
-        first, last = int(spans[filled[0], 1]), int(spans[filled[-1], 3])
-        middle = (contents.texts[filled[0], 0] + contents.texts[filled[-1], 2]) / 2
-        off = {start: abs((lines[start] + lines[-1]) / 2 - middle) for start in (0, 1) if start <= first}
-        start = min(off, key=lambda each: off[each])
-        lies_over = last - first > 1 or not _is_in_column(contents, filled[0], first)
-        is_ruled = (contents.down[row, start + 1 : -1] >= _RULED).any()
-        if off[start] < _CENTRED * contents.height and lies_over and not is_ruled:
-            layout = layout.joined(row, start, row + 1, len(lines) - 1)
+    n_cols = layout.owner.shape[1]
+    through = np.flatnonzero(contents.passed.all(axis=0))
+    blocks = list(pairwise(sorted({0, *through.tolist(), n_cols})))
+    for row in range(len(layout.owner)):
+        bands = [_band(contents, row, 0, n_cols)]
+        if bands == [None] and min(end - begin for begin, end in blocks) > 1:
+            bands = [_band(contents, row, *block) for block in blocks if len(blocks) > 1]
+        known = [band for band in bands if band is not None]
+        for first, last in known if len(known) == len(bands) else []:
+            layout = layout.joined(row, first, row + 1, last)
     return layout
+
+
+def _band(contents: Contents, row: int, begin: int, end: int) -> tuple[int, int] | None:
+    """First and end column of the only text of a row between two columns; None where there is none, or are others."""
+    spans, lines = contents.layout.spans, contents.layout.col_lines
+    cells = np.unique(contents.layout.owner[row, begin:end])
+    filled = cells[~np.isnan(contents.texts[cells, 0])]
+    is_low = (spans[cells, 2] - spans[cells, 0] == 1).all()
+    is_inside = spans[cells, 1].min() >= begin and spans[cells, 3].max() <= end
+    if not len(filled) or not is_low or not is_inside or not _is_one_phrase(contents, row, filled):
+        return None
+    first, last = int(spans[filled[0], 1]), int(spans[filled[-1], 3])
+    middle = (contents.texts[filled[0], 0] + contents.texts[filled[-1], 2]) / 2
+    off = {start: abs((lines[start] + lines[end]) / 2 - middle) for start in (begin, begin + 1) if start <= first}
+    start = min(off, key=lambda each: off[each])
+    lies_over = last - first > 1 or not _is_in_column(contents, filled[0], first)
+    is_ruled = (contents.down[row, start + 1 : end] >= _RULED).any()
+    if off[start] < _CENTRED * contents.height and lies_over and not is_ruled:
+        return start, end
+    return first, int(spans[filled[0], 3])
 
 
 def _join_open_heads(candidate: Candidate) -> Layout:
@@ -353,12 +462,12 @@ def _join_open_heads(candidate: Candidate) -> Layout:
     return layout
 
 
-def _is_one_phrase(contents: Contents, row: int, n_cells: int) -> bool:
-    """Whether a row has words but no number; those of several cells stand on one line, blanks between them."""
-    words = np.flatnonzero(contents.rows == row)
+def _is_one_phrase(contents: Contents, row: int, cells: Ints) -> bool:
+    """Whether cells of a row have words but no number; those of several stand on one line, blanks between them."""
+    words = np.flatnonzero((contents.rows == row) & np.isin(contents.cells, cells))
     words = words[np.argsort(contents.boxes[words, 0])]
     texts = [contents.scene.words.texts[word] for word in words.tolist()]
-    if n_cells == 1 or not texts:
+    if len(cells) == 1 or not texts:
         return not any(map(is_number, texts))
     boxes = contents.boxes[words]
     gaps, level = boxes[1:, 0] - boxes[:-1, 2], np.ptp(boxes[:, 1] + boxes[:, 3]) / 2
@@ -476,6 +585,42 @@ def _join_centred(candidate: Candidate) -> Layout:
             if bottom - top > 1 and closed and _is_in_middle(contents, top, bottom, col):
                 layout = layout.joined(top, col, bottom, col + 1)
     return layout
+
+
+def _join_labels(candidate: Candidate) -> Layout:
+    """Join the rows of which the texts of a column stand in the middle, where such rows follow one another.
+
+    Some of the texts stand between two rows, so that it is no chance: what is at the top of its rows never does.
+    """
+    contents, layout = candidate.contents, candidate.layout
+    for col in range(layout.owner.shape[1] - 1):
+        for first, end in _rows_around_labels(contents, col):
+            layout = layout.joined(first, col, end, col + 1)
+    return layout
+
+
+def _rows_around_labels(contents: Contents, col: int) -> list[tuple[int, int]]:
+    """First and end row of several rows that a text of a column stands in the middle of, none where that is chance."""
+    spans, texts, n_rows = contents.layout.spans, contents.texts, len(contents.layout.owner)
+    is_low = (spans[:, 2] - spans[:, 0] == 1) & (spans[:, 1] != col) & ~np.isnan(texts[:, 0])
+    top, bottom = np.full((2, n_rows), np.nan)
+    np.fmin.at(top, spans[is_low, 0], texts[is_low, 1])
+    np.fmax.at(bottom, spans[is_low, 0], texts[is_low, 3])
+    labels = np.flatnonzero((spans[:, 1] == col) & ~np.isnan(texts[:, 0]))
+    groups: list[tuple[int, int]] = []
+    first = 0
+    for label in labels[np.argsort(texts[labels, 1])].tolist():
+        off = np.abs(top[first : first + 1] + bottom[first:] - texts[label, [1, 3]].sum()) / 2
+        if not (off < _LEVEL * contents.height).any():
+            break
+        end = first + 1 + int(np.nanargmin(off))
+        is_ruled = (contents.across[first + 1 : end, col] >= _RULED).any()
+        if is_ruled or (end - first > 1 and spans[label, 3] > col + 1):
+            break
+        groups.append((first, end))
+        first = end
+    is_rule = sum((end - first) % 2 == 0 for first, end in groups) >= _LEAST_BETWEEN
+    return [(first, end) for first, end in groups if end - first > 1] if is_rule else []
 
 
 def _is_in_middle(contents: Contents, top: int, bottom: int, col: int) -> bool:

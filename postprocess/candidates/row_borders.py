@@ -20,11 +20,12 @@ import numpy as np
 
 from postprocess.arrays import Flags, Floats, Ints
 from postprocess.candidates.scene import Scene
-from postprocess.candidates.text_lines import Piece, TextLine, layout_to_lines
+from postprocess.candidates.text_lines import Piece, TextLine, complete_values, layout_to_lines
 from postprocess.geometry.boxes import quads_to_boxes
 from postprocess.geometry.rulings import Rulings
 from postprocess.grid.layout import Layout
 from postprocess.odds import weigh
+from postprocess.text.lookalikes import STROKES
 from postprocess.text.numbers import is_number
 
 _SURE = 1.0
@@ -71,6 +72,9 @@ class BorderEvidence:
         repeated: One line alone is of the same text in each column.
         alike: Both lines have texts in the same columns, several of them.
         times: A line begins with a quantity times a price.
+        rest: The lower line holds nothing but rests of values that begin in the upper one.
+        flows: The text goes on in most of several columns in which both lines have some; 2 where the lower one begins
+            in lower case in each of three or more.
         within: The lower line has texts in some of the columns of the record above alone, or lies as close as those
             that do, in a table where they lie closer to the line above than those that begin a record.
         seen: Share of the other grids' votes for different rows, less that for the same one, -1 to 1.
@@ -89,6 +93,8 @@ class BorderEvidence:
     repeated: float
     alike: float
     times: float
+    rest: float
+    flows: float
     within: float
     seen: float
     usual: float = 0.0
@@ -108,6 +114,8 @@ _WEIGHTS = BorderEvidence(
     repeated=1.97,
     alike=0.71,
     times=4.0,  # set by hand: the pages of the fit are no receipts, whose lines are rows
+    rest=-6.0,  # set by hand, with the next one beside the others: few values of the fit are broken
+    flows=-1.2,
     within=-3.0,  # set by hand too: few pages of the fit are records
     seen=2.46,
     usual=1.5,  # on top of the others, which it is made of: from 1.2 to 2.5 it does as well
@@ -149,6 +157,8 @@ def settle_rows(layout: Layout, scene: Scene, others: Sequence[Ints] = ()) -> La
     for place in range(len(odds) - 1, -1, -1):
         above, below = lines[place], lines[place + 1]
         parted = above.row < below.row
+        if evidence[place].rest:
+            held = held - below.values  # they are the same values as those above
         if parted and odds[place] < -_SURE and not held & values[above.row]:
             joined = _joined(layout, above.row, below.row, middles)
             layout, parted = joined, joined is layout
@@ -195,7 +205,10 @@ def _without_empty_rows(layout: Layout, scene: Scene) -> Layout:
 
 
 def _without_tall_numbers(layout: Layout, scene: Scene) -> Layout:
-    """The layout with numbers in a row of their own that stand in the first of several rows which no ruling parts."""
+    """The layout with values in a row of their own that stand in one of several rows which no ruling parts.
+
+    A value of all of them stands in their middle.
+    """
     spans, cells = layout.spans, layout.cells_at(scene.words.middles)
     tall = np.flatnonzero((spans[:, 2] - spans[:, 0] > 1) & (spans[:, 3] - spans[:, 1] == 1))
     if not len(tall):
@@ -205,12 +218,24 @@ def _without_tall_numbers(layout: Layout, scene: Scene) -> Layout:
     wrong = []
     for cell in tall.tolist():
         own, lines = np.flatnonzero(cells == cell), layout.row_lines[spans[cell, 0] : spans[cell, 2] + 1]
-        low, high = boxes[own, 3].max(initial=lines[0]), boxes[own, 1].min(initial=lines[0])
-        is_ruled = ((level > lines[0]) & (level < lines[-1])).any()
         text = " ".join(scene.words.texts[index] for index in own[np.argsort(boxes[own, 0])])
-        if is_number(text) and not is_ruled and low < lines[1] + _NEAR * (low - high):
+        is_sign = bool(text) and (text in STROKES or not any(map(str.isalnum, text)))
+        if not is_number(text) and not is_sign:
+            continue
+        top, bottom = boxes[own, 1].min(), boxes[own, 3].max()
+        reach = (bottom - top) / 2
+        is_ruled = ((level > lines[0] + reach) & (level < lines[-1] - reach)).any()
+        if not is_ruled and _stands_in_one(lines, top, bottom):
             wrong.append(cell)
     return layout.parted(np.array(wrong)) if wrong else layout
+
+
+def _stands_in_one(lines: Floats, top: float, bottom: float) -> bool:
+    """Whether a text lies between two of the lines of several rows, and not in the middle of them."""
+    reach = _NEAR * (bottom - top)
+    inside = (lines[:-1] < top + reach) & (lines[1:] > bottom - reach)
+    inside[(len(inside) - 1) // 2 : len(inside) // 2 + 1] &= len(inside) % 2 == 0
+    return bool(inside.any())
 
 
 def _is_drawn(layout: Layout, rulings: Rulings) -> Flags:
@@ -239,12 +264,13 @@ def gather_evidence(
     for line in lines:
         for column, piece in line.pieces.items():
             edges[column] = max(edges.get(column, -np.inf), piece.x1)
-    within = _lie_within_records(lines, distance)
+    within, rest = _lie_within_records(lines, distance), complete_values(lines, distance)
     ruled, known = _ruled_share(lines, layout, scene.rulings), [rows.tolist() for rows in others]
     own = [
         BorderEvidence(
             distance=float(distance[place]),
             ruled=float(ruled[place]),
+            rest=float(rest[place]),
             within=float(within[place]),
             seen=_share_apart(above.words, below.words, known),
             **_compare(above, below, edges, _BLANK * height),
@@ -291,6 +317,9 @@ def _compare(above: TextLine, below: TextLine, edges: dict[int, float], blank: f
     both = sorted(above.pieces.keys() & below.pieces.keys())
     pairs = [(above.pieces[column], below.pieces[column]) for column in both]
     roomy = [_has_room(a, b, edges[column] - blank) for column, (a, b) in zip(both, pairs, strict=True)]
+    is_lower = [b.text[:1].islower() and not a.is_number for a, b in pairs]
+    flows = [a.is_open or low for (a, _), low in zip(pairs, is_lower, strict=True)]
+    flow = (1 < len(flows) < 2 * sum(flows)) + (len(is_lower) > 2 and all(is_lower))
     return {
         "numbers": any(a.is_number and b.is_number for a, b in pairs),
         "roomy": sum(roomy) / max(len(roomy), 1),
@@ -300,6 +329,7 @@ def _compare(above: TextLine, below: TextLine, edges: dict[int, float], blank: f
         "open": any(a.is_open for a, _ in pairs),
         "repeated": above.is_repeated != below.is_repeated,
         "alike": above.pieces.keys() == below.pieces.keys() and len(both) > 1,
+        "flows": flow,
         "times": any(line.pieces[min(line.pieces)].is_times for line in (above, below)),
     }
 

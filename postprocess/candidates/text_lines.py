@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import groupby
+from itertools import groupby, pairwise
 from operator import itemgetter
 from statistics import median
 
 import numpy as np
 
-from postprocess.arrays import Ints
+from postprocess.arrays import Floats, Ints
 from postprocess.geometry.boxes import quads_to_boxes
 from postprocess.grid.layout import Layout
 from postprocess.text.lines import number_lines
@@ -30,7 +32,16 @@ _OPEN = re.compile(
 
 
 _UNENDED = re.compile(r"\d(?:,|%? ?[-–—])$")
-"""So end numbers that are only the begin of a range, or of a date."""
+"""So end values that are only the begin of a range, or of a date."""
+_NUMBER_AHEAD = re.compile(r"\D{0,4}\d")
+"""So begins what such a text goes on with, a currency before it or not."""
+_NUMBERS = re.compile(r"\d+")
+_FIRST_DIGITS, _MORE_DIGITS = re.compile(r"\d{1,3}"), re.compile(r"\d{3}(?: \d{3})*")
+"""What stands before and behind a blank within a number."""
+_SEVERAL = 2
+"""So many other values of one shape are no chance."""
+_TIGHT = -0.1
+"""Logarithm of the distance of two lines of one text in the usual distance of lines, at most."""
 
 
 @dataclass(frozen=True)
@@ -67,6 +78,15 @@ class Piece:
         [True, True, True, True, False]
         """
         return _ITEM.match(self.text) is not None
+
+    @cached_property
+    def shape(self) -> str:
+        """The text with a 0 for each run of digits.
+
+        >>> Piece("41,521 (25.8)", 0, 9, 9).shape
+        '0,0 (0.0)'
+        """
+        return _NUMBERS.sub("0", self.text)
 
     @property
     def is_times(self) -> bool:
@@ -115,6 +135,44 @@ class TextLine:
         """Whether it holds the same text in several columns and nothing else, as a line of units does."""
         texts = {piece.text for piece in self.pieces.values()}
         return len(self.pieces) > 1 and len(texts) == 1 and not is_number(texts.pop())
+
+
+def complete_values(lines: Sequence[TextLine], distance: Floats) -> list[bool]:
+    """Whether of each two lines the lower one holds nothing but the rests of values that begin in the upper one.
+
+    Args:
+        lines: L lines of a table.
+        distance: ``(L - 1,)`` logarithm of the distance of each two in usual distances.
+
+    >>> pieces = [Piece(text, 0, 9, 9) for text in ("7 (1.5)", "3 (0.5)", "8", "(2.5)")]
+    >>> lines = [TextLine(row, 20.0 * row, np.array([row]), {1: piece}) for row, piece in enumerate(pieces)]
+    >>> complete_values(lines, np.zeros(3))
+    [False, False, True]
+    """
+    shapes = Counter((column, piece.shape) for line in lines for column, piece in line.pieces.items())
+    has_blanks = sum(count for (_, shape), count in shapes.items() if shape == "0 0") >= _SEVERAL
+    return [
+        below.pieces.keys() <= above.pieces.keys()
+        and all(
+            _is_rest(above.pieces[column], piece, column, shapes)
+            or (is_tight and _are_one_number(above.pieces[column], piece))
+            for column, piece in below.pieces.items()
+        )
+        for (above, below), is_tight in zip(pairwise(lines), has_blanks & (distance < _TIGHT), strict=True)
+    ]
+
+
+def _is_rest(above: Piece, below: Piece, column: int, shapes: Counter[tuple[int, str]]) -> bool:
+    """Whether a range goes on below, or both together look as other texts of their column do and one alone does not."""
+    if _UNENDED.search(above.text):
+        return _NUMBER_AHEAD.match(below.text) is not None
+    alone = min(shapes[column, above.shape], shapes[column, below.shape]) == 1
+    return alone and "0" in below.shape and shapes[column, f"{above.shape} {below.shape}"] >= _SEVERAL
+
+
+def _are_one_number(above: Piece, below: Piece) -> bool:
+    """Whether two texts may be one number, parted at a blank between thousands."""
+    return bool(_FIRST_DIGITS.fullmatch(above.text) and _MORE_DIGITS.fullmatch(below.text))
 
 
 def layout_to_lines(layout: Layout, words: Words) -> list[TextLine]:

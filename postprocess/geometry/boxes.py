@@ -265,5 +265,6 @@ def rotate_points(points: Floats, degrees: float, center: tuple[float, float] = 
     [[0.0, 1.0]]
     """
     angle = np.radians(degrees)
-    turn = np.array([[np.cos(angle), np.sin(angle)], [-np.sin(angle), np.cos(angle)]])
+    cos, sin = np.cos(angle), np.sin(angle)
+    turn = np.array([[cos, sin], [-sin, cos]])
     return np.asarray((points - np.asarray(center)) @ turn + np.asarray(center))

@@ -30,7 +30,7 @@ from postprocess.geometry.boxes import (
     word_height,
 )
 from postprocess.geometry.frame import StraightFrame
-from postprocess.geometry.runs import Runs, mask_to_runs
+from postprocess.geometry.runs import Runs, mask_to_runs, run_ends
 
 # Lengths are fractions of the text height.
 _CONTRAST = 12
@@ -67,6 +67,8 @@ _INSET = 0.5
 """Fills end this near the rulings that frame them, with a margin of the page between."""
 _STACKED = 3
 """A stroke through so many words above each other is no letter's; two ones may stand above each other."""
+_MET, _BEYOND = 3, (0.5, 2.0)
+"""A line past so many others, so far on one side and on the other, in text heights, ends at none of them."""
 _TOUCH = 0.1
 """A ruling ends at another one this near."""
 _TILT = 20.0
@@ -190,7 +192,8 @@ def image_to_rulings(
     horizontal = _horizontal_segments(upright, thick, *sizes, words_of[0])
     vertical = _horizontal_segments(_transposed(upright), [_transposed(mask) for mask in thick], *sizes, words_of[1])
     horizontal = _without_letters(horizontal, words_of[0])
-    vertical = _without_letters(vertical, words_of[1], horizontal[:, turned])[:, turned]
+    vertical = _without_letters(vertical, words_of[1], horizontal[:, turned])
+    vertical = _without_streaks(vertical, horizontal[:, turned], upright.shape[0], height)[:, turned]
     return replace(frame, horizontal=horizontal, vertical=vertical)
 
 
@@ -225,7 +228,7 @@ def estimate_text_height(gray: Gray) -> float:
     fallback = max(min(gray.shape) / 40, 10.0)
     size = 31
     ground = cv2.blur(gray, (size, size))
-    darker = cv2.subtract(ground, gray) if gray.mean() > 127 else cv2.subtract(gray, ground)
+    darker = cv2.subtract(ground, gray) if cv2.mean(gray)[0] > 127 else cv2.subtract(gray, ground)
     ink = (darker > 40).astype(np.uint8)
     _, _, stats, _ = cv2.connectedComponentsWithStats(ink, connectivity=8)
     width, height = stats[1:, cv2.CC_STAT_WIDTH], stats[1:, cv2.CC_STAT_HEIGHT]
@@ -371,13 +374,14 @@ def _horizontal_segments(
     for hat, strokes in zip(_HATS, thick, strict=True):
         contrast = _contrast(gray, (thickness, 1), hat)
         stroke = _is_stroke(gray, contrast, hat)
+        whole = inked = drawn = mask_to_runs(stroke)
         # Vertical lines: where they cross a horizontal one it does not look thin, but goes on.
         crossing = cv2.morphologyEx(strokes, cv2.MORPH_OPEN, _kernel(length, 1))
-        closed = cv2.morphologyEx(stroke, cv2.MORPH_CLOSE, _kernel(1, thickness + 2))
-        passed = cv2.bitwise_and(closed, cv2.dilate(crossing, _kernel(1, 3)))
-        whole, inked = (mask_to_runs(cv2.bitwise_or(stroke, more)) for more in (passed, crossing))
+        if cv2.countNonZero(crossing):
+            closed = cv2.morphologyEx(stroke, cv2.MORPH_CLOSE, _kernel(1, thickness + 2))
+            passed = cv2.bitwise_and(closed, cv2.dilate(crossing, _kernel(1, 3)))
+            whole, inked = (mask_to_runs(cv2.bitwise_or(stroke, more)) for more in (passed, crossing))
         solid = _flat_boxes(whole, inked, thickness + 2, length, thickness, _DRAWN)
-        drawn = mask_to_runs(stroke)
         dashed = _flat_boxes(drawn, drawn, dash_gap, min_fill, thickness, _DASHED)
         dashed = as_boxes([box for box in dashed if _is_regular(contrast, box, text_height)])
         dashed = _without_leaders(_standing_alone(dashed, contrast, gray, hat, text_height), words_xyxy)
@@ -529,7 +533,7 @@ def _dashes_and_gaps(contrast: Gray, box: Floats) -> tuple[Ints, Ints]:
     """Lengths of the dashes of a run, and of the gaps between them, from the shortest to the longest."""
     x0, y0, x1, y1 = box.astype(int)
     line = contrast[y0:y1, x0:x1].max(axis=0)
-    ends = np.flatnonzero(np.diff(line > _BLANK * line.max(), prepend=False, append=False))
+    ends = run_ends(line > _BLANK * line.max())
     return np.sort(ends[1::2] - ends[::2]), np.sort(ends[2::2] - ends[1:-1:2])
 
 
@@ -538,18 +542,14 @@ def _standing_alone(boxes: Floats, contrast: Gray, gray: Gray, hat: int, text_he
     if not len(boxes):
         return boxes
     side = max(int(text_height), 3)
-    total = cv2.integral(_thin(gray, (side, side), hat) & 1)
+    inked = _thin(gray, (side, side), hat)
     is_even = np.array([_is_even(contrast, box) for box in boxes])
     reach = np.maximum(np.where(is_even, _BESIDE_EVEN, _BESIDE) * text_height, 2).astype(int)
-    x0, y0, x1, y1 = boxes.astype(int).T
-
-    def share(top: NDArray[np.int_], bottom: NDArray[np.int_]) -> Floats:
-        top, bottom = np.clip(top, 0, len(gray)), np.clip(bottom, 0, len(gray))
-        ink = total[bottom, x1] - total[top, x1] - total[bottom, x0] + total[top, x0]
-        return np.asarray(ink / np.maximum((bottom - top) * (x1 - x0), 1), np.float64)
-
-    above, below = share(y0 - 1 - reach, y0 - 1), share(y1 + 1, y1 + 1 + reach)
-    kept: Floats = boxes[np.maximum(above, below) < np.where(is_even, _INK_BESIDE_EVEN, _INK_BESIDE)]
+    beside = []
+    for (x0, y0, x1, y1), away in zip(boxes.astype(int).tolist(), reach.tolist(), strict=True):
+        strips = inked[max(y0 - 1 - away, 0) : max(y0 - 1, 0), x0:x1], inked[y1 + 1 : y1 + 1 + away, x0:x1]
+        beside.append(max(cv2.countNonZero(strip) / strip.size if strip.size else 0.0 for strip in strips))
+    kept: Floats = boxes[np.array(beside) < np.where(is_even, _INK_BESIDE_EVEN, _INK_BESIDE)]
     return kept
 
 
@@ -636,6 +636,33 @@ def _without_letters(segments: Floats, words_xyxy: Floats, lines: Floats | None 
     within &= np.bincount(places, minlength=len(segments)) < _STACKED
     within[within] = ~_joins(segments[within], lines, max(_TOUCH * float(np.median(letter)), 1.0))
     return np.asarray(segments[~within], np.float64)
+
+
+def _without_streaks(segments: Floats, across: Floats, length: int, text_height: float) -> Floats:
+    """Drop lines from one edge of the picture to the other, past all that they meet: streaks of a scanner, and folds.
+
+    Lines of a table end at its frame; where as many do not, the picture is cut out of a larger one.
+
+    Args:
+        segments: ``(N, 4)`` boxes of horizontal lines.
+        across: ``(M, 4)`` boxes of vertical ones.
+        length: From edge to edge, pixels.
+        text_height: Pixels.
+    """
+    middle, places = (segments[:, 1] + segments[:, 3]) / 2, (across[:, 0] + across[:, 2]) / 2
+    order = np.argsort(middle, kind="stable")
+    lines = np.split(order, np.flatnonzero(np.diff(middle[order]) > _TOUCH * text_height) + 1) if len(order) else []
+    streaks = []
+    for own in lines:
+        start, end, y = segments[own, 0].min(), segments[own, 2].max(), middle[own[0]]
+        met = places[(across[:, 1] < y + text_height) & (across[:, 3] > y - text_height)]
+        if max(start, length - end) < text_height and len(met) > _MET:
+            near, far = sorted((met.min() - start, end - met.max()))
+            if near > _BEYOND[0] * text_height and far > _BEYOND[1] * text_height:
+                streaks.append(own)
+    if not streaks or 2 * len(streaks) >= len(lines):
+        return segments
+    return np.delete(segments, np.concatenate(streaks), axis=0)
 
 
 def _joins(segments: Floats, across: Floats, near: float) -> Flags:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from postprocess.arrays import Ints
+from postprocess.arrays import Flags, Ints
 from postprocess.geometry.boxes import connected
 
 
@@ -111,6 +111,17 @@ def mask_to_runs(mask: NDArray[np.generic]) -> Runs:
         at = at.astype(np.int32)  # half the memory, for masks of noise
     row = at[::2] // (width + 1)
     return Runs(row, at[::2] - row * (width + 1), at[1::2] - row * (width + 1), width)
+
+
+def run_ends(flags: Flags) -> Ints:
+    """``(2N,)`` first place of each run of set flags in a row and the place after its last, in turns.
+
+    >>> run_ends(np.array([True, True, False, True])).tolist()
+    [0, 2, 3, 4]
+    """
+    framed = np.zeros(len(flags) + 2, np.bool_)
+    framed[1:-1] = flags
+    return np.flatnonzero(framed[1:] != framed[:-1])
 
 
 def _kernel(size: int) -> tuple[int, int, int]:

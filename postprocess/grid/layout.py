@@ -7,7 +7,7 @@ from functools import cached_property
 
 import numpy as np
 
-from postprocess.arrays import Floats, Ints
+from postprocess.arrays import Flags, Floats, Ints
 from postprocess.cell import Quad
 from postprocess.geometry.boxes import array_to_quad, as_quads, boxes_to_quads, spans_to_boxes
 from postprocess.geometry.frame import StraightFrame
@@ -162,6 +162,32 @@ class Layout:
         spans = self.spans[self.owner[row]]
         owner[row + 1, spans[:, 2] - spans[:, 0] == 1] += self.owner.size
         return replace(self, owner=_numbered(owner), row_lines=np.insert(self.row_lines, row + 1, y))
+
+    def col_parted(self, col: int, x: float, rows: Flags) -> Layout:
+        """A column as two, parted at ``x`` in ``(R,)`` some rows; cells that reach beyond the column or the rows stay.
+
+        >>> from postprocess.geometry.frame import UPRIGHT
+        >>> layout = Layout(np.arange(3.0), np.arange(3.0), UPRIGHT, np.array([[0, 0], [1, 2]]))
+        >>> layout.col_parted(0, 0.5, np.array([True, True])).owner.tolist()
+        [[0, 0, 0], [1, 2, 3]]
+        """
+        owner = np.insert(self.owner, col + 1, self.owner[:, col], axis=1)
+        top, first, bottom, end = self.spans[self.owner[:, col]].T
+        alone = rows & (bottom - top == 1) & (end - first == 1)
+        owner[alone, col + 1] += self.owner.size
+        return replace(self, owner=_numbered(owner), col_lines=np.insert(self.col_lines, col + 1, x))
+
+    def col_dropped(self, col: int, *, to_left: bool) -> Layout:
+        """The grid without a column, whose width goes to one of its neighbours; cells that lie in it alone are gone.
+
+        >>> from postprocess.geometry.frame import UPRIGHT
+        >>> layout = Layout(np.arange(3.0), np.arange(4.0), UPRIGHT, np.array([[0, 1, 1], [2, 3, 4]]))
+        >>> less = layout.col_dropped(1, to_left=False)
+        >>> less.owner.tolist(), less.col_lines.tolist()
+        ([[0, 1], [2, 3]], [0.0, 1.0, 3.0])
+        """
+        lines = np.delete(self.col_lines, col if to_left else col + 1)
+        return replace(self, owner=_numbered(np.delete(self.owner, col, axis=1)), col_lines=lines)
 
 
 def spans_to_layout(row_lines: Floats, col_lines: Floats, frame: StraightFrame, spans: Ints) -> Layout:

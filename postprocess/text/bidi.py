@@ -35,6 +35,8 @@ def text_direction(text: str) -> Direction | None:
     >>> text_direction("שלום 12"), text_direction("Sales"), text_direction("-5.2 %")
     ('rtl', 'ltr', None)
     """
+    if text.isascii():
+        return "ltr" if any(map(str.isalpha, text)) else None
     kinds = [unicodedata.bidirectional(char) for char in text if char.isalpha()]
     rtl, ltr = sum(kind in _RIGHT for kind in kinds), kinds.count("L")
     return None if rtl == ltr else "rtl" if rtl > ltr else "ltr"

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
-from weakref import WeakValueDictionary
+from weakref import WeakValueDictionary, ref
 
 import numpy as np
 from numpy.typing import NDArray
@@ -96,7 +96,7 @@ class CellNetPasses:
             like: A pass will do whose scale differs by this factor at most.
         """
         scale = min(scale, largest_scale(image.shape[:2]))
-        key = *image.shape, zlib.crc32(np.ascontiguousarray(image).data)
+        key = self._last.key_of(image)
         for kept_key, kept in tuple(self._last.passes):
             if kept_key == key and max(kept.scale / scale, scale / kept.scale) <= like:
                 return kept
@@ -137,11 +137,23 @@ class CellNetPasses:
         return Pass(scale, quads * factor, scores, tables, join_lines(lines) * factor)
 
 
+Key = tuple[int, ...]
+"""Shape and checksum of a picture."""
+
+
 class _LastPasses(threading.local):
     """Those of a thread, which reads one picture after the other."""
 
     def __init__(self) -> None:
-        self.passes: deque[tuple[tuple[int, ...], Pass]] = deque(maxlen=_KEPT)
+        self.passes: deque[tuple[Key, Pass]] = deque(maxlen=_KEPT)
+        self._image: Callable[[], Image | None] = lambda: None
+        self._key: Key = ()
+
+    def key_of(self, image: Image) -> Key:
+        """What tells a picture from others; the one asked for last is known if nobody can have changed it."""
+        if image is not self._image() or image.flags.writeable:
+            self._image, self._key = ref(image), (*image.shape, zlib.crc32(np.ascontiguousarray(image).data))
+        return self._key
 
 
 _shared: WeakValueDictionary[tuple[Path, str, float], CellNetPasses] = WeakValueDictionary()

@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from postprocess.arrays import Floats
-from postprocess.geometry.boxes import word_height
+from postprocess.geometry.boxes import quantile, word_height
+from postprocess.geometry.runs import run_ends
 from tablerec.detect.cellnet import LIKE_SCALE, choose_scale
 from tablerec.detect.passes import CellNetPasses, largest_scale
 
@@ -104,10 +105,10 @@ def _dash_end(strip: NDArray[np.uint8]) -> int:
     rows = strip[round(0.3 * height) : round(0.8 * height)]
     if not rows.size or int(rows.max()) - int(rows.min()) < _CONTRAST:
         return 0
-    ground = float(np.median(strip))
+    ground = float(quantile(strip.ravel(), 0.5))
     difference = np.abs(strip.astype(np.float32) - ground)
     ink = difference > 0.4 * difference.max()
-    edges = np.flatnonzero(np.diff(ink.any(axis=0).astype(np.int8), prepend=0, append=0))
+    edges = run_ends(ink.any(axis=0))
     start, stop = int(edges[0]), int(edges[1])
     if not (start <= 0.35 * height and 0.12 * height <= stop - start <= 0.65 * height and stop + 0.1 * height < width):
         return 0

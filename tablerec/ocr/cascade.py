@@ -13,6 +13,7 @@ import re
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -113,7 +114,7 @@ class CascadeEngine(CropReader):
         second = self._load_second() if doubtful else None
         if second is None:
             return checked
-        known = second.characters - WEAK
+        known = _without_weak(second.characters)
         beaten = [index for index in doubtful if _chance_at_best(lines[index], known) > chance_of(lines[index])]
         firsts, owners = distinct([crops[index] for index in beaten])
         again = second.recognize([crops[beaten[first]] for first in firsts]) if beaten else []
@@ -132,6 +133,11 @@ class CascadeEngine(CropReader):
                     self._is_alone = True
                     _logger.warning("lines in doubt are not read again: %s", error)
         return self._second
+
+
+@lru_cache(1)
+def _without_weak(characters: frozenset[str]) -> frozenset[str]:
+    return characters - WEAK
 
 
 def _with_doubt(line: Line, crop: Image) -> Line:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -103,12 +104,12 @@ def decode(chars: Ints, scores: Floats, characters: Sequence[str], lengths: Sequ
 
 
 def _decode_line(chars: Ints, scores: Floats, characters: Sequence[str], length: float) -> Reading:
-    starts = np.flatnonzero(np.diff(chars, prepend=-1))
-    ends = np.append(starts[1:], len(chars))
-    kept = chars[starts] > 0
-    text = [characters[number - 1] for number in chars[starts[kept]].tolist()]
-    best = np.maximum.reduceat(scores, starts)[kept] if len(chars) else np.zeros(0)
-    centers = ((starts + ends) / 2)[kept] / max(length, 1e-9)
+    numbers, probabilities = chars.tolist(), scores.tolist()
+    starts = [place for place, number in enumerate(numbers) if not place or number != numbers[place - 1]]
+    runs = [run for run in pairwise([*starts, len(numbers)]) if numbers[run[0]]]
+    text = [characters[numbers[start] - 1] for start, _ in runs]
+    best = np.array([max(probabilities[start:end]) for start, end in runs])
+    centers = np.array([(start + end) / 2 / max(length, 1e-9) for start, end in runs])
     empty = scores[chars == 0]
     least = float(empty.min()) if len(empty) else 1.0
     seen = [index for index, char in enumerate(text) if char != TURNED]

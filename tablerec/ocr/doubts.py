@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from postprocess.geometry.boxes import quantile
+from postprocess.geometry.runs import run_ends
 from tablerec.ocr.ink import LEAST_CONTRAST
 from tablerec.ocr.line import Line
 
@@ -73,15 +75,14 @@ def has_unread_ink(line: Line, crop: Image) -> bool:
         return False
     edge = max(1, height // 8)
     green = crop[edge : height - edge, :, 1]
-    ground = float(np.median(green[::2, ::4]))
+    ground = float(quantile(green[::2, ::4].ravel(), 0.5))
     difference = np.maximum(green.max(axis=0) - ground, ground - green.min(axis=0))
     inked = difference > max(LEAST_CONTRAST, 0.5 * float(np.partition(difference, 9 * width // 10)[9 * width // 10]))
-    reach = height * (_WIDE_REACH if any(char >= "\u2e80" for char in line.text) else _REACH)
-    free = inked.copy()
+    reach = height * (_WIDE_REACH if max(line.text) >= "\u2e80" else _REACH)
     for (start, end), char in zip(line.char_spans, line.text, strict=True):
         if not char.isspace():
             middle, half = (start + end) / 2 * width, max((end - start) / 2 * width, 2 * reach)
-            free[max(0, round(middle - half)) : round(middle + half)] = False
-    free[: round(_BORDER * height)] = free[width - round(_BORDER * height) :] = False
-    edges = np.flatnonzero(np.diff(free.astype(np.int8), prepend=0, append=0))
+            inked[max(0, round(middle - half)) : round(middle + half)] = False
+    inked[: round(_BORDER * height)] = inked[width - round(_BORDER * height) :] = False
+    edges = run_ends(inked)
     return bool((edges[1::2] - edges[::2]).max(initial=0) > _LEAST_INK * height)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from functools import cached_property
+from itertools import accumulate, pairwise
 from statistics import median
 from typing import TYPE_CHECKING
 
@@ -165,7 +166,7 @@ def read_crops(ocr: CropReader, crops: Sequence[Image], quads: Quads) -> list[Wo
     if ocr.unread is not None and lines:
         lines = ocr.unread.mark(upright, lines)
     return [
-        _line_to_word(line, np.roll(quad, -turns, axis=0))
+        _line_to_word(line, np.roll(quad, -turns, axis=0) if turns else quad)
         for line, quad, (_, turns) in zip(lines, quads, read, strict=True)
         if line.text.strip()
     ]
@@ -253,14 +254,13 @@ def centers_to_spans(text: str, centers: Sequence[float]) -> CharSpans | None:
     visible = [index for index, char in enumerate(text) if not char.isspace()]
     if not visible or len(visible) != len(centers):
         return None
-    places = np.maximum.accumulate(np.asarray(centers, float).clip(0.0, 1.0))
-    steps = places[1:] - places[:-1]
-    close = [step for step, a, b in zip(steps.tolist(), visible, visible[1:], strict=False) if b - a == 1]
-    half = median(close or steps.tolist()) / 2 if len(steps) else 0.5
-    middles = (places[1:] + places[:-1]) / 2
-    starts, ends = places - half, places + half
-    starts[1:], ends[:-1] = np.maximum(starts[1:], middles), np.minimum(ends[:-1], middles)
-    starts, ends = starts.clip(0.0, None).tolist(), ends.clip(None, 1.0).tolist()
+    places = list(accumulate((min(max(center, 0.0), 1.0) for center in centers), max))
+    steps = [b - a for a, b in pairwise(places)]
+    close = [step for step, (a, b) in zip(steps, pairwise(visible), strict=True) if b - a == 1]
+    half = median(close or steps) / 2 if steps else 0.5
+    middles = [(a + b) / 2 for a, b in pairwise(places)]
+    starts = [max(place - half, middle) for place, middle in zip(places, [0.0, *middles], strict=True)]
+    ends = [min(place + half, middle) for place, middle in zip(places, [*middles, 1.0], strict=True)]
     spans: list[tuple[float, float]] = []
     after = 0
     for index in range(len(text)):

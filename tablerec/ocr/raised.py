@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from statistics import median
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -147,7 +148,7 @@ def _reference(plain: str, glyphs: Ints, index: int) -> tuple[float, float, floa
     share, before = (1.0, tall) if tall else (X_HEIGHT, low)
     heights = glyphs[before, 3] - glyphs[before, 1]
     used = np.array(before)[heights >= SMALL * heights.max()][-3:]
-    top, bottom = float(np.median(glyphs[used, 1])), float(np.median(glyphs[used, 3]))
+    top, bottom = float(median(glyphs[used, 1].tolist())), float(median(glyphs[used, 3].tolist()))
     height = (bottom - top) / share
     return height, bottom, bottom - height
 

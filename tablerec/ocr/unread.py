@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
+from itertools import accumulate
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -244,11 +245,12 @@ def _has_bare_ink(crop: Image, line: Line) -> bool:
     if line.char_spans is None:
         return False
     height, width = crop.shape[:2]
-    spans = np.array(sorted(span for span, char in zip(line.char_spans, line.text, strict=True) if not char.isspace()))
-    ends = np.maximum.accumulate(np.append(0, spans[:, 1]))
-    gaps = np.column_stack([ends, np.append(spans[:, 0], 1)]) * width
-    gaps = gaps[gaps[:, 1] - gaps[:, 0] > BARE * height]
-    if not len(gaps):
+    spans = sorted(span for span, char in zip(line.char_spans, line.text, strict=True) if not char.isspace())
+    ends = accumulate((end for _, end in spans), max, initial=0.0)
+    starts = [*(start for start, _ in spans), 1.0]
+    gaps = [(end * width, start * width) for end, start in zip(ends, starts, strict=True)]
+    gaps = [(end, start) for end, start in gaps if start - end > BARE * height]
+    if not gaps:
         return False
     _, boxes = ink_boxes(crop)
     boxes = boxes[boxes[:, 3] - boxes[:, 1] >= LETTERS * height]

@@ -284,3 +284,72 @@ def test_a_word_over_a_ruling_that_runs_through_its_row_joins_nothing() -> None:
     words = [word("Name: No", 10, 25, 110), *block([0, 2, 3], range(2))]
     assert wide(join_texts(grid(4, 2).in_scene(Scene(words, upright([60, 18, 61, 42]))))) == []
     assert wide(join_texts(grid(4, 2).in_scene(Scene(words, upright([60, 38, 61, 80]))))) == [(1, 0, 2, 2)]
+
+
+@pytest.mark.parametrize("read", ["as one", "apart"])
+def test_a_ruling_between_line_numbers_and_names_parts_their_column(read: str) -> None:
+    """The number is as near to the name as its words are to one another; a title above is that of both columns."""
+    rows = range(1, 5)
+    names = [(word(str(row), 4, 20 * row + 5, 12), word("Land use", 18, 20 * row + 5, 56)) for row in rows]
+    whole = [word(f"{row} Land use", 4, 20 * row + 5, 56) for row in rows]
+    words = [word("PRODUCTS", 4, 5, 50), *(whole if read == "as one" else [each for pair in names for each in pair])]
+    words += [word("7", 80, 20 * row + 5, 90) for row in range(5)]
+    parted = join_texts(grid(5, 2).in_scene(Scene(words, upright([14, 20, 15, 100]))))
+    assert parted.layout.owner.shape == (5, 3)
+    assert wide(parted) == [(0, 0, 1, 2)]
+    assert parted.layout.col_lines.tolist() == pytest.approx([0, 14.5, 60, 120])
+
+
+@pytest.mark.parametrize(
+    "ruling",
+    [[14, 20, 15, 60], [36, 20, 37, 100], [58, 20, 59, 100]],
+    ids=["along two rows", "through letters", "beside the texts"],
+)
+def test_a_line_that_parts_no_texts_of_several_rows_is_no_border_of_columns(ruling: list[float]) -> None:
+    words = [word(f"{row} Landscapes", 4, 20 * row + 5, 56) for row in range(1, 5)]
+    words += [word("7", 80, 20 * row + 5, 90) for row in range(1, 5)]
+    assert join_texts(grid(5, 2).in_scene(Scene(words, upright(ruling)))).layout.owner.shape[1] == 2
+
+
+def test_a_column_without_a_text_of_its_own_is_none() -> None:
+    """A wide gap that some rows have as an empty cell and others as part of the number behind it."""
+    words = [word("text", 3, 20 * row + 5, 47) for row in range(6)]
+    words += [word("7", 150, 20 * row + 5, 160) for row in range(5)]
+    spans = [(row, 1, row + 1, 3) for row in range(3)]
+    joined = join_texts(grid(6, 3, *spans).in_scene(make_scene(words)))
+    assert joined.layout.owner.shape == (6, 2)
+    assert wide(joined) == []
+
+
+def test_an_empty_column_between_rulings_is_one_to_be_filled_in() -> None:
+    words = [word("text", 60 * col + 3, 20 * row + 5, 60 * col + 47) for row in range(4) for col in (0, 2)]
+    drawn = upright([60, 0, 61, 80], [120, 0, 121, 80])
+    assert join_texts(grid(4, 3).in_scene(Scene(words, drawn))).layout.owner.shape == (4, 3)
+
+
+@pytest.mark.parametrize("through", [True, False])
+def test_heads_in_the_middle_of_two_halves_span_theirs(through: bool) -> None:
+    """Two tables side by side, parted by a ruling from head to foot: each half has its own head, and its own stub."""
+    heads = [word("Analysis", 70, 5, 110), word("Combinations", 232, 5, 308)]
+    words = [
+        *heads,
+        *(word("text", 60 * col + 3, 20 * row + 5, 60 * col + 20) for row in range(1, 5) for col in range(6)),
+    ]
+    rulings = upright([180, 0 if through else 20, 181, 100])
+    spans = wide(join_texts(grid(5, 6).in_scene(Scene(words, rulings))))
+    assert (spans == [(0, 0, 1, 3), (0, 3, 1, 6)]) is through
+
+
+@pytest.mark.parametrize(("text", "spans"), [("100.0% 99.5%", []), ("12.5 (99.5)", [(1, 0, 2, 2)])], ids=["two", "one"])
+def test_two_values_that_were_read_as_one_word_are_those_of_two_columns(text: str, spans: list[Span]) -> None:
+    words = [word(text, 20, 25, 100), *block([0, 2, 3], range(2))]
+    assert wide(join_texts(grid(4, 2, (1, 0, 2, 2)).in_scene(make_scene(words)))) == spans
+
+
+@pytest.mark.parametrize(("off", "n_spans"), [(0, 3), (-10, 0)], ids=["in the middle", "at the top"])
+def test_labels_in_the_middle_of_their_rows_span_them_without_rulings(off: float, n_spans: int) -> None:
+    """Two, three and two rows: the first and the last label stand between two rows."""
+    labels = [word("Label", 3, middle - 5 + off, 40) for middle in (40, 90, 140)]
+    words = [*body((0, 0)), *labels, *block(range(8), [1, 2])]
+    spans = join(grid(8, 3), words)
+    assert spans == [(1, 0, 3, 1), (3, 0, 6, 1), (6, 0, 8, 1)][:n_spans]

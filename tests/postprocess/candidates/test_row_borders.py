@@ -269,6 +269,20 @@ def test_a_number_beside_the_first_of_two_lines_is_in_its_row_alone() -> None:
     assert settled.owner.tolist() == [[0, 1], [2, 3], [4, 5]]
 
 
+@pytest.mark.parametrize("value", ["1,417", "–", "一"])
+def test_a_value_beside_the_second_of_two_lines_is_in_its_row_alone(value: str) -> None:
+    """The first line is the label of a section."""
+    words = words_of([["Advances", ""], ["– Secured", value], ["Total", "9,10"]])
+    settled = settle_rows(TALL, Scene(words, FRAME), agreeing(TALL, words))
+    assert settled.owner.tolist() == [[0, 1], [2, 3], [4, 5]]
+
+
+def test_a_value_in_the_middle_of_three_lines_is_that_of_all() -> None:
+    words = words_of([["Fares", ""], ["Meals", "70"], ["Hotels", ""], ["Total", "9,10"]])
+    whole = Layout(np.array([0.0, 20, 40, 60, 80]), TALL.col_lines, UPRIGHT, np.array([[0, 1], [2, 1], [3, 1], [4, 5]]))
+    assert settle_rows(whole, Scene(words, FRAME), agreeing(whole, words)).owner.tolist() == whole.owner.tolist()
+
+
 def test_a_number_between_its_rows_or_with_rulings_beside_it_stays_over_both() -> None:
     labels = words_of([["Deposit", ""], ["8 bottles", ""], ["Total", "9,10"]])
     for number, rule in ((make_word("2,00", 105, 15), as_boxes([])), (make_word("2,00", 105, 5), [[0, 19, 100, 21]])):
@@ -304,3 +318,60 @@ def test_lines_as_far_apart_as_records_keep_their_rows() -> None:
     words, right = records(20, 20)
     each = plain(sorted({round(word.quad[0][1]) - 5.0 for word in words} | {right[-1]}), 5)
     assert settle_rows(each, Scene(words, FRAME)) is each
+
+
+def rows_of(texts: Texts, pitch: float = 20.0) -> int:
+    """Rows that are left of a grid with one for each line of text, which another look at the picture sees as well."""
+    words = words_of(texts, pitch)
+    layout = plain([pitch * row for row in range(len(texts) + 1)], len(texts[0]))
+    return len(settle_rows(layout, Scene(words, FRAME), agreeing(layout, words)).owner)
+
+
+def test_amounts_of_a_currency_from_one_line_to_the_next_are_one_row() -> None:
+    ranges = [["Exercise price", "USD0.10 –", "USD0.25 -"], ["", "USD0.20", "USD2.37"]]
+    assert rows_of([["", "2016", "2017"], *ranges, ["Expected life", "5 years", "4 years"], *ranges]) == 4
+
+
+def test_a_value_and_its_share_are_one_row_where_those_above_stand_on_one_line() -> None:
+    above = [["Fever", "31 (12.2)", "99 (31.6)"], ["Pain", "29 (11.4)", "77 (9.3)"], ["Cough", "9 (1.5)", "8 (0.2)"]]
+    assert rows_of([*above, ["Total", "160", "52 (2.1)"], ["", "(62.0)", ""]]) == 4
+    # Standard errors below all values are lines of their own, and so is a number below another one.
+    assert (
+        rows_of([["Age", "0.31", "0.99"], ["", "(0.02)", "(0.04)"], ["Sex", "0.7", "0.4"], ["", "(0.1)", "(0.3)"]]) == 4
+    )
+
+
+def test_a_number_that_is_broken_at_its_blank_is_one_number() -> None:
+    words = words_of([["AGR", "2 087", "8 263"], ["INF", "779", "4 507"], ["FOR", "168", "12"]])
+    layout = plain([0, 20, 40, 60, 75], 3)
+    broken = [*words, make_word("862", 205, 58)]
+    assert lines_of(settle_rows(layout, Scene(broken, FRAME), agreeing(layout, broken))) == [0, 20, 40, 75]
+    # As far apart as the others it is the number of a row.
+    apart = [*words, make_word("862", 205, 65)]
+    assert len(settle_rows(plain([0, 20, 40, 60, 80], 3), Scene(apart, FRAME)).owner) == 4
+
+
+def test_heads_that_go_on_in_most_columns_are_one_row() -> None:
+    heads = [
+        ["As at year end", "Less than", "1 to 3", "3 to 5", ""],
+        ["(millions)", "1 year", "years", "years", "Total"],
+    ]
+    values = [["Debt", "7", "8", "9", "24"], ["Leases", "1", "2", "3", "6"], ["Deposits", "4", "5", "6", "15"]]
+    assert rows_of([*heads, *values]) == 4
+    assert (
+        rows_of([["Group", "Debt", "Notes", "Swaps", ""], ["Bank", "1 year", "Three", "Four", "Total"], *values]) == 5
+    )
+
+
+def test_heads_that_all_go_on_in_lower_case_are_one_row_and_their_parts_none() -> None:
+    values = [["Assets", *"7893"], ["Debts", *"1231"], ["Costs", *"4568"]]
+    heads = [["", "Fertiliser", "Flux", "Product", ""], ["", "business", "group", "segment", "Total"]]
+    assert rows_of([*heads, *values]) == 4
+    # Below heads over several columns each part has its own.
+    parts = [make_word(text, x, 5) for text, x in (("Mine", 130), ("Field", 330), ("Mill", 530))]
+    parts += words_of([["", *["mean", "max"] * 3], ["Coal", *"123456"], ["Iron", *"345678"]], 20.0)
+    shifted = [Word(w.text, tuple((x, y + 20) for x, y in w.quad)) for w in parts[3:]]
+    owner = np.array([[0, 1, 1, 2, 2, 3, 3], [4, 5, 6, 7, 8, 9, 10], [*range(11, 18)], [*range(18, 25)]])
+    layout = Layout(np.array([0.0, 20, 40, 60, 80]), 100.0 * np.arange(8), UPRIGHT, owner)
+    words = [*parts[:3], *shifted]
+    assert len(settle_rows(layout, Scene(words, FRAME), agreeing(layout, words)).owner) == 4

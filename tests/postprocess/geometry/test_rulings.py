@@ -394,3 +394,16 @@ def test_a_dashed_ruling_close_to_text_stays_where_its_dashes_are_alike(turned: 
     found = image_to_rulings(page, words)
     [line] = found.vertical[:, [1, 0, 3, 2]] if turned else found.horizontal
     assert line == pytest.approx([30, 100, 369, 104], abs=4)
+
+
+@pytest.mark.parametrize(("top", "n_vertical"), [(0, 4), (20, 5), (50, 5)], ids=["streak", "from the table", "short"])
+def test_a_streak_from_edge_to_edge_of_a_scan_is_no_ruling(top: int, n_vertical: int) -> None:
+    """A dirty sensor draws through the table and both margins; the rulings of a table end at its frame."""
+    page = np.full((300, 400), 255, np.uint8)
+    for y in range(40, 270, 40):
+        page[y : y + 2, 20:380] = 0
+    for x in (20, 140, 260, 378):
+        page[40:242, x : x + 2] = 0
+    page[top : 300 if not top else 242, 320:322] = 0
+    vertical = image_to_rulings(page, boxes_to_quads([[30, 52, 80, 72], [150, 92, 200, 112]])).vertical
+    assert len({round(x / 4) for x in vertical[:, 0].tolist()}) == n_vertical

@@ -121,6 +121,17 @@ def test_another_picture_and_another_scale_take_another_pass() -> None:
     assert passes.run(image, 1.0) is not first
 
 
+def test_a_picture_that_was_changed_in_its_place_takes_another_pass() -> None:
+    network = FakeNetwork()
+    passes, image = CellNetPasses(network), picture(300, 200)
+    passes.run(image, 1.0)
+    image[50:60, 20:200] = 0
+    assert len(passes.run(image, 1.0).lines) == 1
+    image.flags.writeable = False
+    assert passes.run(image, 1.0) is passes.run(image, 1.0)
+    assert len(network.seen) == 2
+
+
 def test_other_threads_do_not_push_out_the_passes_of_one() -> None:
     network = FakeNetwork()
     passes = CellNetPasses(network)

@@ -14,8 +14,8 @@ from postprocess.word import UNREAD, Word
 from tablerec.corrections.proof.finding import Finding
 
 # Chosen by `python -m tests.benchmarks.editor.proofreading --tune`.
-TEXT_BELOW, NUMBER_BELOW = 0.75, 0.8
-"""Probabilities below which a text is looked at; one with digits, which no context tells, sooner."""
+TEXT_BELOW = 0.8
+"""A text is looked at whose least sure line is right with less than this probability."""
 STRUCTURE_BELOW = 0.5
 """A cell whose place and span are less sure is looked at: a probability, by which it is rather wrong than right."""
 
@@ -46,10 +46,9 @@ def check_doubts(table: Table, words: Sequence[Word] = ()) -> Iterator[Finding]:
     for index, cell in enumerate(table.cells):
         has_text = bool(cell.text.strip())
         chance = chance_of_text(cell, words)
-        below = NUMBER_BELOW if any(map(str.isdecimal, cell.text)) else TEXT_BELOW
         if cell.doubt or UNREAD in cell.text:
             yield Finding(index, "text", "doubt", 0.8, (cell.doubt or UNREAD,))
-        elif has_text and chance is not None and chance < below:
+        elif has_text and chance is not None and chance < TEXT_BELOW:
             yield Finding(index, "text", "score", round(1 - chance, 3), (f"{chance:.2f}",))
         sure = structure_confidence(cell)
         if sure is not None and sure < STRUCTURE_BELOW:
@@ -57,17 +56,18 @@ def check_doubts(table: Table, words: Sequence[Word] = ()) -> Iterator[Finding]:
 
 
 def chance_of_text(cell: Cell, words: Sequence[Word] = ()) -> float | None:
-    """Probability that all characters of a cell are right, by the reader alone; None where nothing was read.
+    """Probability that all characters of the least sure line of a cell are right; None where nothing was read.
 
-    The score of a word is that of its characters: of long ones more go wrong.
+    The score of a line is that of its characters: of many more go wrong.
 
     >>> round(chance_of_text(Cell(0, 0, text="abcd", ocr_score=0.9)), 2), chance_of_text(Cell(0, 0))
     (0.66, None)
     """
     own = [words[index] for index, _, _ in cell.words] if words else []
     if own:
-        return math.prod(_clip(word.score) ** len(word.text) for word in own)
-    return None if cell.ocr_score is None else _clip(cell.ocr_score) ** len(cell.text)
+        return min(_clip(word.score) ** len(word.text) for word in own)
+    longest = max(map(len, cell.text.split("\n")))
+    return None if cell.ocr_score is None else _clip(cell.ocr_score) ** longest
 
 
 def _clip(score: float) -> float:

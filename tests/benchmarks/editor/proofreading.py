@@ -125,7 +125,7 @@ def summarize(total: Tally) -> None:
 
 
 def tune(misreads: Sequence[Misread]) -> None:
-    """Print by threshold how many wrong cells and how many right ones have a lower score."""
+    """Print by threshold how many wrong cells and how many right ones have a lower chance."""
     for name, is_number in (("with digits", True), ("without digits", False)):
         scores: list[tuple[float, bool]] = []
         for misread in misreads:

@@ -40,7 +40,7 @@ def open_browser() -> Iterator[Any]:
 
 @contextmanager
 def open_page(browser: Any, *, refused: bool = False, **options: Any) -> Iterator[Any]:
-    """A page in which any error of a script fails the test; that nobody answers, or that the server refuses, may not."""
+    """A page in which an error of a script fails the test; that nobody answers, or the server refuses, may not."""
     context = browser.new_context(viewport={"width": 1280, "height": 800}, **options)
     page = context.new_page()
     page.set_default_timeout(30_000)

@@ -1,10 +1,13 @@
 """Borders that texts deny, and cells that texts part: no border runs through a text, and one cell holds one text.
 
-Four things deny a border that a grid has. A word lies across it, or words of more rows than it parts. Or a ruling
+Five things deny a border that a grid has. A word lies across it, or words of more rows than it parts. Or a ruling
 runs along it that stops short of some columns, whose texts go on from one side to the other, or of some rows, where the
-slots beside a text are empty. Or texts lie closer together than all others there. Or rulings enclose several rows of
-which a column holds a single text, in the middle. A cell over several rows or columns comes apart where each of them
-has a text of its own.
+slots beside a text are empty. Or texts lie closer together than all others there. Or a column holds a single text in
+the middle of several rows that rulings enclose, or one in the middle of each several rows that follow one another. Or
+there is no text in one of the columns beside it.
+
+A cell over several rows or columns comes apart where each of them has a text of its own; a column where a ruling parts
+the texts of several rows.
 """
 
 from __future__ import annotations
@@ -173,16 +176,14 @@ def _part_ruled_columns(candidate: Candidate) -> Layout:
     A line number often stands nearer to a name than the words of the name to one another: only the ruling parts them.
     """
     contents, layout = candidate.contents, candidate.layout
-    rulings = contents.vertical[np.argsort(contents.vertical[:, 0])]
-    middle = (rulings[:, 0] + rulings[:, 2]) / 2
-    far = np.flatnonzero(np.diff(middle) > _CLOSER * contents.height) + 1
-    for pieces in np.split(rulings, far) if len(rulings) else []:
-        x = float(np.median(pieces[:, [0, 2]]))
-        col = int(np.searchsorted(layout.col_lines, x)) - 1
-        if 0 <= col < len(layout.col_lines) - 1:
-            rows = _rows_parted_by(contents, pieces, x)
+    near, middle = _CLOSER * contents.height, (contents.vertical[:, 0] + contents.vertical[:, 2]) / 2
+    order = np.argsort(middle)
+    for own in np.split(order, np.flatnonzero(np.diff(middle[order]) > near) + 1) if len(order) else []:
+        x, lines = float(np.median(middle[own])), layout.col_lines
+        if lines[0] < x < lines[-1] and np.abs(lines - x).min() > near:
+            rows = _rows_parted_by(contents, contents.vertical[own], x)
             if rows.any():
-                layout = layout.col_parted(col, x, rows)
+                layout = layout.col_parted(int(np.searchsorted(lines, x)) - 1, x, rows)
                 contents = Contents(layout, contents.scene)
     return layout
 

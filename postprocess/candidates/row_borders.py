@@ -326,7 +326,10 @@ def _lie_within_records(lines: Sequence[TextLine], distance: Floats) -> Flags:
 
 
 def _lie_apart(lines: Sequence[TextLine], distance: Floats) -> list[bool]:
-    """Whether each two lines lie much farther apart than the closest ones of all columns in which both have texts."""
+    """Whether each two lines lie much farther apart than the closest ones of all columns in which both have texts.
+
+    They lie as far apart as lines usually do, at least.
+    """
     columns = [above.pieces.keys() & below.pieces.keys() for above, below in pairwise(lines)]
     known: dict[int, list[float]] = {}
     for both, each in zip(columns, distance.tolist(), strict=True):
@@ -337,7 +340,7 @@ def _lie_apart(lines: Sequence[TextLine], distance: Floats) -> list[bool]:
         column: sorted(each)[max(1, int(_STRAY * len(each)))] for column, each in known.items() if len(each) > _RECORDS
     }
     return [
-        each - max((close[column] for column in both & close.keys()), default=np.inf) > _MUCH
+        each > -_AS_FAR and each - max((close[column] for column in both & close.keys()), default=np.inf) > _MUCH
         for both, each in zip(columns, distance.tolist(), strict=True)
     ]
 

@@ -47,11 +47,9 @@ _AS_FAR = 0.15
 _LONE = 0.8
 """Lines that are closer than this, in text heights, lie beside each other in part."""
 _RECORDS = 3
-"""So many lines that begin a record, and that go on in one, tell their distances; more lines those of a column."""
+"""So many lines that begin a record, and that go on in one, tell their distances."""
 _STRAY = 0.1
 """Share of these that may lie elsewhere."""
-_MUCH = 0.3
-"""Logarithm of the ratio of a distance to one that is much smaller."""
 _CLOSER = 0.03
 """Logarithm of the ratio of two distances that are not the same."""
 
@@ -77,7 +75,6 @@ class BorderEvidence:
         rest: The lower line holds nothing but rests of values that begin in the upper one.
         flows: The text goes on in most of several columns in which both lines have some; 2 where the lower one begins
             in lower case in each of three or more.
-        apart: Lines in the columns of both lie much closer elsewhere, as those of one text do.
         within: The lower line has texts in some of the columns of the record above alone, or lies as close as those
             that do, in a table where they lie closer to the line above than those that begin a record.
         seen: Share of the other grids' votes for different rows, less that for the same one, -1 to 1.
@@ -98,7 +95,6 @@ class BorderEvidence:
     times: float
     rest: float
     flows: float
-    apart: float
     within: float
     seen: float
     usual: float = 0.0
@@ -118,9 +114,8 @@ _WEIGHTS = BorderEvidence(
     repeated=1.97,
     alike=0.71,
     times=4.0,  # set by hand: the pages of the fit are no receipts, whose lines are rows
-    rest=-6.0,  # set by hand, with the next two beside the others: few values of the fit are broken
+    rest=-6.0,  # set by hand, with the next one beside the others: few values of the fit are broken
     flows=-1.2,
-    apart=4.0,
     within=-3.0,  # set by hand too: few pages of the fit are records
     seen=2.46,
     usual=1.5,  # on top of the others, which it is made of: from 1.2 to 2.5 it does as well
@@ -152,7 +147,7 @@ def settle_rows(layout: Layout, scene: Scene, others: Sequence[Ints] = ()) -> La
     lines = layout_to_lines(layout, scene.words)
     evidence = gather_evidence(lines, layout, scene, others)
     odds = [weigh(seen, _WEIGHTS, _BIAS) for seen in evidence]
-    odds = _alike_for_equal_labels(_alike_within_records(odds, evidence), evidence, lines)
+    odds = _alike_for_equal_labels(_alike_within_records(odds, evidence), lines)
     middles = scene.words.middles
     values: dict[int, set[tuple[int, str]]] = {}
     for line in lines:
@@ -180,19 +175,13 @@ def _alike_within_records(odds: Sequence[float], evidence: Sequence[BorderEviden
     return [min(each, most) if seen.within else each for each, seen in zip(odds, evidence, strict=True)]
 
 
-def _alike_for_equal_labels(
-    odds: Sequence[float], evidence: Sequence[BorderEvidence], lines: Sequence[TextLine]
-) -> list[float]:
-    """The odds, of places between the same two labels, as far apart, their mean: in a table with blocks that repeat."""
-    labels, distance = _labels(lines), np.array([each.distance for each in evidence])
-    known: dict[tuple[str, str], list[int]] = {}
-    for place, pair in enumerate(labels):
-        known.setdefault(pair, []).append(place)
-    alike = list(odds)
-    for place, pair in enumerate(labels):
-        if all(pair) and len(known[pair]) > 1:
-            alike[place] = fmean(odds[each] for each in known[pair] if abs(distance[each] - distance[place]) < _AS_FAR)
-    return alike
+def _alike_for_equal_labels(odds: Sequence[float], lines: Sequence[TextLine]) -> list[float]:
+    """The odds, of places between the same two labels their mean: in a table with blocks that repeat."""
+    labels = _labels(lines)
+    known: dict[tuple[str, str], list[float]] = {}
+    for pair, each in zip(labels, odds, strict=True):
+        known.setdefault(pair, []).append(each)
+    return [fmean(known[pair]) if all(pair) else each for pair, each in zip(labels, odds, strict=True)]
 
 
 def _labels(lines: Sequence[TextLine]) -> list[tuple[str, str]]:
@@ -276,14 +265,12 @@ def gather_evidence(
         for column, piece in line.pieces.items():
             edges[column] = max(edges.get(column, -np.inf), piece.x1)
     within, rest = _lie_within_records(lines, distance), complete_values(lines, distance)
-    far = _lie_apart(lines, distance)
     ruled, known = _ruled_share(lines, layout, scene.rulings), [rows.tolist() for rows in others]
     own = [
         BorderEvidence(
             distance=float(distance[place]),
             ruled=float(ruled[place]),
             rest=float(rest[place]),
-            apart=float(far[place]),
             within=float(within[place]),
             seen=_share_apart(above.words, below.words, known),
             **_compare(above, below, edges, _BLANK * height),
@@ -323,26 +310,6 @@ def _lie_within_records(lines: Sequence[TextLine], distance: Floats) -> Flags:
         return np.zeros(len(distance), np.bool_)
     most, least = np.quantile(near, 1 - _STRAY), np.quantile(far, _STRAY)
     return np.asarray((np.array(goes_on) | (distance <= most)) & (most + _CLOSER < least), np.bool_)
-
-
-def _lie_apart(lines: Sequence[TextLine], distance: Floats) -> list[bool]:
-    """Whether each two lines lie much farther apart than the closest ones of all columns in which both have texts.
-
-    They lie as far apart as lines usually do, at least.
-    """
-    columns = [above.pieces.keys() & below.pieces.keys() for above, below in pairwise(lines)]
-    known: dict[int, list[float]] = {}
-    for both, each in zip(columns, distance.tolist(), strict=True):
-        for column in both:
-            known.setdefault(column, []).append(each)
-    # The very closest may be a stray one.
-    close = {
-        column: sorted(each)[max(1, int(_STRAY * len(each)))] for column, each in known.items() if len(each) > _RECORDS
-    }
-    return [
-        each > -_AS_FAR and each - max((close[column] for column in both & close.keys()), default=np.inf) > _MUCH
-        for both, each in zip(columns, distance.tolist(), strict=True)
-    ]
 
 
 def _compare(above: TextLine, below: TextLine, edges: dict[int, float], blank: float) -> dict[str, float]:

@@ -7,8 +7,8 @@ the truth where it has them, else from the OCR engine; ``--words`` keeps the OCR
 
 In the grid that ``auto`` takes for each table, each place between two lines of text is a new row in truth or not; where
 cells over several rows leave it open, it does not count. Pages are split in five to test the weights on others.
-``times``, ``rest``, ``flows``, ``apart`` and ``within`` are set by hand, as these pages are no receipts, few values of
-theirs are broken and few pages are records; ``usual`` is made of the others, with the weights of before.
+``times``, ``rest``, ``flows`` and ``within`` are set by hand, as these pages are no receipts, few values of theirs are
+broken and few pages are records; ``usual`` is made of the others, with the weights of before.
 
 Printed on 2026-11-28 for ``../shared/train`` and 149 drawn tables (18 each of journal, textbook, census, lineless,
 horizontal, prospectus, register and typeset, 5 of statistical, seed 777123), with a network that was trained on drawn

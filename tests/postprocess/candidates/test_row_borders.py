@@ -375,16 +375,3 @@ def test_heads_that_all_go_on_in_lower_case_are_one_row_and_their_parts_none() -
     layout = Layout(np.array([0.0, 20, 40, 60, 80]), 100.0 * np.arange(8), UPRIGHT, owner)
     words = [*parts[:3], *shifted]
     assert len(settle_rows(layout, Scene(words, FRAME), agreeing(layout, words)).owner) == 4
-
-
-def test_lines_as_far_apart_as_rows_are_none_of_one_text_where_these_lie_closer() -> None:
-    """Names one below the other, in cells of several lines and in cells of one, which a detector took for one cell."""
-    tops, texts = [0.0], []
-    for count in (2, 2, 1, 1, 1, 2):
-        texts += [tops[-1] + 14 * line for line in range(count)]
-        tops.append(texts[-1] + 24)
-    words = [make_word(f"model_{number}_rec", 105, top + 5) for number, top in enumerate(texts)]
-    words += [make_word("Text", 5, top + 5) for top in tops[:-1]]
-    right = plain(tops, 2)
-    fused = right.rows_joined(2, 5)
-    assert len(settle_rows(fused, Scene(words, FRAME), 2 * agreeing(fused, words)).owner) == 6

@@ -30,12 +30,17 @@ def main() -> None:
         server = ReviewServer(desk)
         threading.Thread(target=server.serve_forever, daemon=True).start()
         browser = playwright.chromium.launch(executable_path=shutil.which("chromium"))
-        page = browser.new_page(viewport={"width": 1280, "height": 620})
+        page = browser.new_page(viewport={"width": 1280, "height": 660})
+        page.add_init_script("localStorage.setItem('tablerec-hints', '\"read\"')")  # of first use
         page.goto(server.address)
         page.locator("#tables button", has_text="spans_1_1").click()
-        page.locator(".sheet td", has_text="Hollow Field").first.click()
+        page.locator(".sheet td", has_text="Mill Lane").first.click()
+        page.keyboard.press("Alt+p")
+        page.keyboard.press("Alt+0")  # all of the page, and again
+        page.keyboard.press("Alt+0")
         box = page.locator(".picture img").bounding_box()
         page.mouse.move(box["x"] + 0.4 * box["width"], box["y"] + 0.312 * box["height"])
+        page.wait_for_timeout(1000)  # what proves the table is told a moment later
         page.screenshot(path=HERE / "review.png")
         browser.close()
         server.shutdown()

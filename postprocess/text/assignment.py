@@ -97,7 +97,8 @@ def place_words(tables: Sequence[Table], words: Iterable[Word], takers: Flags | 
     Args:
         tables: Cells with quads; their texts are replaced.
         words: Words in the same picture.
-        takers: ``(N,)`` which of the cells take words that lie in them; all where None.
+        takers: ``(N,)`` the cells that take words, where a person drew their lines: a word comes apart at a line
+            even where a cell has other words beside it, from which the OCR engine told it apart. All where None.
 
     >>> square = Cell(0, 0, quad=((0, 0), (9, 0), (9, 9), (0, 9)))
     >>> placement = place_words([Table([square])], [Word("7", ((1, 1), (4, 1), (4, 4), (1, 4)))])
@@ -108,7 +109,7 @@ def place_words(tables: Sequence[Table], words: Iterable[Word], takers: Flags | 
     quads = [cell.quad for table in tables for cell in table.cells]
     if takers is not None:
         quads = [quad if takes else None for quad, takes in zip(quads, takers.tolist(), strict=True)]
-    areas, words = _Areas.of(quads), Words.of(words)
+    areas, words = _Areas.of(quads, are_drawn=takers is not None), Words.of(words)
     return Placement(tuple(tables), words, areas, areas.homes(words))
 
 
@@ -203,18 +204,20 @@ class _Areas:
         polygons: ``(N,)`` polygons of the cells that have a place.
         cells: ``(N,)`` number of each cell.
         tree: Of the polygons.
+        are_drawn: Whether a person drew their lines.
     """
 
     polygons: NDArray[np.object_]
     cells: Ints
     tree: shapely.STRtree
+    are_drawn: bool = False
 
     @staticmethod
-    def of(quads: Sequence[Quad | None]) -> _Areas:
+    def of(quads: Sequence[Quad | None], *, are_drawn: bool = False) -> _Areas:
         placed = [quad for quad in quads if quad is not None]
         polygons = _without_inner_cells(quads_to_polygons(quads_to_array(placed)))
         cells = np.flatnonzero([quad is not None for quad in quads])
-        return _Areas(polygons, cells, shapely.STRtree(polygons))
+        return _Areas(polygons, cells, shapely.STRtree(polygons), are_drawn)
 
     def homes(self, words: Words) -> Ints:
         """``(W,)`` the one area that holds both ends of a word, or what else is the matter with it."""
@@ -237,7 +240,8 @@ class _Areas:
         if not words or not len(self.cells):
             return words, homes.copy(), np.arange(len(words))
         owner = follow_anchors(words, self.polygons, homes)
-        crossing, whole = np.flatnonzero(owner == CROSSING), np.flatnonzero(owner >= 0)
+        crossing = np.flatnonzero(owner == CROSSING)
+        whole = np.flatnonzero((owner >= 0) & (not self.are_drawn))
         split = split_words(words.select(crossing), self.polygons, self.tree, words.middles[whole], owner[whole])
         owner[crossing[[len(parts) > 0 for parts in split]]] = SPLIT
         rest = np.flatnonzero((owner == CROSSING) | (owner == LOOSE))

@@ -23,8 +23,8 @@ from tablerec.outputs.files import atomic_file
 
 _FILE = "alike.json"
 _MOST_OFFERED = 200
-_SECONDS = 4.0
-"""For looking through the tables; those farther away are left out."""
+_QUICK, _SECONDS = 0.3, 5.0
+"""For looking through the tables after each step, and when a person asks; those farther away are left out."""
 _MOST_LINES = 12
 """Changed texts in a preview."""
 
@@ -64,11 +64,12 @@ class Offers:
         self._shapes: dict[str, tuple[int, Shape]] = {}
         """Name -> number of steps, and what it looked like then."""
 
-    def offer(self, name: str) -> dict[str, Any]:
+    def offer(self, name: str, *, is_quick: bool = False) -> dict[str, Any]:
         """Return the tables for which the fixes of a table are offered, ready for JSON.
 
         Args:
             name: Of the table with the fixes.
+            is_quick: Look at the nearest ones only.
 
         Raises:
             InputError: There is no such table.
@@ -76,7 +77,7 @@ class Offers:
         with self._lock:
             correction = self._tables.correction(name)
             fixes, version = to_fixes(correction), correction.version
-            plans, is_cut = self._plans(correction, fixes)
+            plans, is_cut = self._plans(correction, fixes, _QUICK if is_quick else _SECONDS)
             shown = sorted(plans, key=lambda plan: -plan.score)
             return {
                 "name": name,
@@ -128,7 +129,7 @@ class Offers:
             self._write_batch({})
             return n_tables
 
-    def _plans(self, source: Correction, fixes: Sequence[Fix]) -> tuple[list[_Plan], bool]:
+    def _plans(self, source: Correction, fixes: Sequence[Fix], seconds: float) -> tuple[list[_Plan], bool]:
         """What would be done to which tables, and whether some were not looked at."""
         if not fixes:
             return [], False
@@ -136,7 +137,7 @@ class Offers:
         here, begun = names.index(source.head.name), time.monotonic()
         plans: list[_Plan] = []
         for number, (_, name) in enumerate(sorted((abs(at - here), name) for at, name in enumerate(names))):
-            if len(plans) == _MOST_OFFERED or (number and time.monotonic() - begun > _SECONDS):
+            if len(plans) == _MOST_OFFERED or (number and time.monotonic() - begun > seconds):
                 return plans, True
             if name != source.head.name:
                 plan = self._plan(self._tables.correction(name), fixes, shape)

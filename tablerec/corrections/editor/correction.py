@@ -182,8 +182,8 @@ class Correction:
 
         Args:
             since: Version that the page shows: of a large table it is told what has changed since, as
-                ``changed_cells`` and ``removed``, lists of cells and of their first rows and columns. None, or one
-                that is too old, gives all ``cells``.
+                ``changed_cells``, as ``moved``, row and column where a cell was and where it is, and as ``removed``,
+                row and column. None, or one that is too old, gives all ``cells``.
         """
         with self.lock:
             seen = self.state_at(since) if since is not None and len(self.table) > _LARGE else None

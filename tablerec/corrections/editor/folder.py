@@ -236,7 +236,7 @@ class CorrectionFolder:
         with self._lock, correction.lock:
             if correction.is_done(step):
                 return
-            correction.check(version, step)
+            correction.check(version, {key: value for key, value in step.items() if key != "id"})
             mark = {"id": step["id"]} if "id" in step else {}
             if step.get("do") == "save":
                 self.save(correction, mark)

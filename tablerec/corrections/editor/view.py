@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from postprocess.candidates.confidence import text_score
-from postprocess.cell import Cell
+from postprocess.cell import Cell, is_moved
 from postprocess.editing.axes import directions, reading_quads
 from postprocess.editing.state import State
 from postprocess.geometry.boxes import quads_to_boxes
@@ -26,7 +26,7 @@ def state_to_view(state: State, size_wh: tuple[int, int], seen: Table | None = N
     Args:
         state: With a place for each cell.
         size_wh: Width and height of the picture, px.
-        seen: What the page shows already: then ``changed_cells`` and ``removed`` are in the place of ``cells``.
+        seen: What the page shows: then ``changed_cells``, ``moved`` and ``removed`` are in the place of ``cells``.
     """
     parts = state.outside
     words = Words(map(state.part, parts))
@@ -78,12 +78,18 @@ def table_to_view(table: Table, size_wh: tuple[int, int], seen: Table | None = N
 
 def _changes(seen: Table, table: Table, corners: list[list[float]]) -> dict[str, list[Any]]:
     known = {(cell.row, cell.col): cell for cell in seen.cells}
-    changed = []
+    by_quad = {cell.quad: cell for cell in seen.cells}
+    changed, moved = [], []
     for cell, quad in zip(table.cells, corners, strict=True):
         other = known.pop((cell.row, cell.col), None)
-        if other is not cell and other != cell:
+        if other is cell or other == cell:
+            continue
+        source = by_quad.get(cell.quad)
+        if source is not None and is_moved(source, cell):
+            moved.append([source.row, source.col, cell.row, cell.col])
+        else:
             changed.append(_cell_to_view(cell, quad))
-    return {"changed_cells": changed, "removed": [list(place) for place in known]}
+    return {"changed_cells": changed, "moved": moved, "removed": [list(place) for place in known]}
 
 
 def _cell_to_view(cell: Cell, quad: list[float]) -> dict[str, Any]:

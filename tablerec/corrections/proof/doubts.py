@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 
 import numpy as np
@@ -13,8 +14,8 @@ from postprocess.word import UNREAD, Word
 from tablerec.corrections.proof.finding import Finding
 
 # Chosen by `python -m tests.benchmarks.editor.proofreading --tune`.
-TEXT_BELOW, NUMBER_BELOW = 0.98, 0.97
-"""A cell whose least sure word has a lower score is looked at; one with digits, which no context tells, sooner."""
+TEXT_BELOW = 0.8
+"""A text is looked at whose least sure line is right with less than this probability."""
 STRUCTURE_BELOW = 0.5
 """A cell whose place and span are less sure is looked at: a probability, by which it is rather wrong than right."""
 
@@ -36,7 +37,7 @@ def check_doubts(table: Table, words: Sequence[Word] = ()) -> Iterator[Finding]:
 
     Args:
         table: As it was recognized.
-        words: Those that the cells count; none where they count none. Of several the least sure one tells.
+        words: Those that the cells count; none where they count none.
 
     >>> table = Table([Cell(0, 0, text="7", ocr_score=0.4, confidence=0.4), Cell(0, 1, text="8", ocr_score=1.0)])
     >>> [(finding.cell, finding.kind) for finding in check_doubts(table)]
@@ -44,18 +45,30 @@ def check_doubts(table: Table, words: Sequence[Word] = ()) -> Iterator[Finding]:
     """
     for index, cell in enumerate(table.cells):
         has_text = bool(cell.text.strip())
-        score = least_score(cell, words)
-        below = NUMBER_BELOW if any(map(str.isdecimal, cell.text)) else TEXT_BELOW
+        chance = chance_of_text(cell, words)
         if cell.doubt or UNREAD in cell.text:
             yield Finding(index, "text", "doubt", 0.8, (cell.doubt or UNREAD,))
-        elif has_text and score is not None and score < below:
-            yield Finding(index, "text", "score", round(1 - float(score), 3), (f"{score:.2f}",))
+        elif has_text and chance is not None and chance < TEXT_BELOW:
+            yield Finding(index, "text", "score", round(1 - chance, 3), (f"{chance:.2f}",))
         sure = structure_confidence(cell)
         if sure is not None and sure < STRUCTURE_BELOW:
             yield Finding(index, "structure", "borders", round(1 - sure, 3), (f"{sure:.2f}",))
 
 
-def least_score(cell: Cell, words: Sequence[Word]) -> float | None:
-    """The score of the least sure of the words that a cell has."""
-    known = (words[index].score for index, _, _ in cell.words if index < len(words))
-    return min(known, default=cell.ocr_score)
+def chance_of_text(cell: Cell, words: Sequence[Word] = ()) -> float | None:
+    """Probability that all characters of the least sure line of a cell are right; None where nothing was read.
+
+    The score of a line is that of its characters: of many more go wrong.
+
+    >>> round(chance_of_text(Cell(0, 0, text="abcd", ocr_score=0.9)), 2), chance_of_text(Cell(0, 0))
+    (0.66, None)
+    """
+    own = [words[index] for index, _, _ in cell.words] if words else []
+    if own:
+        return min(_clip(word.score) ** len(word.text) for word in own)
+    longest = max(map(len, cell.text.split("\n")))
+    return None if cell.ocr_score is None else _clip(cell.ocr_score) ** longest
+
+
+def _clip(score: float) -> float:
+    return min(max(float(score), 0.0), 1.0) if math.isfinite(score) else 0.0

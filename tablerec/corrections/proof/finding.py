@@ -12,7 +12,7 @@ Evidence = Literal["confirmed", "sum", "product", "balance", "check digit", "cou
 
 MESSAGES: dict[str, tuple[str, str]] = {
     "doubt": ("the text {0}", "文字可疑：{0}"),
-    "score": ("read with little certainty ({0})", "识别把握不大（{0}）"),
+    "score": ("right by the reader with a chance of {0}", "识别正确的概率为 {0}"),
     "borders": ("its borders are in doubt ({0})", "边框可疑（{0}）"),
     "among_digits": ("“{0}” stands among digits: {1}?", "数字之间有“{0}”：是否为 {1}？"),
     "among_letters": ("“{0}” stands among letters: {1}?", "字母之间有“{0}”：是否为 {1}？"),

@@ -15,15 +15,15 @@ from postprocess.word import Word
 from tablerec.corrections.proof.finding import Finding
 
 # Chosen by `python -m tests.benchmarks.editor.proofreading --seed 1`.
-_DARK = 0.35
-"""Share of the contrast of known words from which a pixel is ink."""
+_DARK, _DARK_BESIDE = 0.35, 0.4
+"""Share of the contrast of known words from which a pixel is ink: in an empty cell, and beside words."""
 _LEAST_CONTRAST = 12.0
 """Grey levels below which the print of a table is not told from its ground."""
 _RIM = 0.18
 """Of a text's height: around a cell, where its rules stand, and around a word, where its ink may reach."""
-_TALL, _WIDE = 0.3, 0.2
+_TALL, _WIDE = 0.35, 0.3
 """Height and width of ink, in text heights, from which it is a character."""
-_AREA = 0.04
+_AREA = 0.05
 """Of its strokes, in squares of a text height."""
 _LINE = 0.9
 """Share of a cell's side over which a line is a rule."""
@@ -95,7 +95,7 @@ def _has_ink(grey: NDArray[np.float32], quad: Quad, words: Sequence[Floats], hei
     import cv2
 
     smooth = cv2.blur(part, (3, 3)) if height >= 8 else part
-    ink = (np.abs(smooth - np.median(smooth)) > _DARK * contrast).astype(np.uint8)
+    ink = (np.abs(smooth - np.median(smooth)) > (_DARK_BESIDE if words else _DARK) * contrast).astype(np.uint8)
     for box in words:
         left, top, right, bottom = box - np.array([x0, y0, x0, y0]) + 2 * rim * np.array([-1, -1, 1, 1])
         ink[max(0, round(top)) : max(0, round(bottom)), max(0, round(left)) : max(0, round(right))] = 0

@@ -104,7 +104,7 @@ def get(review: Review, parts: Sequence[str], query: Mapping[str, str]) -> Reply
         case ["learning"]:
             return to_json(review.learner.view())
         case ["tables", name, "alike"]:
-            return to_json(review.offers.offer(name))
+            return to_json(review.offers.offer(name, is_quick="quick" in query))
         case ["tables", name, "joined"]:
             return to_json(review.joined.view(name))
     raise _nothing_here()

@@ -10,9 +10,7 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import random
-import signal
 import socket
 import subprocess
 import sys
@@ -49,6 +47,7 @@ class Client:
         self.process = subprocess.Popen(
             [sys.executable, "-c", SERVE, str(folder)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
         )
+        self._killers: list[subprocess.Popen[bytes]] = []
         assert self.process.stdout is not None
         address = urlsplit(self.process.stdout.readline().strip())
         self.host = str(address.netloc)
@@ -73,10 +72,17 @@ class Client:
         self._connection.request(method, path, json.dumps(step) if step else None, headers)
         return dict(json.loads(self._connection.getresponse().read()))
 
-    def kill(self) -> None:
-        """End the server at once."""
-        os.kill(self.process.pid, signal.SIGKILL)
+    def kill_in(self, seconds: float) -> None:
+        """End the server at once, so much later, from a process of its own."""
+        code = f"import os, time; time.sleep({seconds}); os.kill({self.process.pid}, 9)"
+        self._killers.append(subprocess.Popen([sys.executable, "-S", "-c", code]))
+
+    def wait(self) -> None:
+        """Wait until the server has ended."""
         self.process.communicate()
+        for each in self._killers:
+            each.wait()
+        self._connection.close()
 
 
 def random_step(rng: random.Random) -> dict[str, Any]:
@@ -172,17 +178,15 @@ def run(n_kills: int, seed: int) -> str:
                 reply = client.ask(waiting)
                 version, waiting = reply.get("version", reply.get("table", {}).get("version")), None
             if number == n_kills:
-                client.kill()
+                client.kill_in(0)
+                client.wait()
                 break
             n_before = rng.randrange(4)
             while waiting is None:
                 step = {**random_step(rng), "version": version, "id": f"step-{n_steps}"}
                 n_steps += 1
                 if n_before == 0:
-                    subprocess.Popen(  # kills while the step is under way, whenever that is
-                        [sys.executable, "-S", "-c",
-                         f"import os, time; time.sleep({rng.uniform(0, 0.03)}); os.kill({client.process.pid}, 9)"]
-                    )  # fmt: skip
+                    client.kill_in(rng.uniform(0, 0.03))  # while the step is under way, or a later one
                 n_before -= 1
                 try:
                     reply = client.ask(step)
@@ -195,7 +199,7 @@ def run(n_kills: int, seed: int) -> str:
                     version = reply["version"]
                 if n_before < 0:
                     time.sleep(0.002)
-            client.process.communicate()
+            client.wait()
             check_journal(journal, answered)
         check_files(folder, journal)
         check_journal(journal, answered)

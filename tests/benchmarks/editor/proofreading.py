@@ -19,7 +19,7 @@ from itertools import islice
 from pathlib import Path
 
 from tablerec.corrections.proof import Proof, prove
-from tablerec.corrections.proof.doubts import least_score
+from tablerec.corrections.proof.doubts import chance_of_text
 from tests.benchmarks.editor.misreads import Misread, read_misreads, same_text
 
 SEED = 2
@@ -125,17 +125,17 @@ def summarize(total: Tally) -> None:
 
 
 def tune(misreads: Sequence[Misread]) -> None:
-    """Print by threshold how many wrong cells and how many right ones have a lower score."""
+    """Print by threshold how many wrong cells and how many right ones have a lower chance."""
     for name, is_number in (("with digits", True), ("without digits", False)):
         scores: list[tuple[float, bool]] = []
         for misread in misreads:
             for cell, true in zip(misread.read.cells, misread.true, strict=True):
-                score = least_score(cell, misread.words)
+                score = chance_of_text(cell, misread.words)
                 if cell.text.strip() and score is not None and any(map(str.isdecimal, cell.text)) == is_number:
                     scores.append((score, not same_text(cell.text, true)))
         wrong, right = (sum(is_wrong == which for _, is_wrong in scores) for which in (True, False))
         print(f"{name}: {wrong} wrong, {right} right")
-        for below in (0.5, 0.7, 0.8, 0.85, 0.9, 0.93, 0.95, 0.96, 0.97, 0.98, 0.985, 0.99, 0.995):
+        for below in (0.3, 0.5, 0.6, 0.7, 0.75, 0.8, 0.85, 0.9, 0.95):
             found, marked = (
                 sum(score < below for score, is_wrong in scores if is_wrong == which) for which in (True, False)
             )

@@ -7,6 +7,7 @@ import threading
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from postprocess.export.json import table_to_dict
 from postprocess.table import Table
@@ -74,6 +75,14 @@ def make_learner(folder: Path, commands: Commands, n_saved: int = 0, n_open: int
             desk.corrections.do(desk.correction(name), {"do": "set_text", "row": 0, "col": 0, "text": "mine"})
             desk.corrections.do(desk.correction(name), {"do": "save"})
     return Learner(desk, run=commands.run, **options)  # type: ignore[arg-type]
+
+
+def settle(learner: Learner) -> dict[str, Any]:
+    """Wait until nothing runs."""
+    worker = learner._worker
+    if worker is not None:
+        worker.join(20)
+    return learner.view()
 
 
 def with_another_text(table: Table) -> Table:

@@ -86,6 +86,12 @@ def test_a_word_that_a_line_passed_is_whole_again() -> None:
     assert grid(passed) == [["12 345", ""]]
 
 
+def test_a_line_divides_a_word_though_another_one_is_beside_it() -> None:
+    """An engine tells words apart well, but a line that a person draws counts for more."""
+    state = make_state(blank(1, 1), word("10.5 km", 5, 10), word("ab", 45, 10))
+    assert grid(deal(state, divide(state.table, "col", 0, 0.14))) == [["10.5", "km ab"]]
+
+
 def test_a_text_that_nobody_touched_stays_as_it_is() -> None:
     table = make_state(blank(2, 2), word("a", 5, 10), word("b", 105, 10), word("c", 5, 40)).table
     state = replace(

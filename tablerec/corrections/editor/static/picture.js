@@ -34,14 +34,17 @@ export function makePicture(editor, pane) {
 
   function resize() {
     const ratio = window.devicePixelRatio || 1, { clientWidth, clientHeight } = pane;
-    if (!clientWidth || !clientHeight) return; // behind the other tab
+    if (!isSeen()) return;
     canvas.width = Math.round(clientWidth * ratio);
     canvas.height = Math.round(clientHeight * ratio);
     if (view.fits) fit(view.fits);
     else if (view.middle) show(view.middle, view.scale);
     keep();
+    if (editor.follows) reveal(editor.current());
     draw();
   }
+
+  const isSeen = () => pane.clientWidth > 0 && pane.clientHeight > 0; // not so behind the other tab
 
   // A part of the picture stays in the pane.
   function keep() {
@@ -54,6 +57,7 @@ export function makePicture(editor, pane) {
 
   // A point of the picture in the middle of the pane.
   function show([px, py], scale) {
+    if (!isSeen()) return;
     view.scale = scale;
     view.x = pane.clientWidth / 2 - px * scale;
     view.y = pane.clientHeight / 2 - py * scale;
@@ -76,6 +80,7 @@ export function makePicture(editor, pane) {
 
   // All of the table; once more, all of the page.
   function fit(what = view.fits === "table" ? "page" : "table") {
+    if (!isSeen()) return;
     const [x0, y0, x1, y1] = boxOf(what), scale = scaleFor([x0, y0, x1, y1]);
     show([(x0 + x1) / 2, (y0 + y1) / 2], scale);
     // What is not as high as the pane stands at its top, beside the first rows of the sheet.
@@ -86,6 +91,7 @@ export function makePicture(editor, pane) {
 
   // Around a point of the pane; without one around the chosen cell, where it is seen.
   function zoom(factor, at) {
+    if (!isSeen()) return;
     const scale = clamp(view.scale * factor, .02, 40), change = scale / view.scale;
     const [x0, y0] = at ?? middleOf(editor.current()) ?? [pane.clientWidth / 2, pane.clientHeight / 2];
     view.x = x0 - (x0 - view.x) * change;
@@ -133,6 +139,7 @@ export function makePicture(editor, pane) {
   }
 
   function showQuad(quad) {
+    if (!isSeen()) return;
     for (const [axis, size] of [["x", pane.clientWidth], ["y", pane.clientHeight]]) {
       const values = quad.filter((_, index) => index % 2 === (axis === "x" ? 0 : 1)).map((v) => v * view.scale + view[axis]);
       const [low, high] = [Math.min(...values), Math.max(...values)];

@@ -42,11 +42,13 @@ export function makePlaces(state) {
 // A state with the changes of an answer that names the changed cells only.
 export function withChanges(state, answer) {
   if (!answer.changed_cells) return answer;
-  const { changed_cells: changed, removed, ...rest } = answer, key = (row, col) => row * 1e6 + col;
+  const { changed_cells: changed, moved = [], removed, ...rest } = answer, key = (row, col) => row * 1e6 + col;
   const gone = new Set((removed ?? []).map(([row, col]) => key(row, col)));
-  const fresh = new Map(changed.map((cell) => [key(cell.row, cell.col), cell]));
+  const known = moved.length ? new Map(state.cells.map((cell) => [key(cell.row, cell.col), cell])) : null;
+  const there = moved.map(([oldRow, oldCol, row, col]) => ({ ...known.get(key(oldRow, oldCol)), row, col }));
+  const fresh = new Map([...changed, ...there].map((cell) => [key(cell.row, cell.col), cell]));
   const kept = state.cells.filter((cell) => !gone.has(key(cell.row, cell.col)) && !fresh.has(key(cell.row, cell.col)));
-  const cells = [...kept, ...changed].sort((a, b) => a.row - b.row || a.col - b.col);
+  const cells = [...kept, ...fresh.values()].sort((a, b) => a.row - b.row || a.col - b.col);
   return { ...state, ...rest, cells };
 }
 

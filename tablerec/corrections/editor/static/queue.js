@@ -84,7 +84,11 @@ export function makeQueue({ key, send, version, answered, failed, changed }) {
     if (ended) return;
     const before = version(), isSameShape = error ? failed(entry, error) : answered(entry, answer);
     // Those that were made on what this one was made on now speak of its result, if their places are still the same.
-    for (const each of entries) if (PLACELESS.has(each.step.do) || (isSameShape && each.version === before)) each.version = version();
+    const isNext = answer?.version === entry.version + 1;
+    for (const each of entries) {
+      const isKnown = isSameShape && (each.version === before || (isNext && each.version === entry.version));
+      if (isKnown || PLACELESS.has(each.step.do)) each.version = version();
+    }
     entry.resolve?.(!error);
     pump();
   }

@@ -19,7 +19,7 @@ export function mountAlike(button, line, host) {
     name = wanted;
     timer = setTimeout(async () => {
       try {
-        const [found, joined] = await Promise.all([host.ask(address("alike", wanted)), host.ask(address("joined", wanted))]);
+        const [found, joined] = await Promise.all([host.ask(address("alike?quick=1", wanted)), host.ask(address("joined", wanted))]);
         if (wanted !== name) return;
         offer = found;
         show();
@@ -31,11 +31,16 @@ export function mountAlike(button, line, host) {
   function show() {
     const count = offer?.tables.length ?? 0;
     button.hidden = !count;
-    button.textContent = text("alike", count);
+    button.textContent = text("alike", offer?.is_cut ? `${count}+` : count);
     button.title = text("alikeHint");
   }
 
-  function open() {
+  async function open() {
+    try {
+      if (offer.is_cut) offer = await host.ask(address("alike", offer.name));
+    } catch (error) {
+      return host.say(error.message, true);
+    }
     const dialog = make("dialog", { className: "work-dialog alike", ariaLabel: text("alikeTitle"), lang: language().tag });
     const list = make("ul", { className: "scroll previews", tabIndex: 0, ariaLabel: text("alikeTitle") }), said = make("p", { className: "error", role: "status", lang: "en" });
     list.append(...offer.tables.map(makePreview));

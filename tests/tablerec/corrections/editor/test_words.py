@@ -230,8 +230,10 @@ def test_a_page_is_told_what_has_changed_in_a_large_table(tmp_path: Path) -> Non
         version = large.version
         large.do(step)
         view = large.view(version)
+        moved = {(row, col): shown[old_row, old_col] for old_row, old_col, row, col in view["moved"]}
         for row, col in view["removed"]:
             del shown[row, col]
+        shown |= {(row, col): {**cell, "row": row, "col": col} for (row, col), cell in moved.items()}
         shown |= {(cell["row"], cell["col"]): cell for cell in view["changed_cells"]}
         assert [shown[key] for key in sorted(shown)] == large.view()["cells"]
     assert "cells" in large.view(99)

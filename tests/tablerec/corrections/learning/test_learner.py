@@ -6,17 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from tablerec.corrections.learning.learner import FEWEST, Learner
+from tablerec.corrections.learning.learner import FEWEST
 from tablerec.errors import InputError, TablerecError
-from tests.helpers.corrections.learning import Commands, make_learner, with_another_text
-
-
-def settle(learner: Learner) -> dict[str, object]:
-    """Wait until nothing runs."""
-    worker = learner._worker
-    if worker is not None:
-        worker.join(20)
-    return learner.view()
+from tests.helpers.corrections.learning import Commands, make_learner, settle, with_another_text
 
 
 @pytest.fixture(autouse=True)

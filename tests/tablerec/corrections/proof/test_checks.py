@@ -130,9 +130,9 @@ def test_text_and_structure_are_doubted_apart() -> None:
     assert [tuple(place) for place in proof_to_view(table, prove(table))["order"]] == [(0, 3), (0, 0), (0, 1), (0, 2)]
 
 
-def test_the_least_sure_word_tells() -> None:
+def test_the_least_sure_line_tells_and_all_its_characters_count() -> None:
     quad = ((0.0, 0.0), (9.0, 0.0), (9.0, 9.0), (0.0, 9.0))
-    words = [Word("Net", quad, 0.99), Word("sales", quad, 0.5)]
+    words = [Word("Net", quad, 0.999), Word("sales", quad, 0.95)]
     cell = Cell(0, 0, text="Net sales", ocr_score=0.99, words=((0, 0, 3), (1, 0, 5)))
     assert not prove(Table([cell])).findings
     assert prove(Table([cell]), words).findings

@@ -77,6 +77,6 @@ def test_a_guess_is_in_nobody_s_way(page: Any, inked: ReviewServer) -> None:
     page.get_by_text("Frame: ").wait_for()
     box = page.locator(".frame img").bounding_box()
     scale = box["width"] / 340
-    at = [(box["x"] + x * scale, box["y"] + y * scale) for x, y in ((240, 60), (280, 100))]
-    drag(page, *at)
+    start, end = ((box["x"] + x * scale, box["y"] + y * scale) for x, y in ((240, 60), (280, 100)))
+    drag(page, start, end)
     assert numbers(page) == pytest.approx([240, 60, 280, 100], abs=1)

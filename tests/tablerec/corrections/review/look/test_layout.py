@@ -86,9 +86,15 @@ def test_where_there_is_no_room_for_both_they_stand_behind_tabs(page: Any, two_p
     page.keyboard.press("Enter")
     expect_version(page, correction, 1)
     assert correction.table[0, 1].text == "7"
+    # What is done to the picture while it is not seen leaves it as it was.
+    seen = page.locator(".picture img").evaluate("image => image.style.transform")
+    for key in ("Alt+Equal", "Alt+z", "Alt+0", "ArrowDown"):
+        page.keyboard.press(key)
     sheet.focus()
     page.keyboard.press("ArrowLeft")
     assert picture.get_attribute("aria-selected") == "true" and page.locator(".picture").is_visible()
+    panes(page)
+    assert page.locator(".picture img").evaluate("image => image.style.transform") == seen
     page.set_viewport_size({"width": 1280, "height": 800})
     page.wait_for_function("() => document.querySelector('.main').dataset.layout === 'side'")
     assert page.locator(".sheet").is_visible() and not page.get_by_role("tablist").is_visible()

@@ -35,12 +35,17 @@ def box_of(page: Any, selector: str) -> Box:
     return found
 
 
+def corners(correction: Correction, row: int, col: int) -> Any:
+    quad = correction.table[row, col].quad
+    assert quad is not None
+    return quad
+
+
 def cell_box(page: Any, correction: Correction, row: int, col: int) -> Box:
     """Where a cell of the picture is on the screen."""
     image = box_of(page, ".picture img")
-    quad = correction.table[row, col].quad or ()
     scale = image["width"] / correction.head.size_wh[0]
-    (x0, y0), _, (x1, y1), _ = quad
+    (x0, y0), _, (x1, y1), _ = corners(correction, row, col)
     x, y = image["x"] + x0 * scale, image["y"] + y0 * scale
     return {"x": x, "y": y, "width": (x1 - x0) * scale, "height": (y1 - y0) * scale}
 
@@ -140,7 +145,7 @@ def test_each_table_is_found_again_as_it_was_left(page: Any, aside: ReviewServer
 def test_the_right_button_draws_a_line_where_it_was_pressed(page: Any, aside: ReviewServer) -> None:
     open_review(page, aside)
     correction = aside.desk.correction("a_1_1")
-    (x0, y0), _, (x1, y1), _ = correction.table[2, 1].quad or ()
+    (x0, y0), _, (x1, y1), _ = corners(correction, 2, 1)
     at = to_screen(page, correction, x0 + 0.25 * (x1 - x0), (y0 + y1) / 2)
     page.mouse.click(*at, button="right")
     menu = page.get_by_role("menu")
@@ -153,7 +158,7 @@ def test_the_right_button_draws_a_line_where_it_was_pressed(page: Any, aside: Re
     menu.get_by_role("menuitem", name="Column line", exact=True).click()
     expect_version(page, correction, 1)
     assert correction.table.n_cols == 5
-    assert (correction.table[0, 2].quad or ())[0][0] == pytest.approx(x0 + 0.25 * (x1 - x0), abs=1)
+    assert corners(correction, 0, 2)[0][0] == pytest.approx(x0 + 0.25 * (x1 - x0), abs=1)
     page.mouse.click(*at, button="right")
     page.keyboard.press("End")
     assert page.evaluate("document.activeElement.dataset.tool") == "frame"

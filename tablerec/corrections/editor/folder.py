@@ -61,6 +61,10 @@ _BEGUN = ".begun"
 _SPLITS = ("train", "val")
 _TRAIN_PER_VAL = 4
 """Corrections for training for each one for validation."""
+_MANY, _LATER = 100, 1.0
+"""Labels from which on the COCO files are written so many seconds after a save: they hold all of them anew."""
+_PIECE = 500
+"""Entries of a list that are made JSON at once."""
 
 _logger = logging.getLogger(__name__)
 
@@ -90,6 +94,8 @@ class CorrectionFolder:
         """Labels as they were read, and when: each save needs all of them."""
         self._written: dict[Path, _Stamp] = {}
         """COCO files of ours."""
+        self._writing = threading.Lock()
+        self._waiting: threading.Timer | None = None
 
     def read(self) -> dict[str, Correction]:
         """Read all journals; a broken one is kept aside and reported in ``problems``.
@@ -125,10 +131,7 @@ class CorrectionFolder:
 
     def splits(self) -> dict[str, str]:
         """The tables that have a label: name -> ``train`` or ``val``."""
-        with self._lock:
-            paths = sorted((self.folder / "images").glob("*.json"))
-            labels = [(path.stem, self._read_label(path)) for path in paths]
-        return {name: label.split or "train" for name, label in labels if label is not None}
+        return {label.image.stem: label.split or "train" for label in self._read_labels()}
 
     def holds(self, path: Path) -> bool:
         """Whether a file is there, and in the folder."""
@@ -142,11 +145,30 @@ class CorrectionFolder:
         """
         with self._lock:
             self._finish()
-            self._mend_coco()
+        self._read_labels()
+        with self._lock:
+            self._update_coco()
 
-    def _mend_coco(self) -> None:
-        if any((self.folder / "images").glob("*.json")) or any(self._coco(split).exists() for split in _SPLITS):
-            self._write_coco()
+    def flush(self) -> None:
+        """Write the COCO files, if they wait for it; what goes wrong is in ``problems``."""
+        with self._writing:
+            with self._lock:
+                if self._waiting is None:
+                    return
+                self._waiting.cancel()
+                self._waiting = None
+            try:
+                self._write_coco()  # without the lock: nobody waits for it
+            except OutputError as error:
+                self._report(str(error))
+
+    def _update_coco(self) -> None:
+        if len(self._labels) < _MANY:
+            if any((self.folder / "images").glob("*.json")) or any(self._coco(split).exists() for split in _SPLITS):
+                self._write_coco()
+        elif self._waiting is None:
+            self._waiting = threading.Timer(_LATER, self.flush)
+            self._waiting.start()
 
     @contextmanager
     def _begun(self, correction: Correction, step: dict[str, Any]) -> Iterator[dict[str, Any]]:
@@ -302,14 +324,14 @@ class CorrectionFolder:
             _remove(label)
         for path, data in files.items():
             _write(path, data)
-        self._write_coco()
+        self._update_coco()
         return [*files, self._coco(split)] if is_label else [*files]
 
     def _remove_table(self, correction: Correction) -> None:
         name = correction.head.name
         for path in (f"tables/{name}.xlsx", f"tables/{name}.html", f"images/{name}.json"):
             _remove(self.folder / path)
-        self._mend_coco()
+        self._update_coco()
 
     def set_aside(self, path: Path, reason: str) -> None:
         """Give a broken file another name, so that it is kept, and report it."""
@@ -377,7 +399,7 @@ class CorrectionFolder:
             chosen = [label for label in labels if label.split == split]
             sizes = [label.size_wh or (0, 0) for label in chosen]
             content = labels_to_coco(chosen, [label.image.name for label in chosen], sizes)
-            _write(path, json.dumps({"info": {"description": OURS}, **content}, ensure_ascii=False).encode())
+            _write(path, b"".join(_to_pieces({"info": {"description": OURS}, **content})))
             self._written[path] = _stamp(path)
 
     def _choose_split(self, path: Path) -> str:
@@ -389,7 +411,13 @@ class CorrectionFolder:
         return "val" if n_train >= _TRAIN_PER_VAL * (n_val + 1) else "train"
 
     def _read_labels(self) -> list[Label]:
-        return [label for label in map(self._read_label, sorted((self.folder / "images").glob("*.json"))) if label]
+        labels = []
+        for path in sorted((self.folder / "images").glob("*.json")):
+            with self._lock:  # for each one: somebody may wait to do a step
+                label = self._read_label(path)
+            if label is not None:
+                labels.append(label)
+        return labels
 
     def _is_ours(self, path: Path) -> bool:
         if self._written.get(path) == _stamp(path):
@@ -437,6 +465,28 @@ def image_to_key(image: Image) -> str:
     digest = hashlib.sha256(repr(image.shape).encode())
     digest.update(image.tobytes())
     return digest.hexdigest()
+
+
+def _to_pieces(content: Mapping[str, Any]) -> Iterator[bytes]:
+    """JSON in pieces: no other thread works while one is made.
+
+    >>> b"".join(_to_pieces({"a": [1, 2], "b": "c"}))
+    b'{"a": [1, 2], "b": "c"}'
+    """
+    sign = "{"
+    for key, value in content.items():
+        parts = [value[at : at + _PIECE] for at in range(0, len(value), _PIECE)] if isinstance(value, list) else []
+        texts = (json.dumps(part, ensure_ascii=False)[1:-1] for part in parts)
+        yield f"{sign}{json.dumps(key)}: ".encode()
+        if isinstance(value, list):
+            yield b"["
+            for number, text in enumerate(texts):
+                yield f"{', ' if number else ''}{text}".encode()
+            yield b"]"
+        else:
+            yield json.dumps(value, ensure_ascii=False).encode()
+        sign = ", "
+    yield b"}"
 
 
 def _remove(path: Path) -> None:

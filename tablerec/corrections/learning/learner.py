@@ -266,6 +266,7 @@ class Learner:
         weights, here = self._weights_of(self._state.run), Path(FOLDER) / str(self._state.run)
         assert weights is not None
         if not (weights / _MODEL).is_file():
+            self._tables.corrections.flush()
             finished: list[bool] = []
 
             def hear(line: str) -> None:

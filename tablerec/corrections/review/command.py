@@ -75,16 +75,18 @@ def command(
     corrections = CorrectionFolder(output)
     recognizer = Recognizer(settings)
 
+    # What it learns is a CellNet: other detectors have no part in it.
+    detector = settings.detector if settings.detector in ("auto", "cellnet") else "auto"
+
     def readers(weights: Path | None) -> tuple[Read, ReadFrame]:
-        chosen = settings if weights is None else replace(settings, detector_dir=weights)
+        chosen = settings if weights is None else replace(settings, detector=detector, detector_dir=weights)
         in_frame = Recognizer(replace(chosen, layout="table"), ocr=recognizer.ocr)
         return Recognizer(chosen, ocr=recognizer.ocr).pages, in_frame.pages
 
     desk = Desk(inputs, folder, corrections, *readers(None), settings, recognizer.ocr)
-    reading = ["--detector", settings.detector, "--ocr", settings.ocr, "--device", settings.device]
-    use = lambda weights: desk.use(*readers(weights or settings.detector_dir))  # noqa: E731
-    learner = Learner(desk, after=learn_after, use=use, reading=reading)
-    if settings.detector_dir is None and learner.weights is not None:
+    reading = ["--detector", detector, "--ocr", settings.ocr, "--device", settings.device]
+    learner = Learner(desk, after=learn_after, use=lambda weights: desk.use(*readers(weights)), reading=reading)
+    if settings.detector_dir is None and settings.detector == detector and learner.weights is not None:
         desk.use(*readers(learner.weights))
     try:
         server = ReviewServer(desk, port, learner)

@@ -88,7 +88,7 @@ export function mount(root, host) {
   const lens = makeLens(editor, panes.lens, picture.image), notes = makeNotes(editor, panes.above, panes.below);
   const words = makeWords(editor, foot), tips = makeHints(hints, () => sheet.focus());
   foot.append(views);
-  editor.proof = makeProof(editor, proofPane, picture.image, () => { sheet.show(); showSelection(); });
+  editor.proof = makeProof(editor, proofPane, picture.image, () => { sheet.show(true); showSelection(); });
   const banners = makeBanners(alerts), finder = makeFinder(editor, find);
 
   // --- steps ---

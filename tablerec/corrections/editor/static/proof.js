@@ -247,7 +247,7 @@ export function makeProof(editor, dialog, image, changed) {
     first?.scrollIntoView({ block: "nearest" });
   }
 
-  // What was typed is written, the rest of the column is right: at most three steps.
+  // What was typed is written, each as a step; then the column is right.
   function acceptColumn(cells, fields) {
     const { col } = cells[0];
     for (const [index, field] of fields.entries()) writeIfTyped(cells[index], field);

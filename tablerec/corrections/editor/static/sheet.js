@@ -4,7 +4,7 @@ import { copyText } from "./banners.js";
 import { make } from "./elements.js";
 import { classesOf, saysOf } from "./marks.js";
 import { openMenu } from "./menu.js";
-import { text } from "./texts.js";
+import { language, text } from "./texts.js";
 import { rowsToTsv, tile, tsvToRows } from "./tsv.js";
 import { makeTyping } from "./typing.js";
 
@@ -16,7 +16,8 @@ export function makeSheet(editor, pane) {
   const handle = make("div", { className: "fill-handle" }), range = make("div", { className: "fill-range", hidden: true });
   const items = new Map(); // place -> element of the grid
   const itemOf = (cell) => cell && items.get(`${cell.row},${cell.col}`);
-  let rows = []; // what is drawn: { line, handle, content, items }
+  let rows = []; // what is drawn: { line, handle, index, cells, content, items } each
+  let marks = "", others = new Set(); // what the marks depend on, besides the cells
   let marked = new Set(), current = null;
   top.append(corner);
   head.append(top);
@@ -27,22 +28,38 @@ export function makeSheet(editor, pane) {
 
   // --- drawing: only what has changed since ---
 
-  function show() {
+  // all: cells may be marked otherwise though they are the same.
+  function show(all = false) {
     const { state } = editor, lines = Array.from({ length: state.n_rows }, () => []);
     for (const cell of state.cells) lines[cell.row].push(cell);
     grid.ariaLabel = text("cells");
     grid.dir = state.direction;
     corner.title = text("selectAll");
     showColumns(state.n_cols);
-    items.clear();
-    const [first, last] = sameEnds(rows.map((row) => row.content), lines.map(contentOf));
+    const marksNow = JSON.stringify([language().tag, state.verdict, state.mark_below]);
+    if (all || marksNow !== marks) for (const row of rows) row.cells = [];
+    marks = marksNow;
+    const isDrawn = (row, index) => row.index === index && sameEnds(row.cells, lines[index] ?? [])[0] === lines[index]?.length;
+    const contents = lines.map((cells, index) => rows[index] && isDrawn(rows[index], index) ? rows[index].content : contentOf(cells));
+    const [first, last] = sameEnds(rows.map((row) => row.content), contents);
     const [old, end] = [rows.slice(first, rows.length - last), lines.length - last];
     const fresh = lines.slice(first, end).map((_, index) => old[index] ?? makeRow());
-    for (const row of old.slice(fresh.length)) row.line.remove();
+    for (const row of old.slice(fresh.length)) {
+      forget(row);
+      row.line.remove();
+    }
     const after = rows[rows.length - last]?.line ?? null;
     for (const row of fresh) if (!row.line.isConnected) body.insertBefore(row.line, after);
     rows = [...rows.slice(0, first), ...fresh, ...rows.slice(rows.length - last)];
-    rows.forEach((row, index) => fillRow(row, index, lines[index]));
+    const left = new Set(rows.filter((row, index) => !isDrawn(row, index)));
+    left.forEach(forget);
+    rows.forEach((row, index) => { if (left.has(row)) fillRow(row, index, lines[index], contents[index]); });
+    redraw(new Set([...others, ...editor.others]));
+    others = editor.others;
+  }
+
+  function forget(row) {
+    for (const item of row.items) items.delete(item.drawn.place);
   }
 
   function showColumns(count) {
@@ -57,14 +74,14 @@ export function makeSheet(editor, pane) {
   function makeRow() {
     const line = make("tr"), item = make("th", { scope: "row", className: "handle" });
     line.append(item);
-    return { line, handle: item, content: "", items: [], index: -1 };
+    return { line, handle: item, index: -1, cells: [], content: "", items: [] };
   }
 
   const spansOf = (cell) => `${cell.rowspan} ${cell.colspan} ${cell.text}`;
   const contentOf = (cells) => cells.map(spansOf).join("\t");
 
-  function fillRow(row, index, cells) {
-    const content = contentOf(cells);
+  function fillRow(row, index, cells, content) {
+    row.cells = cells;
     if (row.index !== index) {
       row.index = index;
       row.handle.textContent = index + 1;

@@ -104,6 +104,7 @@ def _to_csv(entry: Entry) -> bytes:
 
 
 def _write_zip(entries: Sequence[Entry], folder: CorrectionFolder, wanted: Wanted, file: BinaryIO) -> None:
+    folder.flush()
     with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
         crop_names: _CropNames = {}
         for entry in entries:

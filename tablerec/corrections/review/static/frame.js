@@ -19,7 +19,7 @@ export function openFrame({ picture, others, add }) {
   const view = make("div", { className: "view" });
   const stage = make("div", { className: "stage", tabIndex: 0, role: "application", ariaLabel: text("framePage") });
   const page = make("img", { alt: "", src: picture, draggable: false });
-  const frame = make("div", { className: "box guess" });
+  const frame = make("div", { className: "box guess", hidden: true });
   const status = make("p", { role: "status" });
   const [rows, cols] = ["frameRows", "frameCols"].map((name) => {
     const input = make("input", { type: "number", min: 1, max: 200, step: 1 });
@@ -34,7 +34,7 @@ export function openFrame({ picture, others, add }) {
   tools.append(...zooms, rows.label, cols.label, make("span", { className: "hint", textContent: text("frameEven") }), begin, cancel);
   stage.append(page, ...others.map(() => make("div", { className: "known" })), frame);
   view.append(stage);
-  dialog.append(make("h2", { textContent: text("frameTitle") }), make("p", { textContent: text("frameHelp") }), view, tools, status);
+  dialog.append(make("h2", { textContent: text("frameTitle") }), make("p", { className: "explains", textContent: text("frameHelp") }), view, tools, status);
   document.body.append(dialog);
   let box = null, isGuess = true, drag = null, scale = 0; // box: x0, y0, x1, y1 in pixels of the page
 
@@ -60,6 +60,7 @@ export function openFrame({ picture, others, add }) {
 
   function setBox(next) {
     box = next.map(Math.round);
+    frame.hidden = false;
     place(frame, box);
     status.textContent = text("frameNow", ...box);
   }

@@ -91,7 +91,7 @@ export function mountLearning(button, host) {
     if (view.doing) found.push(["stop", () => order("stop")]);
     else {
       if (view.changes?.length) found.push(["apply", () => order("apply", { names: chosen() }), true], ["dismiss", () => order("dismiss")]);
-      else if (view.gain.saved) found.push(["read_anew", () => order("read_anew"), true]);
+      else if (view.gain.saved) found.push(["read_anew", () => order("read_anew"), !isWorse()]);
       if (view.n_saved >= view.fewest) found.push([view.is_paused ? "goOn" : "start", () => order("start")]);
       if (view.can_take_back) found.push(["take_back", () => order("take_back")]);
     }
@@ -110,8 +110,15 @@ export function mountLearning(button, host) {
         make("progress", { max: 1, value: view.progress, ariaLabel: text("learn") }));
     } else if (view.is_paused) parts.push(make("p", { textContent: text("learnPausedLong") }));
     if (view.gain.saved) parts.push(showGain());
+    if (isWorse()) parts.push(make("p", { className: "error", textContent: text("learnWorse") }));
     if (view.changes && !view.changes.length) parts.push(make("p", { textContent: text("learnNothing") }));
     return parts;
+  }
+
+  // Held-out tables tell what it is worth elsewhere.
+  function isWorse() {
+    const { before, after } = view.gain.held_out ?? {};
+    return Boolean(before && after.n_cells_right < before.n_cells_right);
   }
 
   function showGain() {

@@ -12,6 +12,7 @@ import { mountWork } from "/static/work.js";
 const ONLY_OPEN = "tablerec-only-open";
 const $ = (id) => document.getElementById(id);
 let editor = null, current = null, listing = null, timer = 0, refreshing = Promise.resolve();
+const items = new Map(); // name of a table -> { says, item }
 
 async function ask(address, options = {}) {
   let reply;
@@ -157,8 +158,32 @@ function showList() {
   $("problems").hidden = !problems.length;
   $("problems").replaceChildren(...problems.map((problem) => make("li", { textContent: problem, lang: "en" })));
   const focused = document.activeElement?.dataset?.name;
-  $("tables").replaceChildren(...shownTables().map(makeItem));
-  if (focused) $("tables").querySelector(`[data-name="${CSS.escape(focused)}"]`)?.focus();
+  place($("tables"), shownTables().map(itemOf));
+  if (focused && document.activeElement?.dataset?.name !== focused) $("tables").querySelector(`[data-name="${CSS.escape(focused)}"]`)?.focus();
+}
+
+// An item stays as it is until what it says has changed: there may be thousands.
+function itemOf(table) {
+  const says = JSON.stringify([table, table.name === current, language().tag]), before = items.get(table.name);
+  if (before?.says === says) return before.item;
+  const item = makeItem(table);
+  before?.item.replaceWith(item);
+  items.set(table.name, { says, item });
+  return item;
+}
+
+// Only what is not in its place is moved.
+function place(list, wanted) {
+  let next = list.firstChild;
+  for (const item of wanted) {
+    if (item === next) next = next.nextSibling;
+    else list.insertBefore(item, next);
+  }
+  while (next) {
+    const rest = next.nextSibling;
+    next.remove();
+    next = rest;
+  }
 }
 
 function makeItem(table) {

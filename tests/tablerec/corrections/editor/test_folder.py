@@ -15,7 +15,7 @@ import pytest
 
 from postprocess.export import html_to_tables
 from postprocess.table import Table, tables_in
-from tablerec.corrections.editor import Correction, CorrectionFolder, page_to_drafts
+from tablerec.corrections.editor import Correction, CorrectionFolder, Draft, page_to_drafts
 from tablerec.corrections.editor.view import table_to_view
 from tablerec.errors import InputError, OutputError, TableError
 from tablerec.evaluate.truth import read_truth
@@ -552,3 +552,30 @@ def test_a_step_that_cannot_be_kept_is_not_done(tmp_path: Path) -> None:
     with pytest.raises(OutputError, match="not done"):
         correction.do(MERGE)
     assert (correction.version, correction.table[0, 0].colspan) == (0, 1)
+
+
+def test_with_very_many_labels_a_save_does_not_wait_for_all_of_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """2,000 saved tables made each save take seconds."""
+    monkeypatch.setattr("tablerec.corrections.editor.folder._MANY", 2)
+    monkeypatch.setattr("tablerec.corrections.editor.folder._LATER", 3600.0)
+    folder = CorrectionFolder(tmp_path)
+    for number in range(4):
+        image = np.full((160, 340, 3), number, np.uint8)
+        folder.save(folder.open(Draft(f"t{number}", "t.png", number + 1, 1, image, make_table())))
+
+    def n_pictures() -> int:
+        content = json.loads((tmp_path / "annotations" / "instance_train.json").read_text("utf-8"))
+        return len(content["images"])
+
+    assert n_pictures() < 4
+    folder.flush()
+    assert n_pictures() == 4
+    folder.reject(folder.read()["t0"])
+    assert n_pictures() == 4
+    killed, again = folder, CorrectionFolder(tmp_path)
+    again.mend()
+    again.flush()
+    assert n_pictures() == 3
+    killed.flush()

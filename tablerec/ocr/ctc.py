@@ -77,7 +77,7 @@ WEIGHTS = Evidence(
     low=-0.161,
     nothing=-1.995,
 )
-"""Fitted by ``tests/benchmarks/reading/fit.py``; ``nothing`` with former weights, since these read something in every line."""
+"""Fitted by ``tests/benchmarks/reading/fit.py``; ``nothing`` with former weights: these read something in each line."""
 
 
 def decode(chars: Ints, scores: Floats, characters: Sequence[str], lengths: Sequence[float]) -> list[Reading]:

@@ -40,8 +40,8 @@ COUNT = 20.0
 FEWEST = 0.02
 """Share of the words of a picture below which a script is not believed to be in it."""
 CLEAR = 0.8
-"""A script is believed to be in a picture where the network is so sure of one of its words, by that word alone: holes of
-punches and squares that hide text look a little like letters, each like all others."""
+"""A script is believed to be in a picture where the network gives one of its words this probability. Of holes in paper
+and of text made illegible it is unsure, but equally so of all of them: together they would convince each other."""
 GREEK = 4.0
 """What two Greek letters in a word say for Greek, as a logarithm of odds."""
 SAME_LINE = 10.0

@@ -1,10 +1,13 @@
 """Borders that texts deny, and cells that texts part: no border runs through a text, and one cell holds one text.
 
-Four things deny a border that a grid has. A word lies across it, or words of more rows than it parts. Or a ruling
+Five things deny a border that a grid has. A word lies across it, or words of more rows than it parts. Or a ruling
 runs along it that stops short of some columns, whose texts go on from one side to the other, or of some rows, where the
-slots beside a text are empty. Or texts lie closer together than all others there. Or rulings enclose several rows of
-which a column holds a single text, in the middle. A cell over several rows or columns comes apart where each of them
-has a text of its own.
+slots beside a text are empty. Or texts lie closer together than all others there. Or a column holds a single text in
+the middle of several rows that rulings enclose, or one in the middle of each several rows that follow one another. Or
+there is no text in one of the columns beside it.
+
+A cell over several rows or columns comes apart where each of them has a text of its own; a column where a ruling parts
+the texts of several rows.
 """
 
 from __future__ import annotations
@@ -173,16 +176,14 @@ def _part_ruled_columns(candidate: Candidate) -> Layout:
     A line number often stands nearer to a name than the words of the name to one another: only the ruling parts them.
     """
     contents, layout = candidate.contents, candidate.layout
-    rulings = contents.vertical[np.argsort(contents.vertical[:, 0])]
-    middle = (rulings[:, 0] + rulings[:, 2]) / 2
-    far = np.flatnonzero(np.diff(middle) > _CLOSER * contents.height) + 1
-    for pieces in np.split(rulings, far) if len(rulings) else []:
-        x = float(np.median(pieces[:, [0, 2]]))
-        col = int(np.searchsorted(layout.col_lines, x)) - 1
-        if 0 <= col < len(layout.col_lines) - 1:
-            rows = _rows_parted_by(contents, pieces, x)
+    near, middle = _CLOSER * contents.height, (contents.vertical[:, 0] + contents.vertical[:, 2]) / 2
+    order = np.argsort(middle)
+    for own in np.split(order, np.flatnonzero(np.diff(middle[order]) > near) + 1) if len(order) else []:
+        x, lines = float(np.median(middle[own])), layout.col_lines
+        if lines[0] < x < lines[-1] and np.abs(lines - x).min() > near:
+            rows = _rows_parted_by(contents, contents.vertical[own], x)
             if rows.any():
-                layout = layout.col_parted(col, x, rows)
+                layout = layout.col_parted(int(np.searchsorted(lines, x)) - 1, x, rows)
                 contents = Contents(layout, contents.scene)
     return layout
 
@@ -214,18 +215,24 @@ def _rows_parted_by(contents: Contents, pieces: Floats, x: float) -> Flags:
 
 
 def _without_empty_columns(candidate: Candidate) -> Layout:
-    """The layout without columns in which no cell of their own holds text, and that no rulings on both sides show."""
+    """The layout without columns in which no cell of their own holds text, and that no rulings on both sides show.
+
+    What is narrower than a letter is no column to be filled in, but twice the same border, as of a drifting one.
+    """
     contents, layout = candidate.contents, candidate.layout
     is_single = layout.spans[:, 3] - layout.spans[:, 1] == 1
     is_ruled = (contents.down >= _RULED).mean(axis=0) >= _HALF
-    used = np.zeros(layout.owner.shape[1], bool)
-    for word in np.flatnonzero((contents.cells >= 0) & is_single[contents.cells]).tolist():
-        own = int(layout.spans[contents.cells[word], 1])
-        used[own] = True
-        for col in range(*contents.columns(word)):
-            # A word may be the texts of several columns, with a gap where they meet.
-            used[col] |= all(contents.sides(word, float(layout.col_lines[col + (col < own)])))
-    for col in np.flatnonzero(~used & ~(is_ruled[:-1] & is_ruled[1:]))[::-1].tolist():
+    words = np.flatnonzero((contents.cells >= 0) & is_single[contents.cells])
+    columns = layout.spans[contents.cells[words], 1]
+    used = np.bincount(columns, minlength=layout.owner.shape[1]) > 0
+    # A word may be the texts of several columns, with a gap where they meet.
+    ends, lines = contents.boxes[words][:, [0, 2]], layout.col_lines
+    for at in np.flatnonzero((ends[:, 0] < lines[columns]) | (ends[:, 1] > lines[columns + 1])).tolist():
+        word, own = int(words[at]), int(columns[at])
+        for col in {*range(*contents.columns(word))} - {own}:
+            used[col] |= all(contents.sides(word, float(lines[col + (col < own)])))
+    is_drawn = is_ruled[:-1] & is_ruled[1:] & (np.diff(layout.col_lines) > contents.height)
+    for col in np.flatnonzero(~used & ~is_drawn)[::-1].tolist():
         if len(layout.col_lines) < 3:
             break
         wide = layout.spans[np.unique(layout.owner[:, col])]

@@ -40,6 +40,9 @@ COUNT = 20.0
 """... and how many words that expectation weighs against those of the picture."""
 FEWEST = 0.02
 """Share of the words of a picture below which a script is not believed to be in it."""
+CLEAR = 0.8
+"""A script is believed to be in a picture where the network gives one of its words this probability. Of holes in paper
+and of text made illegible it is unsure, but equally so of all of them: together they would convince each other."""
 GREEK = 4.0
 """What two Greek letters in a word say for Greek, as a logarithm of odds."""
 SAME_LINE = 10.0
@@ -164,8 +167,9 @@ class UnreadFinder:
             np.add.at(in_line, of_line, likely)
             likely = odds * (known + likely.sum(axis=0) - likely + SAME_LINE * (in_line[of_line] - likely))
             likely /= likely.sum(axis=1, keepdims=True)
-        few = ~self.readable & (likely.sum(axis=0) < FEWEST * (n_read + len(words)))
-        likely[:, few] *= 1e-9
+        clearest = np.max([np.exp(piece.seen) for _, piece in words], axis=0)
+        few = likely.sum(axis=0) < FEWEST * (n_read + len(words))
+        likely[:, ~self.readable & (few | (clearest < CLEAR))] *= 1e-9
         for (_, piece), row in zip(words, likely, strict=True):
             piece.likely = row / row.sum()
 

@@ -135,6 +135,24 @@ def test_one_unclear_word_of_a_latin_page_is_not_foreign() -> None:
     assert finder(0.9).mark([crop] * 50 + [blurred], [*lines, unclear])[-1] == unclear
 
 
+def test_holes_of_punches_are_no_script() -> None:
+    """Thirteen holes in the edge of a photographed sheet were said to be Bengali: each looked a little like it."""
+    hole = drawn(("Hebrew", 20))
+    lines = [read(hole, "o", 0.03, 30)] * 13
+    assert finder(0.6).mark([hole] * 13, lines) == lines
+
+
+def test_words_that_are_not_clear_are_foreign_beside_a_clear_one() -> None:
+    class Net(GreyNet):
+        def __call__(self, crops: Sequence[Image]) -> np.ndarray:
+            return np.concatenate([GreyNet(0.999 if crop.shape[1] > 60 else 0.6)([crop]) for crop in crops])
+
+    clear, unclear = drawn(("Hebrew", 80)), drawn(("Hebrew", 20))
+    lines = [read(clear, "abcd", 0.3, 30, 50, 70, 90), *[read(unclear, "o", 0.03, 30)] * 12]
+    marked = UnreadFinder("x", {LATIN, CHINESE}, Net()).mark([clear, *[unclear] * 12], lines)  # type: ignore[arg-type]
+    assert {line.text for line in marked} == {UNREAD}
+
+
 def test_known_letters_without_a_reading_are_said() -> None:
     [line] = finder().mark([drawn((LATIN, 80))], [Line("", 0.0)])
     assert (line.text, line.doubt) == (UNREAD, doubt_of(None, "x"))

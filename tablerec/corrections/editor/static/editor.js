@@ -34,6 +34,7 @@ import { makeSheet } from "./sheet.js";
 import { LANGUAGE_CHANGED, language, switchLanguage, text } from "./texts.js";
 import { makeWords } from "./words.js";
 
+const PATIENCE = 20000; // milliseconds that a notebook's kernel is waited for
 const VIEW = ["theme", "language", "help"];
 
 export function mount(root, host) {
@@ -517,8 +518,11 @@ function render({ model, el }) {
   const waiting = new Map();
   let count = 0;
   const ask = (content) => new Promise((resolve, reject) => {
-    waiting.set(++count, { resolve, reject });
-    model.send({ id: count, view, ...content });
+    const id = ++count;
+    waiting.set(id, { resolve, reject });
+    model.send({ id, view, ...content });
+    // A kernel that is busy answers late, one that has died never does.
+    setTimeout(() => { if (waiting.delete(id)) reject(Object.assign(new Error(text("kernelAway")), { isAway: true })); }, PATIENCE);
   });
   const view = `${Date.now()}-${Math.random()}`;
   const root = document.createElement("div");

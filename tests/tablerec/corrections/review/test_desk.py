@@ -224,6 +224,9 @@ def test_corrections_of_a_folder_inside_are_no_pictures(tmp_path: Path) -> None:
     (inside / "images").mkdir(parents=True)
     make_desk(inside, ["a.png"]).read_all()
     Image.new("RGB", (8, 8)).save(inside / "images" / "a_1_1.png")
+    for written in ("outputs/crops/a_1_1", "learnt/1/training/pictures"):
+        (inside / "corrections" / written).mkdir(parents=True)
+        Image.new("RGB", (8, 8)).save(inside / "corrections" / written / "r1_c1.png")
     found = find_inputs(tmp_path, tmp_path / "corrections", recursive=True)
     assert sorted(found) == [inside / "a.png", inside / "images" / "a_1_1.png"]
 

@@ -215,7 +215,10 @@ def _rows_parted_by(contents: Contents, pieces: Floats, x: float) -> Flags:
 
 
 def _without_empty_columns(candidate: Candidate) -> Layout:
-    """The layout without columns in which no cell of their own holds text, and that no rulings on both sides show."""
+    """The layout without columns in which no cell of their own holds text, and that no rulings on both sides show.
+
+    What is narrower than a letter is no column to be filled in, but twice the same border, as of a drifting one.
+    """
     contents, layout = candidate.contents, candidate.layout
     is_single = layout.spans[:, 3] - layout.spans[:, 1] == 1
     is_ruled = (contents.down >= _RULED).mean(axis=0) >= _HALF
@@ -226,7 +229,8 @@ def _without_empty_columns(candidate: Candidate) -> Layout:
         for col in range(*contents.columns(word)):
             # A word may be the texts of several columns, with a gap where they meet.
             used[col] |= all(contents.sides(word, float(layout.col_lines[col + (col < own)])))
-    for col in np.flatnonzero(~used & ~(is_ruled[:-1] & is_ruled[1:]))[::-1].tolist():
+    is_drawn = is_ruled[:-1] & is_ruled[1:] & (np.diff(layout.col_lines) > contents.height)
+    for col in np.flatnonzero(~used & ~is_drawn)[::-1].tolist():
         if len(layout.col_lines) < 3:
             break
         wide = layout.spans[np.unique(layout.owner[:, col])]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -353,3 +354,15 @@ def test_labels_in_the_middle_of_their_rows_span_them_without_rulings(off: float
     words = [*body((0, 0)), *labels, *block(range(8), [1, 2])]
     spans = join(grid(8, 3), words)
     assert spans == [(1, 0, 3, 1), (3, 0, 6, 1), (6, 0, 8, 1)][:n_spans]
+
+
+def test_a_border_that_drifts_is_one_although_a_ruling_runs_along_it() -> None:
+    """Cells end at 58 above and at 63 below, so that there seem to be two borders."""
+    spans = [(row, 1, row + 1, 3) for row in range(3)] + [(row, 0, row + 1, 2) for row in range(3, 6)]
+    found = grid(6, 4, *spans)
+    twice = replace(found, layout=replace(found.layout, col_lines=np.array([0.0, 58, 63, 120, 180])))
+    words = [word("text", 60 * col + 8, 20 * row + 5, 60 * col + 40) for row in range(6) for col in range(3)]
+    scene = Scene(words, upright([0, 0, 1, 120], [60, 0, 61, 120], [119, 0, 120, 120]))
+    joined = join_texts(replace(twice, scene=scene))
+    assert joined.layout.owner.shape == (6, 3)
+    assert wide(joined) == []

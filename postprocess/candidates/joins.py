@@ -222,13 +222,15 @@ def _without_empty_columns(candidate: Candidate) -> Layout:
     contents, layout = candidate.contents, candidate.layout
     is_single = layout.spans[:, 3] - layout.spans[:, 1] == 1
     is_ruled = (contents.down >= _RULED).mean(axis=0) >= _HALF
-    used = np.zeros(layout.owner.shape[1], bool)
-    for word in np.flatnonzero((contents.cells >= 0) & is_single[contents.cells]).tolist():
-        own = int(layout.spans[contents.cells[word], 1])
-        used[own] = True
-        for col in range(*contents.columns(word)):
-            # A word may be the texts of several columns, with a gap where they meet.
-            used[col] |= all(contents.sides(word, float(layout.col_lines[col + (col < own)])))
+    words = np.flatnonzero((contents.cells >= 0) & is_single[contents.cells])
+    columns = layout.spans[contents.cells[words], 1]
+    used = np.bincount(columns, minlength=layout.owner.shape[1]) > 0
+    # A word may be the texts of several columns, with a gap where they meet.
+    ends, lines = contents.boxes[words][:, [0, 2]], layout.col_lines
+    for at in np.flatnonzero((ends[:, 0] < lines[columns]) | (ends[:, 1] > lines[columns + 1])).tolist():
+        word, own = int(words[at]), int(columns[at])
+        for col in {*range(*contents.columns(word))} - {own}:
+            used[col] |= all(contents.sides(word, float(lines[col + (col < own)])))
     is_drawn = is_ruled[:-1] & is_ruled[1:] & (np.diff(layout.col_lines) > contents.height)
     for col in np.flatnonzero(~used & ~is_drawn)[::-1].tolist():
         if len(layout.col_lines) < 3:

@@ -78,13 +78,12 @@ class Offers:
         """
         with self._lock:
             correction = self._tables.correction(name)
-            is_later = is_quick and len(correction.table) > _LARGE
-            fixes, version = [] if is_later else to_fixes(correction), correction.version
-            plans, is_cut = (
-                ([], correction.history.place > 0)
-                if is_later
-                else self._plans(correction, fixes, _QUICK if is_quick else _SECONDS)
-            )
+            version = correction.version
+            if is_quick and len(correction.table) > _LARGE:
+                fixes, plans, is_cut = [], [], correction.history.place > 0
+            else:
+                fixes = to_fixes(correction)
+                plans, is_cut = self._plans(correction, fixes, _QUICK if is_quick else _SECONDS)
             shown = sorted(plans, key=lambda plan: -plan.score)
             return {
                 "name": name,

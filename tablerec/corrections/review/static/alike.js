@@ -42,8 +42,8 @@ export function mountAlike(button, line, host) {
 
   function show() {
     const count = offer?.tables.length ?? 0;
-    button.hidden = !count;
-    button.textContent = text("alike", offer?.is_cut ? `${count}+` : count);
+    button.hidden = !count && !offer?.is_cut;
+    button.textContent = count ? text("alike", offer?.is_cut ? `${count}+` : count) : text("alikeAsk");
     button.title = text("alikeHint");
   }
 
@@ -52,6 +52,10 @@ export function mountAlike(button, line, host) {
       if (offer.is_cut) offer = await host.ask(address("alike", offer.name));
     } catch (error) {
       return host.say(error.message, true);
+    }
+    if (!offer.tables.length) {
+      show();
+      return host.say(text("alikeNothing"));
     }
     const dialog = make("dialog", { className: "work-dialog alike", ariaLabel: text("alikeTitle"), lang: language().tag });
     const list = make("ul", { className: "scroll previews", tabIndex: 0, ariaLabel: text("alikeTitle") }), said = make("p", { className: "error", role: "status", lang: "en" });

@@ -89,7 +89,7 @@ export function mount(root, host) {
   const lens = makeLens(editor, panes.lens, picture.image), notes = makeNotes(editor, panes.above, panes.below);
   const words = makeWords(editor, foot), tips = makeHints(hints, () => sheet.focus());
   foot.append(views);
-  editor.proof = makeProof(editor, proofPane, picture.image, () => { sheet.show(true); showSelection(); });
+  editor.proof = makeProof(editor, proofPane, picture.image, () => { sheet.show(true); showMarks(); });
   const banners = makeBanners(alerts), finder = makeFinder(editor, find);
 
   // --- steps ---
@@ -219,10 +219,15 @@ export function mount(root, host) {
   }
 
   function showSelection() {
+    showMarks();
+    describe();
+  }
+
+  // What was said of the last step stays.
+  function showMarks() {
     sheet.showSelection();
     bar.show();
     lens.show();
-    describe();
     picture.redraw();
   }
 
@@ -494,7 +499,8 @@ export function mount(root, host) {
   editor.proof.load(0);
   return {
     say,
-    update: (next) => { if (!queue.entries.length) takeOver(next); }, // else the answer to come has it
+    // While something waits, the answer to come has it; a state that is shown already says nothing anew.
+    update: (next) => { if (!queue.entries.length && next.version !== editor.state.version) takeOver(next); },
     focus: sheet.focus,
     idle: queue.idle,
     destroy() {

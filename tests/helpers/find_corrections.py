@@ -60,7 +60,7 @@ def find_corrections(found: Table, true: Table, *, texts: bool = True, headers: 
     """
     check(len(found) > 0 and len(true) > 0, "a table without cells cannot be corrected or be the aim of corrections")
     check(all(cell.quad for table in (found, true) for cell in table.cells), "a cell has no place: complete() gives it")
-    person = _Person(found, true)
+    person = Person(found, true)
     for axis in SIDES:
         person.correct_lines(axis)
     person.correct_spans()
@@ -103,7 +103,7 @@ def match_lines(found: Floats, true: Floats) -> list[tuple[int, int]]:
     return [*ahead, *between, *((last[0] + step, last[1] + step) for step in range(behind))]
 
 
-class _Person:
+class Person:
     """Does the steps and writes them down.
 
     Args:

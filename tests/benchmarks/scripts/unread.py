@@ -12,8 +12,8 @@ characters were indeed not read, one sign raised, rightly; 0.08 % of the time fo
 names in 21 other scripts, four drawn tables each, 0.78 (Khmer) to 1.00 were said (Cyrillic 0.97, Arabic 0.94, Hebrew
 and Thai 0.92, Greek 0.91, Korean 1.00), and none in Latin letters or Chinese.
 
-With ``--ocr tablerec``, which reads Cyrillic, Greek, Hebrew and Arabic, two tables each of 17 other scripts: 0.96 of the
-names were said, and 0.93 of those in the same tables blurred and faint; Burmese least.
+With ``--ocr tablerec``, which reads Cyrillic, Greek, Hebrew and Arabic, two tables each of 17 other scripts: 0.96 of
+the names were said, and 0.93 of those in the same tables blurred and faint; Burmese least.
 """
 
 from __future__ import annotations

@@ -200,19 +200,15 @@ def remove_line(table: Table, axis: Axis, line: int, count: int = 1) -> Table:
     >>> remove_line(complete(Table.from_texts([["a", "b"], ["c", ""]]), (40, 20)), "row", 1).to_grid()
     [['a\\nc', 'b']]
     """
-    for _ in range(count):
-        table = _remove_line(table, axis, line)
-    return table
-
-
-def _remove_line(table: Table, axis: Axis, line: int) -> Table:
-    check(0 < line < line_count(table, axis), f"there is no line {line} inside, between two {WORD[axis]}s")
-    while blocks := _blocks_over(table, axis, line):
-        table = _merge_blocks(table, blocks)
+    for number in range(line, line + count):
+        inside = line > 0 and number < line_count(table, axis)
+        check(inside, f"there is no line {line} inside, between two {WORD[axis]}s")
+        while blocks := _blocks_over(table, axis, number):
+            table = _merge_blocks(table, blocks)
     cells = []
     for cell in table.cells:
-        start, end = cell_span(cell, axis)
-        cells.append(with_span(cell, axis, start - (start > line), end - (end > line)))
+        start, end = (at - min(max(at - line, 0), count) for at in cell_span(cell, axis))
+        cells.append(with_span(cell, axis, start, end))
     return rebuild(table, cells)
 
 

@@ -23,8 +23,10 @@ from tablerec.outputs.files import atomic_file
 
 _FILE = "alike.json"
 _MOST_OFFERED = 200
-_QUICK, _SECONDS = 0.3, 5.0
+_QUICK, _SECONDS = 0.3, 15.0
 """For looking through the tables after each step, and when a person asks; those farther away are left out."""
+_LARGE = 1000
+"""Cells of a table from which on others are looked at only when a person asks."""
 _MOST_LINES = 12
 """Changed texts in a preview."""
 
@@ -76,8 +78,14 @@ class Offers:
         """
         with self._lock:
             correction = self._tables.correction(name)
-            fixes, version = to_fixes(correction), correction.version
-            plans, is_cut = self._plans(correction, fixes, _QUICK if is_quick else _SECONDS)
+            version = correction.version
+            fixes: list[Fix] = []
+            plans: list[_Plan] = []
+            if is_quick and len(correction.table) > _LARGE:
+                is_cut = correction.history.place > 0
+            else:
+                fixes = to_fixes(correction)
+                plans, is_cut = self._plans(correction, fixes, _QUICK if is_quick else _SECONDS)
             shown = sorted(plans, key=lambda plan: -plan.score)
             return {
                 "name": name,

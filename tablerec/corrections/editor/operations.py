@@ -94,10 +94,6 @@ def _remove(state: State, axis: Axis, index: int, count: int = 1) -> State:
     return deal(state, editing.remove(state.table, axis, index, count), gone)
 
 
-def _replace_all(table: Table, *, is_regex: bool = False, **values: Any) -> Table:
-    return texts.replace_all(table, **values)
-
-
 def _set_table(state: State, table: Table) -> State:
     """Another reading of the same picture takes the place of this one; its texts are its words."""
     return with_words(table, ())
@@ -131,10 +127,7 @@ OPERATIONS: dict[str, tuple[Callable[..., State], _Checks]] = {
     "set_text": (_on_table(editing.set_text), {"row": _whole, "col": _whole, "text": _text}),
     "set_texts": (_on_table(editing.set_texts), {"row": _whole, "col": _whole, "texts": _texts}),
     "fill": (_on_table(texts.fill), {**_BLOCK, "text": _text}),
-    "replace_all": (
-        _on_table(_replace_all),
-        {"find": _text, "text": _text, "match_case": flag, "is_regex": one_of(False)},
-    ),
+    "replace_all": (_on_table(texts.replace_all), {"find": _text, "text": _text, "match_case": flag}),
     "confirm": (_on_table(texts.confirm), {**_BLOCK, "is_right": flag}),
     "set_title": (_on_table(texts.set_title), {"text": _text}),
     "set_notes": (_on_table(texts.set_notes), {"texts": list_of(_text)}),

@@ -119,7 +119,7 @@ class Learner:
         """Return what a person is shown, ready for JSON."""
         with self._lock:
             state, changes = self._state, self._changes
-            n_saved = len(self._split_names())
+            n_saved = self._count_saved()
             return {
                 "doing": self._doing,
                 "progress": round(self._progress, 3),
@@ -140,7 +140,7 @@ class Learner:
     def saved(self) -> None:
         """Begin where enough was saved since the last run."""
         with self._lock:
-            n_new = len(self._split_names()) - self._state.n_learnt
+            n_new = self._count_saved() - self._state.n_learnt
             if self._after and n_new >= self._after and not self._doing and self._state.is_done and can_train():
                 self.start()
 
@@ -340,6 +340,10 @@ class Learner:
     def _true(self, name: str) -> Table | None:
         correction = self._tables.corrections.read_one(name)
         return None if correction is None else tidy(correction.table)
+
+    def _count_saved(self) -> int:
+        """Without reading them: a page asks for it again and again."""
+        return sum(1 for _ in (self._folder / "images").glob("*.json"))
 
     def _split_names(self) -> dict[str, str]:
         """Name -> split, of saved tables that have a label."""

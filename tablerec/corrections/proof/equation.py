@@ -28,6 +28,7 @@ class Equation:
         state: Whether it holds: exactly, within what rounded numbers may differ, or not.
         wanted: For each of its cells the number with which it would hold, the others being right.
         is_sure: Whether it is known that it should hold, as others of its kind do.
+        rounding: By how much rounded numbers may miss it.
     """
 
     name: Name
@@ -36,6 +37,7 @@ class Equation:
     state: State
     wanted: Mapping[int, Decimal]
     is_sure: bool = True
+    rounding: Decimal = Decimal(0)
 
     @property
     def cells(self) -> tuple[int, ...]:
@@ -152,7 +154,9 @@ def _is_weak(best: Mapping[int, tuple[Decimal, int, float]], inside: Sequence[in
 
 def _unmended(table: Table, amounts: Amounts, equation: Equation, proved: Mapping[int, Evidence]) -> Iterator[Finding]:
     """The total, and those of its cells that cannot be read as numbers."""
-    shown = (write(equation.wanted[equation.target], amounts, table, equation.target),)
+    shown = (
+        write(equation.wanted[equation.target], amounts, table, equation.target), f"{equation.rounding.normalize():f}"
+    )  # fmt: skip
     unread = [cell for cell in equation.terms if amounts.cells[cell] is None and not amounts.is_label[cell]]
     for cell in [equation.target, *unread]:
         if cell not in proved:

@@ -18,7 +18,7 @@ MESSAGES: dict[str, tuple[str, str]] = {
     "among_letters": ("“{0}” stands among letters: {1}?", "字母之间有“{0}”：是否为 {1}？"),
     "blank": ("a blank inside of a number", "数字中有空格"),
     "sum": ("the sum would be right with {0}", "若为 {0}，合计就相符"),
-    "sum_off": ("the cells give {0}", "各单元格合计为 {0}"),
+    "sum_off": ("the cells give {0}; rounding explains {1} at most", "各单元格合计为 {0}；四舍五入最多相差 {1}"),
     "product": ("the product would be right with {0}", "若为 {0}，乘积就相符"),
     "product_off": ("the product is {0}", "乘积为 {0}"),
     "balance": ("the balance would be right with {0}", "若为 {0}，余额就相符"),

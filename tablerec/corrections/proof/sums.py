@@ -306,7 +306,15 @@ def _to_equations(
         state = _state(value - total, step, len(filled)) if is_known and not unread else "off"
         if is_known and len(unread) + (not is_known) > 1:
             continue
-        yield Equation("sum", goal, tuple(cell for cell, _, _ in cells), state, wanted, relation.is_sure)
+        yield Equation(
+            "sum",
+            goal,
+            tuple(cell for cell, _, _ in cells),
+            state,
+            wanted,
+            relation.is_sure,
+            _rounding(step, len(filled)) * unit,
+        )
 
 
 def _is_text(amounts: Amounts, cell: int) -> bool:
@@ -316,7 +324,12 @@ def _is_text(amounts: Amounts, cell: int) -> bool:
 def _state(error: int, step: int, count: int) -> State:
     if not error:
         return "exact"
-    return "rounded" if 2 * abs(error) <= step * (count + 1) and count > 1 and step > 0 else "off"
+    return "rounded" if abs(error) <= _rounding(step, count) and count > 1 else "off"
+
+
+def _rounding(step: int, count: int) -> Decimal:
+    """By how much the sum of so many rounded numbers may miss another rounded number."""
+    return Decimal(step * (count + 1)) / 2
 
 
 def _whole_shares(

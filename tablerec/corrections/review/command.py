@@ -134,5 +134,8 @@ def find_inputs(folder: Path, output: Path, recursive: bool) -> list[Path]:
 
 
 def _is_ours(path: Path) -> bool:
-    """Whether a picture is that of a correction, of an earlier review of a folder inside."""
-    return path.parent.name == "images" and (path.parents[1] / "journal" / f"{path.stem}.jsonl").is_file()
+    """Whether a picture was written by an earlier review of a folder inside: of a table, a cell, or a training."""
+    if path.parent.name == "images" and (path.parents[1] / "journal" / f"{path.stem}.jsonl").is_file():
+        return True
+    reviews = (parent for parent in path.parents if (parent / "journal").is_dir() and (parent / "images").is_dir())
+    return any(path.relative_to(parent).parts[0] in ("outputs", "learnt") for parent in reviews)

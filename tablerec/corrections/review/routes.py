@@ -134,7 +134,8 @@ def post(review: Review, parts: Sequence[str], data: dict[str, Any]) -> Reply:
         case ["outputs"]:
             return _write_output(review, data)
         case ["outputs", "open"]:
-            open_folder(desk.corrections.inside(FOLDER))
+            outputs = desk.corrections.inside(FOLDER)
+            open_folder(outputs if outputs.is_dir() else desk.corrections.folder)
             return to_json({})
         case ["learning"]:
             return _learn(review.learner, data)

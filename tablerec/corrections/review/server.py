@@ -11,6 +11,7 @@ from __future__ import annotations
 import hmac
 import json
 import logging
+import os
 import shutil
 from collections.abc import Callable
 from http import HTTPStatus
@@ -63,6 +64,8 @@ class ReviewServer(ThreadingHTTPServer):
     """
 
     daemon_threads = True
+    allow_reuse_address = os.name != "nt"
+    """On Windows that would let two servers have one port; elsewhere the former port is free at once."""
 
     def __init__(self, desk: Desk, port: int = 0, learner: Learner | None = None) -> None:
         folder = desk.corrections.folder

@@ -1,7 +1,7 @@
 """How long a person waits in the sheet of a large table: ``python -m tests.benchmarks.editor.interactions``.
 
-In headless Chromium each kind of key is pressed several times in a table of 5,000 cells (or ROWS x COLUMNS). Printed are
-the milliseconds from the key to the next frame that shows what it does, and for steps to the frame that shows the
+In headless Chromium each kind of key is pressed several times in a table of 5,000 cells (or ROWS x COLUMNS). Printed
+are the milliseconds from the key to the next frame that shows what it does, and for steps to the frame that shows the
 answer of the server, which has then kept it on the disk: median and most.
 """
 
@@ -44,9 +44,10 @@ STEPS: dict[str, Sequence[str]] = {
 }
 # From a key to the frame after the one in which its work is done; of a step to that in which no step waits any more.
 WATCH = """() => {
-    const times = window.times = [];
     let begun = 0;
-    document.addEventListener("keydown", (event) => { if (!["Control", "Shift", "Alt"].includes(event.key)) begun = performance.now(); }, true);
+    document.addEventListener("keydown", (event) => {
+        if (!["Control", "Shift", "Alt"].includes(event.key)) begun = performance.now();
+    }, true);
     window.settled = (isStep) => new Promise((resolve) => {
         const root = document.querySelector(".tablerec-editor");
         const look = () => {

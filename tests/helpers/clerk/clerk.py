@@ -264,7 +264,7 @@ class Clerk:
         for (find, text), count in pairs.most_common():
             if count < _CHEAPER:
                 return
-            step = {"do": "replace_all", "find": find, "text": text, "is_regex": False, "match_case": False}
+            step = {"do": "replace_all", "find": find, "text": text, "match_case": False}
             after, before = self.try_step(step), self.wrong_cells()
             if after and len(before) - len(self.wrong_cells(after)) >= _CHEAPER:
                 self.do(step, "replace all", len(find) + len(text))

@@ -34,6 +34,7 @@ import { makeSheet } from "./sheet.js";
 import { LANGUAGE_CHANGED, language, switchLanguage, text } from "./texts.js";
 import { makeWords } from "./words.js";
 
+const PATIENCE = 20000; // milliseconds that a notebook's kernel is waited for
 const VIEW = ["theme", "language", "help"];
 
 export function mount(root, host) {
@@ -88,7 +89,7 @@ export function mount(root, host) {
   const lens = makeLens(editor, panes.lens, picture.image), notes = makeNotes(editor, panes.above, panes.below);
   const words = makeWords(editor, foot), tips = makeHints(hints, () => sheet.focus());
   foot.append(views);
-  editor.proof = makeProof(editor, proofPane, picture.image, () => { sheet.show(true); showSelection(); });
+  editor.proof = makeProof(editor, proofPane, picture.image, () => { sheet.show(true); showMarks(); });
   const banners = makeBanners(alerts), finder = makeFinder(editor, find);
 
   // --- steps ---
@@ -218,10 +219,15 @@ export function mount(root, host) {
   }
 
   function showSelection() {
+    showMarks();
+    describe();
+  }
+
+  // What was said of the last step stays.
+  function showMarks() {
     sheet.showSelection();
     bar.show();
     lens.show();
-    describe();
     picture.redraw();
   }
 
@@ -493,7 +499,8 @@ export function mount(root, host) {
   editor.proof.load(0);
   return {
     say,
-    update: (next) => { if (!queue.entries.length) takeOver(next); }, // else the answer to come has it
+    // While something waits, the answer to come has it; a state that is shown already says nothing anew.
+    update: (next) => { if (!queue.entries.length && next.version !== editor.state.version) takeOver(next); },
     focus: sheet.focus,
     idle: queue.idle,
     destroy() {
@@ -517,8 +524,11 @@ function render({ model, el }) {
   const waiting = new Map();
   let count = 0;
   const ask = (content) => new Promise((resolve, reject) => {
-    waiting.set(++count, { resolve, reject });
-    model.send({ id: count, view, ...content });
+    const id = ++count;
+    waiting.set(id, { resolve, reject });
+    model.send({ id, view, ...content });
+    // A kernel that is busy answers late, one that has died never does.
+    setTimeout(() => { if (waiting.delete(id)) reject(Object.assign(new Error(text("kernelAway")), { isAway: true })); }, PATIENCE);
   });
   const view = `${Date.now()}-${Math.random()}`;
   const root = document.createElement("div");

@@ -77,7 +77,7 @@ export function makeFinder(editor, element) {
   async function replaceAll() {
     const n = editor.state.cells.filter(matches).length, [find, value] = [wanted.value, other.value];
     if (!n) return editor.say(text("notFound"));
-    const isDone = await editor.step(() => ({ do: "replace_all", find, text: value, is_regex: false, match_case: matchCase.checked }));
+    const isDone = await editor.step(() => ({ do: "replace_all", find, text: value, match_case: matchCase.checked }));
     if (!isDone) return;
     editor.focus(); // so that it can be undone
     editor.say(text("saidReplaced", n));

@@ -69,7 +69,7 @@ export function makeKeys(editor, sheet, actions) {
 
   return (event) => {
     if (event.isComposing) return;
-    const control = event.ctrlKey || event.metaKey, key = keyOf(event), isInSheet = sheet.holds(event.target);
+    const control = event.ctrlKey || event.metaKey, key = keyOf(event), isInSheet = [event.target, document.activeElement].some(sheet.holds);
     let action = null;
     if (key === "F1") action = actions.help;
     else if (control && event.altKey) return; // AltGr: a character

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 import numpy as np
 
 from postprocess.arrays import Image
 from postprocess.cell import Cell
 from postprocess.geometry.boxes import quads_to_boxes
-from postprocess.table import Table
 from tablerec.corrections.editor.folder import image_to_png
 
 _RIM = 2
@@ -25,23 +24,22 @@ def crop_name(cell: Cell) -> str:
     return f"r{cell.row + 1}_c{cell.col + 1}.png"
 
 
-def crops(table: Table, image: Image) -> Iterator[tuple[str, bytes]]:
-    """Cut out the cells of a table.
+def crops(cells: Iterable[Cell], image: Image) -> Iterator[tuple[str, bytes]]:
+    """Cut out cells.
 
     Args:
-        table: With places in pixels of the picture; a cell without one has no crop.
+        cells: With places in pixels of the picture; a cell without one has no crop.
         image: ``(H, W, 3)`` uint8 BGR.
 
     Yields:
         Name and content of a PNG file for each cell that is in the picture.
 
-    >>> from postprocess.editing.placing import complete
-    >>> picture = np.zeros((20, 40, 3), np.uint8)
-    >>> [name for name, _ in crops(complete(Table.from_texts([["a", "b"]]), (40, 20)), picture)]
-    ['r1_c1.png', 'r1_c2.png']
+    >>> square = ((0, 0), (9, 0), (9, 9), (0, 9))
+    >>> [name for name, _ in crops([Cell(0, 0, quad=square), Cell(0, 1)], np.zeros((20, 40, 3), np.uint8))]
+    ['r1_c1.png']
     """
     height, width = image.shape[:2]
-    for cell in table.cells:
+    for cell in cells:
         if cell.quad is None:
             continue
         x0, y0, x1, y1 = quads_to_boxes([cell.quad])[0]

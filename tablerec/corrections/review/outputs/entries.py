@@ -6,7 +6,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from postprocess.captions.continuation import join_tables
+from postprocess.captions.continuation import continuation, join_tables
+from postprocess.cell import Cell, shift
 from postprocess.editing.placing import tidy
 from postprocess.table import Table
 from tablerec.corrections.editor import Correction
@@ -30,6 +31,17 @@ class Entry:
     def share_proved(self) -> float:
         """Share of its cells with text that are proved, 0 to 1."""
         return round(share_proved([self.table]), 4)
+
+    def cells_of_parts(self) -> list[list[Cell]]:
+        """The cells of each part, in pixels of its picture, where they are in the whole, without repeated heads."""
+        first, *others = (tidy(part.table) for part in self.parts)
+        shown, n_rows = [list(first.cells)], first.n_rows
+        for other in others:
+            going_on = continuation(first, other)
+            down, right = n_rows - going_on.n_repeated, going_on.first_col
+            shown.append([shift(cell, down, right) for cell in other.cells if cell.row >= going_on.n_repeated])
+            n_rows += other.n_rows - going_on.n_repeated
+        return shown
 
     @property
     def name(self) -> str:

@@ -139,9 +139,8 @@ def _label_files(entries: Sequence[Entry], folder: CorrectionFolder) -> Iterator
 
 
 def _crops_of(entry: Entry, folder: CorrectionFolder) -> Iterator[tuple[str, bytes]]:
-    # The parts of a table over several pages lie in different pictures, so its cells have no places.
-    if len(entry.parts) == 1:
-        yield from crops(entry.table, _picture(entry.parts[0], folder))
+    for part, cells in zip(entry.parts, entry.cells_of_parts(), strict=True):
+        yield from crops(cells, _picture(part, folder))
 
 
 def _picture(part: Correction, folder: CorrectionFolder) -> Image:

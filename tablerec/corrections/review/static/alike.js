@@ -4,34 +4,46 @@ import { make, makeButton } from "/static/elements.js";
 import { LANGUAGE_CHANGED, language, text } from "/static/texts.js";
 
 const WAIT = 700; // milliseconds without a step, before the others are looked through
+const MENDS = new Set([
+  "move_line", "divide", "extend", "insert", "remove_line", "remove", "merge", "split", "set_headers", "set_header", "replace_all",
+  "undo", "redo", "restore",
+]);
 const SVG = "http://www.w3.org/2000/svg";
 
 // host: { ask(address), post(address, data), say(message, isError, buttons), open(name), changed(), focus() }
 // button: shown while there is something to offer. line: where pages are joined.
 export function mountAlike(button, line, host) {
-  let name = null, offer = null, timer = 0;
+  let name = null, offer = null, joinedOf = null, timer = 0;
   const address = (part, of = name) => `/tables/${encodeURIComponent(of)}/${part}`;
 
-  // Of the table that is open, after its last step.
+  // After a step on the table that is open; a text is each table's own, but for that of a head.
+  function stepped(wanted, { do: kind, row }, heads) {
+    if (MENDS.has(kind) || (kind === "set_text" && row < Math.max(heads, 1))) look(wanted);
+  }
+
   function look(wanted, wait = WAIT) {
     clearTimeout(timer);
-    if (wanted !== name) { offer = null; show(); line.replaceChildren(); }
+    if (wait === 0) joinedOf = null;
+    if (wanted !== name) { offer = joinedOf = null; show(); line.hidden = true; }
     name = wanted;
     timer = setTimeout(async () => {
       try {
-        const [found, joined] = await Promise.all([host.ask(address("alike?quick=1", wanted)), host.ask(address("joined", wanted))]);
+        const found = await host.ask(address("alike?quick=1", wanted));
         if (wanted !== name) return;
         offer = found;
         show();
-        showJoined(joined);
+        if (joinedOf === wanted) return;
+        joinedOf = wanted;
+        const joined = await host.ask(address("joined", wanted));
+        if (wanted === name) showJoined(joined);
       } catch { /* the list says that the server is away */ }
     }, wait);
   }
 
   function show() {
     const count = offer?.tables.length ?? 0;
-    button.hidden = !count;
-    button.textContent = text("alike", offer?.is_cut ? `${count}+` : count);
+    button.hidden = !count && !offer?.is_cut;
+    button.textContent = count ? text("alike", offer?.is_cut ? `${count}+` : count) : text("alikeAsk");
     button.title = text("alikeHint");
   }
 
@@ -40,6 +52,10 @@ export function mountAlike(button, line, host) {
       if (offer.is_cut) offer = await host.ask(address("alike", offer.name));
     } catch (error) {
       return host.say(error.message, true);
+    }
+    if (!offer.tables.length) {
+      show();
+      return host.say(text("alikeNothing"));
     }
     const dialog = make("dialog", { className: "work-dialog alike", ariaLabel: text("alikeTitle"), lang: language().tag });
     const list = make("ul", { className: "scroll previews", tabIndex: 0, ariaLabel: text("alikeTitle") }), said = make("p", { className: "error", role: "status", lang: "en" });
@@ -141,7 +157,7 @@ export function mountAlike(button, line, host) {
   window.addEventListener(LANGUAGE_CHANGED, () => { show(); if (name) look(name, 0); });
   show();
   line.hidden = true;
-  return { look };
+  return { look, stepped };
 }
 
 // The cells of a table over its picture.

@@ -45,7 +45,7 @@ export function mountLearning(button, host) {
   function show() {
     const percent = Math.round(100 * (view?.progress ?? 0));
     const { doing, is_paused: isPaused, changes } = view ?? {};
-    button.textContent = doing ? text(`learn_${doing}`, percent) : isPaused ? text("learnPaused") : changes ? text("learnChanges", changes.length) : text("learn");
+    button.textContent = doing ? text(`learn_${doing}`, percent) : isPaused ? text("learnPaused") : changes?.length ? text("learnChanges", changes.length) : text("learn");
     button.title = text("learnHint");
     button.lang = language().tag;
   }

@@ -58,7 +58,7 @@ async function openTable(name) {
     const table = await post(address(name, step.do === "read" ? "/read" : "/do"), body, { keepalive: isSmall(body) });
     refresh();
     if (step.do === "save") work.saved();
-    work.look(name);
+    work.stepped(name, step, table.n_header_rows);
     return table;
   };
   editor = mount($("editor"), {

@@ -40,5 +40,5 @@ export function mountWork(root, note, line, host) {
 
   window.addEventListener(LANGUAGE_CHANGED, speak);
   speak();
-  return { say, saved: learning.look, look: alike.look };
+  return { say, saved: learning.look, look: alike.look, stepped: alike.stepped };
 }

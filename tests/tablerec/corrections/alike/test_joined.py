@@ -34,6 +34,8 @@ def test_pages_become_one_table_whose_head_stands_once(tmp_path: Path) -> None:
     assert column == ["head 0", "1.1.0", "1.2.0", "2.1.0", "2.2.0", "3.1.0", "3.2.0"]
     workbook = openpyxl.load_workbook(write_output([entry], desk.corrections, Wanted("xlsx", with_crops=True)))
     assert workbook.sheetnames == ["Contents", "book_1_1"] and workbook["Contents"]["C2"].value == "1-3"
+    assert workbook["book_1_1"]["A4"].hyperlink.target == "crops/book_1_1/r4_c1.png"
+    assert len(list((desk.corrections.folder / "outputs" / "crops" / "book_1_1").iterdir())) == 21
     assert [desk.correction(name).table.n_rows for name in names] == [3, 3, 3], "each page stays as it is"
 
 

@@ -172,3 +172,14 @@ def test_a_table_that_was_touched_is_said_to_be(desk: Desk) -> None:
     do(desk, "b_1_1", {"do": "set_text", "row": 1, "col": 0, "text": "mine"})
     do(desk, "a_1_1", STEPS[4][0])
     assert {name: each["is_touched"] for name, each in offered(desk).items()} == {"b_1_1": True, "c_1_1": False}
+
+
+def test_after_a_step_on_a_large_table_others_are_looked_at_only_when_a_person_asks(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tablerec.corrections.alike.offers._LARGE", 3)
+    assert not Offers(desk).offer("a_1_1", is_quick=True)["is_cut"]
+    do(desk, "a_1_1", STEPS[4][0])
+    glance = Offers(desk).offer("a_1_1", is_quick=True)
+    assert glance["tables"] == [] and glance["is_cut"]
+    assert offered(desk).keys() == {"b_1_1", "c_1_1"}

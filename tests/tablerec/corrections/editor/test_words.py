@@ -119,6 +119,12 @@ def test_a_journal_of_the_first_version_is_read_and_has_no_words(tmp_path: Path)
     assert problem is None and again.state.words == ()
     again.do({"do": "divide", "axis": "row", "index": 0})
     assert [again.table[row, 0].text for row in (0, 1)] == ["a", "b"]
+    read = {"text": "read", "quad": [[30, 70], [60, 70], [60, 80], [30, 80]]}
+    again.do({"do": "set_words", "row": 2, "col": 0, "end_row": 3, "end_col": 1, "words": [read]})
+    again.do({"do": "remove_line", "axis": "row", "line": 2})
+    assert again.table[1, 0].text == "b\nread"
+    kept, problem = read_correction(again.path)
+    assert problem is None and kept.state == again.state
 
 
 @pytest.mark.parametrize(

@@ -200,3 +200,11 @@ def test_large_tables_are_checked_in_seconds() -> None:
     rows = [["x", *(f"{rng.randint(1, 99_999) / 100:,.2f}" for _ in range(9))] for _ in range(300)]
     proof = prove(Table.from_texts(rows))
     assert proof.n_cells == 3000
+
+
+def test_what_rounding_explains_is_told_where_nothing_mends_a_total() -> None:
+    rows = [["", "a", "b"], ["x", "10.4", "20.4"], ["y", "11.5", "30.4"], ["Total one", "21.9", "50.8"]]
+    rows += [["z", "17.2", "44.1"], ["w", "23.8", "19.6"], ["Total two", "41.0", "88.2"]]
+    table = mark_headers(Table.from_texts(rows))
+    messages = [finding.messages[0] for finding in prove(table).findings[at(table, 6, 2)]]
+    assert messages == ["the cells give 63.7; rounding explains 0.15 at most"]

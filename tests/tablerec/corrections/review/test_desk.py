@@ -224,6 +224,9 @@ def test_corrections_of_a_folder_inside_are_no_pictures(tmp_path: Path) -> None:
     (inside / "images").mkdir(parents=True)
     make_desk(inside, ["a.png"]).read_all()
     Image.new("RGB", (8, 8)).save(inside / "images" / "a_1_1.png")
+    for written in ("outputs/crops/a_1_1", "learnt/1/training/pictures"):
+        (inside / "corrections" / written).mkdir(parents=True)
+        Image.new("RGB", (8, 8)).save(inside / "corrections" / written / "r1_c1.png")
     found = find_inputs(tmp_path, tmp_path / "corrections", recursive=True)
     assert sorted(found) == [inside / "a.png", inside / "images" / "a_1_1.png"]
 
@@ -364,3 +367,54 @@ def test_two_tables_of_a_page_train_each_in_its_own_picture(tmp_path: Path) -> N
     for label in labels.values():
         assert not label.problems and (label.quads >= 0).all()
         assert (label.quads <= np.array(label.size_wh)).all()
+
+
+def test_of_very_many_tables_only_the_last_ones_are_in_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tablerec.corrections.review.desk._IN_MEMORY", 2)
+    desk = make_desk(tmp_path, [f"{number}.png" for number in range(5)])
+    desk.read_all()
+    assert len(desk._recent) == 2 and len(desk.listing()["tables"]) == 5
+    revision = desk.listing()["revision"]
+    for name in desk.names():
+        desk.corrections.do(desk.correction(name), {"do": "set_text", "row": 0, "col": 0, "text": name})
+    assert [table["n_steps"] for table in desk.listing(revision)["tables"]] == [1] * 5
+    assert len(desk._recent) == 2
+    assert [desk.correction(name).table[0, 0].text for name in desk.names()] == desk.names()
+    first = desk.correction("0_1_1")
+    assert desk.correction("0_1_1") is first, "who asks again gets the same"
+
+
+def test_a_page_without_a_table_stands_after_all_tables(tmp_path: Path) -> None:
+    """It led the list as a table of one cell that is surely wrong."""
+    desk = make_desk(tmp_path, ["none.png", "some.png"])
+
+    def read(source: str) -> Iterator[Page]:
+        yield make_page(*([make_table()] if source.endswith("some.png") else []), source=source)
+
+    desk = Desk(desk.inputs, tmp_path, desk.corrections, read)
+    desk.read_all()
+    assert [table["name"] for table in desk.listing()["tables"]] == ["some_1_1", "none_1"]
+    assert desk.names() == ["none_1", "some_1_1"]
+
+
+def test_a_journal_that_goes_while_its_table_is_not_in_memory_is_no_table(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tablerec.corrections.review.desk._IN_MEMORY", 1)
+    desk = make_desk(tmp_path, ["a.png", "b.png"])
+    desk.read_all()
+    (tmp_path / "corrections" / "journal" / "a_1_1.jsonl").unlink()
+    with pytest.raises(InputError, match="no table"):
+        desk.correction("a_1_1")
+
+
+def test_other_weights_read_from_the_next_page_on(tmp_path: Path) -> None:
+    desk = make_desk(tmp_path, ["a.png"])
+    desk.read_all()
+    desk.use(lambda source: [make_page(make_table(2, 2), source=source)], lambda picture: [Page(picture)])
+    Image.new("RGB", (9, 9)).save(tmp_path / "b.png")
+    desk.add_input(tmp_path / "b.png")
+    worker = desk._worker
+    if worker is not None:
+        worker.join(20)
+    assert [desk.correction(name).table.shape for name in desk.names()] == [(3, 3), (2, 2)]

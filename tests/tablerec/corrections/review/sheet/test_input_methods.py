@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
 from tablerec.corrections.editor import Correction
 from tests.helpers.sheets import active, changed, expect_texts, press
 
@@ -34,26 +32,21 @@ class Composer:
         self.session.send("Input.insertText", {"text": text})
 
 
-@pytest.mark.parametrize(
-    ("parts", "text"), [(("b", "bi", "biao"), "表"), (("ｈ", "ひ", "ひょう"), "表"), (("ㅍ", "표"), "표")]
-)
-def test_a_composition_begins_in_a_chosen_cell(
-    page: Any, correction: Correction, parts: tuple[str, ...], text: str
-) -> None:
-    press(page, "ArrowDown")
-    composer = Composer(page)
-    composer.compose(*parts)
-    field = page.locator(".sheet textarea.open")
-    assert field.input_value() == parts[-1]
-    composer.press_inside("Enter")  # chooses a candidate, not the cell below
-    composer.press_inside("ArrowDown")
-    assert active(page) == "1,0" and field.input_value() == parts[-1]
-    composer.commit(text)
-    assert field.input_value() == text
-    page.keyboard.type("1")
-    press(page, "Enter")
-    expect_texts(page, correction, changed(r1c0=f"{text}1"))
-    assert active(page) == "2,0"
+def test_a_composition_begins_in_a_chosen_cell(page: Any, correction: Correction) -> None:
+    composer, field = Composer(page), page.locator(".sheet textarea.open")
+    for row, (parts, text) in enumerate(
+        ((("b", "bi", "biao"), "表"), (("ｈ", "ひ", "ひょう"), "表"), (("ㅍ", "표"), "표"))
+    ):
+        composer.compose(*parts)
+        assert field.input_value() == parts[-1]
+        composer.press_inside("Enter")  # chooses a candidate, not the cell below
+        composer.press_inside("ArrowDown")
+        assert active(page) == f"{row},0" and field.input_value() == parts[-1]
+        composer.commit(text)
+        assert field.input_value() == text
+        page.keyboard.type("1")
+        press(page, "Enter")
+    expect_texts(page, correction, changed(r0c0="表1", r1c0="表1", r2c0="표1"))
 
 
 def test_a_composition_goes_on_in_the_next_cell(page: Any, correction: Correction) -> None:

@@ -15,7 +15,9 @@ WATCH = """() => {
         const element = record.target.nodeType === 1 ? record.target : record.target.parentElement;
         seen.add(element.closest("td, tr, tbody, textarea") ?? element);
         record.addedNodes.forEach((node) => seen.add(node));
-    })).observe(document.querySelector(".sheet table"), { attributes: true, childList: true, subtree: true, characterData: true });
+    })).observe(document.querySelector(".sheet table"), {
+        attributes: true, childList: true, subtree: true, characterData: true,
+    });
 }"""
 
 

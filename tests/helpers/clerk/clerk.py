@@ -29,8 +29,6 @@ from tests.helpers.clerk.costs import COSTS
 from tests.helpers.clerk.wrong_tables import WrongTable, grid_of, squeeze
 from tests.helpers.find_corrections import Person, Step
 
-_ALIKE = 0.5
-"""Of two readings that have less in common, one is not a misread of the other: it is read again."""
 _CHEAPER = 2
 """Cells from which on replacing everywhere is worth its keys."""
 
@@ -224,33 +222,31 @@ class Clerk:
                         self.do(step, "place a word")
 
     def read_again(self) -> None:
-        """Read what is no mere misread: a column at once, if more than one of it is wrong."""
+        """Read again what is wrong, several cells of a row or column at once."""
         asked: set[tuple[int, int]] = set()
-        while missing := [cell for cell in self._far_off() if (cell.row, cell.col) not in asked]:
-            column = [cell for cell in missing if cell.col == missing[0].col and cell.end_col == missing[0].end_col]
-            rows = [cell for cell in missing if cell.row == missing[0].row and cell.end_row == missing[0].end_row]
-            chosen = max(column, rows, key=len)
-            asked |= {(cell.row, cell.col) for cell in chosen}
-            self._read(chosen)
+        while missing := [cell for cell in self._unread() if (cell.row, cell.col) not in asked]:
+            column = [cell for cell in missing if (cell.col, cell.end_col) == (missing[0].col, missing[0].end_col)]
+            row = [cell for cell in missing if (cell.row, cell.end_row) == (missing[0].row, missing[0].end_row)]
+            chosen = max(column, row, key=len)
+            if not self._read(chosen) or len(chosen) == 1:
+                asked |= {(cell.row, cell.col) for cell in chosen}
 
-    def _far_off(self) -> list[Cell]:
-        return [
-            cell
-            for cell in self.wrong_cells()
-            if squeeze(self.true[cell.row, cell.col])
-            and _likeness(squeeze(cell.text), squeeze(self.true[cell.row, cell.col])) < _ALIKE
-        ]
+    def _unread(self) -> list[Cell]:
+        return [cell for cell in self.wrong_cells() if squeeze(self.true[cell.row, cell.col])]
 
-    def _read(self, cells: Sequence[Cell]) -> None:
+    def _read(self, cells: Sequence[Cell]) -> bool:
+        """Read the block of these cells; returns whether it helped."""
         assert self.reader is not None
         block = {
             "row": min(cell.row for cell in cells), "col": min(cell.col for cell in cells),
             "end_row": max(cell.end_row for cell in cells), "end_col": max(cell.end_col for cell in cells),
         }  # fmt: skip
-        before, table = self._distance(), self.correction.table
+        before, wrong, table = self._distance(), len(self.wrong_cells()), self.correction.table
         self.do(to_read_step(block, table, self.wrong.draft.image, self.reader), "read again")
-        if self._distance() >= before and self.correction.table != table:
+        is_better = self._distance() < before
+        if not is_better and len(self.wrong_cells()) > wrong:
             self.do({"do": "undo"}, "undo")
+        return is_better
 
     def _distance(self) -> float:
         """How much is wrong."""
@@ -312,11 +308,12 @@ class Clerk:
         along, down = ([*zip([None, *cells], cells, strict=False)] for cells in (wrong, sorted(wrong, key=_column_first)))
         for before, cell in max(along, down, key=lambda pairs: sum(_follows(*pair) for pair in pairs)):
             true = self.true[cell.row, cell.col]
-            typed, moves = _edit(cell.text, true)
+            typed, moves, clicks = edit(cell.text, true)
             step = {"do": "set_text", "row": cell.row, "col": cell.col, "text": true}
             name = "type on" if _follows(before, cell) else "type"
-            if len(COSTS["edit"].keys) + typed + moves < len(COSTS[name].keys) + len(true):
+            if len(COSTS["edit"].keys) + typed + moves + clicks < len(COSTS[name].keys) + len(true):
                 self.do(step, f"edit{name[4:]}", typed, moves)
+                self.tally.clicks += clicks
             else:
                 self.do(step, name, len(true))
 
@@ -354,12 +351,14 @@ def _same_ends(now: str, true: str) -> tuple[int, int]:
     return start, end
 
 
-def _edit(now: str, true: str) -> tuple[int, int]:
-    """Characters to type, and other keys, where a text is changed in its place: Home or End, arrows, deletions.
+def edit(now: str, true: str) -> tuple[int, int, int]:
+    """Characters to type, deletions, and clicks into the text to where they are, where it is changed in its place.
 
-    >>> _edit("lst quarter", "1st quarter")
-    (1, 2)
+    >>> edit("lst quarter", "1st quarter")
+    (1, 1, 1)
     """
-    start, end = _same_ends(now, true)
-    typed, deleted = len(true) - start - end, len(now) - start - end
-    return typed, 1 + min(start, end) + deleted
+    changes = [
+        change for change in SequenceMatcher(None, now, true, autojunk=False).get_opcodes() if change[0] != "equal"
+    ]
+    typed = sum(end - start for _, _, _, start, end in changes)
+    return typed, sum(end - start for _, start, end, _, _ in changes), len(changes)

@@ -36,7 +36,7 @@ COSTS: dict[str, Cost] = {
     "empty": Cost(1, ("Delete",)),
     "type": Cost(1, ("Enter",)),
     "type on": Cost(0, ("Enter",)),  # in the cell to which Enter, or Tab, has led
-    "edit": Cost(1, ("F2", "Enter")),  # to the place in the text by arrows, which come to it
+    "edit": Cost(1, ("F2", "Enter")),  # and for each place in the text a click
     "edit on": Cost(0, ("F2", "Enter")),
     "undo": Cost(0, ("Control+z",)),
     "save and go on": Cost(0, ("Control+Enter",)),

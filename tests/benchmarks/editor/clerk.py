@@ -19,7 +19,7 @@ from pathlib import Path
 
 from postprocess.cell import rewrite
 from tablerec.corrections.editor import CorrectionFolder, Draft
-from tests.helpers.clerk.clerk import Clerk, Tally
+from tests.helpers.clerk.clerking import Clerk, Tally
 from tests.helpers.clerk.wrong_tables import WrongTable, read_wrong_tables, recognizer
 
 ROOT = Path(__file__).resolve().parents[3]

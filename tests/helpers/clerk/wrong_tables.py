@@ -116,7 +116,7 @@ def read_wrong_tables(folder: Path, kept: Path, count: int) -> Iterator[WrongTab
             kept.mkdir(parents=True, exist_ok=True)
             file.with_suffix(".part").write_bytes(pickle.dumps(_read(label)))
             file.with_suffix(".part").replace(file)
-        table: WrongTable | None = pickle.loads(file.read_bytes())  # noqa: S301 (our own file)
+        table: WrongTable | None = pickle.loads(file.read_bytes())
         if table is None:
             continue
         table = replace(table, true=with_transcribed(table.name, table.true))

@@ -117,7 +117,7 @@ class Draughtsman(Person):
             last = self.table.n_rows if axis == "row" else self.table.n_cols
             for stop in range(end, last + 1):
                 bounds = (row, col, stop, cell.end_col) if axis == "row" else (row, col, cell.end_row, stop)
-                members = {index for index in self.table.owner[row : bounds[2], col : bounds[3]].ravel().tolist()}
+                members = set(self.table.owner[row : bounds[2], col : bounds[3]].ravel().tolist())
                 cells = [self.table.cells[index] for index in members]
                 if any(each.is_spanning and len(np.unique(self._owners(each))) == 1 for each in cells):
                     break

@@ -3,8 +3,9 @@
 FOLDER holds pictures, each of one table, with labels of grid and places; ``../shared/train`` by default. From all kinds
 of it, in an order by chance, tables are taken that come out wrong. A scripted clerk corrects each twice, step by step
 in a real journal, until grid, spans and texts are right: as in the editor before living text, which keeps no words,
-and as it is now. Header rows are not in the labels and left as they are; so is the very place of a line. Printed are
-keystrokes, clicks, typed characters and steps, table by table and in sum; then what was done how often. What each thing costs is in ``tests/helpers/clerk/costs.py``.
+and as it is now. Header rows are not in the labels and left as they are; so is the very place of a line. Printed
+are keystrokes, clicks, typed characters and steps, table by table and in sum; then what was done how often. What each
+thing costs is in ``tests/helpers/clerk/costs.py``.
 
 What was read is kept in ``--kept`` and not read again.
 """

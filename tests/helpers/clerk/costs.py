@@ -1,7 +1,7 @@
 """What each thing that a clerk does costs in the editor: keys and clicks.
 
-A key with Control, Alt or Shift held is one keystroke; a drag, with the button held, is one click. The
-keys are those of the list behind F1: tests/tablerec/corrections/review/test_costs_of_steps.py does each thing once in a browser. The
+A key with Control, Alt or Shift held is one keystroke; a drag, with the button held, is one click. The keys are those
+of the list behind F1; tests/tablerec/corrections/review/test_costs_of_steps.py does each thing once in a browser. The
 editor before living text (commit 0164d52) had the same keys for what it could do, see ``BEFORE``.
 """
 

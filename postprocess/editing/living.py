@@ -7,6 +7,7 @@ from the step. A typed text stays whole and keeps the words in whose place it is
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 
@@ -25,6 +26,9 @@ from postprocess.text.lines import words_to_text
 from postprocess.text.lookalikes import STROKES, settle_strokes
 from postprocess.text.strays import LOOSE
 from postprocess.word import Word, Words
+
+_APART = 0.45
+"""White between two pieces of a word, in heights of it, from which they may belong to two cells."""
 
 
 def deal(before: State, table: Table, removed: Collection[tuple[int, int]] = ()) -> State:
@@ -59,7 +63,25 @@ def deal(before: State, table: Table, removed: Collection[tuple[int, int]] = ())
     }
     free = [part for cell in vanished if (cell.row, cell.col) not in removed for part in cell.words if part not in held]
     known = {cell.words: cell for cell in vanished if cell.words and not cell.typed}
-    return _fill(before, replace(table, cells=cells), changed, unite(free, before.words), before.outside, known)
+    parts = [piece for part in unite(free, before.words) for piece in _apart(before, part)]
+    return _fill(before, replace(table, cells=cells), changed, parts, before.outside, known)
+
+
+def _apart(state: State, part: WordPart) -> list[WordPart]:
+    """Pieces of a word with much white between them: a sign far before a number may be of another column."""
+    index, first, end = part
+    word = state.words[index]
+    if word.char_spans is None:
+        return [part]
+    left, right, below = (np.array(word.quad[corner]) for corner in (0, 1, 3))
+    widest = _APART * float(np.linalg.norm(below - left)) / max(float(np.linalg.norm(right - left)), 1e-9)
+    pieces = []
+    for blank in re.finditer(r"\s+", word.text[first:end]):
+        start, after = first + blank.start(), first + blank.end()
+        if part[1] < start and after < end and word.char_spans[after][0] - word.char_spans[start - 1][1] > widest:
+            pieces.append((index, part[1], start))
+            part = index, after, end
+    return [*pieces, part]
 
 
 def _settle_typed(before: State, vanished: Sequence[Cell], cells: list[Cell], changed: Flags) -> list[Cell]:

@@ -329,11 +329,17 @@ def _to_one(table: Table, block: _Block) -> Cell:
     )  # fmt: skip
 
 
-@in_mirror
-def split(table: Table, row: int, col: int) -> Table:
-    """Make a cell for each slot of a spanning cell.
+def split(table: Table, row: int, col: int, end_row: int | None = None, end_col: int | None = None) -> Table:
+    """Make a cell for each slot of a spanning cell, or of all such cells that a block touches.
 
     Its lines of text go to the rows in which they stand, there into the first column.
+
+    Args:
+        table: With a place for each cell.
+        row: Of the cell, or first row of the block.
+        col: Of the cell, or first column.
+        end_row: First row below the block; None: one cell.
+        end_col: First column after it; None: one cell.
 
     Raises:
         TableError: There is no such cell, or it covers one slot only.
@@ -343,8 +349,20 @@ def split(table: Table, row: int, col: int) -> Table:
     >>> split(merge(table, 0, 0, 2, 1), 1, 0) == table
     True
     """
-    cell = _cell(table, row, col)
-    check(cell.is_spanning, "the cell covers one slot only: draw a line through it")
+    first = _cell(table, row, col)
+    block = row, col, first.end_row if end_row is None else end_row, first.end_col if end_col is None else end_col
+    inside = row < block[2] <= table.n_rows and col < block[3] <= table.n_cols
+    check(inside, f"rows {row} to {block[2]} and columns {col} to {block[3]} are no part of the table")
+    chosen = [cell for cell in _members(table, block) if cell.is_spanning]
+    check(bool(chosen), "the cell covers one slot only: draw a line through it")
+    for cell in chosen:
+        table = _split(table, cell.row, cell.col)
+    return table
+
+
+@in_mirror
+def _split(table: Table, row: int, col: int) -> Table:
+    cell = table[row, col]
     parts = [cell]
     for axis in SIDES:
         start, end = cell_span(cell, axis)

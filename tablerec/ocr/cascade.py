@@ -95,6 +95,11 @@ class CascadeEngine(CropReader):
         """See ``CropReader``."""
         return self.first.reads
 
+    @property
+    def other(self) -> RapidOcrEngine | None:
+        """What reads otherwise; None where it is not installed."""
+        return self._load_second()
+
     def read(self, image: Image) -> list[Word]:
         """See ``OcrEngine``."""
         quads = self.first.find(image)

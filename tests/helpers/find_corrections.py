@@ -129,7 +129,7 @@ class Person:
         """Give the table as many lines as the true one has, in their places."""
         true = self.lines[axis]
         places: list[float | None] = [None] * (line_count(self.table, axis) + 1)
-        pairs = match_lines(table_lines(self.table, axis, self.frame), true)
+        pairs = match_lines(self.found_lines(axis), true)
         for found_line, true_line in pairs:
             places[found_line] = float(true[true_line])
         for place in true[: pairs[0][1]][::-1].tolist():
@@ -143,6 +143,10 @@ class Person:
         for place in true.tolist():
             if place not in kept:
                 self._draw_line(axis, kept, place)
+
+    def found_lines(self, axis: Axis) -> Floats:
+        """Where the lines of the table are, by which they are matched."""
+        return table_lines(self.table, axis, self.frame)
 
     def _remove_lines(self, axis: Axis, places: list[float | None]) -> list[float]:
         """Take out the lines that have no place; outside, the rows or columns beyond those that have one."""

@@ -123,7 +123,10 @@ OPERATIONS: dict[str, tuple[Callable[..., State], _Checks]] = {
     "remove_line": (_on_grid("remove_line"), {"axis": _axis, "line": _whole, "count": _count}),
     "remove": (_remove, {"axis": _axis, "index": _whole, "count": _count}),
     "merge": (_on_grid("merge"), _BLOCK),
-    "split": (_on_grid("split"), {"row": _whole, "col": _whole}),
+    "split": (
+        _on_grid("split"),
+        {"row": _whole, "col": _whole, "end_row": optional(_whole), "end_col": optional(_whole)},
+    ),
     "set_text": (_on_table(editing.set_text), {"row": _whole, "col": _whole, "text": _text}),
     "set_texts": (_on_table(editing.set_texts), {"row": _whole, "col": _whole, "texts": _texts}),
     "fill": (_on_table(texts.fill), {**_BLOCK, "text": _text}),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from typing import Any, Protocol
 
@@ -37,8 +38,15 @@ class Reader(Protocol):
         ...
 
 
+def other_reader(reader: Reader) -> Reader | None:
+    """What reads otherwise than a reader, which names it as ``other``; None where there is nothing."""
+    return getattr(reader, "other", None)
+
+
 def to_read_step(step: Mapping[str, Any], table: Table, image: Image, reader: Reader) -> dict[str, Any]:
     """Read a block of cells, and say so as a step of ``tablerec.corrections.editor.operations``.
+
+    Where the reader sees what is there already, another one reads, if it has one: the same once more helps nobody.
 
     Args:
         step: With ``row``, ``col``, ``end_row`` and ``end_col``.
@@ -56,9 +64,13 @@ def to_read_step(step: Mapping[str, Any], table: Table, image: Image, reader: Re
         raise InputError(f"read: {error} is needed: reload the page") from None
     chosen = sorted(indices_in(table, row, col, end_row, end_col))
     quads = cells_to_quads(table.cells[index] for index in chosen)
-    words = [word_to_dict(_rounded(word)) for word in read_cells(image, quads, reader)]
+    words = read_cells(image, quads, reader)
+    known = "".join(table.cells[index].text for index in chosen)
+    if _letters(known) == _letters("".join(word.text for word in words)):
+        other = other_reader(reader)
+        words = (read_cells(image, quads, other) if other else []) or words
     block = {"row": row, "col": col, "end_row": end_row, "end_col": end_col}
-    return {"do": "set_words", **block, "words": words}
+    return {"do": "set_words", **block, "words": [word_to_dict(_rounded(word)) for word in words]}
 
 
 def read_cells(image: Image, quads: Floats, reader: Reader) -> list[Word]:
@@ -92,6 +104,11 @@ def read_cells(image: Image, quads: Floats, reader: Reader) -> list[Word]:
     words = reader.read(crop) or reader.read_quads(crop, quads - offset)
     moved = [move_word(word, lambda points: points + offset) for word in check_words(words)]
     return [word for word in moved if word.text.strip() and np.isfinite(word.quad).all()]
+
+
+def _letters(text: str) -> Counter[str]:
+    """Its characters in any order, but for white space."""
+    return Counter("".join(text.split()))
 
 
 def _rounded(word: Word) -> Word:

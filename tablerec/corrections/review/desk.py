@@ -24,7 +24,7 @@ from tablerec.corrections.editor import Correction, CorrectionFolder, page_to_dr
 from tablerec.corrections.editor.draft import cut
 from tablerec.corrections.editor.folder import image_to_key
 from tablerec.corrections.editor.framing import crop_picture, frame_to_draft, hide, to_window, turn_window
-from tablerec.corrections.editor.reading import Reader
+from tablerec.corrections.editor.reading import Reader, other_reader
 from tablerec.errors import InputError, TablerecError
 from tablerec.inputs.images import display_name, load_pages
 from tablerec.inputs.turning import turn_picture
@@ -79,6 +79,12 @@ class _Waiting:
 
     reader: Reader
     turn: threading.Lock
+
+    @property
+    def other(self) -> Reader | None:
+        with self.turn:
+            other = other_reader(self.reader)
+        return other and _Waiting(other, self.turn)
 
     def read(self, image: Image) -> list[Word]:
         with self.turn:

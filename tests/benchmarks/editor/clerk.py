@@ -3,8 +3,9 @@
 FOLDER holds pictures, each of one table, with labels of grid and places; ``../shared/train`` by default. From all kinds
 of it, in an order by chance, tables are taken that come out wrong. A scripted clerk corrects each twice, step by step
 in a real journal, until grid, spans and texts are right: as in the editor before living text, which keeps no words,
-and as it is now. Printed are keystrokes, clicks, typed characters and steps, table by table and in sum; then what was
-done how often, and which texts had to be typed. What each thing costs is in ``tests/helpers/clerk/costs.py``.
+and as it is now. Header rows are not in the labels and left as they are; so is the very place of a line. Printed
+are keystrokes, clicks, typed characters and steps, table by table and in sum; then what was done how often. What each
+thing costs is in ``tests/helpers/clerk/costs.py``.
 
 What was read is kept in ``--kept`` and not read again.
 """
@@ -19,8 +20,8 @@ from pathlib import Path
 
 from postprocess.cell import rewrite
 from tablerec.corrections.editor import CorrectionFolder, Draft
-from tests.helpers.clerk.clerk import Clerk, Tally
-from tests.helpers.clerk.wrong_tables import WrongTable, read_wrong_tables, recognizer
+from tests.helpers.clerk.clerking import Clerk, Tally
+from tests.helpers.clerk.wrong_tables import WrongTable, grid_of, read_wrong_tables, recognizer
 
 ROOT = Path(__file__).resolve().parents[3]
 COUNTS = ("keystrokes", "clicks", "characters", "steps")
@@ -64,16 +65,19 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--count", type=int, default=30, help="tables to correct")
     parser.add_argument("--kept", type=Path, default=Path(tempfile.gettempdir()) / "tablerec-clerk")
     args = parser.parse_args(arguments)
-    sums, n_wrong = (Tally(), Tally()), [0, 0]
+    sums, of_grids, n_wrong = (Tally(), Tally()), (Tally(), Tally()), [0, 0]
     print(f"{'table':36}  " + "  ".join(f"{count:>12}" for count in COUNTS) + "  (old, new)")
     for wrong in read_wrong_tables(args.folder, args.kept, args.count):
         done = [correct(wrong, is_new=is_new) for is_new in (False, True)]
         for at, (tally, is_right) in enumerate(done):
             sums[at].add(tally)
+            if grid_of(wrong.draft.table) != grid_of(wrong.true):
+                of_grids[at].add(tally)
             n_wrong[at] += not is_right
         note = "" if all(right for _, right in done) else f"not right: {[right for _, right in done]}"
         print_row(wrong.name, done[0][0], done[1][0], note)
     print_row("sum", *sums)
+    print_row("of it those with a wrong grid", *of_grids)
     for count, aim in AIMS.items():
         before, now = (max(getattr(tally, count), 1) for tally in sums)
         print(f"{count}: {now / before:.1%} of what it took before (aim: at most {aim:.0%})")

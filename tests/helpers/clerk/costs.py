@@ -1,7 +1,7 @@
 """What each thing that a clerk does costs in the editor: keys and clicks.
 
-A key with Control, Alt or Shift held is one keystroke; a drag, with the button held, is one click. The keys are those of
-the list behind F1; tests/tablerec/corrections/review/test_costs_of_steps.py does each thing once in a browser. The
+A key with Control, Alt or Shift held is one keystroke; a drag, with the button held, is one click. The keys are those
+of the list behind F1; tests/tablerec/corrections/review/test_costs_of_steps.py does each thing once in a browser. The
 editor before living text (commit 0164d52) had the same keys for what it could do, see ``BEFORE``.
 """
 
@@ -36,7 +36,7 @@ COSTS: dict[str, Cost] = {
     "empty": Cost(1, ("Delete",)),
     "type": Cost(1, ("Enter",)),
     "type on": Cost(0, ("Enter",)),  # in the cell to which Enter, or Tab, has led
-    "edit": Cost(1, ("F2", "Enter")),  # to the place in the text by arrows, which come to it
+    "edit": Cost(1, ("F2", "Enter")),  # and for each place in the text a click
     "edit on": Cost(0, ("F2", "Enter")),
     "undo": Cost(0, ("Control+z",)),
     "save and go on": Cost(0, ("Control+Enter",)),

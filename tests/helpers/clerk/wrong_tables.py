@@ -1,8 +1,9 @@
 """Tables that came out wrong: how a picture was read, and what is true of it.
 
 The labels have the grid and the place of each text, but no texts. What stands in a cell is read by another engine than
-that of the table, from the very place that the label names, so that no wrong grid can spoil it. Where it is wrong
-itself, a clerk has to type what is not there: in both editors alike.
+that of the table, from the very place that the label names, so that no wrong grid can spoil it. Where the two engines
+do not agree, a person has written down what is there: ``transcribed.json``, for the tables that come first. Of others,
+the other engine's reading stands; where it is wrong itself, a clerk has to type it in both editors alike.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ import random
 import re
 import unicodedata
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -32,7 +33,10 @@ from tablerec.ocr.rapidocr import RapidOcrEngine
 from tablerec.pipeline import Recognizer
 
 SEED = 22
+_TRANSCRIBED = Path(__file__).with_name("transcribed.json")
 _DASHES = re.compile("[\u2010-\u2015\u2212\ufe63]")
+_LEADERS = re.compile(r"\.\.+|\.$")
+_SAME = str.maketrans("\u2018\u2019\u201c\u201d\u2571", "''\"\"/")
 _AROUND = 2
 """Pixels around a text that are read with it."""
 _ONE_LINE = 1.7
@@ -112,10 +116,19 @@ def read_wrong_tables(folder: Path, kept: Path, count: int) -> Iterator[WrongTab
             kept.mkdir(parents=True, exist_ok=True)
             file.with_suffix(".part").write_bytes(pickle.dumps(_read(label)))
             file.with_suffix(".part").replace(file)
-        table: WrongTable | None = pickle.loads(file.read_bytes())  # noqa: S301 (our own file)
-        if table is not None and is_wrong(table.draft.table, table.true):
+        table: WrongTable | None = pickle.loads(file.read_bytes())
+        if table is None:
+            continue
+        table = replace(table, true=with_transcribed(table.name, table.true))
+        if is_wrong(table.draft.table, table.true):
             count -= 1
             yield table
+
+
+def with_transcribed(name: str, true: Table) -> Table:
+    """The table with the texts that a person has written down."""
+    texts = json.loads(_TRANSCRIBED.read_text("utf-8")).get(name, {})
+    return replace(true, cells=[replace(c, text=texts.get(f"{c.row},{c.col}", c.text)) for c in true.cells])
 
 
 def _read(path: Path) -> WrongTable | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import replace
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -198,3 +199,16 @@ def test_from_right_to_left_too() -> None:
     assert np.array_equal(
         moved.table.mirrored().quads, deal(state, move_line(state.table, "col", 1, -40.0)).table.quads
     )
+
+
+def test_a_sign_far_before_its_number_goes_into_a_column_of_its_own_where_a_line_is_drawn_between_them() -> None:
+    ends = [0.05 * at for at in range(7)]
+    spans = ((0.0, 0.1), (0.1, 0.7), *((0.7 + start, 0.7 + end) for start, end in pairwise(ends)))
+    amount = replace(word("$ 4,328", 5, 10, 70), char_spans=tuple(spans[:7]))
+    before = make_state(blank(1, 1), amount)
+    assert grid(before) == [["$ 4,328"]]
+    divided = deal(before, divide(before.table, "col", 0, 0.15))
+    assert grid(divided) == [["$", "4,328"]]
+    assert grid(deal(divided, remove_line(divided.table, "col", 1))) == [["$ 4,328"]]
+    moved = deal(before, divide(before.table, "col", 0, 0.6))
+    assert grid(moved) == [["$ 4,328", ""]]

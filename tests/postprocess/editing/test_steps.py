@@ -355,3 +355,13 @@ def test_a_column_is_added_where_reading_ends() -> None:
     assert [cell.quad and cell.quad[0][0] for cell in table.cells] == [20, 0]
     longer = editing.extend(table, "col")
     assert longer.to_grid() == [["א", "ב", ""]] and longer[0, 2].quad == ((-20, 0), (0, 0), (0, 20), (-20, 20))
+
+
+def test_all_merged_cells_of_a_block_are_split_at_once() -> None:
+    table = complete(Table.from_texts([["a", "b", "c", "d"], ["e", "f", "g", "h"]]), (80, 20))
+    merged = editing.merge(editing.merge(table, 0, 0, 1, 2), 0, 2, 2, 3)
+    assert editing.split(merged, 0, 0, 2, 4) == editing.split(editing.split(merged, 0, 0), 0, 2)
+    with pytest.raises(TableError, match="one slot only"):
+        editing.split(table, 0, 0, 2, 4)
+    with pytest.raises(TableError, match="no part of the table"):
+        editing.split(merged, 0, 0, 3, 4)

@@ -244,7 +244,7 @@ export function mount(root, host) {
     save: () => ({ do: "save" }),
     reject: () => ({ do: editor.state.verdict === "rejected" ? "reopen" : "reject" }),
     merge: () => ({ do: "merge", ...block() }),
-    split: () => ({ do: "split", ...place() }),
+    split: () => ({ do: "split", ...(inside().length > 1 ? block() : place()) }),
     read: () => ({ do: "read", ...block() }),
     confirm: () => ({ do: "confirm", ...block(), is_right: !inside().every((cell) => cell.confirmed) }),
     resetText: () => ({ do: "reset_text", ...block() }),
@@ -335,7 +335,7 @@ export function mount(root, host) {
 
   const NOTHING_TO_DO = {
     undo: () => !editor.state.can_undo, redo: () => !editor.state.can_redo, restore: () => !editor.state.can_undo,
-    merge: () => inside().length < 2, split: () => !current() || current().rowspan * current().colspan === 1,
+    merge: () => inside().length < 2, split: () => !inside().some((each) => each.rowspan * each.colspan > 1),
     doubt: () => !editor.state.cells.some(editor.isDoubtful), read: () => !editor.state.has_reader,
     dropRows: () => editor.state.n_rows < 2, dropCols: () => editor.state.n_cols < 2, resetText: () => !inside().some((each) => each.typed),
   };

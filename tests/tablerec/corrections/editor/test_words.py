@@ -271,6 +271,26 @@ def test_a_cell_is_read_again(tmp_path: Path) -> None:
         assert not is_done
 
 
+class TwoReaders(FakeReader):
+    """Reads what was read before, and names another one."""
+
+    def __init__(self) -> None:
+        self.other = FakeReader()
+
+    def read(self, image: Any) -> list[Word]:
+        return [make_word("read", 20, 20)]
+
+
+def test_where_the_same_is_read_once_more_the_other_reader_reads_and_then_the_first_again(tmp_path: Path) -> None:
+    corrections, correction = begin(tmp_path)
+    texts = []
+    for version in range(3):
+        step = {"do": "read", "row": 0, "col": 0, "end_row": 1, "end_col": 1, "version": version, "id": f"r{version}"}
+        assert answer(corrections, correction, step, TwoReaders())[0]
+        texts.append(correction.table[0, 0].text)
+    assert texts == ["read", "seen", "read"]
+
+
 def test_title_and_notes_are_steps_and_are_shown(tmp_path: Path) -> None:
     _, correction = begin(tmp_path)
     correction.do({"do": "set_title", "text": "Sales"})

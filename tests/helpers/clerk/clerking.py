@@ -29,8 +29,8 @@ from tests.helpers.clerk.costs import COSTS
 from tests.helpers.clerk.wrong_tables import WrongTable, grid_of, squeeze
 from tests.helpers.find_corrections import Person, Step
 
-_ALIKE = 0.5
-"""Of two readings that have less in common, one is not a misread of the other: it is read again."""
+_QUICK = 1
+"""Characters that are typed sooner than read again."""
 _CHEAPER = 2
 """Cells from which on replacing everywhere is worth its keys."""
 
@@ -85,6 +85,48 @@ class Draughtsman(Person):
             low = float(before.max()) if len(before) else -np.inf
             high = float(after.min()) if len(after) else np.inf
             yield low, high
+
+    def found_lines(self, axis: Axis) -> Floats:
+        """With living text a line that would be right as a true one counts as that one, without being moved."""
+        lines, true = super().found_lines(axis), self.lines[axis]
+        if not self.moves:
+            return lines
+        for at, line in enumerate(lines.tolist()):
+            bounds = zip(true.tolist(), self.free[axis], strict=True)
+            fits = [place for place, (low, high) in bounds if low <= line <= high]
+            if fits:
+                lines[at] = min(fits, key=lambda place: abs(place - line))
+        return np.maximum.accumulate(lines)
+
+    def correct_spans(self) -> None:
+        """Before living text cells are split one by one, now all of a row or column of cells at once."""
+        if not self.moves:
+            return super().correct_spans()
+        while wrong := [cell for cell in self.table.cells if len(np.unique(self._owners(cell))) > 1]:
+            self.do("split", **max(map(self._block, wrong), key=self._count))
+        return super().correct_spans()
+
+    def _owners(self, cell: Cell) -> Any:
+        return self.true.owner[cell.row : cell.end_row, cell.col : cell.end_col]
+
+    def _block(self, cell: Cell) -> dict[str, int]:
+        """The largest block of a row or column from a cell on, in which nothing that is right is merged."""
+        blocks = []
+        for axis in SIDES:
+            row, col, end = cell.row, cell.col, list(cell_span(cell, axis))[1]
+            last = self.table.n_rows if axis == "row" else self.table.n_cols
+            for stop in range(end, last + 1):
+                bounds = (row, col, stop, cell.end_col) if axis == "row" else (row, col, cell.end_row, stop)
+                members = set(self.table.owner[row : bounds[2], col : bounds[3]].ravel().tolist())
+                cells = [self.table.cells[index] for index in members]
+                if any(each.is_spanning and len(np.unique(self._owners(each))) == 1 for each in cells):
+                    break
+                blocks.append(dict(zip(("row", "col", "end_row", "end_col"), bounds, strict=True)))
+        return max(blocks, key=lambda block: (self._count(block), -block["end_row"] - block["end_col"]))
+
+    def _count(self, block: dict[str, int]) -> int:
+        part = self.table.owner[block["row"] : block["end_row"], block["col"] : block["end_col"]]
+        return sum(self.table.cells[index].is_spanning for index in np.unique(part).tolist())
 
     def place_lines(self, axis: Axis, places: list[float]) -> None:
         """Move the lines that run through a text."""
@@ -224,33 +266,33 @@ class Clerk:
                         self.do(step, "place a word")
 
     def read_again(self) -> None:
-        """Read what is no mere misread: a column at once, if more than one of it is wrong."""
+        """Read again what is wrong, several cells of a row or column at once."""
         asked: set[tuple[int, int]] = set()
-        while missing := [cell for cell in self._far_off() if (cell.row, cell.col) not in asked]:
-            column = [cell for cell in missing if cell.col == missing[0].col and cell.end_col == missing[0].end_col]
-            rows = [cell for cell in missing if cell.row == missing[0].row and cell.end_row == missing[0].end_row]
-            chosen = max(column, rows, key=len)
-            asked |= {(cell.row, cell.col) for cell in chosen}
-            self._read(chosen)
+        while missing := [cell for cell in self._unread() if (cell.row, cell.col) not in asked]:
+            column = [cell for cell in missing if (cell.col, cell.end_col) == (missing[0].col, missing[0].end_col)]
+            row = [cell for cell in missing if (cell.row, cell.end_row) == (missing[0].row, missing[0].end_row)]
+            chosen = max(column, row, key=len)
+            [first, *others] = chosen
+            is_quick = not others and edit(first.text, self.true[first.row, first.col])[0] <= _QUICK
+            if is_quick or not self._read(chosen) or not others:
+                asked |= {(cell.row, cell.col) for cell in chosen}
 
-    def _far_off(self) -> list[Cell]:
-        return [
-            cell
-            for cell in self.wrong_cells()
-            if squeeze(self.true[cell.row, cell.col])
-            and _likeness(squeeze(cell.text), squeeze(self.true[cell.row, cell.col])) < _ALIKE
-        ]
+    def _unread(self) -> list[Cell]:
+        return [cell for cell in self.wrong_cells() if squeeze(self.true[cell.row, cell.col])]
 
-    def _read(self, cells: Sequence[Cell]) -> None:
+    def _read(self, cells: Sequence[Cell]) -> bool:
+        """Read the block of these cells; returns whether it helped."""
         assert self.reader is not None
         block = {
             "row": min(cell.row for cell in cells), "col": min(cell.col for cell in cells),
             "end_row": max(cell.end_row for cell in cells), "end_col": max(cell.end_col for cell in cells),
         }  # fmt: skip
-        before, table = self._distance(), self.correction.table
+        before, wrong, table = self._distance(), len(self.wrong_cells()), self.correction.table
         self.do(to_read_step(block, table, self.wrong.draft.image, self.reader), "read again")
-        if self._distance() >= before and self.correction.table != table:
+        is_better = self._distance() < before
+        if not is_better and len(self.wrong_cells()) > wrong:
             self.do({"do": "undo"}, "undo")
+        return is_better
 
     def _distance(self) -> float:
         """How much is wrong."""
@@ -296,7 +338,9 @@ class Clerk:
 
     def empty(self) -> None:
         """Empty cells that have no text, those below each other at once."""
-        wrong = {(cell.row, cell.col): cell for cell in self.wrong_cells() if not squeeze(self.true[cell.row, cell.col])}
+        wrong = {
+            (cell.row, cell.col): cell for cell in self.wrong_cells() if not squeeze(self.true[cell.row, cell.col])
+        }
         for row, col in sorted(wrong, key=lambda place: place[::-1]):
             if (row, col) not in wrong:
                 continue
@@ -309,14 +353,17 @@ class Clerk:
     def type(self) -> None:
         """Type, or edit, what is still wrong: along rows or down columns, where there is less to click."""
         wrong = self.wrong_cells()
-        along, down = ([*zip([None, *cells], cells, strict=False)] for cells in (wrong, sorted(wrong, key=_column_first)))
+        along, down = (
+            [*zip([None, *cells], cells, strict=False)] for cells in (wrong, sorted(wrong, key=_column_first))
+        )
         for before, cell in max(along, down, key=lambda pairs: sum(_follows(*pair) for pair in pairs)):
             true = self.true[cell.row, cell.col]
-            typed, moves = _edit(cell.text, true)
+            typed, moves, clicks = edit(cell.text, true)
             step = {"do": "set_text", "row": cell.row, "col": cell.col, "text": true}
             name = "type on" if _follows(before, cell) else "type"
-            if len(COSTS["edit"].keys) + typed + moves < len(COSTS[name].keys) + len(true):
+            if len(COSTS["edit"].keys) + typed + moves + clicks < len(COSTS[name].keys) + len(true):
                 self.do(step, f"edit{name[4:]}", typed, moves)
+                self.tally.clicks += clicks
             else:
                 self.do(step, name, len(true))
 
@@ -354,12 +401,14 @@ def _same_ends(now: str, true: str) -> tuple[int, int]:
     return start, end
 
 
-def _edit(now: str, true: str) -> tuple[int, int]:
-    """Characters to type, and other keys, where a text is changed in its place: Home or End, arrows, deletions.
+def edit(now: str, true: str) -> tuple[int, int, int]:
+    """Characters to type, deletions, and clicks into the text to where they are, where it is changed in its place.
 
-    >>> _edit("lst quarter", "1st quarter")
-    (1, 2)
+    >>> edit("lst quarter", "1st quarter")
+    (1, 1, 1)
     """
-    start, end = _same_ends(now, true)
-    typed, deleted = len(true) - start - end, len(now) - start - end
-    return typed, 1 + min(start, end) + deleted
+    changes = [
+        change for change in SequenceMatcher(None, now, true, autojunk=False).get_opcodes() if change[0] != "equal"
+    ]
+    typed = sum(end - start for _, _, _, start, end in changes)
+    return typed, sum(end - start for _, start, end, _, _ in changes), len(changes)

@@ -33,7 +33,7 @@ from tablerec.config import Settings
 from tablerec.corrections.editor import CorrectionFolder
 from tablerec.corrections.learning.anew import line_to_table, picture_words
 from tablerec.corrections.learning.learner import Learner
-from tablerec.corrections.learning.recipe import MINUTES
+from tablerec.corrections.learning.recipe import STEPS
 from tablerec.corrections.learning.runs import run_command
 from tablerec.corrections.review.desk import Desk
 from tablerec.pipeline import Recognizer
@@ -144,9 +144,9 @@ def choose(review: Review, n_wrong: int, n_others: int) -> tuple[list[str], list
     return wrong, others
 
 
-def learn(review: Review, minutes: float, pause: float) -> Path | None:
+def learn(review: Review, steps: int, pause: float) -> Path | None:
     """Learn from what is saved; returns the folder of the weights, None where it was paused."""
-    learner = Learner(review.desk, after=0, minutes=minutes)
+    learner = Learner(review.desk, after=0, steps=steps)
     if not learner.view()["gain"]:
         begun = time.monotonic()
         learner.start()
@@ -177,14 +177,14 @@ def main() -> None:
     parser.add_argument("-o", "--output", type=Path, required=True)
     parser.add_argument("--wrong", type=int, default=30, help="tables to correct")
     parser.add_argument("--others", type=int, default=30, help="tables that are never corrected")
-    parser.add_argument("--minutes", type=float, default=MINUTES, help="of training")
+    parser.add_argument("--steps", type=int, default=STEPS, help="of training")
     parser.add_argument("--pause", type=float, default=float("inf"), help="stop a training after so many seconds")
     args = parser.parse_args()
     review = Review(args.folder, args.output)
     wrong, others = choose(review, args.wrong, args.others)
     for name in wrong:
         review.correct(name)
-    weights = learn(review, args.minutes, args.pause)
+    weights = learn(review, args.steps, args.pause)
     if weights is None:
         print("paused: the same command goes on")
         return

@@ -70,7 +70,7 @@ def test_progress_is_told_by_steps_however_long_they_take(tmp_path: Path) -> Non
             seen.append((view["progress"], view["minutes_left"]))
         return done
 
-    commands.run = run_and_look  # type: ignore[method-assign]
+    commands.run = run_and_look  # type: ignore
     learner = make_learner(tmp_path, commands, FEWEST, steps=116)
     learner.start()
     assert settle(learner)["gain"] and seen == [(0.25, 80.0)]

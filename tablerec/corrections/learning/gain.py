@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from postprocess.cell import Cell
@@ -46,6 +46,21 @@ def rate(pairs: Iterable[tuple[Table | None, Table]]) -> Rightness:
     return Rightness(n_tables, n_right, n_cells, n_cells_right)
 
 
+def is_no_worse(gain: Mapping[str, Mapping[str, Mapping[str, int]]]) -> bool:
+    """Whether neither the tables learned from nor the held-out ones are read worse: fewer without a fault, or cells.
+
+    Args:
+        gain: What is in ``Rightness``, ``before`` and ``after``, of each kind of tables.
+
+    >>> few, more = {"n_right": 1, "n_cells_right": 7}, {"n_right": 1, "n_cells_right": 8}
+    >>> [is_no_worse({"held_out": {"before": few, "after": after}}) for after in (few, more)]
+    [True, True]
+    >>> is_no_worse({"saved": {"before": few, "after": more}, "held_out": {"before": more, "after": few}})
+    False
+    """
+    return all(_score(each["after"]) >= _score(each["before"]) for each in gain.values())
+
+
 def count_changes(before: Table, after: Table) -> int:
     """Number of cells that are in one table and not in the other, whichever has more of them.
 
@@ -64,3 +79,8 @@ def to_keys(table: Table | None) -> set[tuple[int, int, int, int, str]]:
 def to_key(cell: Cell) -> tuple[int, int, int, int, str]:
     """What makes cells the same: place, span and text; white space alone is no difference."""
     return cell.row, cell.col, cell.rowspan, cell.colspan, " ".join(cell.text.split())
+
+
+def _score(rightness: Mapping[str, int]) -> tuple[int, int]:
+    # The tables are the same before and after, and so are their cells: their number says as much as their share.
+    return rightness["n_right"], rightness["n_cells_right"]

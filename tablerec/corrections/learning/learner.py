@@ -1,6 +1,7 @@
 """What runs, what came of it, and which weights are used; all of it over restarts.
 
-A run is: train, export, read the saved tables with the former and with the new weights. Each of its steps leaves a
+A run is: train, export, read the saved tables with the former and with the new weights, which are withheld where they
+read them worse. Each of its steps leaves a
 file, so that a run that was stopped goes on where it was.
 """
 
@@ -27,9 +28,9 @@ from tablerec.corrections.learning.anew import (
     take_back,
     to_change,
 )
-from tablerec.corrections.learning.gain import rate
-from tablerec.corrections.learning.recipe import MINUTES, to_recipe
-from tablerec.corrections.learning.runs import RunCommand, is_finished, minutes_left, run_command
+from tablerec.corrections.learning.gain import is_no_worse, rate
+from tablerec.corrections.learning.recipe import STEPS, to_recipe
+from tablerec.corrections.learning.runs import RunCommand, is_finished, run_command, step_and_minutes_left
 from tablerec.errors import InputError, TablerecError
 from tablerec.fields import Fields, whole
 from tablerec.outputs.files import atomic_file
@@ -81,7 +82,7 @@ class Learner:
     Args:
         tables: Of the review.
         after: Saves after which it begins by itself; 0: only when it is asked to.
-        minutes: Of training.
+        steps: Of training.
         use: Called with the folder of the weights that are used from now on; None for the package's.
         reading: Options of ``tablerec`` by which pictures are read, such as ``["--ocr", "none"]``.
         run: Runs a command of tablerec; tests have another.
@@ -92,12 +93,12 @@ class Learner:
         tables: Tables,
         *,
         after: int = AFTER,
-        minutes: float = MINUTES,
+        steps: int = STEPS,
         use: Callable[[Path | None], None] = lambda _: None,
         reading: Sequence[str] = (),
         run: RunCommand = run_command,
     ) -> None:
-        self._tables, self._after, self._minutes, self._use, self._run = tables, after, minutes, use, run
+        self._tables, self._after, self._steps, self._use, self._run = tables, after, steps, use, run
         self._reading = list(reading)
         self._folder = tables.corrections.folder
         self._lock = threading.RLock()
@@ -130,6 +131,7 @@ class Learner:
                 "current": state.current,
                 "can_take_back": bool(state.former),
                 "gain": state.gain if state.is_done else {},
+                "is_withheld": self._is_withheld(),
                 "n_saved": n_saved,
                 "n_new": n_saved - state.n_learnt,
                 "after": self._after,
@@ -159,17 +161,22 @@ class Learner:
                 self._begin_run()
             self._begin("training", self._train)
 
-    def read_anew(self) -> None:
+    def read_anew(self, *, anyway: bool = False) -> None:
         """Use the weights of the last run, and read the open tables that nobody has touched with them.
 
+        Args:
+            anyway: Also where saved tables are read worse with them.
+
         Raises:
-            InputError: Something else runs, or there are no such weights.
+            InputError: Something else runs, there are no such weights, or saved tables are read worse with them.
         """
         with self._lock:
             state = self._state
             if not state.run or not state.is_done:
                 raise InputError("nothing was learnt yet: let it learn first")
             self._check_idle()
+            if self._is_withheld() and not anyway:
+                raise InputError("saved tables are read worse with what was learned: say that you want it all the same")
             if state.current != state.run:
                 state.former.append(state.current)
                 state.current = state.run
@@ -225,6 +232,10 @@ class Learner:
         if worker is not None:
             worker.join(_PATIENCE)
 
+    def _is_withheld(self) -> bool:
+        state = self._state
+        return state.is_done and state.current != state.run and not is_no_worse(state.gain)
+
     # --- in the background ---
 
     def _begin(self, doing: Doing, work: Callable[[], None]) -> None:
@@ -257,7 +268,7 @@ class Learner:
         state = self._state
         number = 1 + max((int(each.name) for each in self._learnt.glob("*") if each.name.isdigit()), default=0)
         state.run, state.is_done, state.n_learnt, state.gain = number, False, len(names), {}
-        recipe = to_recipe(Path(FOLDER) / str(number) / "training", n_held_out, self._minutes)
+        recipe = to_recipe(Path(FOLDER) / str(number) / "training", n_held_out, self._steps)
         with atomic_file(self._recipe) as file:
             file.write(json.dumps(recipe, indent=1).encode())
         self._write_state()
@@ -270,9 +281,10 @@ class Learner:
             finished: list[bool] = []
 
             def hear(line: str) -> None:
-                left = minutes_left(line)
-                if left is not None:
-                    self._minutes_left, self._progress = left, max(0.0, 1 - left / self._minutes)
+                said = step_and_minutes_left(line)
+                if said is not None:
+                    step, self._minutes_left = said
+                    self._progress = min(step / self._steps, 1.0)
                 if is_finished(line):
                     finished.append(True)
 
@@ -378,7 +390,8 @@ class Learner:
                 gain=dict(fields.get("gain", dict)),
                 applied=fields.get("applied", lambda values: {str(k): number(v) for k, v in values.items()}),
             )
-        except (OSError, ValueError, TypeError, AttributeError, RecursionError, TablerecError) as error:
+            is_no_worse(state.gain)
+        except (OSError, ValueError, TypeError, LookupError, AttributeError, RecursionError, TablerecError) as error:
             _logger.warning("%s: cannot be read (%s); what was learnt is not used", path, error)
             return State()
         if state.current and not self._has_weights(state.current):

@@ -19,7 +19,7 @@ Report = Callable[[str], None]
 RunCommand = Callable[[Sequence[str], Path, Report, threading.Event], bool]
 """Words, working folder, report, whether to stop -> whether it came to its end."""
 
-_LEFT = re.compile(r"left ([\d.]+) min")
+_PROGRESS = re.compile(r"step (\d+) .* left ([\d.]+) min")
 _FINISHED = "finished: "
 _POLL = 0.2
 _LAST_LINES = 4
@@ -69,14 +69,16 @@ def _read_lines(stream: Any, report: Report) -> None:
         report(line.decode("utf-8", "replace").rstrip())
 
 
-def minutes_left(line: str) -> float | None:
+def step_and_minutes_left(line: str) -> tuple[int, float] | None:
     """What a line of a training says.
 
-    >>> minutes_left("step 10 total 1.2 lr 0.0005 1.1 images/s left 9.5 min"), minutes_left("finished: out")
-    (9.5, None)
+    >>> step_and_minutes_left("step 10 total 1.2 lr 0.0005 1.1 images/s left 9.5 min")
+    (10, 9.5)
+    >>> step_and_minutes_left("step 0 validation f1_60 0.9") is None
+    True
     """
-    found = _LEFT.search(line)
-    return float(found[1]) if found else None
+    found = _PROGRESS.match(line)
+    return (int(found[1]), float(found[2])) if found else None
 
 
 def is_finished(line: str) -> bool:

@@ -193,6 +193,7 @@ def _learn(learner: Learner, data: dict[str, Any]) -> Reply:
         "start": learner.start,
         "stop": learner.pause,
         "read_anew": learner.read_anew,
+        "use_anyway": lambda: learner.read_anew(anyway=True),
         "apply": lambda: learner.apply(fields.get("names", list_of(text))),
         "dismiss": learner.dismiss,
         "take_back": learner.take_back,

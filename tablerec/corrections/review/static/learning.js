@@ -22,7 +22,7 @@ export function mountLearning(button, host) {
     view = next;
     if (before?.doing && !view.doing && toldRun !== view.run && view.gain.saved) {
       toldRun = view.run;
-      host.say(text("learnDone", ...figures(view.gain.saved), view.run));
+      host.say(text(view.is_withheld ? "learnWithheldShort" : "learnDone", ...figures(view.gain.saved)));
     }
     if (view.problem && view.problem !== before?.problem) host.say(view.problem, true);
     show();
@@ -91,8 +91,9 @@ export function mountLearning(button, host) {
     if (view.doing) found.push(["stop", () => order("stop")]);
     else {
       if (view.changes?.length) found.push(["apply", () => order("apply", { names: chosen() }), true], ["dismiss", () => order("dismiss")]);
-      else if (view.gain.saved) found.push(["read_anew", () => order("read_anew"), !isWorse()]);
+      else if (view.gain.saved && !view.is_withheld) found.push(["read_anew", () => order("read_anew"), true]);
       if (view.n_saved >= view.fewest) found.push([view.is_paused ? "goOn" : "start", () => order("start")]);
+      if (view.is_withheld) found.push(["use_anyway", () => order("use_anyway")]);
       if (view.can_take_back) found.push(["take_back", () => order("take_back")]);
     }
     return found;
@@ -110,15 +111,9 @@ export function mountLearning(button, host) {
         make("progress", { max: 1, value: view.progress, ariaLabel: text("learn") }));
     } else if (view.is_paused) parts.push(make("p", { textContent: text("learnPausedLong") }));
     if (view.gain.saved) parts.push(showGain());
-    if (isWorse()) parts.push(make("p", { className: "error", textContent: text("learnWorse") }));
+    if (view.is_withheld) parts.push(make("p", { className: "error", textContent: text("learnWithheld") }));
     if (view.changes && !view.changes.length) parts.push(make("p", { textContent: text("learnNothing") }));
     return parts;
-  }
-
-  // Held-out tables tell what it is worth elsewhere.
-  function isWorse() {
-    const { before, after } = view.gain.held_out ?? {};
-    return Boolean(before && after.n_cells_right < before.n_cells_right);
   }
 
   function showGain() {

@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from tablerec.corrections.learning.learner import FEWEST
 from tablerec.errors import InputError, TablerecError
-from tests.helpers.corrections.learning import Commands, make_learner, settle, with_another_text
+from tests.helpers.corrections.learning import Commands, make_learner, settle, with_another_text, worse_where
+from tests.helpers.review import make_table
+
+GAIN_OF_NOTHING = json.dumps(
+    {"run": 1, "is_done": True, "n_learnt": 1, "current": 0, "former": [], "gain": {"saved": {}}, "applied": {}}
+)
 
 
 @pytest.fixture(autouse=True)
@@ -49,6 +57,53 @@ def test_it_says_what_was_gained_on_saved_and_held_out_tables(tmp_path: Path) ->
     assert gain["saved"] == {"before": before, "after": {**before, "n_right": 4, "n_cells_right": 36}}  # type: ignore[index]
     assert [gain["held_out"][when]["n_cells_right"] for when in ("before", "after")] == [8, 9]  # type: ignore[index]
     assert learner.weights is None, "they are used when a person wants it"
+
+
+def test_progress_is_told_by_steps_however_long_they_take(tmp_path: Path) -> None:
+    commands, seen = Commands(), []
+    run = commands.run
+
+    def run_and_look(words: Sequence[str], *others: Any) -> bool:
+        done = run(words, *others)
+        if words[0] == "train":
+            view = learner.view()
+            seen.append((view["progress"], view["minutes_left"]))
+        return done
+
+    commands.run = run_and_look  # type: ignore
+    learner = make_learner(tmp_path, commands, FEWEST, steps=116)
+    learner.start()
+    assert settle(learner)["gain"] and seen == [(0.25, 80.0)]
+    recipe = json.loads((tmp_path / "corrections" / "learnt" / "1" / "recipe.json").read_text("utf-8"))
+    assert recipe["schedule"]["steps"] == 116 and "minutes" not in recipe["schedule"]
+
+
+@pytest.mark.parametrize("kind", ["held_out", "saved"])
+def test_weights_that_read_saved_tables_worse_are_withheld_until_a_person_wants_them(tmp_path: Path, kind: str) -> None:
+    used: list[Path | None] = []
+    commands = Commands(worse_where(lambda number: (number == 0) == (kind == "held_out") and number < FEWEST))
+    learner = make_learner(tmp_path, commands, FEWEST, 1, use=used.append)
+    learner.start()
+    view = settle(learner)
+    gain = view["gain"]
+    is_worse = {each: gain[each]["after"]["n_cells_right"] < gain[each]["before"]["n_cells_right"] for each in gain}
+    assert is_worse == {each: each == kind for each in ("saved", "held_out")} and view["is_withheld"]
+    with pytest.raises(InputError, match="read worse"):
+        learner.read_anew()
+    again = make_learner(tmp_path, commands, FEWEST, 1, use=used.append)
+    assert again.view()["is_withheld"] and again.weights is None and not used and again.view()["changes"] is None
+    again.read_anew(anyway=True)
+    view = settle(again)
+    assert used == [again.weights] and again.weights is not None
+    assert not view["is_withheld"] and view["can_take_back"] and view["changes"] == []
+    again.take_back()
+    assert again.view()["is_withheld"] and again.weights is None
+
+
+def test_weights_that_change_nothing_are_offered(tmp_path: Path) -> None:
+    learner = make_learner(tmp_path, Commands(lambda _: make_table()), FEWEST)
+    learner.start()
+    assert not settle(learner)["is_withheld"]
 
 
 def test_it_begins_by_itself_after_so_many_saves(tmp_path: Path) -> None:
@@ -145,7 +200,15 @@ def test_what_fails_is_said_and_can_be_tried_again(tmp_path: Path, step: str) ->
 
 
 @pytest.mark.parametrize(
-    "content", ["", "[]", "{", '{"run": -1}', '{"run": 1, "is_done": true, "n_learnt": 1, "current": 1, "former": "x"}']
+    "content",
+    [
+        "",
+        "[]",
+        "{",
+        '{"run": -1}',
+        '{"run": 1, "is_done": true, "n_learnt": 1, "current": 1, "former": "x"}',
+        GAIN_OF_NOTHING,
+    ],
 )
 def test_a_broken_state_is_as_none(tmp_path: Path, content: str) -> None:
     (tmp_path / "corrections" / "learnt").mkdir(parents=True)

@@ -12,7 +12,7 @@ from PIL import Image
 
 from tablerec.corrections.review.server import ReviewServer
 from tests.helpers.browsing import open_review
-from tests.helpers.corrections.learning import Commands, make_learner, with_another_text
+from tests.helpers.corrections.learning import Commands, make_learner, with_another_text, worse_where
 from tests.helpers.review import serve
 
 DROP = """([name, content]) => {
@@ -86,6 +86,28 @@ def test_files_can_be_chosen_without_dragging(page: Any, two_pictures: ReviewSer
         page.get_by_role("button", name="Add files").click()
     chooser.value.set_files([tmp_path / "表 1.png"])
     page.locator('#tables [data-name="表_1_1_1"]').wait_for()
+
+
+def test_what_reads_worse_is_not_used_until_a_person_wants_it(page: Any, tmp_path: Path, monkeypatch: Any) -> None:
+    monkeypatch.setattr("tablerec.corrections.learning.learner.can_train", lambda: True)
+    commands = Commands(worse_where(lambda number: number == 0))
+    learner = make_learner(tmp_path, commands, 5, 1)
+    assert commands.desk is not None
+    with serve(commands.desk, learner) as server:
+        open_review(page, server)
+        page.get_by_role("button", name="Learn", exact=True).click()
+        dialog = page.get_by_role("dialog", name="Learn")
+        dialog.get_by_role("button", name="Learn now").click()
+        dialog.get_by_role("cell", name="88.9 % → 0.0 %").wait_for()
+        dialog.get_by_text("the former detector reads on").wait_for()
+        assert dialog.get_by_role("button", name="Read the open tables anew").count() == 0
+        assert learner.weights is None
+        dialog.get_by_role("button", name="Use it all the same").click()
+        dialog.get_by_text("nothing would change").wait_for()
+        assert learner.weights is not None
+        dialog.get_by_role("button", name="Take back what was learned").click()
+        dialog.get_by_role("button", name="Use it all the same").wait_for()
+        assert learner.weights is None
 
 
 def test_it_learns_shows_what_would_change_and_takes_it_back(page: Any, tmp_path: Path, monkeypatch: Any) -> None:

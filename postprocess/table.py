@@ -10,7 +10,7 @@ from operator import attrgetter
 import numpy as np
 from numpy.typing import NDArray
 
-from postprocess.arrays import Floats, Ints
+from postprocess.arrays import Floats
 from postprocess.cell import Caption, Cell, Confidence, Direction, Quad, rewrite
 from postprocess.errors import TableError
 from postprocess.geometry.boxes import array_to_quad, cells_to_quads
@@ -281,7 +281,8 @@ def fill_holes(cells: Iterable[Cell]) -> tuple[Cell, ...]:
 
 def _paint(cells: tuple[Cell, ...]) -> NDArray[np.int32]:
     """``(R, C)`` index of the cell in each slot, -1 where there is none; refuses cells that share a slot."""
-    starts, sizes = _to_spans(cells)
+    places = np.array(list(map(_place, cells)), np.int64).reshape(-1, 4)
+    starts, sizes = places[:, :2], places[:, 2:]
     owner = np.full((starts + sizes).max(axis=0, initial=0), -1, np.int32)
     is_spanning = (sizes > 1).any(axis=1)
     single = np.flatnonzero(~is_spanning)
@@ -301,12 +302,6 @@ def _paint(cells: tuple[Cell, ...]) -> NDArray[np.int32]:
 _place = attrgetter("row", "col", "rowspan", "colspan")
 
 
-def _to_spans(cells: tuple[Cell, ...]) -> tuple[Ints, Ints]:
-    """``(N, 2)`` first row and column of each cell, and how many of both it covers."""
-    places = np.array(list(map(_place, cells)), np.int64).reshape(-1, 4)
-    return places[:, :2], places[:, 2:]
-
-
 def _refuse_clash(cells: tuple[Cell, ...], owner: NDArray[np.int32]) -> None:
     """Name the first two cells that share a slot."""
     for index, cell in enumerate(cells):
@@ -321,9 +316,10 @@ def _refuse_clash(cells: tuple[Cell, ...], owner: NDArray[np.int32]) -> None:
 
 
 def _cells_to_owner(cells: tuple[Cell, ...]) -> NDArray[np.int32]:
-    starts, sizes = _to_spans(cells)
-    n_slots = int(sizes.prod(axis=1).sum())
-    n_rows, n_cols = (starts + sizes).max(axis=0, initial=0).tolist()
+    places = list(map(_place, cells))  # Python's whole numbers have no limit
+    n_slots = sum(rowspan * colspan for _, _, rowspan, colspan in places)
+    n_rows = max((row + rowspan for row, _, rowspan, _ in places), default=0)
+    n_cols = max((col + colspan for _, col, _, colspan in places), default=0)
     # A stray cell far away must not make us allocate a huge grid before we refuse it.
     if n_rows * n_cols > max(4 * n_slots, 1_000_000):
         raise TableError(f"{len(cells)} cells cannot cover a grid of {n_rows} x {n_cols}: slots belong to no cell")

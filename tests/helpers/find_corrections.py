@@ -169,13 +169,16 @@ class Person:
         for line in down + up:
             self.do("move_line", axis=axis, line=line, offset=round(float(offsets[line]), 2))
 
+    def split_if_covered(self, axis: Axis, index: int) -> None:
+        """Split a cell of a row (or column) that all its cells cover with others: no line can be drawn through it."""
+        if (index, index + 1) not in [cell_span(cell, axis) for cell in self.table.cells]:
+            row, col = (index, 0) if axis == "row" else (0, index)
+            self.do("split", row=row, col=col)
+
     def _draw_line(self, axis: Axis, places: list[float], place: float) -> None:
         """Draw a line in its place; where all cells cover more than that row, one is split before."""
         index = bisect(places, place) - 1
-        spans = [cell_span(cell, axis) for cell in self.table.cells]
-        if (index, index + 1) not in spans:
-            row, col = (index, 0) if axis == "row" else (0, index)
-            self.do("split", row=row, col=col)
+        self.split_if_covered(axis, index)
         fraction = (place - places[index]) / (places[index + 1] - places[index])
         self.do("divide", axis=axis, index=index, fraction=round(fraction, 4))
         places.insert(index + 1, place)

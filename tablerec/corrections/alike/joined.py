@@ -12,8 +12,8 @@ from typing import Any
 
 from postprocess.captions.continuation import JOIN_SCORE, continuation, join_tables
 from postprocess.editing.placing import tidy
-from tablerec.corrections.alike.offers import Tables
 from tablerec.corrections.editor import Correction
+from tablerec.corrections.tables import Tables
 from tablerec.errors import InputError, TablerecError
 from tablerec.outputs.files import atomic_file
 

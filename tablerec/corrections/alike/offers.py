@@ -7,17 +7,18 @@ import threading
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 from postprocess.editing.axes import reading_quads
 from postprocess.table import Table
 from tablerec.corrections.alike.fixes import Fix, to_fixes
 from tablerec.corrections.alike.likeness import ALIKE, Shape, likeness, to_shape
 from tablerec.corrections.alike.transfer import ANYWHERE, transfer
-from tablerec.corrections.editor import Correction, CorrectionFolder
+from tablerec.corrections.editor import Correction
 from tablerec.corrections.editor.operations import apply
 from tablerec.corrections.history import History
 from tablerec.corrections.learning.gain import count_changes, to_key, to_keys
+from tablerec.corrections.tables import Tables
 from tablerec.errors import InputError, TablerecError
 from tablerec.outputs.files import atomic_file
 
@@ -29,18 +30,6 @@ _LARGE = 1000
 """Cells of a table from which on others are looked at only when a person asks."""
 _MOST_LINES = 12
 """Changed texts in a preview."""
-
-
-class Tables(Protocol):
-    """The tables of a review."""
-
-    corrections: CorrectionFolder
-
-    def names(self) -> list[str]:
-        """Names of all of them."""
-
-    def correction(self, name: str) -> Correction:
-        """One of them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,9 +99,10 @@ class Offers:
             if correction.version != version:
                 raise InputError("the table was changed since: look at the preview again")
             fixes, batch = to_fixes(correction), {}
+            shape = self._shape(correction, fixes)
             try:
                 for each in names:
-                    plan = self._plan(self._tables.correction(each), fixes, self._shape(correction, fixes))
+                    plan = self._plan(self._tables.correction(each), fixes, shape)
                     if plan is not None:
                         batch[each] = self._do(plan)
             finally:

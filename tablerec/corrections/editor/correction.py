@@ -11,7 +11,7 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import IO, Any, Literal
 
-from postprocess.cell import Cell, rewrite
+from postprocess.cell import rewrite
 from postprocess.editing.placing import tidy
 from postprocess.editing.state import State
 from postprocess.export.json import table_from_dict, table_to_dict
@@ -26,7 +26,7 @@ from tablerec.corrections.editor.dealt import (
 from tablerec.corrections.editor.draft import Window
 from tablerec.corrections.editor.head import Head
 from tablerec.corrections.editor.label import find_fault
-from tablerec.corrections.editor.operations import LIVING, apply, commutes, replay
+from tablerec.corrections.editor.operations import LIVING, apply, commutes, has_place, replay
 from tablerec.corrections.editor.view import state_to_view
 from tablerec.corrections.history import History
 from tablerec.errors import InputError, OutputError, TablerecError
@@ -328,7 +328,7 @@ def read_correction(path: Path) -> tuple[Correction, str | None]:
         table = table_from_dict(head.get("table") or {}, name="the table")
         correction = Correction(path, _to_head(head), _to_state(table, head))
         correction._size, correction._gap = len(content), b"" if content.endswith(b"\n") else b"\n"
-        if correction.head.name != path.stem or not all(_has_place(cell) for cell in table.cells):
+        if correction.head.name != path.stem or not all(map(has_place, table.cells)):
             raise InputError("it belongs to another table, or its cells have no places")
     except (TablerecError, ValueError, RecursionError) as error:
         raise InputError(f"{name}: no journal of corrections ({error}); it is kept aside") from error
@@ -340,10 +340,6 @@ def read_correction(path: Path) -> tuple[Correction, str | None]:
         except (TablerecError, ValueError, RecursionError) as error:
             return correction, f"{name}, line {at}: no step of a correction ({error}); the steps before it are kept"
     return correction, None
-
-
-def _has_place(cell: Cell) -> bool:
-    return cell.quad is not None and all(abs(value) <= _FARTHEST for point in cell.quad for value in point)
 
 
 def _parse(line: bytes) -> dict[str, Any]:

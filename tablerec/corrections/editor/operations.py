@@ -104,12 +104,13 @@ def _table(value: Any) -> Table:
         table = table_from_dict(value, name="the table")
     except TablerecError as error:
         raise ValueError(f"a table ({error})") from None
-    if not len(table) or not all(map(_has_place, table.cells)):
+    if not len(table) or not all(map(has_place, table.cells)):
         raise ValueError("a table whose cells have places")
     return table
 
 
-def _has_place(cell: Cell) -> bool:
+def has_place(cell: Cell) -> bool:
+    """Whether a cell has corners, none of them far outside of every picture."""
     return cell.quad is not None and all(abs(value) <= _MAX_NUMBER for point in cell.quad for value in point)
 
 

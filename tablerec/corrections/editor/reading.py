@@ -19,6 +19,7 @@ from postprocess.word import Word
 from tablerec.corrections.editor.dealt import word_to_dict
 from tablerec.errors import InputError
 from tablerec.fields import whole
+from tablerec.ocr.ink import ground_color
 from tablerec.result import move_word
 
 _MARGIN = 12
@@ -93,7 +94,7 @@ def read_cells(image: Image, quads: Floats, reader: Reader) -> list[Word]:
     if x1 <= x0 or y1 <= y0:
         return []
     part = np.ascontiguousarray(image[y0:y1, x0:x1])
-    ground = np.median(part.reshape(-1, 3), axis=0).astype(np.uint8)
+    ground = ground_color(part).astype(np.uint8)
     mask = np.zeros(part.shape[:2], np.uint8)
     cv2.fillPoly(mask, [np.round(quad - (x0, y0)).astype(np.int32) for quad in quads], 255)
     part[mask == 0] = ground

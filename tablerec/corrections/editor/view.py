@@ -16,6 +16,7 @@ from postprocess.meaning.roles import stub_width
 from postprocess.preview import MARK_BELOW
 from postprocess.table import Table, inner_text
 from postprocess.word import Words
+from tablerec.corrections.proof.doubts import structure_confidence
 
 
 def state_to_view(state: State, size_wh: tuple[int, int], seen: Table | None = None) -> dict[str, Any]:
@@ -93,8 +94,6 @@ def _changes(seen: Table, table: Table, corners: list[list[float]]) -> dict[str,
 
 
 def _cell_to_view(cell: Cell, quad: list[float]) -> dict[str, Any]:
-    share = 1.0 if cell.ocr_score is None and not cell.doubt else text_score(cell)
-    structure = None if cell.confidence is None or not share > 0 else min(cell.confidence / share, 1.0)
     return {
         "row": cell.row,
         "col": cell.col,
@@ -107,8 +106,8 @@ def _cell_to_view(cell: Cell, quad: list[float]) -> dict[str, Any]:
         "confidence": _finite(cell.confidence),
         "detector": _finite(cell.detector_score),
         "ocr": _finite(cell.ocr_score),
-        "text_confidence": None if cell.ocr_score is None else _finite(share),
-        "structure_confidence": _finite(structure),
+        "text_confidence": None if cell.ocr_score is None else _finite(text_score(cell)),
+        "structure_confidence": _finite(structure_confidence(cell)),
         "doubt": cell.doubt,
         "typed": cell.typed,
         "confirmed": cell.confirmed,

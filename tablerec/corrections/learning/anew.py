@@ -6,28 +6,17 @@ import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
 from postprocess.editing.placing import complete, join
 from postprocess.export.json import table_from_dict, table_to_dict
 from postprocess.table import Table
-from tablerec.corrections.editor import Correction, CorrectionFolder
+from tablerec.corrections.editor import Correction
 from tablerec.corrections.learning.gain import count_changes
+from tablerec.corrections.tables import Tables
 from tablerec.errors import InputError, TablerecError
-
-
-class Tables(Protocol):
-    """The tables of a review."""
-
-    corrections: CorrectionFolder
-
-    def names(self) -> list[str]:
-        """Names of all of them."""
-
-    def correction(self, name: str) -> Correction:
-        """One of them."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,7 +21,6 @@ from postprocess.table import Table
 from tablerec.corrections.learning import AFTER
 from tablerec.corrections.learning.anew import (
     Change,
-    Tables,
     apply_changes,
     line_to_table,
     picture_words,
@@ -31,6 +30,7 @@ from tablerec.corrections.learning.anew import (
 from tablerec.corrections.learning.gain import is_no_worse, rate
 from tablerec.corrections.learning.recipe import STEPS, to_recipe
 from tablerec.corrections.learning.runs import RunCommand, is_finished, run_command, step_and_minutes_left
+from tablerec.corrections.tables import Tables
 from tablerec.errors import InputError, TablerecError
 from tablerec.fields import Fields, whole
 from tablerec.outputs.files import atomic_file

@@ -63,9 +63,11 @@ def text_to_amount(text: str, convention: Convention = ENGLISH) -> Amount | None
     return Amount(exact, Decimal(1).scaleb(-decimals) * power, decimals, signs, number.note, has_groups)
 
 
-_WORD = re.compile(r"[^\W\d_]{3}")
-_LONGEST = 24
-_SEVERAL = re.compile(r"[±/–(]|\d-[.\d]|\d\s*[x×]\s*\d")
+WORD = re.compile(r"[^\W\d_]{3}")
+LONGEST = 24
+"""Characters of a number."""
+SEVERAL = re.compile(r"[±/–(]|\d-[.\d]|\d\s*[x×]\s*\d")
+"""What ranges, fractions and sizes have."""
 
 
 def mend_number(text: str, rule: Convention) -> str:
@@ -74,11 +76,11 @@ def mend_number(text: str, rule: Convention) -> str:
     >>> [mend_number(text, ENGLISH) for text in ("10.218.57", "9 95.98", "1,2O4", "Tea", "(1, 2)", "12")]
     ['10,218.57', '995.98', '1,204', '', '', '']
     """
-    if len(text) > _LONGEST or _WORD.search(text) or text_to_amount(text, rule) is not None:
+    if len(text) > LONGEST or WORD.search(text) or text_to_amount(text, rule) is not None:
         return ""
     tight = re.sub(r"(?<=[0-9.,])\s+(?=[0-9.,])", "", text)
     mended = to_digits(text)
-    tries = [part_marks(text, rule.decimal), tight, part_marks(tight, rule.decimal)] * (_SEVERAL.search(text) is None)
+    tries = [part_marks(text, rule.decimal), tight, part_marks(tight, rule.decimal)] * (SEVERAL.search(text) is None)
     tries += [mended] * any(map(str.isalnum, text))
     return next((each for each in tries if each and each != text and text_to_amount(each, rule) is not None), "")
 
@@ -148,6 +150,11 @@ def column_members(table: Table) -> list[list[int]]:
         if cell.colspan == 1 and cell.text.strip() and not is_heading(cell):
             members[cell.col].append(index)
     return members
+
+
+def heads_of(table: Table, col: int) -> list[str]:
+    """The headers above a column, the lowest last."""
+    return [cell.text for cell in table.cells if cell.header == "column" and cell.col <= col < cell.end_col]
 
 
 def usual(values: Sequence[object], share: float, least: int) -> object | None:

@@ -13,7 +13,7 @@ from itertools import pairwise
 
 from postprocess.table import Table
 from postprocess.values.script import to_plain
-from tablerec.corrections.proof.amounts import column_members, usual
+from tablerec.corrections.proof.amounts import column_members, heads_of, usual
 from tablerec.corrections.proof.finding import Finding
 from tablerec.corrections.proof.lookalikes import DIGITS, to_digits
 
@@ -207,9 +207,9 @@ def _bare(text: str) -> str:
 
 
 def _heads(table: Table, col: int) -> str:
-    return " ".join(
-        cell.text for cell in table.cells if cell.header == "column" and cell.col <= col < cell.end_col
-    ) or (table[0, col].text if not any(map(str.isdigit, table[0, col].text)) else "")
+    return " ".join(heads_of(table, col)) or (
+        table[0, col].text if not any(map(str.isdigit, table[0, col].text)) else ""
+    )
 
 
 def _label(table: Table, cell: int) -> str:

@@ -12,7 +12,7 @@ from postprocess.table import Table
 from postprocess.values.dates import ORDERS, Order
 from postprocess.values.reading import read_text
 from postprocess.values.script import to_plain
-from tablerec.corrections.proof.amounts import Amount, Amounts, column_members, usual
+from tablerec.corrections.proof.amounts import LONGEST, SEVERAL, WORD, Amount, Amounts, column_members, heads_of, usual
 from tablerec.corrections.proof.finding import Finding
 from tablerec.corrections.proof.lookalikes import letters_for, to_digits
 
@@ -43,11 +43,12 @@ def check_columns(table: Table, amounts: Amounts) -> tuple[list[int], list[Findi
     """
     counted: list[int] = []
     findings: list[Finding] = []
+    is_full = [2 * _n_filled(table, row) > table.n_cols for row in range(table.n_rows)]
     for col, members in enumerate(column_members(table)):
         digits = [cell for cell in members if any(map(str.isdecimal, table.cells[cell].text))]
         numbers = [cell for cell in digits if _is_number(table.cells[cell].text, amounts.cells[cell])]
         dates = [cell for cell in digits if read_text(table.cells[cell].text).dates]
-        is_named = _DATE.search(head_of(table, col)) is not None
+        is_named = _DATE.search(" ".join(heads_of(table, col))) is not None
         if len(dates) >= max(_LEAST - is_named, (_DATES_OF_NAMED if is_named else _NUMBERS) * len(digits)):
             findings += _check_dates(table, members, dates)
         elif len(numbers) >= max(_LEAST, _NUMBERS * len(digits)) and not _are_codes(table, numbers):
@@ -57,7 +58,7 @@ def check_columns(table: Table, amounts: Amounts) -> tuple[list[int], list[Findi
             findings += _check_numbers(table, amounts, members, numbers)
         elif digits:
             findings += _check_forms(table, members)
-        findings += _check_gaps(table, col, members)
+        findings += _check_gaps(table, col, members, is_full)
     return counted, findings
 
 
@@ -66,24 +67,16 @@ _DATES_OF_NAMED = 0.3
 """Share of dates in a column that is called so."""
 
 
-def head_of(table: Table, col: int) -> str:
-    """The headers above a column."""
-    return " ".join(cell.text for cell in table.cells if cell.header == "column" and cell.col <= col < cell.end_col)
-
-
 _FULL, _MANY = 0.9, 5
 """Share of the rows in which a column is filled, and number of them, from which an empty cell is odd."""
 
 
-def _check_gaps(table: Table, col: int, members: Sequence[int]) -> Iterator[Finding]:
+def _check_gaps(table: Table, col: int, members: Sequence[int], is_full: Sequence[bool]) -> Iterator[Finding]:
     """Empty cells amid a column that is full else, in rows that are."""
     rows = [table.cells[cell].row for cell in members]
     if len(rows) < _MANY:
         return
-    inner = [
-        int(table.owner[row, col]) for row in range(rows[0], rows[-1])
-        if _n_filled(table, row) * 2 > table.n_cols
-    ]  # fmt: skip
+    inner = [int(table.owner[row, col]) for row in range(rows[0], rows[-1]) if is_full[row]]
     empty = [
         cell for cell in inner
         if not table.cells[cell].text.strip() and not table.cells[cell].is_spanning and not table.cells[cell].tables
@@ -156,12 +149,8 @@ def _check_no_number(table: Table, amounts: Amounts, cell: int) -> Iterator[Find
     text, amount = table.cells[cell].text, amounts.cells[cell]
     if amount is not None:
         yield Finding(cell, "type", "like_number", 0.85, (amount.mended,), amount.mended)
-    elif any(map(str.isdecimal, text)) and len(text) <= 24 and not _ELSE.search(text):
+    elif any(map(str.isdecimal, text)) and len(text) <= LONGEST and not (WORD.search(text) or SEVERAL.search(text)):
         yield Finding(cell, "type", "no_number", 0.7)
-
-
-_ELSE = re.compile(r"[^\W\d_]{3}|[±/–(]|\d-[.\d]|\d\s*[x×]\s*\d")
-"""What tells words, ranges, fractions and sizes from numbers."""
 
 
 def _is_plain_row(table: Table, amounts: Amounts, cell: int) -> bool:

@@ -110,7 +110,7 @@ def _slip(table: Table, amounts: Amounts, cell: int, wanted: Decimal) -> Slip | 
 
 
 def _usual_step(table: Table, amounts: Amounts, cell: int) -> Decimal:
-    """The least last digit in the column of a cell."""
+    """What the last digit is worth of most numbers in the column of a cell."""
     col = table.cells[cell].col
     steps = [
         amount.step for other, amount in zip(table.cells, amounts.cells, strict=True) if amount and other.col == col

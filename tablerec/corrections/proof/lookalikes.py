@@ -13,10 +13,9 @@ DIGITS = {
 }  # fmt: skip
 """A digit that was read -> digits that it may be."""
 
-TO_DIGIT = str.maketrans("OoDQlIi|!][ZzSsBGbgqº°ᵒ", "00001111111225586699000")
-"""Letters and signs that digits are taken for."""
-
 _SIGNS = "OoDQlIi|!][ZzSsBGbgqº°ᵒ"
+"""Letters and signs that digits are taken for."""
+_TO_DIGIT = str.maketrans(_SIGNS, "00001111111225586699000")
 _TO_LETTER = {"0": "Oo", "1": "lIi", "2": "Zz", "5": "Ss", "6": "bG", "8": "B", "9": "gq"}
 _SAME = [
     ("rn", "m"), ("cl", "d"), ("vv", "w"), ("l", "i"), ("1", "i"), ("|", "i"), ("!", "i"), ("j", "i"), ("0", "o"),
@@ -45,7 +44,7 @@ def to_digits(text: str) -> str:
     >>> to_digits("lO.S⁹")
     '10.59'
     """
-    return lower_digits(text).translate(TO_DIGIT)
+    return lower_digits(text).translate(_TO_DIGIT)
 
 
 def find_slip(text: str, wanted: str) -> Slip | None:

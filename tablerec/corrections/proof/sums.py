@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from postprocess.meaning.totals import is_total_name
 from postprocess.table import Table
-from tablerec.corrections.proof.amounts import Amounts
+from tablerec.corrections.proof.amounts import Amounts, heads_of
 from tablerec.corrections.proof.equation import Equation, State
 from tablerec.corrections.proof.lookalikes import find_slip
 
@@ -95,7 +95,7 @@ def find_equations(table: Table, amounts: Amounts) -> list[Equation]:
         lines.owner[:, numeric], lines.values[:, numeric], lines.known[:, numeric], lines.steps[:, numeric],
         lines.named, lines.breaks,
     )  # fmt: skip
-    heads = [_head_of(table, col) for col in numeric]
+    heads = [["", *heads_of(table, col)][-1] for col in numeric]
     body = [row for row in range(table.n_rows) if by_row.known[row].any()]
     by_col = by_row.select(body).turned([is_total_name(head, exactly=True) for head in heads])
     found = list(_sums(table, amounts, by_row, unit))
@@ -157,12 +157,6 @@ def _common_step(values: Sequence[int]) -> int:
 def _is_named(table: Table, row: int) -> bool:
     texts = [table[row, col].text for col in range(table.n_cols)]
     return any(is_total_name(text) for text in texts if text.strip() and not any(map(str.isdigit, text)))
-
-
-def _head_of(table: Table, col: int) -> str:
-    """The lowest header above a column."""
-    heads = [cell.text for cell in table.cells if cell.header == "column" and cell.col <= col < cell.end_col]
-    return heads[-1] if heads else ""
 
 
 def _numeric_columns(lines: Lines) -> list[int]:
@@ -388,12 +382,10 @@ def _multiply(lines: Lines, first: int, second: int, third: int, unit: Decimal) 
     for row in range(lines.owner.shape[1]):
         at = [int(lines.owner[line, row]) for line in (first, second, third)]
         known = [bool(lines.known[line, row]) for line in (first, second, third)]
-        if min(at) < 0 or sum(known) < 2:
+        if min(at) < 0 or not all(known):
             continue
         a, b, c = (Decimal(int(lines.values[line, row])) * unit for line in (first, second, third))
         steps = [Decimal(int(lines.steps[line, row])) * unit for line in (first, second, third)]
-        if not all(known):
-            continue
         product = _round(a * b, steps[2])
         wanted = {at[2]: product}
         for cell, other, step in ((at[0], b, steps[0]), (at[1], a, steps[1])):

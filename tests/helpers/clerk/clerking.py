@@ -166,10 +166,7 @@ class Draughtsman(Person):
 
     def _draw_line(self, axis: Axis, places: list[float], place: float) -> None:
         index = bisect(places, place) - 1
-        spans = [cell_span(cell, axis) for cell in self.table.cells]
-        if (index, index + 1) not in spans:
-            row, col = (index, 0) if axis == "row" else (0, index)
-            self.do("split", row=row, col=col)
+        self.split_if_covered(axis, index)
         now = table_lines(self.table, axis, self.frame)
         fraction = float(np.clip((place - now[index]) / max(now[index + 1] - now[index], 1e-9), 0.05, 0.95))
         self.do("divide", axis=axis, index=index, fraction=round(fraction, 4))

@@ -200,15 +200,18 @@ export function makeProof(editor, dialog, image, changed) {
   // The text is right as it stands, or was corrected.
   function accept(cell, field) {
     if (field.value !== shownText) return write(cell, field.value);
-    const { row, col, rowspan, colspan } = cell;
-    editor.step(() => ({ do: "confirm", row, col, end_row: row + rowspan, end_col: col + colspan, is_right: true })).then(() => load());
+    confirm(cell);
     go(1);
   }
 
   function write(cell, value) {
-    editor.step(() => ({ do: "set_text", row: cell.row, col: cell.col, text: value })).then(() => load());
+    setText(cell, value);
     go(1);
   }
+
+  const confirmBlock = (block) => editor.step(() => ({ do: "confirm", ...block, is_right: true })).then(() => load());
+  const confirm = ({ row, col, rowspan, colspan }) => confirmBlock({ row, col, end_row: row + rowspan, end_col: col + colspan });
+  const setText = ({ row, col }, value) => editor.step(() => ({ do: "set_text", row, col, text: value })).then(() => load());
 
   // --- a column at once ---
 
@@ -253,9 +256,13 @@ export function makeProof(editor, dialog, image, changed) {
     for (const [index, field] of fields.entries()) writeIfTyped(cells[index], field);
     const first = Math.min(...cells.map((cell) => cell.row)), end = Math.max(...cells.map((cell) => cell.row + cell.rowspan));
     const endCol = Math.max(...cells.map((cell) => cell.col + cell.colspan));
-    const done = new Set(cells.map(placeKey));
-    editor.step(() => ({ do: "confirm", row: first, col, end_row: end, end_col: Math.min(endCol, col + 1), is_right: true })).then(() => load());
-    const next = queue.findIndex((each, index) => index > at && !done.has(each.join()));
+    confirmBlock({ row: first, col, end_row: end, end_col: Math.min(endCol, col + 1) });
+    goBehind(cells);
+  }
+
+  // To the next one that is none of these.
+  function goBehind(cells) {
+    const done = new Set(cells.map(placeKey)), next = queue.findIndex((each, index) => index > at && !done.has(each.join()));
     at = next < 0 ? queue.length : next;
     show();
   }
@@ -263,7 +270,7 @@ export function makeProof(editor, dialog, image, changed) {
   function writeIfTyped(cell, field) {
     const value = field.value;
     if (value === (editor.cellAt(cell.row, cell.col)?.text ?? cell.text)) return;
-    editor.step(() => ({ do: "set_text", row: cell.row, col: cell.col, text: value })).then(() => load());
+    setText(cell, value);
   }
 
   // --- keys ---
@@ -275,21 +282,14 @@ export function makeProof(editor, dialog, image, changed) {
     if (event.key === "Enter") {
       const cell = editor.cellAt(...field.dataset.place.split(",").map(Number));
       if (field.value !== cell.text) writeIfTyped(cell, field);
-      else editor.step(() => ({ do: "confirm", row: cell.row, col: cell.col, end_row: cell.row + cell.rowspan, end_col: cell.col + cell.colspan, is_right: true })).then(() => load());
+      else confirm(cell);
       field.closest("li").classList.replace("doubtful", "is-proved");
     }
     const next = fields[here + step];
-    if (!next && event.key === "Enter") { acceptedToEnd(); return true; }
+    if (!next && event.key === "Enter") { goBehind(columnCells()); return true; }
     next?.focus();
     next?.select();
     return true;
-  }
-
-  function acceptedToEnd() {
-    const done = new Set(columnCells().map(placeKey));
-    const next = queue.findIndex((each, index) => index > at && !done.has(each.join()));
-    at = next < 0 ? queue.length : next;
-    show();
   }
 
   function inCell(event, field) {

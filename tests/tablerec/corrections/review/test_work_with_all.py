@@ -88,16 +88,22 @@ def test_files_can_be_chosen_without_dragging(page: Any, two_pictures: ReviewSer
     page.locator('#tables [data-name="表_1_1_1"]').wait_for()
 
 
+def begin_to_learn(page: Any, server: ReviewServer) -> Any:
+    """Open the review and let it learn; returns the dialog."""
+    open_review(page, server)
+    page.get_by_role("button", name="Learn", exact=True).click()
+    dialog = page.get_by_role("dialog", name="Learn")
+    dialog.get_by_role("button", name="Learn now").click()
+    return dialog
+
+
 def test_what_reads_worse_is_not_used_until_a_person_wants_it(page: Any, tmp_path: Path, monkeypatch: Any) -> None:
     monkeypatch.setattr("tablerec.corrections.learning.learner.can_train", lambda: True)
     commands = Commands(worse_where(lambda number: number == 0))
     learner = make_learner(tmp_path, commands, 5, 1)
     assert commands.desk is not None
     with serve(commands.desk, learner) as server:
-        open_review(page, server)
-        page.get_by_role("button", name="Learn", exact=True).click()
-        dialog = page.get_by_role("dialog", name="Learn")
-        dialog.get_by_role("button", name="Learn now").click()
+        dialog = begin_to_learn(page, server)
         dialog.get_by_role("cell", name="88.9 % → 0.0 %").wait_for()
         dialog.get_by_text("the former detector reads on").wait_for()
         assert dialog.get_by_role("button", name="Read the open tables anew").count() == 0
@@ -116,10 +122,7 @@ def test_it_learns_shows_what_would_change_and_takes_it_back(page: Any, tmp_path
     learner = make_learner(tmp_path, commands, 5, 2)
     assert commands.desk is not None
     with serve(commands.desk, learner) as server:
-        open_review(page, server)
-        page.get_by_role("button", name="Learn", exact=True).click()
-        dialog = page.get_by_role("dialog", name="Learn")
-        dialog.get_by_role("button", name="Learn now").click()
+        dialog = begin_to_learn(page, server)
         dialog.get_by_role("cell", name="88.9 % → 88.9 %").first.wait_for()
         dialog.get_by_role("button", name="Read the open tables anew").click()
         dialog.get_by_role("checkbox", name="t06_1_1").uncheck()

@@ -17,6 +17,7 @@ from tablerec.fields import parse_yaml, read_text
 from tablerec.models.folder import DESCRIPTION, LINENET, LINENET_OUTPUTS, LINENET_WEIGHTS, ONNX, STATIC
 from tablerec.models.opening import Network, choose_network, runs_on_card, usable_threads
 from tablerec.ocr.ctc import Reading, decode, to_line
+from tablerec.ocr.edges import settle
 from tablerec.ocr.line import Line
 from tablerec.ocr.lines import CropReader, distinct, read_found
 from tablerec.ocr.script import scripts_of
@@ -86,7 +87,7 @@ class LineNetEngine(CropReader):
         Returns:
             ``(N, 4, 2)`` float32 corners TL, TR, BR, BL in whole pixels.
         """
-        return widen(self._find(image), image.shape[1::-1])
+        return settle(self._find(image), image)
 
     def read(self, image: Image) -> list[Word]:
         """See ``OcrEngine``."""

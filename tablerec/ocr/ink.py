@@ -28,6 +28,8 @@ _LEAST_SIGN = 0.25
 """Least height of a character in a column, as a share of the usual one; a lower one is a wide stroke, such as 一 ..."""
 _WIDE = 0.5
 """... of this width at least."""
+_FAR = 1.2
+"""Lines are at most so many heights of one apart; parts of a character, as in 三, are further."""
 _AROUND = 0.15
 """Ground around a character of a column, as a share of its size."""
 
@@ -137,7 +139,8 @@ def cut_columns(crop: Image) -> list[list[tuple[int, int, int, int]]]:
     bands = _bands(boxes)
     wide, high = (max(band[end] - band[start] for band in bands) for start, end in ((0, 2), (1, 3)))
     found: list[list[tuple[int, int, int, int]]] = []
-    for size in {max(wide, high), high if high >= _WIDE * wide else wide}:
+    gap = max((after[1] - before[3] for before, after in pairwise(bands)), default=0)
+    for size in {max(wide, high), high if gap <= _FAR * high else wide}:
         parts = _close_gaps(bands, _HIGHEST * size)
         whole = all(y1 - y0 >= _LEAST_SIGN * size or x1 - x0 >= _WIDE * size for x0, y0, x1, y1 in parts)
         if len(parts) > 1 and whole and (cut := _with_ground(parts, size, crop.shape)) not in found:

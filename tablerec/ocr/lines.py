@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import unicodedata
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -48,12 +49,14 @@ _USUAL_TURNS = 3
 """How often a tall box is turned where nothing is read in any direction."""
 _STACKED = 1.15
 """A box this many times as high as wide may hold characters one below another."""
+_CRAMPED = 0.5
+"""What the score counts of text that hardly fits into a tall box."""
 _LINES = 0.25
 """The same of a cell in which nothing was found: it may hold several lines."""
 _DOUBLE = 0.6
 """A character is that of another line whose box has this share of it."""
-_UPSIDE_DOWN = 0.8
-"""Least score of a line upside down that is believed."""
+_TURNED = 0.8
+"""Least score of a second reading of a turned line that is believed; a level one below is read so, if it may be."""
 
 
 class CropReader(ABC):
@@ -161,7 +164,7 @@ def read_crops(ocr: CropReader, crops: Sequence[Image], quads: Quads, *, stacked
     """
     # np.rot90 turns against the clock: once for text that runs downwards, three times for upwards.
     views = [
-        _View(i, np.ascontiguousarray(np.rot90(crop, turns)), np.roll(quads[i], -turns, axis=0), turns)
+        _View(i, crop, quads[i]).turned(turns)
         for i, crop in enumerate(crops)
         for turns in ((0, 1, 3) if _is_tall(crop) else (0,))
     ]
@@ -173,24 +176,25 @@ def read_crops(ocr: CropReader, crops: Sequence[Image], quads: Quads, *, stacked
     ]
     every = views + [view for column in columns for view in column]
     lines = ocr.recognize([view.crop for view in every]) if every else []
-    upside_down = [
-        _View(view.index, np.ascontiguousarray(np.rot90(view.crop, 2)), np.roll(view.quad, 2, axis=0), 2)
-        for view, line in zip(views, lines, strict=False)
-        if line.is_turned and not _is_tall(crops[view.index])
+    seconds = [
+        view.turned(turns) for view, line in zip(views, lines, strict=False) for turns in _other_turns(view, line)
     ]
-    again = ocr.recognize([view.crop for view in upside_down]) if upside_down else []
-    again = [line if line.score >= _UPSIDE_DOWN else Line("", 0.0) for line in again]
+    again = ocr.recognize([view.crop for view in seconds]) if seconds else []
+    again = [line if line.score >= _TURNED else Line("", 0.0) for line in again]
+    stacked_ones = {column[0].index for column in columns}
     best: dict[int, list[tuple[_View, Line]]] = {}
     usual: dict[int, list[tuple[_View, Line]]] = {}
     scores: dict[int, float] = {}
-    for view, line in [*zip(views, lines, strict=False), *zip(upside_down, again, strict=True)]:
+    for view, line in [*zip(views, lines, strict=False), *zip(seconds, again, strict=True)]:
         if view.turns == 0:
             usual[view.index] = [(view, line)]
-        elif view.turns == _USUAL_TURNS:
+        elif view.turns == _USUAL_TURNS and _is_tall(crops[view.index]):
             # Nothing may be read: text in a tall crop runs upwards.
             usual[view.index] = [(view, usual[view.index][0][1])]
-        if len(line.text.strip()) > (view.turns > 0) and line.score > scores.get(view.index, -1.0):
-            best[view.index], scores[view.index] = [(view, line)], line.score
+        is_cramped = not view.turns and _is_tall(view.crop) and (view.index in stacked_ones or _is_wide(line.text))
+        score = _CRAMPED * line.score if is_cramped else line.score
+        if len(line.text.strip()) > (view.turns > 0) and score > scores.get(view.index, -1.0):
+            best[view.index], scores[view.index] = [(view, line)], score
     following = iter(lines[len(views) :])
     for column in columns:
         read = [(view, next(following)) for view in column]
@@ -222,6 +226,11 @@ class _View:
     quad: Quads
     turns: int = 0
 
+    def turned(self, turns: int) -> _View:
+        """The view turned so often."""
+        crop = np.ascontiguousarray(np.rot90(self.crop, turns))
+        return _View(self.index, crop, np.roll(self.quad, -turns, axis=0), self.turns + turns)
+
 
 def _columns(index: int, crop: Image, quad: Quads) -> list[list[_View]]:
     """Ways to read a crop as characters one below another."""
@@ -237,6 +246,23 @@ def _columns(index: int, crop: Image, quad: Quads) -> list[list[_View]]:
         ]
         for boxes in cut_columns(crop)
     ]
+
+
+def _is_wide(text: str) -> bool:
+    """Whether a text is too wide for a tall crop: of a line on its side a recogniser may make one character."""
+    return any(
+        unicodedata.east_asian_width(char) in "WF" or unicodedata.category(char) in ("So", "Sm") for char in text
+    )
+
+
+def _other_turns(view: _View, line: Line) -> tuple[int, ...]:
+    """How a crop is turned for a second reading, after what a first one makes of it."""
+    if view.turns or _is_tall(view.crop):
+        return ()
+    if line.is_turned:
+        return (2,)
+    height, width = view.crop.shape[:2]
+    return (1, 3) if height >= _STACKED * width and line.score < _TURNED else ()
 
 
 def _column_score(lines: Sequence[Line]) -> float:

@@ -28,6 +28,8 @@ _LEAST_SIGN = 0.25
 """Least height of a character in a column, as a share of the usual one; a lower one is a wide stroke, such as 一 ..."""
 _WIDE = 0.5
 """... of this width at least."""
+_LONG = 0.9
+"""A stroke this long, as a share of the side of a tight crop, is a ruling."""
 _FAR = 1.2
 """Lines are at most so many heights of one apart; parts of a character, as in 三, are further."""
 _AROUND = 0.15
@@ -95,9 +97,20 @@ def ink_boxes(crop: Image) -> tuple[list[float], Ints]:
     >>> ink_boxes(page)[1].tolist()
     [[8, 5, 10, 15]]
     """
+    ground, boxes = _strokes(crop)
+    height, width = crop.shape[:2]
+    parts = boxes[:, 2:] - boxes[:, :2]
+    at_border = (boxes[:, :2] <= 1) | (boxes[:, 2:] >= [width - 1, height - 1])
+    long = (parts >= RULING * np.array([width, height])).any(axis=1)
+    # A faint ruling comes in pieces: thin ones, along the border.
+    piece = (at_border & (parts <= THIN * height)).any(axis=1)
+    return ground, boxes[~(at_border.any(axis=1) & long) & ~piece]
+
+
+def _strokes(crop: Image) -> tuple[list[float], Ints]:
+    """The colour of the ground, and ``(N, 4)`` boxes xyxy of connected ink, rulings among it."""
     import cv2
 
-    height, width = crop.shape[:2]
     ground = ground_color(crop)
     # Doubled: a median may lie in the middle between two levels.
     levels = np.abs(2 * np.arange(256)[:, None] - 2 * ground).astype(np.uint16)
@@ -108,12 +121,7 @@ def ink_boxes(crop: Image) -> tuple[list[float], Ints]:
         return ground.tolist(), np.zeros((0, 4), np.int64)
     mask = (doubled > max(2 * LEAST_CONTRAST, most / 3)).view(np.uint8)
     parts = cv2.connectedComponentsWithStats(mask, connectivity=8)[2][1:, :4].astype(np.int64)
-    boxes = np.column_stack([parts[:, :2], parts[:, :2] + parts[:, 2:]])
-    at_border = (boxes[:, :2] <= 1) | (boxes[:, 2:] >= [width - 1, height - 1])
-    long = (parts[:, 2:] >= RULING * np.array([width, height])).any(axis=1)
-    # A faint ruling comes in pieces: thin ones, along the border.
-    piece = (at_border & (parts[:, 2:] <= THIN * height)).any(axis=1)
-    return ground.tolist(), boxes[~(at_border.any(axis=1) & long) & ~piece]
+    return ground.tolist(), np.column_stack([parts[:, :2], parts[:, :2] + parts[:, 2:]])
 
 
 def cut_columns(crop: Image) -> list[list[tuple[int, int, int, int]]]:
@@ -133,7 +141,14 @@ def cut_columns(crop: Image) -> list[list[tuple[int, int, int, int]]]:
     >>> cut_columns(crop)
     [[(2, 2, 28, 28), (2, 30, 28, 56)]]
     """
-    _, boxes = ink_boxes(crop)
+    _, boxes = _strokes(crop)
+    height, width = crop.shape[:2]
+    # Strokes of characters may touch the border; rules go along all of it.
+    sizes = boxes[:, 2:] - boxes[:, :2]
+    at_end = (boxes[:, 1] <= 1) | (boxes[:, 3] >= height - 1)
+    boxes = boxes[
+        (sizes[:, 1] < _LONG * height) & ~(at_end & (sizes[:, 0] >= _LONG * width) & (sizes[:, 1] <= THIN * width))
+    ]
     if len(boxes) < 2:
         return []
     bands = _bands(boxes)

@@ -55,8 +55,8 @@ _LINES = 0.25
 """The same of a cell in which nothing was found: it may hold several lines."""
 _DOUBLE = 0.6
 """A character is that of another line whose box has this share of it."""
-_TURNED = 0.8
-"""Least score of a second reading of a turned line that is believed; a level one below is read so, if it may be."""
+_SURE = 0.8
+"""A line with a lower score is read turned as well, or by its parts, where it may be; turned, it needs this score."""
 
 
 class CropReader(ABC):
@@ -168,40 +168,39 @@ def read_crops(ocr: CropReader, crops: Sequence[Image], quads: Quads, *, stacked
         for i, crop in enumerate(crops)
         for turns in ((0, 1, 3) if _is_tall(crop) else (0,))
     ]
+    lines = ocr.recognize([view.crop for view in views]) if views else []
+    level = {view.index: (view, line) for view, line in zip(views, lines, strict=True) if not view.turns}
     columns = [
         column
-        for i, crop in enumerate(crops)
-        if crop.shape[0] >= stacked * crop.shape[1]
-        for column in _columns(i, crop, quads[i])
+        for view, line in level.values()
+        if view.crop.shape[0] >= (stacked if line.score >= _SURE else _LINES) * view.crop.shape[1]
+        for column in _columns(view)
     ]
-    every = views + [view for column in columns for view in column]
-    lines = ocr.recognize([view.crop for view in every]) if every else []
-    seconds = [
-        view.turned(turns) for view, line in zip(views, lines, strict=False) for turns in _other_turns(view, line)
-    ]
-    again = ocr.recognize([view.crop for view in seconds]) if seconds else []
-    again = [line if line.score >= _TURNED else Line("", 0.0) for line in again]
-    stacked_ones = {column[0].index for column in columns}
-    best: dict[int, list[tuple[_View, Line]]] = {}
-    usual: dict[int, list[tuple[_View, Line]]] = {}
+    others = [view.turned(turns) for view, line in level.values() for turns in _other_turns(view, line)]
+    again = others + [view for column in columns for view in column]
+    lines += ocr.recognize([view.crop for view in again]) if again else []
+    read = list(zip(views + again, lines, strict=True))
+    in_parts = {column[0].index for column in columns}
+    # Where nothing is read, text in a tall crop runs upwards.
+    best = {
+        i: [(view.turned(_USUAL_TURNS) if _is_tall(view.crop) else view, line)] for i, (view, line) in level.items()
+    }
     scores: dict[int, float] = {}
-    for view, line in [*zip(views, lines, strict=False), *zip(seconds, again, strict=True)]:
-        if view.turns == 0:
-            usual[view.index] = [(view, line)]
-        elif view.turns == _USUAL_TURNS and _is_tall(crops[view.index]):
-            # Nothing may be read: text in a tall crop runs upwards.
-            usual[view.index] = [(view, usual[view.index][0][1])]
-        is_cramped = not view.turns and _is_tall(view.crop) and (view.index in stacked_ones or _is_wide(line.text))
+    for place, (view, line) in enumerate(read[: len(views) + len(others)]):
+        is_tall = _is_tall(crops[view.index])
+        n_chars = len(line.text.strip())
+        is_believed = place < len(views) or line.score >= _SURE
+        is_cramped = is_tall and not view.turns and (view.index in in_parts or _is_wide(line.text))
         score = _CRAMPED * line.score if is_cramped else line.score
-        if len(line.text.strip()) > (view.turns > 0) and score > scores.get(view.index, -1.0):
+        if n_chars > (view.turns > 0) and is_believed and score > scores.get(view.index, -1.0):
             best[view.index], scores[view.index] = [(view, line)], score
-    following = iter(lines[len(views) :])
+    following = iter(read[len(views) + len(others) :])
     for column in columns:
-        read = [(view, next(following)) for view in column]
-        index, score = column[0].index, _column_score([line for _, line in read])
+        parts = [next(following) for _ in column]
+        index, score = column[0].index, _column_score([line for _, line in parts])
         if score > scores.get(index, 0.0):
-            best[index], scores[index] = read, score
-    chosen = _without_doubles([best.get(index, usual[index]) for index in range(len(crops))])
+            best[index], scores[index] = parts, score
+    chosen = _without_doubles(list(best.values()))
     upright = [view.crop for view, _ in chosen]
     lines = ocr.check(upright, [line for _, line in chosen]) if upright else []
     lines = [settle_raised(crop, line) for crop, line in zip(upright, lines, strict=True)]
@@ -232,8 +231,9 @@ class _View:
         return _View(self.index, crop, np.roll(self.quad, -turns, axis=0), self.turns + turns)
 
 
-def _columns(index: int, crop: Image, quad: Quads) -> list[list[_View]]:
-    """Ways to read a crop as characters one below another."""
+def _columns(view: _View) -> list[list[_View]]:
+    """Ways to read a crop as characters or lines one below another."""
+    index, crop, quad = view.index, view.crop, view.quad
     size_wh = crop.shape[1], crop.shape[0]
     return [
         [
@@ -257,12 +257,12 @@ def _is_wide(text: str) -> bool:
 
 def _other_turns(view: _View, line: Line) -> tuple[int, ...]:
     """How a crop is turned for a second reading, after what a first one makes of it."""
-    if view.turns or _is_tall(view.crop):
+    if _is_tall(view.crop):
         return ()
     if line.is_turned:
         return (2,)
     height, width = view.crop.shape[:2]
-    return (1, 3) if height >= _STACKED * width and line.score < _TURNED else ()
+    return (1, 3) if height >= _STACKED * width and line.score < _SURE else ()
 
 
 def _column_score(lines: Sequence[Line]) -> float:

@@ -32,10 +32,10 @@ _USUAL = 1.3
 """Lines are at most so many times as high as those of their picture usually are: others are several lines."""
 _RULE = 25
 """Contrast of a rule, of 255."""
-_BEYOND = 0.5
-"""A rule goes on above or below a line by this share of its height ..."""
-_THICK = 0.25
-"""... and is no thicker than this share."""
+_LONG = 1.75
+"""A rule is so many times as long as a line is high ..."""
+_THICK, _CLEAN = 0.25, 0.15
+"""... is no thicker than this share, and has ground beside it, on one side at least."""
 _LEAST = 0.3
 """What is left of a line between rules is at least this wide, as a share of its height."""
 _CUT, _CUT_ACROSS = 0.6, 0.3
@@ -44,8 +44,8 @@ _GAP, _SIGN, _CLEAR = 0.45, 0.65, 0.25
 """A sign belongs to the line before it: it is near, narrow, and has ground behind it, by shares of the height."""
 _SIGNS = 2
 """Most of them at an end."""
-_REACH = 1.5
-"""How far beside a line is looked, as a share of its height."""
+_REACH, _BEYOND = 1.5, 0.8
+"""How far beside a line, and above and below, is looked, as a share of its height."""
 _RULED = 0.9
 """A row with so much ink is a rule."""
 _LOWEST = 3
@@ -139,7 +139,7 @@ def _settle_level(box: Ints, boxes: Ints, grey: NDArray[np.uint8], unit: float) 
     core = grey[y0:y1, x0:x1]
     if not core.size or unit < _LOWEST:
         return [box]
-    beyond, reach = round(_BEYOND * unit), round(_REACH * unit)
+    beyond, reach = math.ceil(_BEYOND * unit), round(_REACH * unit)
     left, top = max(0, x0 - reach), max(0, y0 - beyond)
     patch = np.ascontiguousarray(grey[top : y1 + beyond, left : x1 + reach])
     ground = np.full_like(patch, round(float(quantile(core[::2, ::2].ravel(), 0.5))))
@@ -150,27 +150,37 @@ def _settle_level(box: Ints, boxes: Ints, grey: NDArray[np.uint8], unit: float) 
     return [corner + _reach(strip, *part, boxes - corner) for part in _between(strip)] or [box]
 
 
-def _find_rules(strip: _Strip) -> Ints:
-    """``(R, 2)`` first column of each rule across a strip, and the one after its last."""
-    contrast, top, bottom = strip.contrast, strip.top, strip.bottom
+def _find_rules(strip: _Strip, inked: Flags) -> list[list[int]]:
+    """First column of each rule across a strip, and the one after its last.
+
+    Args:
+        strip: A line and what is around it.
+        inked: ``(w,)`` columns with ink in the rows of the line.
+    """
+    contrast, top, bottom, unit = strip.contrast, strip.top, strip.bottom, strip.unit
     dark = contrast[top:bottom].min(axis=0) > _RULE
     if not dark.any():
-        return np.zeros((0, 2), np.int64)
-    beyond = max(1, round(0.8 * _BEYOND * strip.unit))
-    around = contrast[max(0, top - beyond) : top], contrast[bottom : bottom + beyond]
-    goes_on = [rows.min(axis=0) > _RULE for rows in around if len(rows) == beyond]
-    edges = run_ends(dark & np.any([np.zeros_like(dark), *goes_on], axis=0)).reshape(-1, 2)
-    return np.asarray(edges[edges[:, 1] - edges[:, 0] <= max(3, _THICK * strip.unit)], np.int64)
+        return []
+    rules = []
+    clean = max(2, round(_CLEAN * unit))
+    for start, end in run_ends(dark).reshape(-1, 2).tolist():
+        beside = np.concatenate([inked[max(0, start - clean) : start], inked[end : end + clean]])
+        if end - start > max(3, _THICK * unit) or beside.all():
+            continue
+        column = contrast[:, start:end].max(axis=1) > _RULE
+        if _run(column[:top][::-1]) + bottom - top + _run(column[bottom:]) >= _LONG * unit:
+            rules.append([start, end])
+    return rules
 
 
 def _between(strip: _Strip) -> list[tuple[int, int, int, int]]:
     """Start and end of each part of a line, and the columns to which it may reach."""
     width = strip.contrast.shape[1]
-    rules = _find_rules(strip)
-    if not len(rules):
-        return [(strip.start, strip.end, 0, width)]
     columns = strip.contrast[strip.top : strip.bottom].max(axis=0) > strip.least
-    bounds = [[0, 0], *rules.tolist(), [width, width]]
+    rules = _find_rules(strip, columns)
+    if not rules:
+        return [(strip.start, strip.end, 0, width)]
+    bounds = [[0, 0], *rules, [width, width]]
     parts = []
     for (_, first), (last, _) in pairwise(bounds):
         # Beside a rule its blurred edge is no ink.

@@ -203,12 +203,26 @@ def _reach(strip: _Strip, start: int, end: int, first: int, last: int, boxes: In
     columns = np.asarray(ink[top:bottom].any(axis=0))
     near = boxes[(boxes[:, 1] < (top + bottom) / 2) & (boxes[:, 3] > (top + bottom) / 2)][:, [0, 2]] - first
     size = last - first
-    end = _end_of(columns, end - first, unit, near)
-    start = size - _end_of(columns[::-1], size - (start - first), unit, size - near[:, ::-1])
+    mirrored = size - near[:, ::-1]
+    start, end = start - first, end - first
+    end, start = (
+        _end_of(columns, _before(columns, end, start, near), unit, near),
+        size - _end_of(columns[::-1], _before(columns[::-1], size - start, size - end, mirrored), unit, mirrored),
+    )
     rows = np.asarray(ink[:, start:end].any(axis=1))
     most, pad = round(_CUT_ACROSS * unit), round(GROUND * unit)
     above, below = _cut_rows(rows[: top + 1][::-1], most), _cut_rows(rows[bottom - 1 :], most)
     return np.array([max(0, start - pad) + first, top - above, min(size, end + pad) + first, bottom + below])
+
+
+def _before(columns: Flags, end: int, start: int, boxes: Ints) -> int:
+    """Where a line ends that reaches into the next one: at the first gap from where that begins."""
+    nexts = boxes[(boxes[:, 0] > (start + end) / 2) & (boxes[:, 0] < end) & (boxes[:, 1] > end)]
+    if not len(nexts):
+        return end
+    begin = max(0, int(nexts[:, 0].min()))
+    shared = columns[begin:end]
+    return end if shared.all() else begin + int(np.argmin(shared))
 
 
 def _end_of(columns: Flags, end: int, unit: float, boxes: Ints) -> int:

@@ -106,6 +106,13 @@ def test_what_goes_on_behind_a_line_is_no_sign_of_it() -> None:
     assert ends(settle(LINE[None], image)) == [[LEFT - PAD, RIGHT + PAD]]
 
 
+def test_dots_that_lead_to_the_next_column_are_no_signs() -> None:
+    image = text(paper())
+    for x in range(124, 180, 8):
+        image[54:57, x : x + 3] = 20
+    assert ends(settle(LINE[None], image)) == [[LEFT - PAD, RIGHT + PAD]]
+
+
 def test_a_line_that_reaches_into_the_next_one_ends_before_it() -> None:
     image = text(text(paper(), LEFT, 100), 110, 160)
     found = settle(np.stack([LINE, quad(107, TOP, 162, BOTTOM)]), image)

@@ -65,7 +65,7 @@ Verbs:
 
 \b
 More:
-  tablerec help VERB        what a verb does and its options, as VERB --help; also help labels check
+  tablerec help VERB        what a verb does, and its options; also help labels check
   tablerec help exit-codes  0 done, 1 something failed, 2 wrong usage, 3 doubtful with --strict, 130 Ctrl-C
   tablerec completion bash  completion with the Tab key for bash, zsh or fish
 """

@@ -7,10 +7,13 @@ import sys
 import webbrowser
 from itertools import islice
 from pathlib import Path
+from typing import Any
 
 import click
 
+from tablerec.config import Settings
 from tablerec.demo.texts import TEXTS, Language, guess_language
+from tablerec.inputs.options import document_options, read_password
 
 _MOST_PAGES = 5
 """Of a document, which the page shows."""
@@ -31,12 +34,21 @@ _SAMPLES: dict[Language, str] = {"en": "spans", "zh": "chinese"}
     "--language", type=click.Choice(list(TEXTS)), help="Of the page.  [default: that of your environment, or en]"
 )
 @click.option("--no-browser", is_flag=True, help="Only write the page, and print where it is.")
-def command(picture: str | None, output: Path, language: Language | None, no_browser: bool) -> None:
+@document_options
+def command(
+    picture: str | None,
+    output: Path,
+    language: Language | None,
+    no_browser: bool,
+    password: str | None,
+    **options: Any,
+) -> None:
     """Show in the browser what tablerec does: a picture with its cells, and the workbook beside it.
 
     PICTURE is a file of your own, or one of the samples: chinese, dark, empty_cells, lineless, multiline, no_table,
     one_cell, photo, rotated, ruled, spans, two_tables. Of a document the first five pages are shown.
     """
+    from tablerec.demo.page import result_to_page
     from tablerec.inputs.images import display_name
     from tablerec.outputs.files import atomic_file, check_folder, save
     from tablerec.pipeline import Recognizer
@@ -47,12 +59,12 @@ def command(picture: str | None, output: Path, language: Language | None, no_bro
     check_folder(output)
     click.echo(f"reading {display_name(str(source))}")
     # One page more tells whether there are more.
-    pages = list(islice(Recognizer().pages(str(source)), _MOST_PAGES + 1))
+    given = {name: value for name, value in options.items() if value is not None}
+    recognizer = Recognizer(Settings(**given, password=read_password(password)))
+    pages = list(islice(recognizer.pages(str(source)), _MOST_PAGES + 1))
     result = Result(str(source), tuple(pages[:_MOST_PAGES]))
     written = save(result, output / f"{source.stem}.xlsx")
     page = output / f"{source.stem}.html"
-    from tablerec.demo.page import result_to_page
-
     html = result_to_page(result, next(iter(written), None), language, is_cut=len(pages) > _MOST_PAGES)
     with atomic_file(page) as file:
         file.write(html.encode())

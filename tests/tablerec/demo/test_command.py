@@ -96,11 +96,11 @@ def test_a_picture_of_ones_own_without_a_table() -> None:
 
 
 def test_a_document_shows_its_first_pages() -> None:
-    Path("long.pdf").write_bytes(make_document(n_pages=7))
-    done = run("long.pdf", "--no-browser")
+    Path("long.pdf").write_bytes(make_document(7, "open sesame"))
+    done = run("long.pdf", "--no-browser", "--pages", "2-", "--password", "open sesame")
     assert done.exit_code == 0, done.output
     html = Path("tablerec-demo/long.html").read_text("utf-8")
-    assert "Page 5" in html and "Page 6" not in html and "more pages" in html
+    assert "Page 6" in html and "Page 7" not in html and "more pages" in html
 
 
 @pytest.mark.parametrize(

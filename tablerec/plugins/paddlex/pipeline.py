@@ -106,7 +106,7 @@ class OneDevicePipeline(Parts):
         if request.detection and self.ocr is None:
             raise SettingsError(
                 f"{', '.join(request.detection)}: the OCR engine of this pipeline has no such option; give the file a "
-                "GeneralOCR with pipeline_name: OCR"
+                "GeneralOCR with `pipeline_name: OCR`"
             )
 
     def _read(self, page: InputPage, request: Request) -> TablesResult:

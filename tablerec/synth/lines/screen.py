@@ -126,21 +126,17 @@ def _grey(level: float) -> Floats:
 
 
 def _draw_borders(image: Floats, rng: Random) -> None:
-    """Draw what lies at the edge of a crop: the border of its cell, the ground of the next."""
-    if rng.random() < 0.7:
+    """Draw the borders of a cell that lie at the edge of a crop."""
+    if rng.random() < 0.65:
         return
     color = np.array(rng.choice(((0, 0, 0), (221, 221, 221), (204, 204, 204), (128, 128, 128), (255, 255, 255))))
-    thick = rng.choice((1, 1, 1, 2))
-    side = rng.choice(("top", "bottom", "left", "right"))
-    at = rng.randint(0, 2)
-    if side == "top":
-        image[at : at + thick] = color
-    elif side == "bottom":
-        image[-at - thick : -at or None] = color
-    elif side == "left":
-        image[:, at : at + thick] = color
-    else:
-        image[:, -at - thick : -at or None] = color
+    for _ in range(rng.choice((1, 1, 2))):
+        thick, at = rng.choice((1, 1, 1, 2)), rng.randint(0, 2)
+        side = rng.choice((image, image.swapaxes(0, 1), image.swapaxes(0, 1)))
+        if rng.random() < 0.5:
+            side[at : at + thick] = color
+        else:
+            side[len(side) - at - thick : len(side) - at] = color
 
 
 def _seen(image: Image, rng: Random) -> Image:

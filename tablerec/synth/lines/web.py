@@ -31,11 +31,13 @@ _VALUES = (
     "未知", "暂无", "不限", "全部", "其他", "良好", "优", "良", "及格", "高", "中", "低", "晴", "多云", "阴", "小雨",
 )  # fmt: skip
 _CLAUSES = (
-    "{z}是一种基于{Name}的{z}", "用于{z}的{h}，{z}{z}", "如果{z}为{Name}，则{z}", "支持{Name}、{Name}和{Name}",
-    "默认为{d}{d}，{z}可设为{d}", "{z}{z}，{z}{z}。", "请{z}{z}后再{z}", "{Name}是{z}提出的{z}{h}", "（注：{z}{z}）",
-    "将{h}设置为{Name}", "{h}不超过{n}", "{y}年{m}月起{z}{z}", "{z}的{h}、{h}及{h}", "与{Name}相比，{h}提升{d}.{d}%",
-    "{z}、{z}、{z}等", "按照《{z}{z}》{z}", "{z}：{z}；{z}：{z}", "“{z}”{z}", "{z}，{Name}{h}", "可{z}，也可{z}",
-    "第{d}条 {z}{z}", "{d}. {z}{z}{z}", "{z}{z}（{Name}）{z}", "包括{z}和{z}，共{d}{d}{c}", "低于{n}{c}时{z}",
+    "{z}{z}。{z}{z}，{z}", "{z}{Name}。{z}{z}{z}，{z}{Name}", "{z}，{z}；{z}。{z}：{z}",
+    "{z}（{Name}，{Name}+{Name}）（{h}）", "{Name}和{Name}，{z}{Name}。{z}", "{z}是一种基于{Name}的{z}",
+    "用于{z}的{h}，{z}{z}", "如果{z}为{Name}，则{z}", "支持{Name}、{Name}和{Name}", "默认为{d}{d}，{z}可设为{d}",
+    "{z}{z}，{z}{z}。", "请{z}{z}后再{z}", "{Name}是{z}提出的{z}{h}", "（注：{z}{z}）", "将{h}设置为{Name}",
+    "{h}不超过{n}", "{y}年{m}月起{z}{z}", "{z}的{h}、{h}及{h}", "与{Name}相比，{h}提升{d}.{d}%", "{z}、{z}、{z}等",
+    "按照《{z}{z}》{z}", "{z}：{z}；{z}：{z}", "“{z}”{z}", "{z}，{Name}{h}", "可{z}，也可{z}", "第{d}条 {z}{z}",
+    "{d}. {z}{z}{z}", "{z}{z}（{Name}）{z}", "包括{z}和{z}，共{d}{d}{c}", "低于{n}{c}时{z}",
 )  # fmt: skip
 _MIXED = (
     "{h}", "{h}", "{h}", "{h}:", "{h}：", "{h}（{u}）", "{h} ({u})", "{h}({u})", "{h}/{u}", "{h}（{z}）", "{h}{h}",
@@ -43,9 +45,10 @@ _MIXED = (
     "{n}{u}", "¥{n}", "￥{n}", "¥ {n}", "{n}元/{c}", "{n}元起", "约{n}{c}", "{y}年{m}月{D}日", "{y}-{mm}-{DD}",
     "{y}年{m}月", "{m}月{D}日", "{hour}:{min} - {hour}:{min}", "{y}/{mm}/{DD} {hour}:{min}",
     "{y}-{mm}-{DD} {hour}:{min}:{min}", "{Name}", "{Name}", "{Name}", "{Name} {h}", "{Name}{h}", "{h}{Name}",
-    "{h} {Name}", "{z}{Name}", "{Name}（{z}）", "{Name}({z})", "{name}_{name}", "{name}_{name}_{name}",
-    "{name}.{name}", "{name}={d}", "--{name}", "{name}()", "{Name}|None", "str|None", "int", "float", "bool", "True",
-    "False", "None", "null", "http://www.{name}.com", "{name}.{ext}", "https://{name}.cn/{name}", "{name}@{name}.com",
+    "{z}{A}型", "{A}型{z}", "{z}{A}型-{A}型", "{A}-{A}{z}", "{z}{A}{d}", "{A}{d}{z}", "{A}级", "{z}{A}", "{h} {Name}",
+    "{z}{Name}", "{Name}（{z}）", "{Name}({z})", "{name}_{name}", "{name}_{name}_{name}", "{name}.{name}",
+    "{name}={d}", "--{name}", "{name}()", "{Name}|None", "str|None", "int", "float", "bool", "True", "False", "None",
+    "null", "http://www.{name}.com", "{name}.{ext}", "https://{name}.cn/{name}", "{name}@{name}.com",
     "0{d}{d}-{d}{d}{d}{d}{d}{d}{d}{d}", "1{d}{d}{d}{d}{d}{d}{d}{d}{d}{d}", "{d}{d}{d}{d}{d}{d}{D}{mm}{DD}{d}{d}{d}X",
     "{d}.{d}%", "{d}{d}.{d}{d}%", "+{d}.{d}{d}%", "-{d}.{d}{d}%", "{n}", "{n}", "{w}×{w}×{w} mm", "{w}*{w}*{w}mm",
     "{w}×{w}", "{d}-{d}{d}{c}", "{d}~{d}{d}{c}", "≥{n}{c}", "≤{n}{u}", ">{d}{d}%", "{w}GB+{w}GB", "{d}.{d}GHz", "{w}W",
@@ -76,7 +79,22 @@ def _name(rng: Random) -> str:
     if form < 0.4:
         return text
     tail = rng.choice(
-        ("{d}", "{d}{d}", "-{d}", "_{d}{d}{d}", "v{d}", "-L", "-S", "_x{d}_{d}", " {d}", "{d}.{d}", "-B{d}")
+        (
+            "{d}",
+            "{d}{d}",
+            "-{d}",
+            "_{d}{d}{d}",
+            "v{d}",
+            "-L",
+            "-S",
+            "_x{d}_{d}",
+            " {d}",
+            "{d}.{d}",
+            "-B{d}",
+            "_x{d}_{d}_S",
+            "_{d}x",
+            "-{d}{d}",
+        )
     )
     return text + fill(rng, tail)
 
@@ -94,6 +112,7 @@ _FIELDS: dict[str, Callable[[Random], str]] = {
     "u": unit,
     "n": grouped,
     "hour": lambda rng: f"{rng.randint(0, 23):02}",
+    "A": lambda rng: rng.choice("OIOIABCDEFGHKLMNPRSTVXYZ"),
     "Name": _name,
     "name": lambda rng: rng.choice(words("english") or ("total", "note", "value")).lower(),
     "ext": lambda rng: rng.choice(_EXTENSIONS),
@@ -111,18 +130,23 @@ def web_text(rng: Random) -> str:
     True
     """
     form = rng.random()
-    if form < 0.58:
+    if form < 0.5:
         return fill(rng, rng.choice(_MIXED), _FIELDS)
-    if form < 0.8:
-        return _part_of(rng, fill(rng, rng.choice(_CLAUSES), _FIELDS))
-    if form < 0.9:
+    if form < 0.68:
+        return _part_of(rng, fill(rng, rng.choice(_CLAUSES), _FIELDS), rng.randint(6, 24))
+    if form < 0.84:
+        return _part_of(rng, fill(rng, rng.choice((*_MIXED, *_CLAUSES)), _FIELDS), rng.randint(1, 6))
+    if form < 0.92:
         return "".join(rng.choices(HAN[:3755] if rng.random() < 0.6 else HAN, k=rng.randint(2, 16)))
-    return (number_text if form < 0.95 else latin_text)(rng)
+    return (number_text if form < 0.96 else latin_text)(rng)
 
 
-def _part_of(rng: Random, text: str) -> str:
-    """Return a text, or what of it lies in one line of a narrow column."""
-    if rng.random() < 0.5 or len(text) < 8:
-        return text
-    first = rng.randint(0, len(text) // 2)
-    return text[first : first + rng.randint(4, 22)].strip() or text
+def _part_of(rng: Random, text: str, longest: int) -> str:
+    """Return what of a text lies in one line of a column."""
+    first = rng.randint(0, max(0, len(text) - longest)) if rng.random() < 0.7 else 0
+    part = text[first : first + longest].strip()
+    return text if part in _LIKE_OTHERS else part
+
+
+_LIKE_OTHERS = frozenset("一口丨卜〇、，。；：·.'\",-—|OoIlXxCcSsVvWwZzPpUu")
+"""What alone could be something else."""

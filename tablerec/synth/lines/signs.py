@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Callable
 from random import Random
 
@@ -89,6 +90,8 @@ def raised_text(rng: Random) -> str:
 _RAISED_DIGITS, _LOWERED_DIGITS = "⁰¹²³⁴⁵⁶⁷⁸⁹", "₀₁₂₃₄₅₆₇₈₉"
 _RAISED_LETTERS = "ᵃᵇᶜᵈᵉᶠⁿ"
 _ELEMENTS = ("H", "C", "N", "O", "S", "P", "K", "Na", "Ca", "Mg", "Fe", "Cl", "Al", "Si", "Ti", "Cu", "Zn", "Li", "Ag")
+_SET_PLAIN = 0.14
+"""Share of texts such as H2O and m2, all on the line."""
 _SYMBOLS = "xyzabcdpqrtvABCDEFPQRTVXβσαχτλμ"
 _OF_POWERS = ("m", "cm", "km", "mm", "s", "kg", "ft", "in", "mol", "L", "dm", "10", "10", "10", "2", "x", "R", "r", "χ")
 _NOTED = (
@@ -160,12 +163,13 @@ def _base(rng: Random) -> str:
 
 
 def noted_text(rng: Random) -> str:
-    """Return a text whose raised or lowered signs its words do not foretell: each has to be seen.
+    """Return a text whose raised or lowered signs its words do not foretell: each has to be seen, or that it is plain.
 
     >>> noted_text(Random(0)) != ""
     True
     """
-    return fill(rng, rng.choice(_NOTED), _NOTES)
+    text = fill(rng, rng.choice(_NOTED), _NOTES)
+    return text if rng.random() > _SET_PLAIN else unicodedata.normalize("NFKC", text)
 
 
 # A dash before a number is a hyphen or a minus, between numbers never a minus: most fonts draw – and − alike.

@@ -169,7 +169,7 @@ def noted_text(rng: Random) -> str:
     True
     """
     text = fill(rng, rng.choice(_NOTED), _NOTES)
-    return text if rng.random() > _SET_PLAIN else unicodedata.normalize("NFKC", text)
+    return text if rng.random() > _SET_PLAIN else unicodedata.normalize("NFKC", text).replace("−", "-")
 
 
 # A dash before a number is a hyphen or a minus, between numbers never a minus: most fonts draw – and − alike.

@@ -47,7 +47,7 @@ class _Kind:
 
 
 KINDS: Mapping[str, _Kind] = {
-    "number": _Kind(0.175, number_text),
+    "number": _Kind(0.19, number_text),
     "latin": _Kind(0.15, wording.latin_text, least=7.5),
     "chinese": _Kind(0.115, wording.chinese_text, "chinese", 10.5, 12),
     "web": _Kind(0.09, web_text, "chinese", 10.5, 12, screens=0.75),
@@ -57,7 +57,7 @@ KINDS: Mapping[str, _Kind] = {
     "arabic": _Kind(0.125, wording.arabic_words, "arabic", 12, 15),
     "kana": _Kind(0.015, wording.kana_text, "kana", 9.5, 11),
     "checkbox": _Kind(0.045, signs.checkbox_text, least=8),
-    "raised": _Kind(0.05, signs.raised_text, least=9, usual=11),
+    "raised": _Kind(0.045, signs.raised_text, least=9, usual=11),
     "noted": _Kind(0.075, signs.noted_text, least=10, usual=11),
     "dash": _Kind(0.05, signs.dash_text, least=8, usual=10),
     "sign": _Kind(0.02, signs.sign_text, least=8, usual=10),

@@ -62,7 +62,7 @@ KINDS: Mapping[str, _Kind] = {
     "dash": _Kind(0.05, signs.dash_text, least=8, usual=10),
     "sign": _Kind(0.02, signs.sign_text, least=8, usual=10),
     "single": _Kind(0.02, signs.single_text, least=8),
-    "random": _Kind(0.015, signs.random_text, least=8),
+    "random": _Kind(0.02, signs.random_text, least=8),
     "row": _Kind(0.01, wording.name_and_number),
 }
 """Kinds of lines by name."""

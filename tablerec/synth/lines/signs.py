@@ -102,7 +102,8 @@ _NOTED = (
     "{symbol} = {n}", "{symbol}, {symbol}", "{power}", "{power}", "{power}/{power}", "({power})", "{b} ({power})",
     "{n} {power}", "{n}/{power}", "{b}/{power}", "{d}.{d} × 10{exponent}", "{d}.{d}{d}×10{exponent}", "×10{exponent}",
     "10{exponent}", "10{exponent} {power}", "{n} × 10{exponent}", "{b}{note}", "{b}{note}", "{n}{note}", "{n}{note}",
-    "{note} {b}", "{note}{b}", "{n}°", "{n} °C", "{n}°{mark}", "{b}{mark}{note}", "{han}{mark}", "{han}{han}{mark}",
+    "{note} {b}", "{note}{b}", "*{b}", "{stars}", "{stars}",
+    "{n}°", "{n} °C", "{n}°{mark}", "{b}{mark}{note}", "{han}{mark}", "{han}{han}{mark}",
     "{han}（{power}）", "{han}({power})", "{han}/{power}", "{n}{power}", "{symbol}{mark}", "{symbol} {symbol} {symbol}",
 )  # fmt: skip
 
@@ -141,6 +142,7 @@ _NOTES: dict[str, Callable[[Random], str]] = {
     "b": lambda rng: _base(rng),
     "mark": _mark,
     "note": lambda rng: rng.choice(("*", "*", "**", "***", "†", "‡", "††", "§", "*†", "¹*")),
+    "stars": lambda rng: "*" * rng.randint(1, 5),
     "formula": _formula,
     "symbol": _symbol,
     "power": lambda rng: rng.choice(_OF_POWERS) + _exponent(rng),
@@ -255,11 +257,14 @@ _ALPHABETS = (
     LETTERS[1:95],
     "0123456789abcdef",
     "01",
+    "ACGT",
+    "ACGT",
+    "ACDEFGHIKLMNPQRSTVWY",
     "ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz23456789-_.",
 )
 
 
 def random_text(rng: Random) -> str:
-    """Return characters without meaning: passwords, keys, file names."""
+    """Return characters without meaning: passwords, keys, file names, genes and proteins."""
     letters = rng.choice(_ALPHABETS)
-    return "".join(rng.choices(letters, k=rng.randint(2, 14)))
+    return "".join(rng.choices(letters, k=rng.randint(2, 24 if letters[:2] == "AC" else 14)))

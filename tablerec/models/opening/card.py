@@ -18,7 +18,7 @@ from tablerec.errors import MissingDependencyError
 from tablerec.models.folder import LINENET, NAME
 from tablerec.models.opening.batched import Arrays, BatchedNetwork, Cells, Form, Rows
 from tablerec.models.opening.file import NetworkFile, check_outputs, not_opened
-from tablerec.models.opening.graphs import keep_best, read_graph, take_bytes
+from tablerec.models.opening.graphs import fill_groups, keep_best, read_graph, take_bytes
 from tablerec.models.opening.halves import halve
 from tablerec.models.opening.parts import take_parts
 from tablerec.processes import usable_cpus
@@ -51,6 +51,7 @@ class OnCard:
         usual: Shapes of batches that it runs once when it is opened: the first time is slow.
         takes_bytes: Its pictures come as uint8.
         keeps_best: It returns the best class of each position, and its probability, in place of all.
+        fills_groups: Its depthwise convolutions are computed as whole ones, see ``graphs.fill_groups``.
         half: It computes in half precision where that does not change what is found.
     """
 
@@ -60,6 +61,7 @@ class OnCard:
     usual: tuple[Shape, ...] = ()
     takes_bytes: bool = False
     keeps_best: bool = False
+    fills_groups: bool = False
     half: bool = False
 
 
@@ -77,6 +79,7 @@ NETWORKS: Mapping[str, OnCard] = {
         (8, 64),
         tuple((count, 3, 32, width) for width in (64, 128, 192, 256) for count in (8, 64)),
         takes_bytes=True,
+        fills_groups=True,
     ),
     PP_OCR_READER: OnCard(
         Rows(),
@@ -84,8 +87,9 @@ NETWORKS: Mapping[str, OnCard] = {
         (8,),
         tuple((8, 3, 48, width) for width in (160, 192, 224, 256, 320, 384, 480)),
         keeps_best=True,
+        fills_groups=True,
     ),
-    PP_OCR_FINDER: OnCard(Rows(), 2**22, (1, 4)),
+    PP_OCR_FINDER: OnCard(Rows(), 2**22, (1, 4), fills_groups=True),
 }
 
 
@@ -180,6 +184,8 @@ def make_graph(file: NetworkFile, how: OnCard) -> bytes:
     try:
         model = read_graph(file.path)
         check_outputs(file, [output.name for output in model.graph.output])
+        if how.fills_groups:
+            fill_groups(model)
         if isinstance(how.form, Cells):
             take_parts(model)
         if how.takes_bytes:

@@ -307,7 +307,7 @@ export function mount(root, host) {
     dropRows: () => removeSelected("row"), dropCols: () => removeSelected("col"),
     headerRows: () => step(() => commands.headers("row")), headerCols: () => step(() => commands.headers("col")),
     section: () => step(commands.section),
-    clear: () => sheet.clear(), fillDown: () => sheet.fillOn("row"), fillRight: () => sheet.fillOn("col"),
+    clear: () => sheet.clear(), fillDown: () => sheet.fillDown(), fillRight: () => sheet.fillRight(),
     read: () => step(commands.read), confirm: () => step(commands.confirm), resetText: () => step(commands.resetText),
     proof: host.proof && (() => editor.proof.open()),
     doubt: () => choice.goTo(editor.isDoubtful, 1), doubtBefore: () => choice.goTo(editor.isDoubtful, -1),
@@ -513,6 +513,7 @@ export function mount(root, host) {
       queue.destroy();
       windows.close();
       picture.destroy();
+      sheet.destroy();
       ending.abort();
     },
   };

@@ -119,11 +119,12 @@ def cell_span(cell: Cell, axis: Axis) -> tuple[int, int]:
 
 def with_span(cell: Cell, axis: Axis, start: int, end: int) -> Cell:
     """The cell in other rows, or columns."""
-    if (start, end) == cell_span(cell, axis):
-        return cell
+    size = end - start
     if axis == "row":
-        return put(cell, start, cell.col, end - start, cell.colspan)
-    return put(cell, cell.row, start, cell.rowspan, end - start)
+        is_there = cell.row == start and cell.rowspan == size
+        return cell if is_there else put(cell, start, cell.col, size, cell.colspan)
+    is_there = cell.col == start and cell.colspan == size
+    return cell if is_there else put(cell, cell.row, start, cell.rowspan, size)
 
 
 def line_count(table: Table, axis: Axis) -> int:

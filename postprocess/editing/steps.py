@@ -101,10 +101,11 @@ def divide(table: Table, axis: Axis, index: int, fraction: float = 0.5, at: int 
     cells: list[Cell] = []
     for cell in table.cells:
         start, end = cell_span(cell, axis)
-        across = cell_span(cell, ACROSS[axis])
         if not start <= index < end:
-            cells.append(with_span(cell, axis, start + (start > index), end + (start > index)))
-        elif end - start > 1 or (at is not None and not across[0] <= at < across[1]):
+            cells.append(cell if end <= index else with_span(cell, axis, start + 1, end + 1))
+            continue
+        first, last = cell_span(cell, ACROSS[axis])
+        if end - start > 1 or (at is not None and not first <= at < last):
             cells.append(with_span(cell, axis, start, end + 1))
         else:
             cells += _cut(cell, axis, [(index, index + 1), (index + 1, index + 2)], [0.0, fraction, 1.0])

@@ -10,8 +10,9 @@ export function makeExtents(element) {
   const heights = new WeakMap(); // first cell of a row that was drawn -> its height
   let font = "", size = 13, line = 18, least = 25;
 
-  // The fonts of the page may have changed.
+  // In the font of the page, once it is known.
   function start() {
+    if (!element.isConnected) return;
     const style = getComputedStyle(element);
     if (style.font === font) return;
     font = style.font;

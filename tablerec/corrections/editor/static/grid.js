@@ -22,7 +22,7 @@ export function makeGrid(editor, pane, moved) {
   let rows = [], first = 0; // what is drawn, from which row on: { line, handle, index, cells, content, items } each
   let lines = []; // of each row of the table the cells that begin there
   let widths = [], tops = [0], headHeight = 0;
-  let marks = "", others = new Set(); // what the marks depend on, besides the cells
+  let marks = "", spoken = "", others = new Set(); // what the marks depend on, besides the cells
   let current = null, isWhole = false;
   top.append(corner);
   top.ariaRowIndex = "1";
@@ -61,7 +61,8 @@ export function makeGrid(editor, pane, moved) {
     grid.ariaRowCount = state.n_rows + 1;
     grid.dir = state.direction;
     corner.title = text("selectAll");
-    extents.start();
+    if (all || !widths.length || language().tag !== spoken) extents.start();
+    spoken = language().tag;
     showColumns(state.n_cols);
     const marksNow = JSON.stringify([language().tag, state.verdict, state.mark_below]);
     if (all || marksNow !== marks) for (const row of rows) row.cells = [];

@@ -215,7 +215,7 @@ def reset_texts(state: State, row: int, col: int, end_row: int, end_col: int) ->
         TableError: The block is not in the table, or its words are not known.
     """
     chosen = sorted(indices_in(state.table, row, col, end_row, end_col))
-    check(bool(state.words), "the words of this table are not known: read the cell again")
+    check(bool(state.words), "the words of this table are not known: read the cell again", "no_words")
     return _deal_block(state, chosen, [part for index in chosen for part in state.table.cells[index].words])
 
 
@@ -261,7 +261,7 @@ def place_word(state: State, word: int, row: int, col: int) -> State:
         TableError: There is no such cell, or the word is in one.
     """
     parts = [part for part in state.outside if part[0] == word]
-    check(bool(parts), "this word is in a cell, or there is none of that number")
+    check(bool(parts), "this word is in a cell, or there is none of that number", "word_is_placed")
     [index] = indices_in(state.table, row, col, row + 1, col + 1)
     cell, own = state.table.cells[index], [state.part(part) for part in parts]
     there = [state.part(part) for part in cell.words]

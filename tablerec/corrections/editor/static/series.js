@@ -118,9 +118,9 @@ function stepsOf(dates) {
   };
 }
 
-// As the first one is written; with noughts in front where any of them has some.
+// As the first one is written; with noughts in front where any of them has some, or none would need one.
 function written({ year, month, day }, texts, { found, names }, order) {
-  const isPadded = texts.some((each) => /(^|\D)0\d(\D|$)/.test(each)), pad = (value) => isPadded ? String(value).padStart(2, "0") : String(value);
+  const isPadded = texts.some((each) => /(^|\D)0\d(\D|$)/.test(each)) || !texts.some((each) => /年|(^|\D)\d(\D|$)/.test(each)), pad = (value) => isPadded ? String(value).padStart(2, "0") : String(value);
   const parts = { y: found.groups.y.length < 3 ? String(year % 100).padStart(2, "0") : String(year), m: names ? names[month] : pad(month + 1), d: pad(day) };
   return order.map((each) => parts[each] ?? found[each]).join("");
 }

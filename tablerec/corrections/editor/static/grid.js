@@ -7,7 +7,7 @@ import { clamp } from "./geometry.js";
 import { classesOf, saysOf } from "./marks.js";
 import { language, text } from "./texts.js";
 
-const NEARBY = { cells: 400, least: 6, most: 40 }; // drawn above and below the view: rows of so many cells
+const NEARBY = { cells: 250, least: 5, most: 40 }; // drawn above and below the view: rows of so many cells
 const MOST_ADDED = 50; // rows by which what is drawn grows with the table
 
 let grids = 0; // so that the cells of two tables on one page have different ids

@@ -365,5 +365,6 @@ export function makeProof(editor, dialog, image, changed) {
     speak: () => { if (dialog.open) { speak(); show(); } },
     destroy: () => { clearTimeout(timer); asked += 1; },
     get isKnown() { return proof !== null; },
+    get known() { return proof; }, // the same as long as nothing else is known
   };
 }

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from tablerec.corrections.editor import Correction
-from tests.helpers.browsing import expect_version, open_review
+from tests.helpers.browsing import expect_version, open_page, open_review
 from tests.helpers.review import make_desk, make_table, serve
 from tests.helpers.sheets import active, choose, expect_texts, press
 
@@ -231,3 +231,16 @@ def test_all_rows_are_printed(page: Any, long: Correction) -> None:
     assert rows_shown(page) == range(ROWS)
     page.evaluate("window.dispatchEvent(new Event('afterprint'))")
     assert len(rows_shown(page)) < ROWS / 2
+
+
+def test_a_part_of_a_table_is_told_as_such(browser: Any, tmp_path: Path) -> None:
+    axe = pytest.importorskip("axe_playwright_python.sync_playwright")
+    table = make_table(ROWS, COLS)
+    with serve(make_desk(tmp_path, ["long.png"], [table])) as server, open_page(browser, bypass_csp=True) as page:
+        open_review(page, server)
+        server.desk.correction("long_1_1").do({"do": "merge", "row": 1, "col": 0, "end_row": 300, "end_col": 1})
+        page.reload()
+        page.locator(".sheet td[data-place]").first.wait_for()
+        assert scroll_to(page, 0.5)[0] > 1
+        found = axe.Axe().run(page)
+        assert found.violations_count == 0, found.generate_report()

@@ -120,3 +120,18 @@ def test_the_page_is_accessible_in_every_state(browser: Any, two_pictures: Revie
             page.keyboard.press("Escape")
             page.set_viewport_size({"width": 700, "height": 600})
             check(page)
+
+
+def test_what_is_refused_is_said_in_the_language_of_the_page(browser: Any, two_pictures: ReviewServer) -> None:
+    """Also what was refused before the language was changed."""
+    with open_page(browser, locale="zh-CN") as page:
+        open_review(page, two_pictures)
+        page.keyboard.press("Alt+s")
+        said = page.locator(".banner.error > span")
+        said.wait_for()
+        assert said.inner_text() == "没有完成：该单元格没有合并：请在其中画线" and said.get_attribute("lang") == "zh-CN"
+        page.locator('[data-tool="language"]').click()
+        page.locator(".banner.error > span", has_text="draw a line through it").wait_for()
+        assert said.get_attribute("lang") == "en"
+        page.reload()  # it is kept
+        page.locator(".banner.error > span", has_text="Not done: the cell covers one slot only").wait_for()

@@ -239,6 +239,25 @@ def set_words(state: State, row: int, col: int, end_row: int, end_col: int, word
     return _deal_block(read, chosen, parts)
 
 
+def set_readings(state: State, readings: Iterable[tuple[int, int, Sequence[Word]]]) -> State:
+    """Put words that a person has chosen in the place of those of some cells, which are confirmed by that.
+
+    Args:
+        state: Any.
+        readings: Row and column of each cell, and its words, in pixels of the picture; none empty it.
+
+    Raises:
+        TableError: There is no such cell.
+    """
+    for row, col, words in readings:
+        [index] = indices_in(state.table, row, col, row + 1, col + 1)
+        cell = state.table.cells[index]
+        state = set_words(state, cell.row, cell.col, cell.end_row, cell.end_col, words)
+        chosen = replace(state.table.cells[index], confirmed=True)
+        state = replace(state, table=_replace_cells(state.table, {index: chosen}))
+    return state
+
+
 def place_word(state: State, word: int, row: int, col: int) -> State:
     """Put a word that is in no cell into one, which counts as typed then.
 

@@ -71,7 +71,7 @@ def to_read_step(step: Mapping[str, Any], table: Table, image: Image, reader: Re
         other = other_reader(reader)
         words = (read_cells(image, quads, other) if other else []) or words
     block = {"row": row, "col": col, "end_row": end_row, "end_col": end_col}
-    return {"do": "set_words", **block, "words": [word_to_dict(_rounded(word)) for word in words]}
+    return {"do": "set_words", **block, "words": [word_to_dict(rounded(word)) for word in words]}
 
 
 def read_cells(image: Image, quads: Floats, reader: Reader) -> list[Word]:
@@ -112,7 +112,8 @@ def _letters(text: str) -> Counter[str]:
     return Counter("".join(text.split()))
 
 
-def _rounded(word: Word) -> Word:
+def rounded(word: Word) -> Word:
+    """A word without blanks around it, and with no more digits than a journal keeps."""
     a, b, c, d = ((round(float(x), 2), round(float(y), 2)) for x, y in word.quad)
     quad: Quad = (a, b, c, d)
     spans = word.char_spans and tuple((round(float(s), 4), round(float(e), 4)) for s, e in word.char_spans)

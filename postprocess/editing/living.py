@@ -18,6 +18,7 @@ from postprocess.arrays import Flags
 from postprocess.cell import Cell, WordPart
 from postprocess.editing.axes import check
 from postprocess.editing.state import State, unite, with_words
+from postprocess.editing.steps import typed
 from postprocess.editing.texts import indices_in
 from postprocess.geometry.boxes import cells_to_quads, quads_to_polygons
 from postprocess.table import Table
@@ -239,12 +240,13 @@ def set_words(state: State, row: int, col: int, end_row: int, end_col: int, word
     return _deal_block(read, chosen, parts)
 
 
-def set_readings(state: State, readings: Iterable[tuple[int, int, Sequence[Word]]]) -> State:
-    """Put words that a person has chosen in the place of those of some cells, which are confirmed by that.
+def set_readings(state: State, readings: Iterable[tuple[int, int, Sequence[Word] | str]]) -> State:
+    """Put what a person has chosen in the place of the texts of some cells, which are confirmed by that.
 
     Args:
         state: Any.
-        readings: Row and column of each cell, and its words, in pixels of the picture; none empty it.
+        readings: Row and column of each cell, and its words, in pixels of the picture; none empty it. A text in their
+            place is one that was typed.
 
     Raises:
         TableError: There is no such cell.
@@ -252,8 +254,11 @@ def set_readings(state: State, readings: Iterable[tuple[int, int, Sequence[Word]
     for row, col, words in readings:
         [index] = indices_in(state.table, row, col, row + 1, col + 1)
         cell = state.table.cells[index]
-        state = set_words(state, cell.row, cell.col, cell.end_row, cell.end_col, words)
-        chosen = replace(state.table.cells[index], confirmed=True)
+        if isinstance(words, str):
+            chosen = typed(cell, words)
+        else:
+            state = set_words(state, cell.row, cell.col, cell.end_row, cell.end_col, words)
+            chosen = replace(state.table.cells[index], confirmed=True)
         state = replace(state, table=_replace_cells(state.table, {index: chosen}))
     return state
 

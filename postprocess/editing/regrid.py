@@ -18,8 +18,9 @@ from postprocess.table import Table
 def set_grid(table: Table, grid: Table) -> Table:
     """Put other cells in the place of those of a table.
 
-    A text that a person typed goes to the cell in which the middle of its former one lies, two such texts into one cell
-    one after the other; other texts are to be dealt by the words. A cell with the very place of a former one is that one.
+    A text that a person typed goes to the cell in which the middle of its former one lies, two such texts into one
+    cell one after the other; other texts are to be dealt by the words. A cell in the very place of a former one is
+    that one.
 
     Args:
         table: With a place for each cell.
@@ -54,9 +55,7 @@ def _on(known: Cell | None, cell: Cell) -> Cell:
     bare = Cell(cell.row, cell.col, cell.rowspan, cell.colspan, quad=cell.quad, header=cell.header)
     if known is None:
         return bare
-    return replace(
-        known, row=cell.row, col=cell.col, rowspan=cell.rowspan, colspan=cell.colspan, header=cell.header
-    )
+    return replace(known, row=cell.row, col=cell.col, rowspan=cell.rowspan, colspan=cell.colspan, header=cell.header)
 
 
 def _homes(moved: Sequence[Cell], cells: Sequence[Cell]) -> list[int]:

@@ -66,11 +66,12 @@ def _words(value: Any) -> tuple[Word, ...]:
         raise ValueError(f"a list of words ({error})") from None
 
 
-def _readings(value: Any) -> list[tuple[int, int, tuple[Word, ...]]]:
-    def reading(entry: Any) -> tuple[int, int, tuple[Word, ...]]:
+def _readings(value: Any) -> tuple[tuple[int, int, tuple[Word, ...] | str], ...]:
+    def reading(entry: Any) -> tuple[int, int, tuple[Word, ...] | str]:
         try:
             fields = Fields("a reading", entry)
-            return fields.get("row", _whole), fields.get("col", _whole), fields.get("words", _words)
+            said = fields.get("text", _text) if "text" in entry else fields.get("words", _words)
+            return fields.get("row", _whole), fields.get("col", _whole), said
         except InputError as error:
             raise ValueError(f"a list of readings ({error})") from None
 

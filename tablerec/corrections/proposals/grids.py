@@ -126,7 +126,10 @@ def _shares(one: Table, other: Table) -> float:
     boxes = [quads_to_boxes(_quads(each.cells)) for each in (one, other)]
     if not all(map(len, boxes)):
         return 0.0
-    low, high = (np.stack([each[:, :2].min(axis=0) for each in boxes]), np.stack([each[:, 2:].max(axis=0) for each in boxes]))
+    low, high = (
+        np.stack([each[:, :2].min(axis=0) for each in boxes]),
+        np.stack([each[:, 2:].max(axis=0) for each in boxes]),
+    )
     shared = (high.min(axis=0) - low.max(axis=0)).clip(0).prod()
     return float(shared / max((high - low).prod(axis=1).min(), 1e-9))
 

@@ -69,7 +69,9 @@ def find_readings(correction: Correction, image: Image, reader: Reader) -> dict[
     return {place: readings[:MOST] for place, readings in found.items() if readings}
 
 
-def readings_to_view(correction: Correction, found: Mapping[tuple[int, int], Sequence[Reading]]) -> list[dict[str, Any]]:
+def readings_to_view(
+    correction: Correction, found: Mapping[tuple[int, int], Sequence[Reading]]
+) -> list[dict[str, Any]]:
     """What a person is shown, the most doubtful cells first, ready for JSON.
 
     Args:

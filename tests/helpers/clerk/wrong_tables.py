@@ -35,7 +35,6 @@ from tablerec.pipeline import Recognizer
 SEED = 22
 _TRANSCRIBED = Path(__file__).with_name("transcribed.json")
 _DASHES = re.compile("[\u2010-\u2015\u2212\ufe63]")
-_LEADERS = re.compile(r"\.\.+|\.$")
 _SAME = str.maketrans("\u2018\u2019\u201c\u201d\u2571", "''\"\"/")
 _AROUND = 2
 """Pixels around a text that are read with it."""

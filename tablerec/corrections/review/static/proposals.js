@@ -92,7 +92,7 @@ export function mountProposals(gridButton, readingButton, host) {
     table.querySelector("input").focus();
   }
 
-  // A cell's picture, what stands there now, and what else was read: one of them is chosen.
+  // A cell's picture, what stands there now, what else was read, and what a person types: one of them is chosen.
   function makeRow(found, { row, col, text: now, quad, readings }, at) {
     const line = make("tr"), picture = make("td"), choice = make("td"), fields = make("fieldset");
     fields.append(make("legend", { textContent: text("readingOf", row + 1, col + 1) }));
@@ -103,10 +103,17 @@ export function mountProposals(gridButton, readingButton, host) {
       fields.append(label);
       return input;
     });
+    // None of them is right: type it here.
+    const label = make("label"), radio = make("input", { type: "radio", name: `reading-${at}`, ariaLabel: text("readingType") });
+    const typed = make("textarea", { value: now, rows: now.split("\n").length, spellcheck: false, ariaLabel: text("readingType"), dir: "auto" });
+    typed.addEventListener("input", () => { radio.checked = true; });
+    label.append(radio, typed);
+    fields.append(label);
     picture.append(drawCrop(address("picture", found.name), found.size, quad));
     choice.append(fields);
     line.append(picture, choice);
-    return { row: line, chosen: () => readings[inputs.findIndex((input) => input.checked) - 1]?.reading };
+    const chosen = () => radio.checked ? { row, col, text: typed.value } : readings[inputs.findIndex((input) => input.checked) - 1]?.reading;
+    return { row: line, chosen };
   }
 
   function speak() {

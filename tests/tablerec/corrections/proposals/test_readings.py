@@ -86,9 +86,7 @@ def test_a_cell_in_which_nothing_is_read_is_shown_as_empty(desk: Desk) -> None:
 def test_what_a_person_typed_or_confirmed_is_left_out(desk: Desk) -> None:
     correction = desk.correction("scan_1_1")
     desk.corrections.do(correction, {"do": "set_text", "row": 1, "col": 1, "text": "mine"})
-    desk.corrections.do(
-        correction, {"do": "confirm", "row": 2, "col": 0, "end_row": 3, "end_col": 1, "is_right": True}
-    )
+    desk.corrections.do(correction, {"do": "confirm", "row": 2, "col": 0, "end_row": 3, "end_col": 1, "is_right": True})
     other = Second({"11.5 km": "x", "20.5 km": "y", "00.5 km": "z"}, SAME)
     assert find(desk, First(other)) == {(0, 0): ["z"]}
 
@@ -107,6 +105,13 @@ def test_readings_are_taken_as_one_step_which_confirms_them(desk: Desk) -> None:
     assert problem is None and again.table == correction.table
     desk.corrections.do(correction, {"do": "undo"})
     assert correction.table[1, 1].text == "11.5 km"
+
+
+def test_a_text_may_be_typed_in_the_place_of_a_reading(desk: Desk) -> None:
+    correction = desk.correction("scan_1_1")
+    desk.corrections.do(correction, {"do": "set_readings", "readings": [{"row": 1, "col": 1, "text": "mine"}]})
+    assert correction.table[1, 1].text == "mine" and correction.table[1, 1].typed
+    assert read_correction(correction.path)[0].table == correction.table
 
 
 def test_a_reading_of_no_cell_is_refused(desk: Desk) -> None:

@@ -14,7 +14,7 @@ from dataclasses import replace
 import numpy as np
 import shapely
 
-from postprocess.arrays import Flags
+from postprocess.arrays import Flags, Floats, Ints
 from postprocess.cell import Cell, WordPart
 from postprocess.editing.axes import check
 from postprocess.editing.state import State, unite, with_words
@@ -64,8 +64,53 @@ def deal(before: State, table: Table, removed: Collection[tuple[int, int]] = ())
     }
     free = [part for cell in vanished if (cell.row, cell.col) not in removed for part in cell.words if part not in held]
     known = {cell.words: cell for cell in vanished if cell.words and not cell.typed}
-    parts = [piece for part in unite(free, before.words) for piece in _apart(before, part)]
+    united = unite(free, before.words)
+    now = [cell for cell, is_changed in zip(cells, changed.tolist(), strict=True) if is_changed]
+    parts = [piece for part in _at_new_borders(before, united, vanished, now) for piece in _apart(before, part)]
     return _fill(before, replace(table, cells=cells), changed, parts, before.outside, known)
+
+
+def _at_new_borders(
+    state: State, parts: Sequence[WordPart], vanished: Sequence[Cell], cells: Sequence[Cell]
+) -> list[WordPart]:
+    """Cut words at blanks through which a border runs now, and none ran before: a person has drawn it there."""
+    blanks = [
+        (at, blank.start() + first, blank.end() + first)
+        for at, (index, first, end) in enumerate(parts)
+        if state.words[index].char_spans is not None
+        for blank in re.finditer(r"\s+", state.words[index].text[first:end])
+        if blank.start() and blank.end() + first < end
+    ]
+    if not blanks:
+        return list(parts)
+    sides = np.array([_beside(state.words[parts[at][0]], start, after) for at, start, after in blanks])
+    old, new = (_owners(sides.reshape(-1, 2), each).reshape(-1, 2) for each in (vanished, cells))
+    is_cut = (old[:, 0] == old[:, 1]) & (new[:, 0] != new[:, 1]) & (new >= 0).all(axis=1)
+    cut: list[WordPart] = []
+    begun = {at: first for at, (_, first, _) in enumerate(parts)}
+    for (at, start, after), is_here in zip(blanks, is_cut.tolist(), strict=True):
+        if is_here:
+            cut.append((parts[at][0], begun[at], start))
+            begun[at] = after
+    return sorted([*cut, *((index, begun[at], end) for at, (index, _, end) in enumerate(parts))])
+
+
+def _beside(word: Word, start: int, after: int) -> list[list[float]]:
+    """The middles of the characters before and after a blank: where they end is not known to the pixel."""
+    assert word.char_spans is not None
+    quad = np.array(word.quad)
+    left, right = (quad[0] + quad[3]) / 2, (quad[1] + quad[2]) / 2
+    shares = [sum(word.char_spans[at]) / 2 for at in (start - 1, after)]
+    return [(left + share * (right - left)).tolist() for share in shares]
+
+
+def _owners(points: Floats, cells: Sequence[Cell]) -> Ints:
+    """``(N,)`` in which cell each point lies; -1 in none."""
+    owner = np.full(len(points), -1)
+    tree = shapely.STRtree(quads_to_polygons(cells_to_quads(cells)))
+    at, cell = tree.query(shapely.points(points), predicate="intersects")
+    owner[at] = cell
+    return owner
 
 
 def _apart(state: State, part: WordPart) -> list[WordPart]:

@@ -60,7 +60,7 @@ export function mountProposals(gridButton, readingButton, host) {
     const found = await ask(gridButton, "grids");
     if (!found) return;
     if (!found.grids.length) return host.say(text(found.is_able ? "gridsNone" : "gridsUnable"));
-    const list = make("ul", { className: "scroll previews grids", tabIndex: 0, ariaLabel: text("grids") });
+    const list = make("ul", { className: "scroll previews", tabIndex: 0, ariaLabel: text("grids") });
     const opened = open(text("grids"), text("gridsAbout"), list, []);
     list.append(...found.grids.map(({ step, shape, n_changed: count, lines }) => {
       const item = make("li"), picture = make("div", { className: "preview" });

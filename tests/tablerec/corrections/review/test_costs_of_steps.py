@@ -99,7 +99,6 @@ class Hands:
         self.write("mi")
         self.click(self.page.locator('[data-find="replaceAll"]'))
 
-
     def look(self, name: str) -> Any:
         """Open a dialog."""
         self.click(self.page.get_by_role("button", name=name))

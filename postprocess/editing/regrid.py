@@ -36,13 +36,17 @@ def set_grid(table: Table, grid: Table) -> Table:
     >>> set_grid(replace(table, cells=[replace(cell, typed=True) for cell in table.cells]), grid).to_grid()
     [['', 'a']]
     """
-    check(all(cell.quad for cell in (*table.cells, *grid.cells)), "a cell has no place: complete() gives it")
+    for cell in (*table.cells, *grid.cells):
+        where = cell.row, cell.col
+        check(cell.quad is not None, f"the cell at row {cell.row}, column {cell.col} has no place", "no_place", *where)
     known = {cell.quad: cell for cell in table.cells}
     cells = [_on(known.get(cell.quad), cell) for cell in grid.cells]
     there = {cell.quad for cell in cells}
     moved = [cell for cell in table.cells if cell.typed and cell.text and cell.quad not in there]
     for cell, index in zip(moved, _homes(moved, cells), strict=True):
-        check(index >= 0, f"the typed text of row {cell.row}, column {cell.col} lies outside of that grid")
+        where = cell.row, cell.col
+        lost = f"the typed text of row {cell.row}, column {cell.col} lies outside of that grid"
+        check(index >= 0, lost, "text_outside_grid", *where)
         home = cells[index]
         text = " ".join(filter(None, [home.text if home.typed else "", cell.text]))
         words = (*(home.words if home.typed else ()), *cell.words)

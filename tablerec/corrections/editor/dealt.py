@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from operator import attrgetter
 from typing import Any
 
 from postprocess.cell import Cell, WordPart
@@ -20,6 +21,7 @@ _MOST_WORDS = 1_000_000
 _PLAIN = Cell(0, 0)
 _KEPT = ("text", "ocr_score", "confidence", "doubt", "typed", "confirmed", "words")
 """What dealing changes in a cell."""
+_kept = attrgetter(*_KEPT)
 
 
 def word_to_dict(word: Word) -> dict[str, Any]:
@@ -57,13 +59,11 @@ def to_dealt(before: State, after: State) -> list[dict[str, Any]]:
     return [
         {"row": cell.row, "col": cell.col, **_differences(cell, _PLAIN)}
         for cell in after.table.cells
-        if cell.quad not in known or _differences(cell, known[cell.quad])
+        if cell.quad not in known or _kept(cell) != _kept(known[cell.quad])
     ]
 
 
 def _differences(cell: Cell, other: Cell) -> dict[str, Any]:
-    if cell is other:
-        return {}
     return {key: value for key in _KEPT if (value := getattr(cell, key)) != getattr(other, key)}
 
 

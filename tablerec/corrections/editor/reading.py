@@ -62,7 +62,7 @@ def to_read_step(step: Mapping[str, Any], table: Table, image: Image, reader: Re
     try:
         row, col, end_row, end_col = (whole()(step.get(name)) for name in BLOCK)
     except ValueError as error:
-        raise InputError(f"read: {error} is needed: reload the page") from None
+        raise InputError(f"read: {error} is needed: reload the page").named("bad_step") from None
     chosen = sorted(indices_in(table, row, col, end_row, end_col))
     quads = cells_to_quads(table.cells[index] for index in chosen)
     words = read_cells(image, quads, reader)

@@ -1,4 +1,4 @@
-// All that the editor and the review say, in English and Chinese. Messages of the server are English.
+// All that the editor and the review say, in English and Chinese. What the server refuses comes in both from there.
 
 export const LANGUAGE_CHANGED = "tablerec-language"; // an event of the window
 const STORED = "tablerec-language";
@@ -353,6 +353,16 @@ export const language = () => LANGUAGES[chosen];
 
 // Its text in the language of the page, with {0}, {1} … filled in.
 export const text = (key, ...values) => LANGUAGES[chosen].texts[key].replace(/\{(\d)\}/g, (_, index) => values[index]);
+
+// What an error says, and in which language: the server's in that of the page where it is known, else in English.
+export function saidBy(error) {
+  if (error.isOwn) return { words: error.message, tag: language().tag };
+  const isChinese = chosen === "zh" && error.zh;
+  return { words: isChinese ? error.zh : error.message, tag: LANGUAGES[isChinese ? "zh" : "en"].tag };
+}
+
+// An error that the page itself has found.
+export const makeError = (message, more = {}) => Object.assign(new Error(message), { isOwn: true, ...more });
 
 // Change to the other language, and tell everything on the page.
 export function switchLanguage() {

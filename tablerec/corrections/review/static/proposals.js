@@ -2,13 +2,13 @@
 
 import { drawLines } from "/static/alike.js";
 import { make, makeButton } from "/static/elements.js";
-import { LANGUAGE_CHANGED, language, text } from "/static/texts.js";
+import { LANGUAGE_CHANGED, language, saidBy, text } from "/static/texts.js";
 
 const SVG = "http://www.w3.org/2000/svg";
 const CROP = 34; // height of a cell's picture, px
 const AROUND = 2; // px of the picture
 
-// host: { ask(address), post(address, data), say(message, isError, buttons), current(), idle(), changed(), focus() }
+// host: { ask(address), post(address, data), say(message or error), current(), idle(), changed(), focus() }
 export function mountProposals(gridButton, readingButton, host) {
   const address = (part, of) => `/tables/${encodeURIComponent(of)}/${part}`;
 
@@ -25,7 +25,7 @@ export function mountProposals(gridButton, readingButton, host) {
       host.quiet();
       return { name, ...found };
     } catch (error) {
-      host.say(error.message, true);
+      host.say(error);
       return null;
     } finally {
       button.ariaBusy = "false";
@@ -34,7 +34,7 @@ export function mountProposals(gridButton, readingButton, host) {
 
   function open(title, about, content, tools) {
     const dialog = make("dialog", { className: "work-dialog proposals", ariaLabel: title, lang: language().tag });
-    const said = make("p", { className: "error", role: "status", lang: "en" }), row = make("div", { className: "tools" });
+    const said = make("p", { className: "error", role: "status" }), row = make("div", { className: "tools" });
     row.append(...tools, makeButton(text("close"), "", () => dialog.close()));
     dialog.append(make("h2", { textContent: title }), make("p", { textContent: about }), content, row, said);
     dialog.addEventListener("keydown", (event) => event.stopPropagation());
@@ -52,7 +52,8 @@ export function mountProposals(gridButton, readingButton, host) {
       host.say(message);
       await host.changed();
     } catch (error) {
-      said.textContent = error.message;
+      const { words, tag } = saidBy(error);
+      Object.assign(said, { textContent: words, lang: tag });
     }
   }
 

@@ -78,8 +78,9 @@ def command(
     # What it learns is a CellNet: other detectors have no part in it.
     detector = settings.detector if settings.detector in ("auto", "cellnet") else "auto"
 
-    def readers(weights: Path | None) -> tuple[Read, ReadFrame, FindTables]:
-        chosen = settings if weights is None else replace(settings, detector=detector, detector_dir=weights)
+    def readers(weights: Path | None, is_alone: bool = False) -> tuple[Read, ReadFrame, FindTables]:
+        learned = "cellnet" if is_alone else detector
+        chosen = settings if weights is None else replace(settings, detector=learned, detector_dir=weights)
         in_frame = Recognizer(replace(chosen, layout="table"), ocr=recognizer.ocr)
         as_it_lies = replace(in_frame.settings, turn=0, unwarp="off", seals="keep", pages=None, trace=True)
         again = Recognizer(as_it_lies, detector=in_frame.detector, ocr=recognizer.ocr)
@@ -88,9 +89,13 @@ def command(
     read, read_frame, find = readers(None)
     desk = Desk(inputs, folder, corrections, read, read_frame, settings, recognizer.ocr, find)
     reading = ["--detector", detector, "--ocr", settings.ocr, "--device", settings.device]
-    learner = Learner(desk, after=learn_after, use=lambda weights: desk.use(*readers(weights)), reading=reading)
+
+    def use(weights: Path | None, is_alone: bool) -> None:
+        desk.use(*readers(weights, is_alone))
+
+    learner = Learner(desk, after=learn_after, use=use, reading=reading)
     if settings.detector_dir is None and settings.detector == detector and learner.weights is not None:
-        desk.use(*readers(learner.weights))
+        use(learner.weights, learner.is_alone)
     try:
         server = ReviewServer(desk, port, learner)
     except OSError as error:

@@ -64,8 +64,8 @@ def deal(before: State, table: Table, removed: Collection[tuple[int, int]] = ())
     free = [part for cell in vanished if (cell.row, cell.col) not in removed for part in cell.words if part not in held]
     known = {cell.words: cell for cell in vanished if cell.words and not cell.typed}
     united = unite(free, before.words)
-    now = [cell for cell, is_changed in zip(cells, changed.tolist(), strict=True) if is_changed]
-    parts = [piece for part in _at_new_borders(before, united, vanished, now) for piece in _apart(before, part)]
+    dealt = [cell for cell, is_changed in zip(cells, changed.tolist(), strict=True) if is_changed]
+    parts = [piece for part in _at_new_borders(before, united, vanished, dealt) for piece in _apart(before, part)]
     return _fill(before, alter(table, cells=tuple(cells)), changed, parts, before.outside, known)
 
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from postprocess.arrays import Image
 from postprocess.candidates.candidate import Candidate
+from postprocess.candidates.choice import explained
 from postprocess.cell import Cell, rewrite
 from postprocess.editing.axes import reading_quads
 from postprocess.editing.placing import complete, join
@@ -107,7 +108,13 @@ def _candidates(page: Page, table: Table) -> Iterator[Candidate]:
     for trace in traces:
         if _shares(trace.table, table) > _SAME:
             yield trace.chosen
-            yield from trace.chosen.rivals
+            yield from sorted(trace.chosen.rivals, key=_explains, reverse=True)
+
+
+def _explains(candidate: Candidate) -> float:
+    """How well a candidate explains the words and lines of the picture, where that can be said."""
+    explanation = None if candidate.scene is None else explained(candidate).explanation
+    return 0.0 if explanation is None else explanation.score
 
 
 def _to_table(candidate: Candidate) -> Table:

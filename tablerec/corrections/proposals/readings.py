@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -54,7 +55,8 @@ def find_readings(correction: Correction, image: Image, reader: Reader) -> dict[
         reader: Reads it.
 
     Returns:
-        Row and column of a cell -> its other readings, none of them twice; white space alone is no difference.
+        Row and column of a cell -> its other readings, none of them twice; white space and the width of signs alone are
+        no difference.
     """
     state, other = correction.state, other_reader(reader)
     found: dict[tuple[int, int], list[Reading]] = {}
@@ -128,4 +130,5 @@ def _nearest(word: Word, read: Sequence[Word]) -> Word:
 
 
 def _plain(text: str) -> str:
-    return "".join(text.split())
+    """A text by which readings are compared: brackets of full width are the same to a person."""
+    return unicodedata.normalize("NFKC", "".join(text.split()))

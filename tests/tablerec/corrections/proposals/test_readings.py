@@ -78,6 +78,11 @@ def test_what_another_reader_reads_is_shown_once(desk: Desk) -> None:
     assert find(desk, First(other)) == {(1, 1): ["1l.5 km"], (2, 0): ["2O.5 km"]}
 
 
+def test_white_space_and_the_width_of_signs_are_no_other_reading(desk: Desk) -> None:
+    other = Second({"11.5 km": "11.5km", "20.5 km": "20.5 km\uff09"}, read_as(SAME, {"20.5 km": "20.5 km)"}))
+    assert find(desk, First(other)) == {(2, 0): ["20.5 km\uff09"]}
+
+
 def test_a_cell_in_which_nothing_is_read_is_shown_as_empty(desk: Desk) -> None:
     fewer = [word for word in SAME if word.text != "22.5 km"]
     assert find(desk, First(None, fewer)) == {(2, 2): [""]}

@@ -325,13 +325,13 @@ class Learner:
         state.alone = [run for run in state.alone if run != state.run]
         readings = [(state.current, state.current in state.alone), (state.run, False), (state.run, True)]
         rated: list[dict[str, Any]] = []
-        for number, (run, is_alone) in enumerate(readings):
-            read = self._read(
-                chosen,
-                run,
-                lambda share, number=number: (number + share) / len(readings),
-                is_alone,  # type: ignore[misc]
-            )
+        for run, is_alone in readings:
+            n_done = len(rated)
+
+            def share_of_all(share: float, n_done: int = n_done) -> float:
+                return (n_done + share) / len(readings)
+
+            read = self._read(chosen, run, share_of_all, is_alone)
             if read is None:
                 return None
             rated.append({})

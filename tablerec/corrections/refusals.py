@@ -80,10 +80,10 @@ def to_chinese(error: TablerecError) -> str | None:
     return said and said.format(*(_WORDS.get(str(value), value) for value in error.values))
 
 
-def to_refusal(error: TablerecError) -> dict[str, str]:
+def error_to_dict(error: TablerecError) -> dict[str, str]:
     """What a page is told of an error: ``error``, and ``error_zh`` where that is known.
 
-    >>> to_refusal(TablerecError("no"))
+    >>> error_to_dict(TablerecError("no"))
     {'error': 'no'}
     """
     chinese = to_chinese(error)

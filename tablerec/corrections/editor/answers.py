@@ -8,7 +8,7 @@ from postprocess.arrays import Image
 from tablerec.corrections.editor.correction import Correction
 from tablerec.corrections.editor.folder import CorrectionFolder
 from tablerec.corrections.editor.reading import Reader, to_read_step
-from tablerec.corrections.refusals import to_refusal
+from tablerec.corrections.refusals import error_to_dict
 from tablerec.errors import InputError, TablerecError
 
 
@@ -39,7 +39,7 @@ def answer(
             step = {**_read(folder, correction, step, reader), **({"id": step["id"]} if "id" in step else {})}
         folder.do(correction, step, message["version"])
     except TablerecError as error:
-        return False, {**to_refusal(error), "table": show(correction, reader), "lost": message}
+        return False, {**error_to_dict(error), "table": show(correction, reader), "lost": message}
     return True, show(correction, reader, since)
 
 

@@ -53,6 +53,17 @@ def word_from_dict(data: Any) -> Word:
     return Word(content, (quad[0], quad[1], quad[2], quad[3]), score, spans, doubt)
 
 
+def rounded(word: Word, offset: tuple[int, int] = (0, 0)) -> Word:
+    """The word with no more digits than a journal keeps, in pixels of a part of the picture that begins there.
+
+    >>> rounded(Word("7", ((1.239, 2), (9, 2), (9, 9), (1, 9)), 0.98765), (1, 2)).quad[0]
+    (0.24, 0.0)
+    """
+    a, b, c, d = ((round(float(x) - offset[0], 2), round(float(y) - offset[1], 2)) for x, y in word.quad)
+    spans = word.char_spans and tuple((round(float(start), 4), round(float(end), 4)) for start, end in word.char_spans)
+    return replace(word, quad=(a, b, c, d), score=round(float(word.score), 4), char_spans=spans)
+
+
 def to_dealt(before: State, after: State) -> list[dict[str, Any]]:
     """What a step has made of the cells that it touched, without their places."""
     known = {cell.quad: cell for cell in before.table.cells}

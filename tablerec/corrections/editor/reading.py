@@ -10,13 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from postprocess.arrays import Floats, Image
-from postprocess.cell import Quad
 from postprocess.editing.texts import indices_in
 from postprocess.geometry.boxes import cells_to_quads, quads_to_boxes
 from postprocess.table import Table
 from postprocess.text.admission import check_words
 from postprocess.word import Word
-from tablerec.corrections.editor.dealt import word_to_dict
+from tablerec.corrections.editor.dealt import rounded, word_to_dict
 from tablerec.errors import InputError
 from tablerec.fields import whole
 from tablerec.ocr.ink import ground_color
@@ -71,7 +70,7 @@ def to_read_step(step: Mapping[str, Any], table: Table, image: Image, reader: Re
         other = other_reader(reader)
         words = (read_cells(image, quads, other) if other else []) or words
     block = {"row": row, "col": col, "end_row": end_row, "end_col": end_col}
-    return {"do": "set_words", **block, "words": [word_to_dict(rounded(word)) for word in words]}
+    return {"do": "set_words", **block, "words": [word_to_dict(rounded(trimmed(word))) for word in words]}
 
 
 def read_cells(image: Image, quads: Floats, reader: Reader) -> list[Word]:
@@ -107,14 +106,10 @@ def read_cells(image: Image, quads: Floats, reader: Reader) -> list[Word]:
     return [word for word in moved if word.text.strip() and np.isfinite(word.quad).all()]
 
 
+def trimmed(word: Word) -> Word:
+    return word if word.text == word.text.strip() else word.part(0, len(word.text))
+
+
 def _letters(text: str) -> Counter[str]:
     """Its characters in any order, but for white space."""
     return Counter("".join(text.split()))
-
-
-def rounded(word: Word) -> Word:
-    """A word without blanks around it, and with no more digits than a journal keeps."""
-    a, b, c, d = ((round(float(x), 2), round(float(y), 2)) for x, y in word.quad)
-    quad: Quad = (a, b, c, d)
-    spans = word.char_spans and tuple((round(float(s), 4), round(float(e), 4)) for s, e in word.char_spans)
-    return Word(word.text.strip(), quad, round(float(word.score), 4), spans if word.text == word.text.strip() else None)

@@ -17,8 +17,8 @@ from postprocess.editing.state import State
 from postprocess.geometry.boxes import cells_to_quads
 from postprocess.word import Word
 from tablerec.corrections.editor import Correction
-from tablerec.corrections.editor.dealt import word_to_dict
-from tablerec.corrections.editor.reading import Reader, other_reader, read_cells, rounded
+from tablerec.corrections.editor.dealt import rounded, word_to_dict
+from tablerec.corrections.editor.reading import Reader, other_reader, read_cells, trimmed
 from tablerec.corrections.proof.doubts import chance_of_text
 
 MOST = 2
@@ -67,7 +67,7 @@ def find_readings(correction: Correction, image: Image, reader: Reader) -> dict[
                 continue
             known = found.setdefault((cell.row, cell.col), [])
             if _plain(read.text) not in (_plain(each) for each in (cell.text, *(other.text for other in known))):
-                known.append(Reading(read.text, tuple(after.part(part) for part in read.words)))
+                known.append(Reading(read.text, tuple(rounded(trimmed(after.part(part))) for part in read.words)))
     return {place: readings[:MOST] for place, readings in found.items() if readings}
 
 
@@ -126,7 +126,7 @@ def _nearest(word: Word, read: Sequence[Word]) -> Word:
     if not len(inside):
         return word
     nearest = inside[np.argmin(np.abs(middles[inside] - (low + high) / 2).sum(axis=1))]
-    return rounded(read[int(nearest)])
+    return read[int(nearest)]
 
 
 def _plain(text: str) -> str:

@@ -10,7 +10,7 @@ import pytest
 from postprocess.editing.state import State
 from tablerec.corrections.editor.operations import apply
 from tablerec.corrections.history import History
-from tablerec.corrections.refusals import CHINESE, to_chinese, to_refusal
+from tablerec.corrections.refusals import CHINESE, error_to_dict, to_chinese
 from tablerec.errors import TablerecError
 from tests.helpers.review import make_table
 
@@ -32,7 +32,7 @@ def test_each_name_of_an_error_has_its_chinese() -> None:
 
 
 def test_an_error_without_a_name_stays_english() -> None:
-    assert to_chinese(TablerecError("no")) is None and to_refusal(TablerecError("no")) == {"error": "no"}
+    assert to_chinese(TablerecError("no")) is None and error_to_dict(TablerecError("no")) == {"error": "no"}
 
 
 REFUSED = {

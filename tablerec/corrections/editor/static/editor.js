@@ -132,6 +132,7 @@ export function mount(root, host) {
     const block = changedBlock(before, next), areTexts = block && changedPlaces(before, next).length && isSameShape(before, next);
     if (areTexts) choice.selectBlock(block);
     else if (block && !isWithin(editor.active, block)) choice.select(block.row, block.col);
+    else if (block) sheet.reveal(editor.active);
   }
 
   function failed(_, error) {

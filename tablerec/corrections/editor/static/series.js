@@ -6,12 +6,12 @@ const WHOLE = /\d+/g; // in a text that begins with letters a point is none of a
 const DAY = 86400000; // milliseconds
 
 const namesOf = (locale, options, dates) => dates.map((date) => new Intl.DateTimeFormat(locale, { timeZone: "UTC", ...options }).format(date));
-const MONTHS = ["long", "short"].map((month) => namesOf("en", { month }, Array.from({ length: 12 }, (_, at) => Date.UTC(2024, at, 1))));
+const YEAR = Array.from({ length: 12 }, (_, at) => Date.UTC(2024, at, 1));
+const MONTHS = ["long", "short"].map((month) => namesOf("en", { month }, YEAR));
 const WEEK = Array.from({ length: 7 }, (_, at) => Date.UTC(2024, 0, 1 + at));
 const CYCLES = [
-  ...MONTHS, ...["long", "short"].map((weekday) => namesOf("en", { weekday }, WEEK)),
-  ..."星期 周".split(" ").map((week) => [..."一二三四五六日"].map((day) => week + day)),
-  "一 二 三 四 五 六 七 八 九 十 十一 十二".split(" ").map((month) => `${month}月`),
+  ...MONTHS, ...["long", "short"].flatMap((weekday) => ["en", "zh"].map((locale) => namesOf(locale, { weekday }, WEEK))),
+  namesOf("zh", { month: "long" }, YEAR),
 ];
 
 // So many texts that follow these.
@@ -70,10 +70,10 @@ function namesIn(texts) {
 
 // Each way to write one: what is found in it, in the order in which it stands there.
 const FORMATS = [
-  [/^(?<y>\d{4})([-/.]|年)(?<m>\d{1,2})([-/.]|月)(?<d>\d{1,2})(日?)$/, ["y", 2, "m", 4, "d", 6]],
+  [/^(?<y>\d{4})([-/.]|\u5e74)(?<m>\d{1,2})([-/.]|\u6708)(?<d>\d{1,2})(\u65e5?)$/, ["y", 2, "m", 4, "d", 6]],
   [/^(?<d>\d{1,2})([-/.])(?<m>\d{1,2})([-/.])(?<y>\d{4}|\d\d)$/, ["d", 2, "m", 4, "y"]],
   [/^(?<m>\d{1,2})([-/])(?<d>\d{1,2})([-/])(?<y>\d{4}|\d\d)$/, ["m", 2, "d", 4, "y"]],
-  [/^(?<y>\d{4})([-/]|年)(?<m>\d{1,2})(月?)$/, ["y", 2, "m", 4]],
+  [/^(?<y>\d{4})([-/]|\u5e74)(?<m>\d{1,2})(\u6708?)$/, ["y", 2, "m", 4]],
   [/^(?<m>\d{1,2})([-/])(?<y>\d{4})$/, ["m", 2, "y"]],
   [/^(?<m>[A-Z][a-z]+)([ -])(?<y>\d{4})$/, ["m", 2, "y"]],
 ];
@@ -118,9 +118,9 @@ function stepsOf(dates) {
   };
 }
 
-// As the first one is written; with noughts in front where any of them has some.
+// As the first one is written; with noughts in front where any of them has some, or none would need one.
 function written({ year, month, day }, texts, { found, names }, order) {
-  const isPadded = texts.some((each) => /(^|\D)0\d(\D|$)/.test(each)), pad = (value) => isPadded ? String(value).padStart(2, "0") : String(value);
+  const isPadded = texts.some((each) => /(^|\D)0\d(\D|$)/.test(each)) || !texts.some((each) => /\u5e74|(^|\D)\d(\D|$)/.test(each)), pad = (value) => isPadded ? String(value).padStart(2, "0") : String(value);
   const parts = { y: found.groups.y.length < 3 ? String(year % 100).padStart(2, "0") : String(year), m: names ? names[month] : pad(month + 1), d: pad(day) };
   return order.map((each) => parts[each] ?? found[each]).join("");
 }

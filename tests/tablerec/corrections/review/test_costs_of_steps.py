@@ -195,7 +195,7 @@ def test_everything_that_costs_is_done_here() -> None:
 
 def test_each_thing_takes_the_keys_and_clicks_that_are_counted(browser: Any, tmp_path: Path) -> None:
     find = find_rivals(make_table(), remove_line(make_table(), "row", 1))
-    with serve(make_read_desk(tmp_path, OneWord(), find)) as server:
+    with serve(make_read_desk(tmp_path, OneWord(), find=find)) as server:
         for name, (step, work) in DOING.items():
             with open_page(browser) as page:
                 hands = start(page, server)

@@ -107,6 +107,7 @@ def read_cells(image: Image, quads: Floats, reader: Reader) -> list[Word]:
 
 
 def trimmed(word: Word) -> Word:
+    """A word without blanks around it."""
     return word if word.text == word.text.strip() else word.part(0, len(word.text))
 
 

@@ -7,8 +7,8 @@ and as it is now. Header rows are not in the labels and left as they are; so is 
 are keystrokes, clicks, typed characters and steps, table by table and in sum; then what was done how often. What each
 thing costs is in ``tests/helpers/clerk/costs.py``.
 
-The first thirty were looked at when the commands of the editor were chosen: ``--skip 30`` takes those that come next, of
-other documents, by which nothing was chosen. ``--without-proposals`` leaves other grids and other readings out.
+The first thirty were looked at when the commands of the editor were chosen: ``--skip 30`` takes those that come next,
+of other documents, by which nothing was chosen. ``--without-proposals`` leaves other grids and other readings out.
 
 What was read is kept in ``--kept`` and not read again.
 """

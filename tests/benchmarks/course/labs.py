@@ -1,8 +1,8 @@
 """What each lab of the course holds, and how long it takes: ``python -m tests.benchmarks.course.labs [LAB...]``.
 
 Counts figures, exercises with a check, questions, papers, words in English and characters in Chinese, and the size of
-the executed copy. With ``--run`` each lab is also executed: seconds on the clock and of the processors; everything in it
-is small where ``TABLEREC_SMOKE`` is set. Prints a Markdown table.
+the executed copy. With ``--run`` each lab is also executed: seconds on the clock and of the processors; everything in
+it is small where ``TABLEREC_SMOKE`` is set. Prints a Markdown table.
 """
 
 from __future__ import annotations

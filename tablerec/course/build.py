@@ -46,30 +46,32 @@ _IN_PAGE = re.compile(r"data:(image/(?:png|jpeg|webp));base64,([A-Za-z0-9+/=]+)"
 @click.command()
 @click.argument("labs", nargs=-1)
 @click.option("--all", "again", is_flag=True, help="Execute also labs whose code has not changed.")
+@click.option("--no-run", is_flag=True, help="Execute none: labs whose code has changed lose their outputs.")
 @click.option(
     "--folder", type=click.Path(exists=True, file_okay=False, path_type=Path), default=Path("notebooks"),
     help="The folder of the notebooks.  [default: notebooks]",
 )  # fmt: skip
-def build_command(labs: tuple[str, ...], again: bool, folder: Path) -> None:
+def build_command(labs: tuple[str, ...], again: bool, no_run: bool, folder: Path) -> None:
     """Execute LABS (numbers or beginnings of names; all of them) and write their notebooks."""
     if os.environ.get("TABLEREC_SMOKE"):
         raise click.UsageError("TABLEREC_SMOKE is set, but the notebooks are kept in full: unset it")
     for path in sorted((folder / "source").glob("[0-9]*.md")):
         if not labs or path.stem.startswith(labs):
             try:
-                done = build_lab(folder, path.stem, again)
+                done = build_lab(folder, path.stem, again, not no_run)
             except TablerecError as error:
                 raise click.ClickException(f"{path.stem}: {error}") from error
-            click.echo(f"{path.stem}: {'executed' if done else 'not executed, its code is the same'}")
+            click.echo(f"{path.stem}: {'executed' if done else 'not executed'}")
 
 
-def build_lab(folder: Path, name: str, again: bool = False) -> bool:
+def build_lab(folder: Path, name: str, again: bool = False, run: bool = True) -> bool:
     """Write the notebooks of a lab: in both languages, and its solutions.
 
     Args:
         folder: With the folder ``source``.
         name: Of the lab, such as "00_tour".
         again: Execute it also where its code has not changed.
+        run: Whether anything is executed; otherwise a lab whose code has changed has no outputs.
 
     Returns:
         Whether it was executed.
@@ -84,7 +86,7 @@ def build_lab(folder: Path, name: str, again: bool = False) -> bool:
     is_known = before is not None and was_executed(before) and _same_code(before, english)
     if is_known:
         _take_outputs(before, english)
-    else:
+    elif run:
         execute(english, folder)
         tidy(english)
     _write(english, kept)
@@ -95,7 +97,7 @@ def build_lab(folder: Path, name: str, again: bool = False) -> bool:
     for part in ("solutions", "solutions/zh"):
         if (folder / "source" / part / f"{name}.md").is_file():
             _write(read_source(folder / "source" / part / f"{name}.md"), folder / part / f"{name}.ipynb")
-    return not is_known
+    return run and not is_known
 
 
 def read_source(path: Path) -> Any:

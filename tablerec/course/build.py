@@ -187,7 +187,7 @@ def _small(kind: str, encoded: str) -> tuple[str, str]:
     with Image.open(io.BytesIO(base64.b64decode(encoded))) as opened:
         picture = opened.convert("RGB")
     as_png, as_jpeg = io.BytesIO(), io.BytesIO()
-    picture.quantize(64).save(as_png, "PNG", optimize=True)
+    picture.quantize(128, kmeans=2).save(as_png, "PNG", optimize=True)
     picture.thumbnail((_WIDEST, 4 * _WIDEST))
     picture.save(as_jpeg, "JPEG", quality=70, optimize=True)
     kind, smaller = min(("image/png", as_png), ("image/jpeg", as_jpeg), key=lambda each: len(each[1].getvalue()))

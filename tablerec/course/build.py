@@ -11,8 +11,8 @@
 
 ::
 
-    python -m tablerec.course.build               all labs whose cells have changed
-    python -m tablerec.course.build 01 12 --all   these two, changed or not
+    python -m tablerec.course.build               all labs; those whose code has changed are executed
+    python -m tablerec.course.build 01 12 --all   these two, executed in any case
 
 A code cell with the tag ``exercise`` holds a stub, the one after it with the tag ``check`` says whether it is solved.
 """
@@ -37,14 +37,14 @@ _WIDEST = 640
 """Pixels; a JPEG in an output is not wider."""
 _LARGE = 40_000
 """Bytes; larger pictures in outputs are stored with losses that hardly anybody sees."""
-_TEXT = 1000
+_TEXT = 200
 """Characters that are kept of an output as text where there is a page or a picture of it."""
 _IN_PAGE = re.compile(r"data:(image/(?:png|jpeg|webp));base64,([A-Za-z0-9+/=]+)")
 
 
 @click.command()
 @click.argument("labs", nargs=-1)
-@click.option("--all", "again", is_flag=True, help="Execute also labs whose cells have not changed.")
+@click.option("--all", "again", is_flag=True, help="Execute also labs whose code has not changed.")
 @click.option(
     "--folder", type=click.Path(exists=True, file_okay=False, path_type=Path), default=Path("notebooks"),
     help="The folder of the notebooks.  [default: notebooks]",
@@ -68,7 +68,7 @@ def build_lab(folder: Path, name: str, again: bool = False) -> bool:
     Args:
         folder: With the folder ``source``.
         name: Of the lab, such as "00_tour".
-        again: Execute it also where its cells have not changed.
+        again: Execute it also where its code has not changed.
 
     Returns:
         Whether it was executed.
@@ -80,13 +80,13 @@ def build_lab(folder: Path, name: str, again: bool = False) -> bool:
     english = read_source(folder / "source" / f"{name}.md")
     kept = folder / f"{name}.ipynb"
     before = read_notebook(kept) if kept.is_file() and not again else None
-    changed = before is None or not same_cells(before, english) or not was_executed(before)
-    if changed:
+    is_known = before is not None and was_executed(before) and _same_code(before, english)
+    if is_known:
+        _take_outputs(before, english)
+    else:
         execute(english, folder)
         tidy(english)
-        _write(english, kept)
-    else:
-        english = before
+    _write(english, kept)
     if (folder / "source" / "zh" / f"{name}.md").is_file():
         chinese = read_source(folder / "source" / "zh" / f"{name}.md")
         copy_outputs(english, chinese, name)
@@ -94,7 +94,7 @@ def build_lab(folder: Path, name: str, again: bool = False) -> bool:
     for part in ("solutions", "solutions/zh"):
         if (folder / "source" / part / f"{name}.md").is_file():
             _write(read_source(folder / "source" / part / f"{name}.md"), folder / part / f"{name}.ipynb")
-    return changed
+    return not is_known
 
 
 def read_source(path: Path) -> Any:
@@ -136,14 +136,18 @@ def copy_outputs(executed: Any, translated: Any, name: str) -> None:
     Raises:
         InputError: They do not have the same sequence of cells, and the same code.
     """
-    pairs = list(zip(executed.cells, translated.cells, strict=False))
-    for number, (one, other) in enumerate(pairs, start=1):
+    for number, (one, other) in enumerate(zip(executed.cells, translated.cells, strict=False), start=1):
         if one.cell_type != other.cell_type or (one.cell_type == "code" and _content(one) != _content(other)):
             raise InputError(f"zh/{name}: cell {number} is not the one of the English lab: {other.source[:60]!r}")
-        if one.cell_type == "code":
-            other.outputs, other.execution_count = one.outputs, one.execution_count
     if len(executed.cells) != len(translated.cells):
         raise InputError(f"zh/{name}: {len(translated.cells)} cells; the English lab has {len(executed.cells)}")
+    _take_outputs(executed, translated)
+
+
+def _take_outputs(executed: Any, notebook: Any) -> None:
+    """Give a notebook the outputs of one with the same code."""
+    for one, other in zip(_code(executed), _code(notebook), strict=True):
+        other.outputs, other.execution_count = one.outputs, one.execution_count
 
 
 def tidy(notebook: Any) -> None:
@@ -184,6 +188,14 @@ def _small(kind: str, encoded: str) -> tuple[str, str]:
     picture.save(as_jpeg, "JPEG", quality=70, optimize=True)
     kind, smaller = min(("image/png", as_png), ("image/jpeg", as_jpeg), key=lambda each: len(each[1].getvalue()))
     return kind, base64.b64encode(smaller.getvalue()).decode()
+
+
+def _same_code(one: Any, other: Any) -> bool:
+    return [*map(_content, _code(one))] == [*map(_content, _code(other))]
+
+
+def _code(notebook: Any) -> list[Any]:
+    return [cell for cell in notebook.cells if cell.cell_type == "code"]
 
 
 def _content(cell: Any) -> tuple[str, str, list[str]]:

@@ -39,6 +39,7 @@ _LARGE = 40_000
 """Bytes; larger pictures in outputs are stored with losses that hardly anybody sees."""
 _TEXT = 200
 """Characters that are kept of an output as text where there is a page or a picture of it."""
+_WIDGET = "[a widget: it is shown when the notebook runs]"
 _IN_PAGE = re.compile(r"data:(image/(?:png|jpeg|webp));base64,([A-Za-z0-9+/=]+)")
 
 
@@ -59,7 +60,7 @@ def build_command(labs: tuple[str, ...], again: bool, folder: Path) -> None:
                 done = build_lab(folder, path.stem, again)
             except TablerecError as error:
                 raise click.ClickException(f"{path.stem}: {error}") from error
-            click.echo(f"{path.stem}: {'executed' if done else 'up to date'}")
+            click.echo(f"{path.stem}: {'executed' if done else 'not executed, its code is the same'}")
 
 
 def build_lab(folder: Path, name: str, again: bool = False) -> bool:
@@ -162,7 +163,8 @@ def tidy(notebook: Any) -> None:
 
 
 def _tidy_output(data: dict[str, Any]) -> None:
-    data.pop("application/vnd.jupyter.widget-view+json", None)
+    if data.pop("application/vnd.jupyter.widget-view+json", None) is not None:
+        data["text/plain"] = _WIDGET
     if len(data) > 1:  # whoever sees the page or the picture does not see the text
         data["text/plain"] = data.get("text/plain", "")[:_TEXT]
     if "text/html" in data:

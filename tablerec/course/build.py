@@ -40,6 +40,8 @@ _LARGE = 40_000
 _TEXT = 200
 """Characters that are kept of an output as text where there is a page or a picture of it."""
 _WIDGET = "[a widget: it is shown when the notebook runs]"
+_SILENT = ("%%writefile", "%pip")
+"""Beginnings of cells whose outputs name files of a machine, or nothing of use."""
 _IN_PAGE = re.compile(r"data:(image/(?:png|jpeg|webp));base64,([A-Za-z0-9+/=]+)")
 
 
@@ -160,6 +162,8 @@ def tidy(notebook: Any) -> None:
     for cell in notebook.cells:
         if cell.cell_type == "code":
             cell.outputs = [output for output in cell.outputs if output.get("name") != "stderr"]
+            if cell.source.startswith(_SILENT):
+                cell.outputs = []
             for output in cell.outputs:
                 _tidy_output(output.get("data", {}))
 

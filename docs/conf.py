@@ -1,6 +1,6 @@
 """The site, made of the READMEs, the notebooks and the docstrings where they lie: nothing is copied.
 
-    sphinx-build -W --keep-going -c docs . out/site
+    sphinx-build -W --keep-going -q -c docs . out/site
 
 needs ``pip install ".[docs]"``. Pages link to one another as they do in the repository; what else they link to, such
 as source code, is a download. ``CONTENTS`` is all that the site adds: the order of the pages.
@@ -8,7 +8,6 @@ as source code, is a download. ``CONTENTS`` is all that the site adds: the order
 
 from __future__ import annotations
 
-import re
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -21,102 +20,82 @@ sys.path.insert(0, str(ROOT))
 
 from tablerec import __version__  # noqa: E402
 
-# What reads pictures, in the order of the work; then what is built around it.
 PARTS = ["inputs", "detect", "ocr", "outputs", "corrections", "evaluate", "engine", "bulk", "serve", "plugins"]
-PARTS += ["plugins/paddlex", "training", "devices", "course"]
-LABS = sorted(path.stem for path in (ROOT / "notebooks").glob("[0-9]*.ipynb"))
+PARTS += ["plugins/paddlex", "training", "devices"]
+GUIDES = ["docs/install", "docs/usage", *(f"tablerec/{part}/README" for part in PARTS)]
 
 
-def _labs(folder: str) -> list[str]:
-    """Pages of the notebooks in a folder, by their numbers."""
-    return [f"/{folder}/{path.stem}" for path in sorted((ROOT / folder).glob("*.ipynb"))]
+def notebooks(folder: str) -> list[str]:
+    """Pages of the notebooks in a folder and those below it, in the order of their numbers."""
+    found = (path.relative_to(ROOT).with_suffix("").as_posix() for path in (ROOT / folder).rglob("[0-9]*.ipynb"))
+    return sorted(found, key=lambda page: page.rpartition("/")[2])
 
 
-# Page -> title of its list of pages, and the pages.
+CHINESE = notebooks("notebooks/zh")
 CONTENTS = {
-    "README": ("", ["/docs/README", "/tablerec/course/README", "/docs/faq", "/docs/api/README", "/README.zh-CN"]),
-    "docs/README": (
-        "",
-        ["/docs/install", "/docs/usage"]
-        + [f"/tablerec/{part}/README" for part in PARTS if part != "course"]
-        + ["/CONTRIBUTING", "/CHANGELOG"],
-    ),
-    "tablerec/course/README": ("", _labs("notebooks")),
-    "README.zh-CN": (
-        "",
-        ["/docs/README.zh-CN", "/tablerec/course/README.zh-CN", "/docs/faq.zh-CN"],
-    ),
-    "docs/README.zh-CN": (
-        "",
-        ["/docs/install.zh-CN", "/docs/usage.zh-CN"]
-        + [f"/tablerec/{part}/README.zh-CN" for part in PARTS if part != "course"],
-    ),
-    "tablerec/course/README.zh-CN": ("", _labs("notebooks/zh")),
-    "docs/api/README": ("", [f"/docs/api/{name}" for name in ("tablerec", "tables", "exports", "corrections", "plugins")]),
-    "tablerec/detect/README": ("", ["/tablerec/models/weights/README"]),
-    "tablerec/ocr/README": ("", ["/tablerec/models/weights/linenet/README"]),
-    "tablerec/bulk/README": ("", ["/data/cluster/README"]),
-    "tablerec/evaluate/README": ("", ["/data/samples/README", "/tests/benchmarks/peers/README"]),
-    "tablerec/training/README": (
-        "",
-        ["/tablerec/training/MEASURED", "/data/datasets/README", "/data/migration/README"],
-    ),
-    "data/datasets/README": ("", [f"/data/datasets/{name}/README" for name in ("agreed_lines", "ctdar19", "kernel_docs")]),
-    "tablerec/devices/README": (
-        "",
-        ["/tablerec/devices/MEASURED", "/tablerec/devices/PORTING", "/tablerec/devices/csrc/README"],
-    ),
+    "README": ["docs/README", "tablerec/course/README", "docs/faq", "docs/api/README", "README.zh-CN"],
+    "README.zh-CN": ["docs/README.zh-CN", "tablerec/course/README.zh-CN", "docs/faq.zh-CN"],
+    "docs/README": [*GUIDES, "CONTRIBUTING", "CHANGELOG"],
+    "docs/README.zh-CN": [f"{page}.zh-CN" for page in GUIDES],
+    "docs/api/README": [f"docs/api/{name}" for name in ("recognition", "tables", "exports", "corrections", "others")],
+    "tablerec/course/README": [page for page in notebooks("notebooks") if page not in CHINESE],
+    "tablerec/course/README.zh-CN": CHINESE,
+    "tablerec/detect/README": ["tablerec/models/weights/README"],
+    "tablerec/ocr/README": ["tablerec/models/weights/linenet/README"],
+    "tablerec/bulk/README": ["data/cluster/README"],
+    "tablerec/evaluate/README": ["data/samples/README", "tests/benchmarks/peers/README"],
+    "tablerec/training/README": ["tablerec/training/MEASURED", "data/datasets/README", "data/migration/README"],
+    "tablerec/devices/README": [f"tablerec/devices/{name}" for name in ("MEASURED", "PORTING", "csrc/README")],
+    "data/datasets/README": [f"data/datasets/{name}/README" for name in ("agreed_lines", "ctdar19", "kernel_docs")],
 }
+"""Page -> the pages below it."""
 
 project = "tablerec"
-copyright = "the authors of tablerec, Apache-2.0"
+author = "the authors of tablerec"
+copyright = f"{author}, Apache-2.0"
 version = release = __version__
 root_doc = "README"
 extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "sphinx.ext.viewcode", "sphinx_copybutton"]
-include_patterns = [
-    *("*.md", "docs/**.md", "tablerec/**.md", "data/**/README.md", "tests/benchmarks/peers/README.md"),
-    *("notebooks/*.ipynb", "notebooks/zh/*.ipynb"),
+include_patterns = ["*.md", "docs/**.md", "tablerec/**.md", "data/**/README.md", "tests/benchmarks/peers/README.md"]
+include_patterns += ["notebooks/**.ipynb"]
+exclude_patterns = [".*", "**/.*", "out", "notebooks/source", "notebooks/**.md"]
+suppress_warnings = [
+    "misc.highlighting_failure",  # cells that begin with %%writefile and go on in C++
+    "ref.python",  # TablerecError is found under each of the names by which it may be imported
 ]
-exclude_patterns = [".*", "**/.*", "out", "**/__pycache__", "notebooks/source"]
 nb_execution_mode = "off"
 nb_merge_streams = True
 myst_enable_extensions = ["dollarmath"]
 myst_heading_anchors = 3
 autodoc_member_order = "bysource"
-autodoc_typehints = "description"
-autodoc_typehints_description_target = "documented"
-autodoc_mock_imports = ["paddle", "paddlex"]
-napoleon_use_ivar = True
-copybutton_exclude = ".linenos, .gp, .go"
+autodoc_mock_imports = ["anywidget", "langchain_core", "paddle", "paddlex"]
 html_theme = "pydata_sphinx_theme"
-html_title = "tablerec"
+html_title = project
 html_show_sourcelink = False
 templates_path = ["templates"]
 html_additional_pages = {"index": "redirect.html"}
 html_theme_options = {
     "navbar_align": "left",
-    "header_links_before_dropdown": 6,
-    "show_nav_level": 1,
     "secondary_sidebar_items": ["page-toc"],
     "footer_start": ["copyright"],
     "footer_end": [],
 }
 
 
-def _add_contents(app: Sphinx, page: str, source: list[str]) -> None:
-    """Append the list of its pages to a page: in the repository links in the text do as well."""
+def add_contents(app: Sphinx, page: str, source: list[str]) -> None:
+    """Append the list of its pages to a page; in the repository the links in its text are enough."""
     if page in CONTENTS:
-        title, pages = CONTENTS[page]
-        source[0] += "\n".join(["", "", "```{toctree}", ":hidden:", ":maxdepth: 2", *filter(None, [title]), "", *pages, "```", ""])
+        pages = (f"简体中文 </{below}>" if below == "README.zh-CN" else f"/{below}" for below in CONTENTS[page])
+        source[0] += "\n".join(["\n", "```{toctree}", ":hidden:", *pages, "```\n"])
 
 
-def _say_language(app: Sphinx, page: str, template: str, context: dict[str, Any], doctree: object) -> None:
+def say_language(app: Sphinx, page: str, template: str, context: dict[str, Any], doctree: object) -> None:
     """Tell browsers and search engines which pages are Chinese."""
-    if page.endswith(".zh-CN") or page.startswith("notebooks/zh/"):
+    if page.endswith(".zh-CN") or page in CHINESE:
         context["language"] = "zh-CN"
 
 
 def setup(app: Sphinx) -> None:
-    """Add what the configuration cannot say."""
-    app.connect("source-read", _add_contents)
-    app.connect("html-page-context", _say_language)
+    """Do what the settings above cannot."""
+    app.connect("source-read", add_contents)
+    app.connect("html-page-context", say_language)

@@ -285,7 +285,7 @@ def kept_files() -> list[Path]:
 def test_top_level_is_the_agreed_one() -> None:
     names = {path.relative_to(ROOT).parts[0] for path in kept_files()}
     folders = {name for name in names if (ROOT / name).is_dir() and not name.startswith(".")}
-    assert folders <= {"data", "notebooks", "postprocess", "tablerec", "tests"}
+    assert folders <= {"data", "docs", "notebooks", "postprocess", "tablerec", "tests"}
 
 
 def test_no_machine_paths_in_kept_files() -> None:

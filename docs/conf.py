@@ -25,21 +25,25 @@ PARTS += ["plugins/paddlex", "training", "devices"]
 GUIDES = ["docs/install", "docs/usage", *(f"tablerec/{part}/README" for part in PARTS)]
 
 
-def notebooks(folder: str) -> list[str]:
-    """Pages of the notebooks in a folder and those below it, in the order of their numbers."""
-    found = (path.relative_to(ROOT).with_suffix("").as_posix() for path in (ROOT / folder).rglob("[0-9]*.ipynb"))
-    return sorted(found, key=lambda page: page.rpartition("/")[2])
+def notebooks() -> list[str]:
+    """Pages of all notebooks by their numbers, each before its solutions."""
+    found = (path.relative_to(ROOT).with_suffix("").as_posix() for path in ROOT.glob("notebooks/**/[0-9]*.ipynb"))
+    return sorted(found, key=lambda page: (page.rpartition("/")[2], len(page)))
 
 
-CHINESE = notebooks("notebooks/zh")
+def is_chinese(page: str) -> bool:
+    """Whether a page is written in Chinese."""
+    return page.endswith(".zh-CN") or "/zh/" in page
+
+
 CONTENTS = {
     "README": ["docs/README", "tablerec/course/README", "docs/faq", "docs/api/README", "README.zh-CN"],
     "README.zh-CN": ["docs/README.zh-CN", "tablerec/course/README.zh-CN", "docs/faq.zh-CN"],
     "docs/README": [*GUIDES, "CONTRIBUTING", "CHANGELOG"],
     "docs/README.zh-CN": [f"{page}.zh-CN" for page in GUIDES],
     "docs/api/README": [f"docs/api/{name}" for name in ("recognition", "tables", "exports", "corrections", "others")],
-    "tablerec/course/README": [page for page in notebooks("notebooks") if page not in CHINESE],
-    "tablerec/course/README.zh-CN": CHINESE,
+    "tablerec/course/README": [page for page in notebooks() if not is_chinese(page)],
+    "tablerec/course/README.zh-CN": [page for page in notebooks() if is_chinese(page)],
     "tablerec/detect/README": ["tablerec/models/weights/README"],
     "tablerec/ocr/README": ["tablerec/models/weights/linenet/README"],
     "tablerec/bulk/README": ["data/cluster/README"],
@@ -63,6 +67,7 @@ suppress_warnings = [
     "misc.highlighting_failure",  # cells that begin with %%writefile and go on in C++
     "ref.python",  # TablerecError is found under each of the names by which it may be imported
 ]
+default_role = "literal"  # `name` in a docstring
 nb_execution_mode = "off"
 nb_merge_streams = True
 myst_enable_extensions = ["dollarmath"]
@@ -91,7 +96,7 @@ def add_contents(app: Sphinx, page: str, source: list[str]) -> None:
 
 def say_language(app: Sphinx, page: str, template: str, context: dict[str, Any], doctree: object) -> None:
     """Tell browsers and search engines which pages are Chinese."""
-    if page.endswith(".zh-CN") or page in CHINESE:
+    if is_chinese(page):
         context["language"] = "zh-CN"
 
 

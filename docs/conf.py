@@ -26,9 +26,10 @@ GUIDES = ["docs/install", "docs/usage", *(f"tablerec/{part}/README" for part in 
 
 
 def notebooks() -> list[str]:
-    """Pages of all notebooks by their numbers, each before its solutions."""
-    found = (path.relative_to(ROOT).with_suffix("").as_posix() for path in ROOT.glob("notebooks/**/[0-9]*.ipynb"))
-    return sorted(found, key=lambda page: (page.rpartition("/")[2], len(page)))
+    """Pages of all notebooks by their numbers, each before its solutions; then the pages in Markdown beside them."""
+    files = [path.relative_to(ROOT / "notebooks") for path in ROOT.glob("notebooks/**/*.*")]
+    found = [file for file in files if file.suffix in (".ipynb", ".md") and "source" not in file.parts]
+    return [f"notebooks/{file.with_suffix('').as_posix()}" for file in sorted(found, key=lambda file: (file.stem, file))]
 
 
 def is_chinese(page: str) -> bool:
@@ -61,9 +62,10 @@ version = release = __version__
 root_doc = "README"
 extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "sphinx.ext.viewcode", "sphinx_copybutton"]
 include_patterns = ["*.md", "docs/**.md", "tablerec/**.md", "data/**/README.md", "tests/benchmarks/peers/README.md"]
-include_patterns += ["notebooks/**.ipynb"]
-exclude_patterns = [".*", "**/.*", "out", "notebooks/source", "notebooks/**.md"]
+include_patterns += ["notebooks/**.ipynb", "notebooks/**.md"]
+exclude_patterns = [".*", "**/.*", "out", "notebooks/source"]
 suppress_warnings = [
+    "myst.header",  # solutions go from the title to the exercises of a section
     "misc.highlighting_failure",  # cells that begin with %%writefile and go on in C++
     "ref.python",  # TablerecError is found under each of the names by which it may be imported
 ]

@@ -118,6 +118,8 @@ def make_ocr_engine(settings: Settings) -> OcrEngine:
 
 
 def _make_cascade(settings: Settings) -> OcrEngine:
+    from functools import partial
+
     from tablerec.models.folder import LINENET_WEIGHTS
     from tablerec.ocr.cascade import CascadeEngine
     from tablerec.ocr.linenet import has_linenet
@@ -126,8 +128,7 @@ def _make_cascade(settings: Settings) -> OcrEngine:
     if settings.ocr_dir is None and not has_linenet():
         _logger.warning("%s holds no LineNet: rapidocr reads alone; install tablerec again", LINENET_WEIGHTS)
         return RapidOcrEngine(device=settings.device)
-    # On the CPU, wherever LineNet is: few lines are read again, and a card plans for 2 s for each width of PP-OCR's.
-    return CascadeEngine(_make_linenet(settings), RapidOcrEngine)
+    return CascadeEngine(_make_linenet(settings), partial(RapidOcrEngine, device=settings.device))
 
 
 def _make_linenet(settings: Settings) -> LineNetEngine:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import copy
 import importlib.util
+import math
 import threading
+from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -16,6 +18,7 @@ import numpy as np
 from postprocess.word import CharSpans
 from tablerec.errors import MissingDependencyError, ModelNotFoundError
 from tablerec.models.opening import Network, NetworkFile, opener, runs_on_card, usable_threads
+from tablerec.models.opening.buckets import fit
 from tablerec.models.opening.card import PP_OCR_FINDER, PP_OCR_READER
 from tablerec.ocr.line import Line
 from tablerec.ocr.lines import STRIDE, LineReader, centers_to_spans
@@ -28,14 +31,13 @@ if TYPE_CHECKING:
 
 WEIGHTS = {"Det": "PP-OCRv6_det_small.onnx", "Rec": "PP-OCRv6_rec_small.onnx"}
 
-_LEAST_WIDTH = 160
-"""Crops are padded to this width at 48 pixels of height. RapidOCR's own 320 takes 1.7 times as long: most cells are
-short. Below 160 the last characters suffer."""
-WIDTH_STEP = 32
-"""Crops are padded to multiples of this width on a card, where every new shape costs time. RapidOCR's batches are its
-own, though: what a crop is read with decides how it is padded, and what is padded may decide between I and l."""
-_COLUMN = 8
-"""Width of a position of the recogniser's output in pixels."""
+HEIGHT = 48
+"""Of crops as the recogniser takes them, in pixels."""
+WIDTHS = (160, 192, 224, 256, 320, 384, 480, 640, 960, 1280, 1920)
+"""To which crops are padded: each has a width of its own whatever is read with it, as what is padded may decide between
+I and l, and a card takes long for each new one. RapidOCR's own least width, 320, takes 1.7 times as long: most cells
+are short. Below 160 the last characters suffer."""
+_BATCH = 8
 SIDES = (320, 480, 640, 800, 960, 1152, 1344, 1600, 1920, 2304, 2720, 3200, 3840)
 """Of pictures in which lines are sought on a card."""
 _TAIL = 0.5
@@ -94,23 +96,21 @@ class RapidOcrEngine(LineReader):
 
     def recognize(self, crops: Sequence[Image]) -> list[Line]:
         """See ``LineReader``."""
-        import cv2
-
-        tails = [round(_TAIL * crop.shape[0]) for crop in crops]
-        padded = [
-            np.asarray(cv2.copyMakeBorder(crop, 0, 0, 0, tail, cv2.BORDER_CONSTANT, value=_GREY), np.uint8)
-            for crop, tail in zip(crops, tails, strict=True)
-        ]
-        stretches = [1 + tail / crop.shape[1] for crop, tail in zip(crops, tails, strict=True)]
-        return [
-            Line(text, float(score), _spans(text, info, stretch))
-            for (text, score, info), stretch in zip(self._read(padded), stretches, strict=True)
-        ]
+        given: dict[int, list[int]] = defaultdict(list)
+        tailed = [_with_tail(crop) for crop in crops]
+        for index, crop in enumerate(tailed):
+            given[fit(crop.shape[1], WIDTHS)].append(index)
+        lines = [Line("", 0.0)] * len(crops)
+        for width, indices in sorted(given.items()):
+            found = self._read([_fill_up(tailed[index], width) for index in indices])
+            for index, (text, score, info) in zip(indices, found, strict=True):
+                height, bare = crops[index].shape[:2]
+                stretch = width / tailed[index].shape[1] * (1 + round(_TAIL * height) / bare)
+                lines[index] = Line(text, float(score), _spans(text, info, stretch))
+        return lines
 
     def _read(self, crops: Sequence[Image]) -> list[tuple[str, float, Any]]:
-        """Text, score and places of each crop, in RapidOCR's form."""
-        if not crops:
-            return []
+        """Text, score and places of crops of one width, in RapidOCR's form."""
         from rapidocr.ch_ppocr_rec import TextRecInput
 
         found = self._load_reader()(TextRecInput(img=list(crops), return_word_box=True))
@@ -162,7 +162,8 @@ class _Card:
 
     def open_reader(self) -> Callable[[NDArray[np.float32]], _Best]:
         """What takes the place of the session of RapidOCR's reader of crops."""
-        return _best_in_steps(self._open_reader())
+        network = self._open_reader()
+        return lambda images: _Best(*network(images))
 
 
 def _first_output(network: Network) -> Callable[[NDArray[np.float32]], NDArray[Any]]:
@@ -178,17 +179,6 @@ def _best_classes(
         found = session(images)
         best = found.argmax(axis=2)
         return _Best(best, np.take_along_axis(found, best[..., None], axis=2)[..., 0])
-
-    return read
-
-
-def _best_in_steps(network: Network) -> Callable[[NDArray[np.float32]], _Best]:
-    def read(images: NDArray[np.float32]) -> _Best:
-        width = images.shape[3]
-        padded = np.pad(images, [(0, 0), (0, 0), (0, 0), (0, -width % WIDTH_STEP)])
-        best, scores = network(padded)
-        count = (width + 1) // _COLUMN
-        return _Best(best[:, :count], scores[:, :count])
 
     return read
 
@@ -247,11 +237,27 @@ def _make_engine(threads: int) -> Any:
             "Det.max_candidates": 1_000_000,
             # Boxes of the default, 1.6, reach over rulings and into neighbouring lines.
             "Det.unclip_ratio": 1.4,
-            "Rec.rec_img_shape": [3, 48, _LEAST_WIDTH],
+            "Rec.rec_img_shape": [3, HEIGHT, WIDTHS[0]],
+            "Rec.rec_batch_num": _BATCH,
             **{f"{section}.model_path": str(path) for section, path in paths.items()},
             "EngineConfig.onnxruntime.intra_op_num_threads": threads,
         }
     )
+
+
+def _with_tail(crop: Image) -> Image:
+    """A crop with some grey on its right, at the height that the recogniser takes."""
+    import cv2
+
+    height, width = crop.shape[:2]
+    tailed = _fill_up(crop, width + round(_TAIL * height))
+    return np.asarray(cv2.resize(tailed, (math.ceil(HEIGHT * tailed.shape[1] / height), HEIGHT)), np.uint8)
+
+
+def _fill_up(crop: Image, width: int) -> Image:
+    filled = np.full((len(crop), width, 3), _GREY[0], np.uint8)
+    filled[:, : crop.shape[1]] = crop
+    return filled
 
 
 def _spans(text: str, info: Any, stretch: float) -> CharSpans | None:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import logging
-import time
+import threading
 from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -17,9 +18,10 @@ from tablerec.errors import MissingDependencyError
 from tablerec.models.folder import LINENET, NAME
 from tablerec.models.opening.batched import Arrays, BatchedNetwork, Cells, Form, Rows
 from tablerec.models.opening.file import NetworkFile, check_outputs, not_opened
-from tablerec.models.opening.graphs import keep_best, read_graph, take_bytes
+from tablerec.models.opening.graphs import fill_groups, keep_best, read_graph, take_bytes
 from tablerec.models.opening.halves import halve
 from tablerec.models.opening.parts import take_parts
+from tablerec.processes import usable_cpus
 
 PP_OCR_FINDER, PP_OCR_READER = "PP-OCR det", "PP-OCR rec"
 """The networks that RapidOCR brings."""
@@ -49,6 +51,7 @@ class OnCard:
         usual: Shapes of batches that it runs once when it is opened: the first time is slow.
         takes_bytes: Its pictures come as uint8.
         keeps_best: It returns the best class of each position, and its probability, in place of all.
+        fills_groups: Its depthwise convolutions are computed as whole ones, see ``graphs.fill_groups``.
         half: It computes in half precision where that does not change what is found.
     """
 
@@ -58,6 +61,7 @@ class OnCard:
     usual: tuple[Shape, ...] = ()
     takes_bytes: bool = False
     keeps_best: bool = False
+    fills_groups: bool = False
     half: bool = False
 
 
@@ -75,15 +79,17 @@ NETWORKS: Mapping[str, OnCard] = {
         (8, 64),
         tuple((count, 3, 32, width) for width in (64, 128, 192, 256) for count in (8, 64)),
         takes_bytes=True,
+        fills_groups=True,
     ),
     PP_OCR_READER: OnCard(
         Rows(),
         2**20,
         (8,),
-        tuple((8, 3, 48, width) for width in (160, 192, 224)),
+        tuple((8, 3, 48, width) for width in (160, 192, 224, 256, 320, 384, 480)),
         keeps_best=True,
+        fills_groups=True,
     ),
-    PP_OCR_FINDER: OnCard(Rows(), 2**22, (1, 4)),
+    PP_OCR_FINDER: OnCard(Rows(), 2**22, (1, 4), fills_groups=True),
 }
 
 
@@ -97,16 +103,19 @@ def open_on_card(file: NetworkFile) -> BatchedNetwork:
     """
     require_card(file.device, file.card or 0)
     how = NETWORKS[file.name]
-    network = open_batched(file, how, {**OPTIONS, "device_id": str(file.card)})
-    warm_up(network, how, file)
-    return network
+    sessions = Sessions(file, how, {**OPTIONS, "device_id": str(file.card)})
+    warm_up(sessions, how, file)
+    return _batched(sessions, how)
 
 
 def open_batched(
     file: NetworkFile, how: OnCard, options: Mapping[str, str], provider: str = PROVIDER
 ) -> BatchedNetwork:
     """Open a network for batches; see ``Sessions``."""
-    sessions = Sessions(file, how, options, provider)
+    return _batched(Sessions(file, how, options, provider), how)
+
+
+def _batched(sessions: Sessions, how: OnCard) -> BatchedNetwork:
     dtype = np.uint8 if how.takes_bytes else np.float32
     return BatchedNetwork(sessions, sessions.outputs, how.form, how.pixels, how.sizes, dtype)
 
@@ -141,19 +150,28 @@ class Sessions:
         self._open = partial(open_session, file, graph, options, provider)
         self._unused: Any = self._open()
         self._most = most
+        self._lock = threading.Lock()
         self._runs: dict[tuple[int, ...], Callable[[NDArray[Any]], Arrays]] = {}
         """By shape; the one used last is last."""
         self.outputs = [output.name for output in self._unused.get_outputs()]
 
     def __call__(self, images: NDArray[Any]) -> Arrays:
-        """Run the session of a shape, opened where there is none."""
-        run = self._runs.pop(images.shape, None)
+        """Run the session of a shape, opened where there is none; several threads may, each at a shape of its own."""
+        with self._lock:
+            run = self._runs.pop(images.shape, None)
         if run is None:
+            run = self._bind_new()
+        outputs = run(images)
+        with self._lock:
             while len(self._runs) >= self._most:
                 del self._runs[next(iter(self._runs))]
-            run, self._unused = _bind(self._unused or self._open()), None
-        self._runs[images.shape] = run
-        return run(images)
+            self._runs[images.shape] = run
+        return outputs
+
+    def _bind_new(self) -> Callable[[NDArray[Any]], Arrays]:
+        with self._lock:
+            session, self._unused = self._unused, None
+        return _bind(session or self._open())
 
 
 def make_graph(file: NetworkFile, how: OnCard) -> bytes:
@@ -166,6 +184,8 @@ def make_graph(file: NetworkFile, how: OnCard) -> bytes:
     try:
         model = read_graph(file.path)
         check_outputs(file, [output.name for output in model.graph.output])
+        if how.fills_groups:
+            fill_groups(model)
         if isinstance(how.form, Cells):
             take_parts(model)
         if how.takes_bytes:
@@ -212,16 +232,25 @@ def open_session(file: NetworkFile, graph: bytes, options: Mapping[str, str], pr
     return session
 
 
-def warm_up(network: Callable[[NDArray[Any]], Any], how: OnCard, file: NetworkFile) -> None:
-    """Run a network once at each of its usual shapes, and say so where it takes long."""
-    started, said = time.perf_counter(), False
-    for number, shape in enumerate(how.usual):
-        if not said and time.perf_counter() - started > _SLOW:
-            said = True
+def warm_up(run: Callable[[NDArray[Any]], Any], how: OnCard, file: NetworkFile) -> None:
+    """Run a network once at each of its usual shapes, several at a time, and say so where it takes long.
+
+    Args:
+        run: The network; several threads may call it.
+        how: It runs.
+        file: It comes from, for the message.
+    """
+    dtype = np.uint8 if how.takes_bytes else np.float32
+    shapes = [(shape[0], *how.form.slot(shape[1:])) for shape in how.usual]
+    with ThreadPoolExecutor(usable_cpus()) as pool:
+        runs = [pool.submit(run, np.zeros(shape, dtype)) for shape in shapes]
+        done, left = wait(runs, _SLOW)
+        if left:
             _logger.warning(
-                "%s gets ready on %s: %d of %d shapes so far, once", file.name, file.device, number, len(how.usual)
+                "%s gets ready on %s, once: %d of %d shapes so far", file.name, file.device, len(done), len(runs)
             )
-        network(np.zeros(shape, np.uint8 if how.takes_bytes else np.float32))
+        for each in runs:
+            each.result()
 
 
 def _bind(session: Any) -> Callable[[NDArray[Any]], Arrays]:

@@ -5,6 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from tablerec.errors import MissingDependencyError
 
 
@@ -50,6 +53,40 @@ def keep_best(model: Any) -> None:
         onnx.helper.make_tensor_value_info(name, kind, [None, None])
         for name, kind in (("best", onnx.TensorProto.INT64), ("score", onnx.TensorProto.FLOAT))
     )
+
+
+def fill_groups(model: Any) -> None:
+    """Have a model compute its depthwise convolutions as whole ones, with zeros between the channels.
+
+    cuDNN plans 0.2 s for each depthwise convolution whenever a shape is new, and a few ms for a whole one; with as few
+    channels as these networks have, it then takes hardly longer to compute.
+    """
+    import onnx
+
+    known = {each.name: onnx.numpy_helper.to_array(each) for each in model.graph.initializer}
+    casts = {node.output[0]: node.input[0] for node in model.graph.node if node.op_type == "Cast"}  # of stored halves
+    for node in model.graph.node:
+        group = next((each for each in node.attribute if each.name == "group" and each.i > 1), None)
+        weights = known.get(casts.get(node.input[1], node.input[1])) if group is not None else None
+        if weights is None or node.op_type != "Conv":
+            continue
+        name = f"{node.output[0]}:filled"
+        filled = _filled(weights.astype(np.float32), group.i)
+        model.graph.initializer.append(onnx.numpy_helper.from_array(filled, name))
+        node.input[1], group.i = name, 1
+
+
+def _filled(weights: NDArray[Any], group: int) -> NDArray[Any]:
+    """``(O, I / group, H, W)`` weights as ``(O, I, H, W)``.
+
+    >>> _filled(np.ones((2, 1, 1, 1)), 2)[..., 0, 0].tolist()
+    [[1.0, 0.0], [0.0, 1.0]]
+    """
+    outputs, inputs = weights.shape[:2]
+    filled = np.zeros((outputs, inputs * group, *weights.shape[2:]), weights.dtype)
+    for number, rows in enumerate(np.split(np.arange(outputs), group)):
+        filled[rows, number * inputs : (number + 1) * inputs] = weights[rows]
+    return filled
 
 
 def _rename(model: Any, old: str, new: str) -> None:

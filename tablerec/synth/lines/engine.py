@@ -14,10 +14,12 @@ from tablerec.errors import SettingsError
 from tablerec.models.characters import TURNED, normalize_label, unknown_characters
 from tablerec.synth.drawing.fonts import Script
 from tablerec.synth.lines import signs, wording
-from tablerec.synth.lines.layout import Ink, Setting, choose_others, lay_out
+from tablerec.synth.lines.layout import Ink, Setting, choose_others, lay_out, reshape
 from tablerec.synth.lines.numbers import number_text
 from tablerec.synth.lines.picture import Surroundings, take_picture
+from tablerec.synth.lines.screen import choose_size, take_screenshot
 from tablerec.synth.lines.typefaces import Split, can_shape, typefaces, weighted
+from tablerec.synth.lines.web import web_text
 from tablerec.synth.lines.wording import Word, to_words
 
 Write = Callable[[Random], "str | list[Word]"]
@@ -33,6 +35,7 @@ class _Kind:
         script: Of its fonts.
         least: Size of a font for training, px, near what a person can still read ...
         usual: ... and of lines for measuring, so that these stay the same.
+        screens: Share of lines for training that are as a screen shows them.
     """
 
     share: float
@@ -40,23 +43,26 @@ class _Kind:
     script: Script = "latin"
     least: float = 7
     usual: float = 9.5
+    screens: float = 0.12
 
 
 KINDS: Mapping[str, _Kind] = {
-    "number": _Kind(0.21, number_text),
-    "latin": _Kind(0.175, wording.latin_text, least=7.5),
-    "chinese": _Kind(0.155, wording.chinese_text, "chinese", 10.5, 12),
-    "cyrillic": _Kind(0.055, wording.cyrillic_text, "cyrillic", 7.5, 10),
-    "greek": _Kind(0.04, wording.greek_text, "greek", 7.5, 10),
-    "hebrew": _Kind(0.045, wording.hebrew_words, "hebrew", 8.5, 11),
-    "arabic": _Kind(0.115, wording.arabic_words, "arabic", 12, 15),
+    "number": _Kind(0.19, number_text),
+    "latin": _Kind(0.15, wording.latin_text, least=7.5),
+    "chinese": _Kind(0.115, wording.chinese_text, "chinese", 10.5, 12),
+    "web": _Kind(0.09, web_text, "chinese", 10.5, 12, screens=0.75),
+    "cyrillic": _Kind(0.05, wording.cyrillic_text, "cyrillic", 7.5, 10),
+    "greek": _Kind(0.035, wording.greek_text, "greek", 7.5, 10),
+    "hebrew": _Kind(0.035, wording.hebrew_words, "hebrew", 8.5, 11),
+    "arabic": _Kind(0.125, wording.arabic_words, "arabic", 12, 15),
     "kana": _Kind(0.015, wording.kana_text, "kana", 9.5, 11),
     "checkbox": _Kind(0.045, signs.checkbox_text, least=8),
-    "raised": _Kind(0.065, signs.raised_text, least=9, usual=11),
-    "dash": _Kind(0.04, signs.dash_text, least=8, usual=10),
-    "sign": _Kind(0.025, signs.sign_text, least=8, usual=10),
+    "raised": _Kind(0.045, signs.raised_text, least=9, usual=11),
+    "noted": _Kind(0.075, signs.noted_text, least=10, usual=11),
+    "dash": _Kind(0.05, signs.dash_text, least=8, usual=10),
+    "sign": _Kind(0.02, signs.sign_text, least=8, usual=10),
     "single": _Kind(0.02, signs.single_text, least=8),
-    "random": _Kind(0.015, signs.random_text, least=8),
+    "random": _Kind(0.02, signs.random_text, least=8),
     "row": _Kind(0.01, wording.name_and_number),
 }
 """Kinds of lines by name."""
@@ -70,6 +76,11 @@ _SMALL, _SMALLEST_USUAL = 0.16, 11
 _TINY = 9
 _MOST_PIXELS = 72
 """Of a font, when a line is drawn larger than it is seen."""
+_RESHAPED: Mapping[Script, float] = {
+    "latin": 0.06, "chinese": 0.12, "kana": 0.1, "cyrillic": 0.15, "greek": 0.2, "hebrew": 0.25, "arabic": 0.4,
+}  # fmt: skip
+"""Share of lines for training whose letters get other proportions, more of scripts with few fonts."""
+_LEAST_RESHAPED = 14
 _SAME_TURNED = frozenset("0168 9bdpqnuoxHNIlzsSZmwMWOX|")
 _LONGEST = 60
 _ATTEMPTS = 8
@@ -132,8 +143,12 @@ def draw_line(seed: int, index: int, settings: Settings | None = None, kind: str
     shares = settings.shares
     name = kind if kind != MIXED else rng.choices(list(shares), list(shares.values()))[0]
     words, label = _compose(KINDS[name], rng)
-    setting, zoom = _set(KINDS[name], label, settings.split, rng)
-    ink, text = _ink(words, label, setting, settings, rng)
+    is_train = settings.split == "train"
+    screen = choose_size(rng) if is_train and rng.random() < KINDS[name].screens else None
+    setting, zoom = _set(KINDS[name], label, settings.split, rng, screen)
+    ink, text = _ink(words, label, setting, settings, KINDS[name].script, rng)
+    if screen:
+        return LineSample(take_screenshot(ink, round(zoom), rng), text, name)
     around = _neighbours(setting, rng)
     image = take_picture(ink, zoom, around, settings.split, rng, noise)
     return LineSample(image, text, name)
@@ -155,8 +170,8 @@ def _compose(kind: _Kind, rng: Random) -> tuple[list[Word], str]:
     return to_words("0"), "0"
 
 
-def _set(kind: _Kind, label: str, split: Split, rng: Random) -> tuple[Setting, float]:
-    """Choose fonts, size and spaces, and how much larger than it is seen the line is drawn."""
+def _set(kind: _Kind, label: str, split: Split, rng: Random, screen: tuple[float, int] | None) -> tuple[Setting, float]:
+    """Choose fonts, size and spaces, and how much larger than it is seen the line is drawn; a screen sets the sizes."""
     script = kind.script
     if script == "latin" and any(char >= "\u2e80" for char in label):
         script = "chinese"
@@ -181,9 +196,14 @@ def _set(kind: _Kind, label: str, split: Split, rng: Random) -> tuple[Setting, f
     if em < 12 and zoom == 1 and rng.random() < 0.5:
         zoom = 2
     zoom = min(zoom, _MOST_PIXELS / em) if em * zoom > _MOST_PIXELS else zoom
+    if screen:
+        em, zoom = max(screen[0], least), screen[1]
     others = choose_others(label, face, split, rng)
     setting = Setting(face, others, round(em * zoom), raises=rng.random() < 0.65, shapes=rng.random() < 0.6)
-    return _spaced(setting, script, rng), max(1.0, zoom)
+    setting = _spaced(setting, script, rng)
+    if split == "train":
+        setting = _with_signs_moved(setting, rng)
+    return setting, max(1.0, zoom)
 
 
 def _spaced(setting: Setting, script: Script, rng: Random) -> Setting:
@@ -200,7 +220,16 @@ def _spaced(setting: Setting, script: Script, rng: Random) -> Setting:
     return replace(setting, space=space + max(0, tracking), tracking=tracking, small=small, lift=lift)
 
 
-def _ink(words: list[Word], label: str, setting: Setting, settings: Settings, rng: Random) -> tuple[Ink, str]:
+def _with_signs_moved(setting: Setting, rng: Random) -> Setting:
+    """Raise and lower signs more or less, at times as large as browsers do."""
+    if rng.random() < 0.3:
+        setting = replace(setting, small=rng.uniform(0.7, 0.84), lift=rng.uniform(0.28, 0.5))
+    return replace(setting, drop=rng.uniform(0.08, 0.26))
+
+
+def _ink(
+    words: list[Word], label: str, setting: Setting, settings: Settings, script: Script, rng: Random
+) -> tuple[Ink, str]:
     """Return the ink of a line, turned at times, and its label."""
     form = rng.random()
     if form < settings.upside_down and _shows_turn(label):
@@ -212,7 +241,10 @@ def _ink(words: list[Word], label: str, setting: Setting, settings: Settings, rn
         stacked = lay_out(words, replace(setting, stacked=True), rng)
         mask = np.ascontiguousarray(np.rot90(stacked.mask, rng.choice((1, 3))))
         return Ink(mask, round(0.86 * mask.shape[0]), stacked.em), TURNED
-    return lay_out(words, setting, rng), label
+    ink = lay_out(words, setting, rng)
+    if settings.split == "train" and setting.size >= _LEAST_RESHAPED and rng.random() < _RESHAPED[script]:
+        ink = reshape(ink, rng)
+    return ink, label
 
 
 def _shows_turn(label: str) -> bool:

@@ -57,7 +57,8 @@ class Setting:
         raises: Whether raised signs are small digits, not the font's own signs.
         shapes: Whether boxes are drawn as shapes, not as signs of a font.
         small: Size of raised signs, as a share of the others.
-        lift: How far they are raised, em.
+        lift: How far they are raised, em ...
+        drop: ... and others are lowered.
         stacked: Whether characters stand below one another.
     """
 
@@ -70,6 +71,7 @@ class Setting:
     shapes: bool = False
     small: float = 0.62
     lift: float = 0.36
+    drop: float = 0.16
     stacked: bool = False
 
 
@@ -124,6 +126,29 @@ def _put_together(parts: Sequence[tuple[Mask, float, float]], size: int) -> Ink:
     return Ink(cut, -top - int(rows[0]), size)
 
 
+def reshape(ink: Ink, rng: Random) -> Ink:
+    """Give letters other proportions, as another font has them: narrow or wide, high or low above and below.
+
+    >>> ink = Ink(np.full((30, 40), 255, np.uint8), 24, 30.0)
+    >>> 0.7 < reshape(ink, Random(0)).mask.shape[0] / 30 < 1.4
+    True
+    """
+    import cv2
+
+    height, width = ink.mask.shape
+    middle = min(height, max(0, round(ink.baseline - rng.uniform(0.25, 0.5) * ink.em)))
+    foot = min(height, max(middle, ink.baseline))
+    wide = max(1, round(width * rng.uniform(0.75, 1.35)))
+    parts, tops = [], [0]
+    for first, last in ((0, middle), (middle, foot), (foot, height)):
+        tall = max(1, round((last - first) * rng.uniform(0.78, 1.3))) if last > first else 0
+        tops.append(tops[-1] + tall)
+        if tall:
+            parts.append(cv2.resize(ink.mask[first:last], (wide, tall), interpolation=cv2.INTER_AREA))
+    baseline = tops[2] + (ink.baseline - foot)
+    return Ink(np.concatenate(parts), baseline, ink.em)
+
+
 def _pieces(word: Word, setting: Setting) -> list[_Piece]:
     """Split a word where the font, the size or the height changes."""
     if word.leftward:
@@ -145,7 +170,7 @@ def _piece(char: str, before: str, after: str, setting: Setting) -> _Piece:
     if char == "," and before in _PLAIN and after in _PLAIN:
         plain = ","
     if plain and (setting.raises or not setting.face.covers(char) or plain == ","):
-        rise = -0.16 if char in _LOWERED or (plain == "," and before in _LOWERED) else setting.lift
+        rise = -setting.drop if char in _LOWERED or (plain == "," and before in _LOWERED) else setting.lift
         return _Piece(plain, _face_for(plain, setting), setting.small, rise, leftward=False)
     if char in _DAGGERS and before and setting.raises:
         return _Piece(char, _face_for(char, setting), setting.small, setting.lift, leftward=False)

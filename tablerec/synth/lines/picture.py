@@ -26,7 +26,7 @@ _PLAIN_BELOW = 14
 """Height, px, below which half of the lines are of a page that was rendered small: dark on white, hardly worn."""
 _OTHER_WEIGHT, _BOLDENED = 0.12, 24
 """Share of lines whose strokes get another weight, as some scripts have few fonts; size from which they grow, px."""
-_TIGHT = 0.4
+_TIGHT = 0.3
 """Share of lone dashes whose ink alone is framed."""
 
 

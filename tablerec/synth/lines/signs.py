@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Callable
 from random import Random
 
@@ -84,6 +85,93 @@ def raised_text(rng: Random) -> str:
     False
     """
     return fill(rng, rng.choice(_RAISED), _FIELDS)
+
+
+_RAISED_DIGITS, _LOWERED_DIGITS = "⁰¹²³⁴⁵⁶⁷⁸⁹", "₀₁₂₃₄₅₆₇₈₉"
+_RAISED_LETTERS = "ᵃᵇᶜᵈᵉᶠⁿ"
+_ELEMENTS = ("H", "C", "N", "O", "S", "P", "K", "Na", "Ca", "Mg", "Fe", "Cl", "Al", "Si", "Ti", "Cu", "Zn", "Li", "Ag")
+_SET_PLAIN = 0.14
+"""Share of texts such as H2O and m2, all on the line."""
+_SYMBOLS = "xyzabcdpqrtvABCDEFPQRTVXβσαχτλμ"
+_OF_POWERS = ("m", "cm", "km", "mm", "s", "kg", "ft", "in", "mol", "L", "dm", "10", "10", "10", "2", "x", "R", "r", "χ")
+_NOTED = (
+    "{b}{mark}", "{b}{mark}", "{b}{mark}", "{b}{mark}{mark}", "{b}{mark},{mark}", "{b} {mark}", "{b}{mark} {b}",
+    "{b} ({b}){mark}", "({b}{mark})", "{mark} {b}", "{mark}{b}", "{mark}", "{b}{mark}:", "{b}{mark}%", "{n}{mark}",
+    "{n}{mark}", "{n}{mark}", "{n}%{mark}", "({n}){mark}", "{y}{mark}", "{n}{mark} {n}", "{formula}", "{formula}",
+    "{formula} ({unit})", "{formula}/{formula}", "{b} {formula}", "{formula}{mark}", "{symbol}", "{symbol}", "{symbol}",
+    "{symbol} = {n}", "{symbol}, {symbol}", "{power}", "{power}", "{power}/{power}", "({power})", "{b} ({power})",
+    "{n} {power}", "{n}/{power}", "{b}/{power}", "{d}.{d} × 10{exponent}", "{d}.{d}{d}×10{exponent}", "×10{exponent}",
+    "10{exponent}", "10{exponent} {power}", "{n} × 10{exponent}", "{b}{note}", "{b}{note}", "{n}{note}", "{n}{note}",
+    "{note} {b}", "{note}{b}", "*{b}", "{stars}", "{stars}",
+    "{n}°", "{n} °C", "{n}°{mark}", "{b}{mark}{note}", "{han}{mark}", "{han}{han}{mark}",
+    "{han}（{power}）", "{han}({power})", "{han}/{power}", "{n}{power}", "{symbol}{mark}", "{symbol} {symbol} {symbol}",
+)  # fmt: skip
+
+
+def _few(rng: Random, signs: str, most: int = 3) -> str:
+    return "".join(rng.choices(signs, k=rng.choice((1, 1, 2, most))))
+
+
+def _mark(rng: Random) -> str:
+    form = rng.random()
+    if form < 0.5:
+        return rng.choice(_RAISED_DIGITS[1:])
+    if form < 0.7:
+        return rng.choice(_RAISED_LETTERS)
+    return _few(rng, _RAISED_DIGITS, 2)
+
+
+def _formula(rng: Random) -> str:
+    """Return a formula of chemistry, or what looks like one, at times with its charge."""
+    parts = [rng.choice(_ELEMENTS) + ("" if rng.random() < 0.3 else _few(rng, _LOWERED_DIGITS[1:], 2)) for _ in "12"]
+    charge = rng.choice(("", "", "", "⁺", "⁻", "²⁺", "²⁻", "³⁺", "³⁻"))
+    return "".join(parts[: rng.choice((1, 2, 2))]) + charge
+
+
+def _exponent(rng: Random) -> str:
+    return ("⁻" if rng.random() < 0.55 else "") + _few(rng, _RAISED_DIGITS[1:], 2)
+
+
+def _symbol(rng: Random) -> str:
+    lowered = _few(rng, _LOWERED_DIGITS) if rng.random() < 0.7 else ""
+    return rng.choice(_SYMBOLS) + lowered + ("" if lowered else _few(rng, _RAISED_DIGITS + _RAISED_LETTERS))
+
+
+_NOTES: dict[str, Callable[[Random], str]] = {
+    "han": lambda rng: rng.choice(words("chinese") or ("单位", "合计")),
+    "b": lambda rng: _base(rng),
+    "mark": _mark,
+    "note": lambda rng: rng.choice(("*", "*", "**", "***", "†", "‡", "††", "§", "*†", "¹*")),
+    "stars": lambda rng: "*" * rng.randint(1, 5),
+    "formula": _formula,
+    "symbol": _symbol,
+    "power": lambda rng: rng.choice(_OF_POWERS) + _exponent(rng),
+    "exponent": _exponent,
+}
+
+
+def _base(rng: Random) -> str:
+    """Return what bears a mark: a word, a name, capitals, a number."""
+    form = rng.random()
+    if form < 0.35:
+        return rng.choice(words("english") or ("total", "note", "value"))
+    if form < 0.6:
+        return rng.choice(words("english") or ("total", "note", "value")).title()
+    if form < 0.7:
+        return rng.choice(words(rng.choice(("french", "german", "spanish"))) or ("total", "note", "value"))
+    if form < 0.8:
+        return "".join(rng.choices("ABCDEFGHIJKLMNOPRSTUVWXYZ", k=rng.randint(1, 4)))
+    return whole(rng, 5) if form < 0.9 else f"{whole(rng, 3)}.{digits(rng, rng.randint(1, 3))}"
+
+
+def noted_text(rng: Random) -> str:
+    """Return a text whose raised or lowered signs its words do not foretell: each has to be seen, or that it is plain.
+
+    >>> noted_text(Random(0)) != ""
+    True
+    """
+    text = fill(rng, rng.choice(_NOTED), _NOTES)
+    return text if rng.random() > _SET_PLAIN else unicodedata.normalize("NFKC", text).replace("−", "-")
 
 
 # A dash before a number is a hyphen or a minus, between numbers never a minus: most fonts draw – and − alike.
@@ -169,11 +257,14 @@ _ALPHABETS = (
     LETTERS[1:95],
     "0123456789abcdef",
     "01",
+    "ACGT",
+    "ACGT",
+    "ACDEFGHIKLMNPQRSTVWY",
     "ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz23456789-_.",
 )
 
 
 def random_text(rng: Random) -> str:
-    """Return characters without meaning: passwords, keys, file names."""
+    """Return characters without meaning: passwords, keys, file names, genes and proteins."""
     letters = rng.choice(_ALPHABETS)
-    return "".join(rng.choices(letters, k=rng.randint(2, 14)))
+    return "".join(rng.choices(letters, k=rng.randint(2, 24 if letters[:2] == "AC" else 14)))

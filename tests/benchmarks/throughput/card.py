@@ -296,13 +296,16 @@ def compare_tables(bench: Bench, folder: Path | None, count: int) -> None:
 
 
 def measure_whole(bench: Bench, folder: Path | None, count: int) -> None:
-    """Pictures to tables by the engine; each several times, so that it takes long enough."""
+    """Pictures to tables by the engine, once to get ready for their shapes, then as often as asked."""
     from tablerec.engine import Engine
 
-    paths = pictures(folder, count) * bench.repeat
+    once = pictures(folder, count)
+    paths = once * bench.repeat
     for jobs in bench.jobs:
         with Engine(Settings(layout="table", device=bench.device), jobs=jobs) as engine:
-            list(engine.stream(paths[: 2 * jobs]))  # warm
+            started = time.perf_counter()
+            list(engine.stream(once))
+            say(f"{jobs:2} jobs: the first {len(once)} in {time.perf_counter() - started:.0f} s")
             seconds: Counter[str] = Counter()
             started, n_tables = time.perf_counter(), 0
             for result in engine.stream(paths):

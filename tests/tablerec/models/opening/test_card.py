@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import threading
 import warnings
 from collections.abc import Callable
 from dataclasses import replace
@@ -143,11 +144,20 @@ def test_usual_shapes_are_run_once_and_long_ones_are_told(
     how = replace(NETWORKS[LINENET], usual=((1, 3, 32, 64), (4, 3, 32, 64)))
     with caplog.at_level(logging.WARNING, "tablerec"):
         warm_up(run, how, LINE_READER)
-    assert seen == list(how.usual) and caplog.messages == []
-    monkeypatch.setattr(card, "_SLOW", -1.0)
-    with caplog.at_level(logging.WARNING, "tablerec"):
-        warm_up(run, how, LINE_READER)
-    assert caplog.messages == ["LineNet gets ready on gpu:0: 0 of 2 shapes so far, once"]
+    assert sorted(seen) == sorted(how.usual) and caplog.messages == []
+    told = threading.Event()
+    monkeypatch.setattr(card, "_SLOW", 0.0)
+    monkeypatch.setattr(card._logger, "warning", lambda *args: told.set())
+    warm_up(lambda images: told.wait(10), how, LINE_READER)
+    assert told.is_set()
+
+
+def test_an_error_while_it_gets_ready_is_raised() -> None:
+    def fail(images: np.ndarray) -> None:
+        raise ValueError("no memory")
+
+    with pytest.raises(ValueError, match="no memory"):
+        warm_up(fail, replace(NETWORKS[LINENET], usual=((1, 3, 32, 64),)), LINE_READER)
 
 
 @pytest.mark.parametrize("name", NETWORKS)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from tablerec.synth.lines import wording
-from tablerec.synth.lines.layout import BOXES, Setting, lay_out
+from tablerec.synth.lines.layout import BOXES, Ink, Setting, lay_out, reshape
 from tablerec.synth.lines.typefaces import typefaces
 from tablerec.synth.lines.wording import arabic_words, hebrew_words, to_words
 
@@ -93,3 +93,19 @@ def test_what_follows_a_box_without_a_blank_is_nearer_than_with_one() -> None:
 def test_ink_is_cut_to_its_box() -> None:
     mask = lay_out(to_words("H"), setting(), Random(0)).mask
     assert np.all(mask[[0, -1]].any(axis=1)) and np.all(mask[:, [0, -1]].any(axis=0))
+
+
+def test_other_proportions_keep_the_line_and_its_baseline_in_it() -> None:
+    ink = lay_out(to_words("Typography"), setting(), Random(0))
+    for seed in range(30):
+        changed = reshape(ink, Random(seed))
+        assert changed.mask.dtype == np.uint8 and changed.em == ink.em
+        assert 0.7 < changed.mask.shape[0] / ink.mask.shape[0] < 1.35
+        assert 0.7 < changed.mask.shape[1] / ink.mask.shape[1] < 1.4
+        assert 0 < changed.baseline < changed.mask.shape[0]
+
+
+def test_ink_above_or_below_its_baseline_is_reshaped_too() -> None:
+    for baseline in (-20, 0, 4, 30):
+        changed = reshape(Ink(np.full((4, 9), 255, np.uint8), baseline, 20.0), Random(1))
+        assert changed.mask.all() and changed.mask.size

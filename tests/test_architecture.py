@@ -19,8 +19,11 @@ ROOT = Path(__file__).resolve().parent.parent
 # "command" is the command.py of any part: a verb of the command line.
 LAYERS: list[tuple[str, str]] = [
     ("peers", "errors fields page_numbers settings_fields config"),
-    ("apart", "processes"),
-    ("peers", "course detect devices evaluate inputs labels models ocr outputs paddlex_support result stages synth"),
+    ("apart", "processes usage"),
+    (
+        "peers",
+        "course demo detect devices evaluate inputs labels models ocr outputs paddlex_support result stages synth",
+    ),
     ("apart", "engine"),
     ("apart", "pipeline corrections training"),
     ("apart", "__init__"),

@@ -12,7 +12,7 @@ import click
 from tablerec.config import Settings
 from tablerec.corrections.learning import AFTER
 from tablerec.errors import SettingsError
-from tablerec.inputs.options import document_options, read_password
+from tablerec.inputs.options import document_options, read_password, turn_option
 
 _DEFAULTS = Settings()
 _FOLDER = click.Path(file_okay=False, path_type=Path)
@@ -47,11 +47,12 @@ _FOLDER = click.Path(file_okay=False, path_type=Path)
     show_default=True,
     help="page: detect tables; table: each picture is one table.",
 )
+@turn_option
 @document_options
 def command(
     folder: Path, output: Path | None, port: int, learn_after: int, no_browser: bool, recursive: bool,
     password: str | None,
-    **options: str | Path | None,
+    **options: str | Path | int | None,
 ) -> None:  # fmt: skip
     """Correct the tables in the pictures and PDFs of FOLDER in the browser, the most doubtful first.
 

@@ -22,14 +22,16 @@ from tablerec import __version__  # noqa: E402
 
 PARTS = ["inputs", "detect", "ocr", "outputs", "corrections", "evaluate", "engine", "bulk", "serve", "plugins"]
 PARTS += ["plugins/paddlex", "training", "devices"]
-GUIDES = ["docs/install", "docs/usage", *(f"tablerec/{part}/README" for part in PARTS)]
+GUIDES = ["docs/install", "docs/usage", "docs/exit_codes", *(f"tablerec/{part}/README" for part in PARTS)]
 
 
 def notebooks() -> list[str]:
     """Pages of all notebooks by their numbers, each before its solutions; then the pages in Markdown beside them."""
     files = [path.relative_to(ROOT / "notebooks") for path in ROOT.glob("notebooks/**/*.*")]
     found = [file for file in files if file.suffix in (".ipynb", ".md") and "source" not in file.parts]
-    return [f"notebooks/{file.with_suffix('').as_posix()}" for file in sorted(found, key=lambda file: (file.stem, file))]
+    return [
+        f"notebooks/{file.with_suffix('').as_posix()}" for file in sorted(found, key=lambda file: (file.stem, file))
+    ]
 
 
 def is_chinese(page: str) -> bool:

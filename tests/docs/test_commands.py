@@ -44,6 +44,7 @@ NOT_RUN = {
     "tablerec batch --status": "needs a store; tests/tablerec/bulk",
     "tablerec batch --list pages.txt -o store/ --as parquet": "needs the extra batch; tests/tablerec/bulk",
     "tablerec data/samples/*.png": "bash .ci/run light runs it as it is written",
+    "tablerec demo": "opens a browser; tests/tablerec/demo",
     "tablerec device build": "compiles for minutes; tests/tablerec/devices",
     "tablerec device parity": "needs a built plugin; tests/tablerec/devices",
     "tablerec device bench": "needs a built plugin; tests/tablerec/devices",

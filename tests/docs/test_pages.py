@@ -130,13 +130,14 @@ class Section(NamedTuple):
 
 
 def sections(text: str) -> list[Section]:
-    """Return the sections in their order; code without comments, of tables the figures and terms of each row."""
+    """Return the sections in their order; code without what it says to people, of tables the figures and terms of each row."""
     return [to_section(part) for part in re.split(r"^(?=#+ )", text, flags=re.MULTILINE) if part]
 
 
 def to_section(text: str) -> Section:
     block = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-    code = [(language, re.sub(r"[ ]+# .*$", "", body, flags=re.MULTILINE)) for language, body in block.findall(text)]
+    said = re.compile(r"[ ]+# .*$|(?<=echo )\"[^\"]*\"", re.MULTILINE)
+    code = [(language, said.sub("", body)) for language, body in block.findall(text)]
     prose = block.sub("", text)
     found = re.findall(r"\]\(([^)\s#]+)[^)]*\)", prose)
     plain = re.sub(r"\]\([^)]*\)", "", prose)

@@ -41,7 +41,8 @@ def commands(page: Path) -> list[str]:
     """The lines for a shell, without comments, and with continued ones as one line; indented ones too."""
     shell = [block.code for block in blocks(page) if block.language == "bash"]
     shell += _INDENTED.findall(without_code(page.read_text(encoding="utf-8")))
-    lines = "\n".join(shell).replace("\\\n", " ").splitlines()
+    script = re.sub(r"^case .*?^esac$", "", "\n".join(shell), flags=re.MULTILINE | re.DOTALL)  # what follows a command
+    lines = script.replace("\\\n", " ").splitlines()
     return [" ".join(bare.split()) for line in lines if (bare := re.sub(r"(?:^|\s+)#.*", "", line).strip())]
 
 

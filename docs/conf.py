@@ -29,9 +29,8 @@ def notebooks() -> list[str]:
     """Pages of all notebooks by their numbers, each before its solutions; then the pages in Markdown beside them."""
     files = [path.relative_to(ROOT / "notebooks") for path in ROOT.glob("notebooks/**/*.*")]
     found = [file for file in files if file.suffix in (".ipynb", ".md") and "source" not in file.parts]
-    return [
-        f"notebooks/{file.with_suffix('').as_posix()}" for file in sorted(found, key=lambda file: (file.stem, file))
-    ]
+    found.sort(key=lambda file: (file.stem, file))
+    return [f"notebooks/{file.with_suffix('').as_posix()}" for file in found]
 
 
 def is_chinese(page: str) -> bool:

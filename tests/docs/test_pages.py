@@ -130,7 +130,7 @@ class Section(NamedTuple):
 
 
 def sections(text: str) -> list[Section]:
-    """Return the sections in their order; code without what it says to people, of tables the figures and terms of each row."""
+    """Return the sections in their order; code without comments, of tables the figures and terms."""
     return [to_section(part) for part in re.split(r"^(?=#+ )", text, flags=re.MULTILINE) if part]
 
 

@@ -21,14 +21,17 @@ sys.path.insert(0, str(ROOT))
 from tablerec import __version__  # noqa: E402
 
 PARTS = ["inputs", "detect", "ocr", "outputs", "corrections", "evaluate", "engine", "bulk", "serve", "plugins"]
-PARTS += ["plugins/paddlex", "training", "devices"]
+PARTS += ["plugins/paddlex", "training", "devices", "course"]
 GUIDES = ["docs/install", "docs/usage", "docs/exit_codes", *(f"tablerec/{part}/README" for part in PARTS)]
+
+
+NOT_LABS = ("source", "README.md", "README.zh-CN.md")
 
 
 def notebooks() -> list[str]:
     """Pages of all notebooks by their numbers, each before its solutions; then the pages in Markdown beside them."""
     files = [path.relative_to(ROOT / "notebooks") for path in ROOT.glob("notebooks/**/*.*")]
-    found = [file for file in files if file.suffix in (".ipynb", ".md") and "source" not in file.parts]
+    found = [file for file in files if file.suffix in (".ipynb", ".md") and file.parts[0] not in NOT_LABS]
     found.sort(key=lambda file: (file.stem, file))
     return [f"notebooks/{file.with_suffix('').as_posix()}" for file in found]
 
@@ -39,13 +42,13 @@ def is_chinese(page: str) -> bool:
 
 
 CONTENTS = {
-    "README": ["docs/README", "tablerec/course/README", "docs/faq", "docs/api/README", "README.zh-CN"],
-    "README.zh-CN": ["docs/README.zh-CN", "tablerec/course/README.zh-CN", "docs/faq.zh-CN"],
+    "README": ["docs/README", "notebooks/README", "docs/faq", "docs/api/README", "README.zh-CN"],
+    "README.zh-CN": ["docs/README.zh-CN", "notebooks/README.zh-CN", "docs/faq.zh-CN"],
     "docs/README": [*GUIDES, "CONTRIBUTING", "CHANGELOG"],
     "docs/README.zh-CN": [f"{page}.zh-CN" for page in GUIDES],
     "docs/api/README": [f"docs/api/{name}" for name in ("recognition", "tables", "exports", "corrections", "others")],
-    "tablerec/course/README": [page for page in notebooks() if not is_chinese(page)],
-    "tablerec/course/README.zh-CN": [page for page in notebooks() if is_chinese(page)],
+    "notebooks/README": [page for page in notebooks() if not is_chinese(page)],
+    "notebooks/README.zh-CN": [page for page in notebooks() if is_chinese(page)],
     "tablerec/detect/README": ["tablerec/models/weights/README"],
     "tablerec/ocr/README": ["tablerec/models/weights/linenet/README"],
     "tablerec/bulk/README": ["data/cluster/README"],
@@ -70,6 +73,8 @@ suppress_warnings = [
     "misc.highlighting_failure",  # cells that begin with %%writefile and go on in C++
     "ref.python",  # TablerecError is found under each of the names by which it may be imported
 ]
+if not all((ROOT / "notebooks/zh" / path.name).is_file() for path in ROOT.glob("notebooks/[0-9]*.ipynb")):
+    suppress_warnings.append("myst.xref_missing")  # links to notebooks that are still to be made
 default_role = "literal"  # `name` in a docstring
 nb_execution_mode = "off"
 nb_merge_streams = True

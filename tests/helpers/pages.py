@@ -21,8 +21,9 @@ class Block(NamedTuple):
 
 
 def pages() -> list[Path]:
-    """All pages but the notebooks, those in the root first."""
-    return [*sorted(ROOT.glob("*.md")), *sorted(path for name in _FOLDERS for path in (ROOT / name).rglob("*.md"))]
+    """All pages but those of single notebooks, those in the root first."""
+    parts = sorted(path for name in _FOLDERS for path in (ROOT / name).rglob("*.md"))
+    return [*sorted(ROOT.glob("*.md")), *sorted(ROOT.glob("notebooks/*.md")), *parts]
 
 
 def name_of(page: Path) -> str:

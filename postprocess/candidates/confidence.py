@@ -7,6 +7,7 @@ evidence is better when larger, no weight is negative: more evidence never lower
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -266,7 +267,7 @@ def rate(table: Table, candidate: Candidate, words: Words, unplaced: Sequence[Un
 
 def text_score(cell: Cell) -> float:
     """What the text leaves of the probability that a cell is right, 0 to 1."""
-    return (DOUBT if cell.doubt else 1.0) * (1.0 if cell.ocr_score is None else _clip(cell.ocr_score))
+    return (DOUBT if cell.doubt else 1.0) * (1.0 if cell.ocr_score is None else clip_score(cell.ocr_score))
 
 
 def _doubts_of(table: Table) -> list[str]:
@@ -326,5 +327,10 @@ def _lack(evidence: TableEvidence, name: str) -> float:
     return weight * (best - there)
 
 
-def _clip(score: float) -> float:
-    return float(min(max(score, 0.0), 1.0))
+def clip_score(score: float) -> float:
+    """The score of an engine as a probability, 0 to 1; 0 where it is no number.
+
+    >>> clip_score(1.2), clip_score(float("nan"))
+    (1.0, 0.0)
+    """
+    return float(min(max(score, 0.0), 1.0)) if math.isfinite(score) else 0.0

@@ -10,6 +10,7 @@
     widgets/     the same editor in a notebook
     history.py   the states of a table, to undo and redo
     tables.py    the tables of a review, for whoever works on all of them
+    refusals.py  what is refused, in Chinese
 
 The steps themselves are ``postprocess.editing``. A page becomes drafts, a draft a correction with a journal on disk, a
 saved correction a workbook, an HTML page and a label.

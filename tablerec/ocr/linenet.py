@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -17,6 +18,8 @@ from tablerec.fields import parse_yaml, read_text
 from tablerec.models.folder import DESCRIPTION, LINENET, LINENET_OUTPUTS, LINENET_WEIGHTS, ONNX, STATIC
 from tablerec.models.opening import Network, choose_network, runs_on_card, usable_threads
 from tablerec.ocr.ctc import Reading, decode, to_line
+from tablerec.ocr.doubts import settle_scripts
+from tablerec.ocr.edges import settle
 from tablerec.ocr.line import Line
 from tablerec.ocr.lines import CropReader, distinct, read_found
 from tablerec.ocr.script import scripts_of
@@ -86,7 +89,7 @@ class LineNetEngine(CropReader):
         Returns:
             ``(N, 4, 2)`` float32 corners TL, TR, BR, BL in whole pixels.
         """
-        return widen(self._find(image), image.shape[1::-1])
+        return settle(self._find(image), image)
 
     def read(self, image: Image) -> list[Word]:
         """See ``OcrEngine``."""
@@ -95,7 +98,8 @@ class LineNetEngine(CropReader):
     def recognize(self, crops: Sequence[Image]) -> list[Line]:
         """See ``CropReader``."""
         readings = self.read_lines(crops)
-        return [to_line(reading, crop.shape[0]) for reading, crop in zip(readings, crops, strict=True)]
+        lines = [to_line(reading, crop.shape[0]) for reading, crop in zip(readings, crops, strict=True)]
+        return [line if line.text.isascii() else replace(line, text=settle_scripts(line.text)) for line in lines]
 
     def read_lines(self, crops: Sequence[Image]) -> list[Reading]:
         """Read each crop as it is seen; crops that are equal once they are scaled are read once."""

@@ -89,13 +89,13 @@ def make_read_page(words: Sequence[Word] | None = None, source: str = "scan.png"
     return Page(blank, tuple(placement.tables()), tuple(words), tuple(placement.unplaced))
 
 
-def make_read_desk(folder: Path, reader: Reader | None = None) -> Desk:
+def make_read_desk(folder: Path, reader: Reader | None = None, words: Sequence[Word] | None = None) -> Desk:
     """A desk of ``make_read_page``."""
     Image.fromarray(np.zeros((8, 8, 3), np.uint8)).save(folder / "scan.png")
     corrections = CorrectionFolder(folder / "corrections")
 
     def read(source: str) -> Iterator[Page]:
-        yield make_read_page(source=source)
+        yield make_read_page(words, source=source)
 
     return Desk([folder / "scan.png"], folder, corrections, read, reader=reader)
 

@@ -168,7 +168,7 @@ def apply(history: History[State], operation: Any) -> History[State]:
     [['b']]
     """
     if not isinstance(operation, Mapping):
-        raise InputError(f"a step is {short(operation)}, not an object: reload the page")
+        raise InputError(f"a step is {short(operation)}, not an object: reload the page").named("bad_step")
     name = operation.get("do")
     if name == "undo":
         return history.undo()
@@ -178,7 +178,7 @@ def apply(history: History[State], operation: Any) -> History[State]:
     try:
         state = OPERATIONS[operation["do"]][0](history.now, **values)
     except TypeError:
-        raise InputError(f"{name}: an argument is missing: reload the page") from None
+        raise InputError(f"{name}: an argument is missing: reload the page").named("bad_step") from None
     return _add(history, state, operation)
 
 
@@ -215,7 +215,7 @@ def _check(operation: Mapping[str, Any]) -> dict[str, Any]:
     """
     name = operation.get("do")
     if not isinstance(name, str) or name not in OPERATIONS:
-        raise InputError(f"there is no step {short(name)}: reload the page")
+        raise InputError(f"there is no step {short(name)}: reload the page").named("bad_step")
     _, checks = OPERATIONS[name]
     values = {}
     for key, value in operation.items():
@@ -224,9 +224,10 @@ def _check(operation: Mapping[str, Any]) -> dict[str, Any]:
         try:
             values[key] = checks[key](value)
         except KeyError:
-            raise InputError(f"{name}: {short(key)} is unknown: reload the page") from None
+            raise InputError(f"{name}: {short(key)} is unknown: reload the page").named("bad_step") from None
         except ValueError as error:
-            raise InputError(f"{name}: {key} is {short(value)}; {error} is needed: reload the page") from None
+            message = f"{name}: {key} is {short(value)}; {error} is needed: reload the page"
+            raise InputError(message).named("bad_value", name) from None
     return values
 
 

@@ -30,6 +30,7 @@ from tablerec.corrections.learning.anew import (
 from tablerec.corrections.learning.gain import is_no_worse, rate
 from tablerec.corrections.learning.recipe import STEPS, to_recipe
 from tablerec.corrections.learning.runs import RunCommand, is_finished, run_command, step_and_minutes_left
+from tablerec.corrections.refusals import to_chinese
 from tablerec.corrections.tables import Tables
 from tablerec.errors import InputError, TablerecError
 from tablerec.fields import Fields, whole
@@ -107,7 +108,7 @@ class Learner:
         self._doing: Doing = ""
         self._progress = 0.0
         self._minutes_left: float | None = None
-        self._problem = ""
+        self._problem: TablerecError | None = None
         self._changes: list[Change] | None = None
         self._state = self._read_state()
 
@@ -125,7 +126,8 @@ class Learner:
                 "doing": self._doing,
                 "progress": round(self._progress, 3),
                 "minutes_left": self._minutes_left,
-                "problem": self._problem,
+                "problem": str(self._problem or ""),
+                "problem_zh": self._problem and to_chinese(self._problem),
                 "is_paused": not state.is_done and not self._doing,
                 "run": state.run,
                 "current": state.current,
@@ -156,7 +158,8 @@ class Learner:
         """
         with self._lock:
             if not can_train():
-                raise TablerecError('learning needs Paddle: run pip install "tablerec[paddle]" and start again')
+                message = 'learning needs Paddle: run pip install "tablerec[paddle]" and start again'
+                raise TablerecError(message).named("no_paddle")
             if self._state.is_done or not self._recipe.is_file():
                 self._begin_run()
             self._begin("training", self._train)
@@ -173,10 +176,11 @@ class Learner:
         with self._lock:
             state = self._state
             if not state.run or not state.is_done:
-                raise InputError("nothing was learnt yet: let it learn first")
+                raise InputError("nothing was learnt yet: let it learn first").named("nothing_learnt")
             self._check_idle()
             if self._is_withheld() and not anyway:
-                raise InputError("saved tables are read worse with what was learned: say that you want it all the same")
+                message = "saved tables are read worse with what was learned: say that you want it all the same"
+                raise InputError(message).named("worse")
             if state.current != state.run:
                 state.former.append(state.current)
                 state.current = state.run
@@ -208,7 +212,7 @@ class Learner:
         with self._lock:
             self._check_idle()
             if not self._state.former:
-                raise InputError("there is nothing to take back")
+                raise InputError("there is nothing to take back").named("nothing_to_take_back")
             self._state.current = self._state.former.pop()
             n_tables = take_back(self._tables, self._state.applied)
             self._state.applied, self._changes = {}, None
@@ -219,7 +223,7 @@ class Learner:
     def dismiss(self) -> None:
         """Leave the changes that were shown."""
         with self._lock:
-            self._changes, self._problem = None, ""
+            self._changes, self._problem = None, None
 
     def pause(self) -> None:
         """Ask what runs to end; a training can go on later."""
@@ -240,7 +244,7 @@ class Learner:
 
     def _begin(self, doing: Doing, work: Callable[[], None]) -> None:
         self._check_idle()
-        self._doing, self._progress, self._minutes_left, self._problem = doing, 0.0, None, ""
+        self._doing, self._progress, self._minutes_left, self._problem = doing, 0.0, None, None
         self._stop.clear()
         self._worker = threading.Thread(target=self._work, args=(work,), name="learner", daemon=True)
         self._worker.start()
@@ -249,22 +253,24 @@ class Learner:
         try:
             work()
         except TablerecError as error:
-            self._problem = str(error)
+            self._problem = error
         except Exception as error:
             _logger.exception("learning")
-            self._problem = f"a fault of tablerec ({error!r}): report it"
+            self._problem = TablerecError(f"a fault of tablerec ({error!r}): report it").named("fault", repr(error))
         finally:
             self._doing = ""
 
     def _check_idle(self) -> None:
         if self._doing:
-            raise InputError("wait until what runs in the background is done, or stop it")
+            message = "wait until what runs in the background is done, or stop it"
+            raise InputError(message).named("busy")
 
     def _begin_run(self) -> None:
         names = self._split_names()
         n_held_out = sum(split == "val" for split in names.values())
         if len(names) < FEWEST or not n_held_out:
-            raise InputError(f"there are {len(names)} saved tables: save {FEWEST} or more to learn from")
+            message = f"there are {len(names)} saved tables: save {FEWEST} or more to learn from"
+            raise InputError(message).named("too_few", len(names), FEWEST)
         state = self._state
         number = 1 + max((int(each.name) for each in self._learnt.glob("*") if each.name.isdigit()), default=0)
         state.run, state.is_done, state.n_learnt, state.gain = number, False, len(names), {}

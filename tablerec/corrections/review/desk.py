@@ -219,7 +219,8 @@ class Desk:
                 return found
         found = self.corrections.read_one(name) if is_known else None
         if found is None:
-            raise InputError(f"there is no table {display_name(name[:100])!r}: go back to the list")
+            shown = display_name(name[:100])
+            raise InputError(f"there is no table {shown!r}: go back to the list").named("no_table", shown)
         with self._lock:
             return self._remember_recent(found)
 
@@ -259,7 +260,8 @@ class Desk:
         turned = None if page is None else turn_picture(page, head.turn)
         if turned is None or (head.window and image_to_key(cut(turned.image, head.window)) != head.key):
             shown = display_name(str(file.path))
-            raise InputError(f"{shown}: was changed since it was read; start the review again")
+            message = f"{shown}: was changed since it was read; start the review again"
+            raise InputError(message).named("changed_since", shown)
         return turned
 
     def add(self, name: str, box_xyxy: Sequence[float], shape: tuple[int, int] | None = None) -> Correction:
@@ -434,4 +436,5 @@ def _digest(path: Path) -> str:
             return digest.hexdigest()
     except OSError as error:
         name = display_name(str(path))
-        raise InputError(f"{name}: cannot be read ({error.strerror}); check the file") from error
+        message = f"{name}: cannot be read ({error.strerror}); check the file"
+        raise InputError(message).named("unreadable", name, error.strerror) from error

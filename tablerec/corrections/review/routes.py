@@ -217,7 +217,7 @@ def _write_output(review: Review, data: dict[str, Any]) -> Reply:
 def _output(desk: Desk, name: str) -> Reply:
     path = desk.corrections.inside(FOLDER) / name
     if not desk.corrections.holds(path):
-        raise InputError(f"{name}: is not there any more; make it again")
+        raise InputError(f"{name}: is not there any more; make it again").named("no_output", name)
     kinds = {".xlsx": EXCEL, ".zip": "application/zip", ".json": "application/json"}
     headers = {"Content-Disposition": f'attachment; filename="{name}"'}
     return Reply(kinds[path.suffix], path.open("rb"), headers=headers)
@@ -229,13 +229,14 @@ def _to_frame(data: dict[str, Any]) -> tuple[Sequence[float], tuple[int, int] | 
     try:
         box = list_of(number(-_FARTHEST, _FARTHEST), 4)(data.get("box"))
     except ValueError:
-        raise InputError("a frame has four numbers, in pixels: draw it again") from None
+        raise InputError("a frame has four numbers, in pixels: draw it again").named("no_frame") from None
     if rows is None and cols is None:
         return box, None
     try:
         return box, (whole(1, _MOST_LINES)(rows), whole(1, _MOST_LINES)(cols))
     except ValueError as error:
-        raise InputError(f"rows and columns: {error} is needed for each: give both or none") from None
+        message = f"rows and columns: {error} is needed for each: give both or none"
+        raise InputError(message).named("bad_grid") from None
 
 
 def _static(package: str, name: str) -> bytes:

@@ -1,4 +1,4 @@
-// All that the editor and the review say, in English and Chinese. Messages of the server are English.
+// All that the editor and the review say, in English and Chinese. What the server refuses comes in both from there.
 
 export const LANGUAGE_CHANGED = "tablerec-language"; // an event of the window
 const STORED = "tablerec-language";
@@ -33,7 +33,7 @@ const EN = {
   proofNext: "Next (↓)", proofNextHint: "Go on without a word (arrow down, page down)", proofBefore: "Back (↑)", proofBeforeHint: "The one before (arrow up, page up)",
   proofColumn: "Whole column (Alt+C)", proofColumnHint: "All cells of this column below each other", proofCells: "Cell by cell (Alt+C)", proofCellsHint: "One cell after the other",
   proofAllRight: "All are right (Ctrl+Enter)", proofAllRightHint: "Writes what was changed; all of the column is right",
-  proofTakeHint: "Write this instead (Alt+{0})", proofDone: "Nothing more of these.", proofAllDone: "All cells with text are proved.",
+  proofTakeHint: "Write this instead (Alt+{0})", proofMarked: "in doubt: {0}", proofDone: "Nothing more of these.", proofAllDone: "All cells with text are proved.",
   proofRest: "Go through the {0} that nothing proves",
   proved_confirmed: "a person said so", proved_sum: "proved by a sum", proved_product: "proved by a product", proved_balance: "proved by a balance",
   proved_check_digit: "proved by its check digit", proved_count: "proved by counting",
@@ -163,7 +163,7 @@ const ZH = {
   proofNext: "下一个（↓）", proofNextHint: "不作判断，继续（向下键、PageDown）", proofBefore: "上一个（↑）", proofBeforeHint: "上一个（向上键、PageUp）",
   proofColumn: "整列（Alt+C）", proofColumnHint: "该列的所有单元格上下排列", proofCells: "逐个单元格（Alt+C）", proofCellsHint: "一个接一个",
   proofAllRight: "全部正确（Ctrl+Enter）", proofAllRightHint: "写入已修改的文字；整列都正确",
-  proofTakeHint: "改为这个（Alt+{0}）", proofDone: "这些都已看完。", proofAllDone: "所有有文字的单元格都已证实。",
+  proofTakeHint: "改为这个（Alt+{0}）", proofMarked: "可疑：{0}", proofDone: "这些都已看完。", proofAllDone: "所有有文字的单元格都已证实。",
   proofRest: "继续看 {0} 个未证实的",
   proved_confirmed: "已由人确认", proved_sum: "由合计证实", proved_product: "由乘积证实", proved_balance: "由余额证实",
   proved_check_digit: "由校验码证实", proved_count: "由序号证实",
@@ -335,6 +335,16 @@ export const language = () => LANGUAGES[chosen];
 
 // Its text in the language of the page, with {0}, {1} … filled in.
 export const text = (key, ...values) => LANGUAGES[chosen].texts[key].replace(/\{(\d)\}/g, (_, index) => values[index]);
+
+// What an error says, and in which language: the server's in that of the page where it is known, else in English.
+export function saidBy(error) {
+  if (error.isOwn) return { words: error.message, tag: language().tag };
+  const isChinese = chosen === "zh" && error.zh;
+  return { words: isChinese ? error.zh : error.message, tag: LANGUAGES[isChinese ? "zh" : "en"].tag };
+}
+
+// An error that the page itself has found.
+export const makeError = (message, more = {}) => Object.assign(new Error(message), { isOwn: true, ...more });
 
 // Change to the other language, and tell everything on the page.
 export function switchLanguage() {

@@ -5,7 +5,7 @@ import { mountAlike } from "/static/alike.js";
 import { takeFiles } from "/static/drop.js";
 import { mountLearning } from "/static/learning.js";
 import { openOutputs } from "/static/outputs.js";
-import { LANGUAGE_CHANGED, language, text } from "/static/texts.js";
+import { LANGUAGE_CHANGED, language, saidBy, text } from "/static/texts.js";
 
 // host: { ask(address, options), post(address, data), listing(), current(), refresh(), open(name), changed(), focus() }
 // root: in the header. note: what is said. line: where pages are joined.
@@ -14,10 +14,11 @@ export function mountWork(root, note, line, host) {
   const same = makeButton("", "", () => {}), alike = mountAlike(same, line, { ...host, say });
   const learn = makeButton("", "", () => {}), learning = mountLearning(learn, { ...host, say });
 
-  // buttons: [label, action] each.
-  function say(message, isError = false, buttons = []) {
+  // what: a message, or an error. buttons: [label, action] each.
+  function say(what, buttons = []) {
+    const isError = what instanceof Error, { words: message, tag } = isError ? saidBy(what) : { words: what, tag: language().tag };
     const close = makeButton("×", text("close"), () => { note.hidden = true; });
-    const words = make("span", { textContent: message, lang: isError ? "en" : language().tag });
+    const words = make("span", { textContent: message, lang: tag });
     note.replaceChildren(close, words, ...buttons.flatMap(([label, action]) => [" ", makeButton(label, "", action)]));
     close.className = "away";
     note.classList.toggle("error", isError);

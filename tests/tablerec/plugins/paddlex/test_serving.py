@@ -14,7 +14,6 @@ import socketserver
 import struct
 import subprocess
 import sys
-import textwrap
 import threading
 import time
 import zlib
@@ -242,16 +241,6 @@ def test_an_error_names_the_field_of_the_request(
     assert status == 422 and message in answer["errorMsg"], answer
     of_request = re.sub("`[^`]*`", "", answer["errorMsg"])  # without what stands in the pipeline's file
     assert "_" not in of_request.replace("use_ocr_model: no", "") and "\x1b" not in of_request
-
-
-def test_the_client_of_the_docstring_runs(ask: Ask, image: np.ndarray, tmp_path: Path) -> None:
-    from tablerec.plugins.paddlex import serving
-
-    code = textwrap.dedent((serving.__doc__ or "").partition("::\n\n")[2])
-    Image.fromarray(image).save(tmp_path / "scan.png")
-    code = code.replace("127.0.0.1:8080", f"127.0.0.1:{ask.port}")  # type: ignore[attr-defined]
-    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=True)
-    assert done.stdout.startswith("<html><body><table>")
 
 
 def test_pictures_are_sent_where_the_file_says_so() -> None:

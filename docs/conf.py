@@ -8,6 +8,7 @@ as source code, is a download. ``CONTENTS`` is all that the site adds: the order
 
 from __future__ import annotations
 
+import re
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -25,14 +26,13 @@ PARTS += ["plugins/paddlex", "training", "devices", "course"]
 GUIDES = ["docs/install", "docs/usage", "docs/exit_codes", *(f"tablerec/{part}/README" for part in PARTS)]
 
 
-NOT_LABS = ("source", "README.md", "README.zh-CN.md")
-
-
 def notebooks() -> list[str]:
-    """Pages of all notebooks by their numbers, each before its solutions; then the pages in Markdown beside them."""
-    files = [path.relative_to(ROOT / "notebooks") for path in ROOT.glob("notebooks/**/*.*")]
-    found = [file for file in files if file.suffix in (".ipynb", ".md") and file.parts[0] not in NOT_LABS]
-    found.sort(key=lambda file: (file.stem, file))
+    """Pages of all notebooks in the order of their index, each before its solutions; then the pages beside them."""
+    folder = ROOT / "notebooks"
+    order = re.findall(r"\]\((\w+)\.ipynb\)", (folder / "README.md").read_text(encoding="utf-8"))
+    files = [path.relative_to(folder) for kind in ("ipynb", "md") for path in folder.glob(f"**/*.{kind}")]
+    found = [file for file in files if file.parts[0] not in ("source", "README.md", "README.zh-CN.md")]
+    found.sort(key=lambda file: ([*order, file.stem].index(file.stem), file.parts[0] == "solutions"))
     return [f"notebooks/{file.with_suffix('').as_posix()}" for file in found]
 
 

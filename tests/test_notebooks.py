@@ -16,9 +16,8 @@ from tablerec.course.run import execute, missing_for, read_notebook
 NOTEBOOKS = Path(__file__).resolve().parent.parent / "notebooks"
 SOURCES = sorted((NOTEBOOKS / "source").glob("[0-9]*.md"))
 NAMES = [path.stem for path in SOURCES]
-# Labs that still have the form of before, without exercises that are checked, in one language.
+# Labs whose copies have not been executed yet.
 OLD = {
-    "02_repair_and_export",
     "03_synthetic_data",
     "04_finetune_small",
     "05_lora_and_frozen",

@@ -54,6 +54,7 @@ CONTENTS = {
     "tablerec/bulk/README": ["data/cluster/README"],
     "tablerec/evaluate/README": ["data/samples/README", "tests/benchmarks/peers/README"],
     "tablerec/training/README": ["tablerec/training/MEASURED", "data/datasets/README", "data/migration/README"],
+    "tablerec/course/README": ["tests/benchmarks/course/COMPARED"],
     "tablerec/devices/README": [f"tablerec/devices/{name}" for name in ("MEASURED", "PORTING", "csrc/README")],
     "data/datasets/README": [f"data/datasets/{name}/README" for name in ("agreed_lines", "ctdar19", "kernel_docs")],
 }
@@ -65,7 +66,7 @@ copyright = f"{author}, Apache-2.0"
 version = release = __version__
 root_doc = "README"
 extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "sphinx.ext.viewcode", "sphinx_copybutton"]
-include_patterns = ["*.md", "docs/**.md", "tablerec/**.md", "data/**/README.md", "tests/benchmarks/peers/README.md"]
+include_patterns = ["*.md", "docs/**.md", "tablerec/**.md", "data/**/README.md", "tests/benchmarks/**.md"]
 include_patterns += ["notebooks/**.ipynb", "notebooks/**.md"]
 exclude_patterns = [".*", "**/.*", "out", "notebooks/source"]
 suppress_warnings = [

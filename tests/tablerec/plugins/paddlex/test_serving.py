@@ -30,7 +30,9 @@ import pytest
 import yaml
 from PIL import Image
 
+from tests.helpers.pages import blocks
 from tests.helpers.pdf import make_document
+from tests.helpers.serve.serving import resolve
 
 ROOT = Path(__file__).resolve().parents[4]
 HAS_SERVER = all(importlib.util.find_spec(name) for name in ("fastapi", "uvicorn", "aiohttp", "filetype"))
@@ -142,6 +144,18 @@ def test_an_answer_has_the_fields_of_table_recognition_v2(ask: Ask, image: np.nd
     assert status == 200
     (found,) = answer["result"]["tableRecResults"]
     assert base64.b64decode(found["outputImages"]["table_cell_img"])[:2] == b"\xff\xd8"
+
+
+def test_the_client_of_its_page_runs(
+    ask: Ask, image: np.ndarray, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    page = ROOT / "tablerec/plugins/paddlex/README.md"
+    [code] = [block.code for block in blocks(page) if "urllib" in block.code]
+    (tmp_path / "scan.png").write_bytes(base64.b64decode(encode(image)))
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(socket, "getaddrinfo", resolve)
+    exec(code.replace(":8080/", f":{ask.port}/"), {})  # type: ignore[attr-defined]
+    assert capsys.readouterr().out.startswith("<html><body><table>")
 
 
 @pytest.mark.parametrize("format", ["PDF", "TIFF"])

@@ -39,36 +39,41 @@ _LARGE = 40_000
 """Bytes; larger pictures in outputs are stored with losses that hardly anybody sees."""
 _TEXT = 200
 """Characters that are kept of an output as text where there is a page or a picture of it."""
+_WIDGET = "[a widget: it is shown when the notebook runs]"
+_SILENT = ("%%writefile", "%pip")
+"""Beginnings of cells whose outputs name files of a machine, or nothing of use."""
 _IN_PAGE = re.compile(r"data:(image/(?:png|jpeg|webp));base64,([A-Za-z0-9+/=]+)")
 
 
 @click.command()
 @click.argument("labs", nargs=-1)
 @click.option("--all", "again", is_flag=True, help="Execute also labs whose code has not changed.")
+@click.option("--no-run", is_flag=True, help="Execute none: labs whose code has changed lose their outputs.")
 @click.option(
     "--folder", type=click.Path(exists=True, file_okay=False, path_type=Path), default=Path("notebooks"),
     help="The folder of the notebooks.  [default: notebooks]",
 )  # fmt: skip
-def build_command(labs: tuple[str, ...], again: bool, folder: Path) -> None:
+def build_command(labs: tuple[str, ...], again: bool, no_run: bool, folder: Path) -> None:
     """Execute LABS (numbers or beginnings of names; all of them) and write their notebooks."""
     if os.environ.get("TABLEREC_SMOKE"):
         raise click.UsageError("TABLEREC_SMOKE is set, but the notebooks are kept in full: unset it")
     for path in sorted((folder / "source").glob("[0-9]*.md")):
         if not labs or path.stem.startswith(labs):
             try:
-                done = build_lab(folder, path.stem, again)
+                done = build_lab(folder, path.stem, again, not no_run)
             except TablerecError as error:
                 raise click.ClickException(f"{path.stem}: {error}") from error
-            click.echo(f"{path.stem}: {'executed' if done else 'up to date'}")
+            click.echo(f"{path.stem}: {'executed' if done else 'not executed'}")
 
 
-def build_lab(folder: Path, name: str, again: bool = False) -> bool:
+def build_lab(folder: Path, name: str, again: bool = False, run: bool = True) -> bool:
     """Write the notebooks of a lab: in both languages, and its solutions.
 
     Args:
         folder: With the folder ``source``.
         name: Of the lab, such as "00_tour".
         again: Execute it also where its code has not changed.
+        run: Whether anything is executed; otherwise a lab whose code has changed has no outputs.
 
     Returns:
         Whether it was executed.
@@ -83,7 +88,7 @@ def build_lab(folder: Path, name: str, again: bool = False) -> bool:
     is_known = before is not None and was_executed(before) and _same_code(before, english)
     if is_known:
         _take_outputs(before, english)
-    else:
+    elif run:
         execute(english, folder)
         tidy(english)
     _write(english, kept)
@@ -94,7 +99,7 @@ def build_lab(folder: Path, name: str, again: bool = False) -> bool:
     for part in ("solutions", "solutions/zh"):
         if (folder / "source" / part / f"{name}.md").is_file():
             _write(read_source(folder / "source" / part / f"{name}.md"), folder / part / f"{name}.ipynb")
-    return not is_known
+    return run and not is_known
 
 
 def read_source(path: Path) -> Any:
@@ -157,12 +162,15 @@ def tidy(notebook: Any) -> None:
     for cell in notebook.cells:
         if cell.cell_type == "code":
             cell.outputs = [output for output in cell.outputs if output.get("name") != "stderr"]
+            if cell.source.startswith(_SILENT):
+                cell.outputs = []
             for output in cell.outputs:
                 _tidy_output(output.get("data", {}))
 
 
 def _tidy_output(data: dict[str, Any]) -> None:
-    data.pop("application/vnd.jupyter.widget-view+json", None)
+    if data.pop("application/vnd.jupyter.widget-view+json", None) is not None:
+        data["text/plain"] = _WIDGET
     if len(data) > 1:  # whoever sees the page or the picture does not see the text
         data["text/plain"] = data.get("text/plain", "")[:_TEXT]
     if "text/html" in data:
@@ -183,7 +191,7 @@ def _small(kind: str, encoded: str) -> tuple[str, str]:
     with Image.open(io.BytesIO(base64.b64decode(encoded))) as opened:
         picture = opened.convert("RGB")
     as_png, as_jpeg = io.BytesIO(), io.BytesIO()
-    picture.quantize(64).save(as_png, "PNG", optimize=True)
+    picture.quantize(128, kmeans=2).save(as_png, "PNG", optimize=True)
     picture.thumbnail((_WIDEST, 4 * _WIDEST))
     picture.save(as_jpeg, "JPEG", quality=70, optimize=True)
     kind, smaller = min(("image/png", as_png), ("image/jpeg", as_jpeg), key=lambda each: len(each[1].getvalue()))

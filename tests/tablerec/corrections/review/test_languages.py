@@ -39,7 +39,7 @@ def test_both_languages_say_the_same(page: Any, two_pictures: ReviewServer) -> N
 def scripts() -> list[tuple[str, str]]:
     review = resources.files("tablerec.corrections.review") / "static"
     editor = resources.files("tablerec.corrections.editor") / "static"
-    ours = ("review.js", "frame.js", "work.js", "drop.js", "outputs.js", "learning.js", "alike.js")
+    ours = ("review.js", "frame.js", "work.js", "drop.js", "outputs.js", "learning.js", "alike.js", "proposals.js")
     paths = [editor / name for name in MODULES if name != "texts.js"] + [review / name for name in ours]
     return [(path.name, path.read_text("utf-8")) for path in paths]
 

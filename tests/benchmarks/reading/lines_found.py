@@ -133,7 +133,10 @@ def main() -> None:
     if ours is None:
         raise SystemExit("the network has no branch for lines: name one that has with --detector-dir")
     engine = RapidOcrEngine()
-    finders: dict[str, Finder] = {"PP-OCR": lambda image: find_lines(engine, image), "CellNet": lambda image: settle(ours.find(image), image)}
+    finders: dict[str, Finder] = {
+        "PP-OCR": lambda image: find_lines(engine, image),
+        "CellNet": lambda image: settle(ours.find(image), image),
+    }
     sums: dict[tuple[str, str], Sums] = defaultdict(Sums)
     missed: list[Image] = []
     for truth in sample_truths(options.folder, options.count, with_text=False):

@@ -211,3 +211,24 @@ def test_extras_cover_those_of_paddlex(requirements: list[Requirement], ours: li
 
 def test_wheel_holds_the_file_of_the_pipeline(wheel: zipfile.ZipFile) -> None:
     assert "tablerec/plugins/paddlex/table_recognition_cells.yaml" in wheel.namelist()
+
+
+def test_installed_wheel_shows_a_sample(wheel: zipfile.ZipFile, tmp_path: Path) -> None:
+    """What `tablerec demo` needs is in the wheel: the page and the samples."""
+    wheel.extractall(tmp_path / "installed")
+    code = (
+        "from tablerec.demo.command import find_picture; from tablerec.demo.page import result_to_page; "
+        "from tablerec import Result; print(find_picture('spans')); print(result_to_page(Result('a', ()), None)[:15])"
+    )
+    search = os.pathsep.join([str(tmp_path / "installed"), *filter(None, sys.path)])
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": search},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    picture, page = done.stdout.splitlines()
+    assert Path(picture).is_relative_to(tmp_path / "installed") and Path(picture).is_file()
+    assert page == "<!doctype html>"

@@ -23,6 +23,7 @@ CHINESE = {
     "nothing_to_find": "请输入要查找的文字",
     "no_words": "不知道此表格中文字的位置：请重新识读该单元格",
     "word_is_placed": "该词已在单元格中，或不存在",
+    "text_outside_grid": "第 {0} 行第 {1} 列中输入的文字不在该网格内",
     # The editor and its journal.
     "bad_step": "步骤无效：请重新加载页面",
     "bad_value": "步骤“{0}”中有无效的值，例如过长的文字：请重新加载页面",

@@ -1,6 +1,7 @@
 """OCR engines: a picture in, words with their places out.
 
-- ``line``, ``lines``: from a picture to lines of text, what all OCR engines with a detector and a recogniser share
+- ``line``, ``lines``: from a picture to lines of text, what all OCR engines with a detector and a recogniser share;
+  ``edges``: where lines end
 - ``ink``: the ink in a cell, for a second pass over cells in which no text was found
 - ``script``, ``unread``: in which script a line is, and what was found and not read
 - ``raised``: raised and lowered signs, by the pixels

@@ -28,8 +28,7 @@ _TWINS = {
     "GREEK": ("ΑΒΕΖΗΙΚΜΝΟΡΤΥΧ", "ABEZHIKMNOPTYX"),
 }
 """Letters of a script, and Latin ones that look the same."""
-_LONE_ZERO = re.compile(r"(?<![\d.,])0(?![\d.,%])")
-_O_IN_NUMBER = re.compile(r"(?<=\d)O")
+_LETTER_LIKE_ZERO = re.compile(r"(?<=[^\W\d])0(?![\d.,%])|(?<![\d.,])0(?=[^\W\d])|(?<=\d)O")
 _REACH = 0.15
 """How far a letter reaches to each side of its middle, as a share of the line's height ..."""
 _WIDE_REACH = 0.225
@@ -64,8 +63,7 @@ def has_letter_like_zero(text: str) -> bool:
     >>> [has_letter_like_zero(text) for text in ("A0", "口蹄疫0型", "2O5", "CO2", "A 0.5", "10 km", "0")]
     [True, True, True, False, False, False, False]
     """
-    zeros = any(text[max(0, m.start() - 1) : m.end() + 1].replace("0", "").isalpha() for m in _LONE_ZERO.finditer(text))
-    return zeros or bool(_O_IN_NUMBER.search(text))
+    return bool(_LETTER_LIKE_ZERO.search(text))
 
 
 def settle_scripts(text: str) -> str:

@@ -7,6 +7,7 @@ at strokes that the crop cuts, and does not see the colon that stands apart from
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING
@@ -42,6 +43,8 @@ _CUT, _CUT_ACROSS = 0.6, 0.3
 """A stroke that is cut goes on so far at most, as a share of the height: at an end, and above or below."""
 _GAP, _SIGN, _CLEAR = 0.45, 0.65, 0.25
 """A sign belongs to the line before it: it is near, narrow, and has ground behind it, by shares of the height."""
+_DOT = 0.2
+"""Width of a dot, at most, as a share of the height."""
 _SIGNS = 2
 """Most of them at an end."""
 _REACH, _BEYOND = 1.5, 0.8
@@ -64,6 +67,7 @@ class _Strip:
         top, bottom: Rows of the line.
         start, end: Columns of the line.
         unit: Height of a line in pixels.
+        is_turned: It runs downwards or upwards, where no signs are sought behind it: a rule of a row may look like one.
     """
 
     contrast: NDArray[np.uint8]
@@ -73,6 +77,7 @@ class _Strip:
     start: int
     end: int
     unit: float
+    is_turned: bool
 
 
 def settle(quads: Quads, image: Image) -> Quads:
@@ -109,7 +114,7 @@ def settle(quads: Quads, image: Image) -> Quads:
             parts = [
                 again[_SWAPPED]
                 for part in parts
-                for again in _settle_level(part[_SWAPPED], boxes[:, _SWAPPED], turned, min(width, unit))
+                for again in _settle_level(part[_SWAPPED], boxes[:, _SWAPPED], turned, min(width, unit), is_turned=True)
             ]
         settled += map(_corners, parts)
     return np.clip(np.round(np.stack(settled)), 0, image.shape[1::-1]).astype(np.float32)
@@ -131,7 +136,9 @@ def _corners(box: Ints) -> Quads:
     return np.array([[x0, y0], [x1, y0], [x1, y1], [x0, y1]], np.float32)
 
 
-def _settle_level(box: Ints, boxes: Ints, grey: NDArray[np.uint8], unit: float) -> list[Ints]:
+def _settle_level(
+    box: Ints, boxes: Ints, grey: NDArray[np.uint8], unit: float, *, is_turned: bool = False
+) -> list[Ints]:
     """The parts between rules of a line that runs from left to right, each with its strokes."""
     import cv2
 
@@ -145,7 +152,7 @@ def _settle_level(box: Ints, boxes: Ints, grey: NDArray[np.uint8], unit: float) 
     ground = np.full_like(patch, round(float(quantile(core[::2, ::2].ravel(), 0.5))))
     contrast = np.asarray(cv2.absdiff(patch, ground), np.uint8)
     most = int(contrast[y0 - top : y1 - top, x0 - left : x1 - left].max())
-    strip = _Strip(contrast, max(LEAST_CONTRAST, 0.4 * most), y0 - top, y1 - top, x0 - left, x1 - left, unit)
+    strip = _Strip(contrast, max(LEAST_CONTRAST, 0.4 * most), y0 - top, y1 - top, x0 - left, x1 - left, unit, is_turned)
     corner = np.array([left, top, left, top])
     return [corner + _reach(strip, *part, boxes - corner) for part in _between(strip)] or [box]
 
@@ -205,9 +212,11 @@ def _reach(strip: _Strip, start: int, end: int, first: int, last: int, boxes: In
     size = last - first
     mirrored = size - near[:, ::-1]
     start, end = start - first, end - first
+    signs = 0 if strip.is_turned else _SIGNS
     end, start = (
-        _end_of(columns, _before(columns, end, start, near), unit, near),
-        size - _end_of(columns[::-1], _before(columns[::-1], size - start, size - end, mirrored), unit, mirrored),
+        _end_of(columns, _before(columns, end, start, near), unit, near, signs),
+        size
+        - _end_of(columns[::-1], _before(columns[::-1], size - start, size - end, mirrored), unit, mirrored, signs),
     )
     rows = np.asarray(ink[:, start:end].any(axis=1))
     most, pad = round(_CUT_ACROSS * unit), round(GROUND * unit)
@@ -225,16 +234,18 @@ def _before(columns: Flags, end: int, start: int, boxes: Ints) -> int:
     return end if shared.all() else begin + int(np.argmin(shared))
 
 
-def _end_of(columns: Flags, end: int, unit: float, boxes: Ints) -> int:
+def _end_of(columns: Flags, end: int, unit: float, boxes: Ints, signs: int) -> int:
     """Where a line ends whose ink by columns is known, when its strokes and the signs behind it are added."""
     width = len(columns)
     run = _run(columns[max(0, end - 1) :])
     if 1 < run <= _CUT * unit:
         end += run - 1
-    for _ in range(_SIGNS):
+    for _ in range(signs):
         ahead = columns[end : end + round((_GAP + _SIGN + _CLEAR) * unit)]
         edges = run_ends(ahead).tolist()
         if not edges or edges[0] > _GAP * unit or edges[1] - edges[0] > _SIGN * unit:
+            break
+        if len(edges) > 2 and _is_leader(edges[:4], unit):
             break
         # Beyond the strip is a rule, or the border of the picture.
         clear = edges[2] if len(edges) > 2 else len(ahead) if end + len(ahead) < width else math.inf
@@ -243,6 +254,12 @@ def _end_of(columns: Flags, end: int, unit: float, boxes: Ints) -> int:
             break
         end += edges[1]
     return min(end, width)
+
+
+def _is_leader(edges: Sequence[int], unit: float) -> bool:
+    """Whether the first two runs of ink behind a line are dots, as those that lead to the next column."""
+    first, after, second, end = edges
+    return max(after - first, end - second) <= _DOT * unit and second - after <= _GAP * unit
 
 
 def _cut_rows(rows: Flags, most: int) -> int:

@@ -35,8 +35,6 @@ STRIDE = 4
 """Pixels between two positions of its output."""
 PAPER = 127
 """Grey to the right of a line, as in training."""
-GROUND = 0.12
-"""Left at the ends of a line, as a share of its height, as in training."""
 WIDTHS = (64, 128, 192, 256, 384, 512, 768, 1024, 1536, 2048, 3072, 4096)
 """Of the network's input: few, since every new shape costs time on a card. A longer line is squeezed into the last."""
 BATCH_PIXELS = 2**18
@@ -120,20 +118,6 @@ class LineNetEngine(CropReader):
             network = self._network
         chars, scores = network(images)
         return np.asarray(chars, np.int64), np.asarray(scores, np.float64)
-
-
-def widen(quads: NDArray[np.float32], size_wh: Sequence[int]) -> NDArray[np.float32]:
-    """Lengthen lines at both ends, in whole pixels and within the picture.
-
-    >>> line = np.array([[[1, 5], [50, 5], [50, 25], [1, 25]]], np.float32)
-    >>> widen(line, (51, 60))[0].tolist()
-    [[0.0, 5.0], [51.0, 5.0], [51.0, 25.0], [0.0, 25.0]]
-    """
-    along = quads[:, 1] - quads[:, 0]
-    across = np.linalg.norm(quads[:, 3] - quads[:, 0], axis=1, keepdims=True)
-    step = along / np.maximum(np.linalg.norm(along, axis=1, keepdims=True), 1) * across * GROUND
-    wider = quads + np.stack([-step, step, step, -step], axis=1)
-    return np.clip(np.round(wider), 0, np.asarray(size_wh)).astype(np.float32)
 
 
 def has_linenet(folder: Path = LINENET_WEIGHTS) -> bool:

@@ -34,7 +34,7 @@ def _print_settings(ctx: click.Context, _: click.Parameter, wanted: bool) -> Non
         ctx.exit()
 
 
-@click.command("train", context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.command("train")
 @click.argument("config", type=click.Path(path_type=Path))
 @click.option("-o", "--output", type=click.Path(path_type=Path), help="Folder to write to, instead of the file's.")
 @click.option("--resume", type=click.Path(path_type=Path), help="Folder of an earlier run to go on from.")
@@ -64,7 +64,7 @@ def command(config: Path, plugin: str | None, fields: tuple[str, ...], allow_imp
         lines.close()
 
 
-@click.command("tune", context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.command("tune")
 @click.argument("config", type=click.Path(path_type=Path))
 @click.option("--memory", required=True, metavar="SIZE", help="Of the device, for example 4GB or 800MB.")
 @click.option(

@@ -70,7 +70,7 @@ def to_read_step(step: Mapping[str, Any], table: Table, image: Image, reader: Re
         other = other_reader(reader)
         words = (read_cells(image, quads, other) if other else []) or words
     block = {"row": row, "col": col, "end_row": end_row, "end_col": end_col}
-    return {"do": "set_words", **block, "words": [word_to_dict(rounded(_trimmed(word))) for word in words]}
+    return {"do": "set_words", **block, "words": [word_to_dict(rounded(trimmed(word))) for word in words]}
 
 
 def read_cells(image: Image, quads: Floats, reader: Reader) -> list[Word]:
@@ -106,7 +106,8 @@ def read_cells(image: Image, quads: Floats, reader: Reader) -> list[Word]:
     return [word for word in moved if word.text.strip() and np.isfinite(word.quad).all()]
 
 
-def _trimmed(word: Word) -> Word:
+def trimmed(word: Word) -> Word:
+    """A word without blanks around it."""
     return word if word.text == word.text.strip() else word.part(0, len(word.text))
 
 

@@ -1,8 +1,9 @@
 """What runs, what came of it, and which weights are used; all of it over restarts.
 
 A run is: train, export, read the saved tables with the former and with the new weights, which are withheld where they
-read them worse. Each of its steps leaves a
-file, so that a run that was stopped goes on where it was.
+read them worse. With the new ones they are read twice: by the network among its rivals, as usual, and by it alone,
+since the rules by which one of them is chosen have learned nothing. Each of its steps leaves a file, so that a run that
+was stopped goes on where it was.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ from tablerec.corrections.learning.anew import (
     take_back,
     to_change,
 )
-from tablerec.corrections.learning.gain import is_no_worse, rate
+from tablerec.corrections.learning.gain import is_better, is_no_worse, rate
 from tablerec.corrections.learning.recipe import STEPS, to_recipe
 from tablerec.corrections.learning.runs import RunCommand, is_finished, run_command, step_and_minutes_left
 from tablerec.corrections.refusals import to_chinese
@@ -38,6 +39,8 @@ from tablerec.outputs.files import atomic_file
 
 FOLDER = "learnt"
 """Of the corrections folder."""
+ALONE = ("--detector", "cellnet")
+"""Options by which the network reads without its rivals."""
 FEWEST = 5
 """Saved tables to learn from: of so many one validates."""
 
@@ -66,6 +69,7 @@ class State:
         former: Those that were used before them.
         gain: Of the last run: what is in ``Rightness``, before and after, for ``saved`` and ``held_out``.
         applied: Name -> number of steps, of tables that were read anew.
+        alone: Runs whose network reads better without its rivals.
     """
 
     run: int = 0
@@ -75,6 +79,7 @@ class State:
     former: list[int] = field(default_factory=list)
     gain: dict[str, Any] = field(default_factory=dict)
     applied: dict[str, int] = field(default_factory=dict)
+    alone: list[int] = field(default_factory=list)
 
 
 class Learner:
@@ -84,7 +89,8 @@ class Learner:
         tables: Of the review.
         after: Saves after which it begins by itself; 0: only when it is asked to.
         steps: Of training.
-        use: Called with the folder of the weights that are used from now on; None for the package's.
+        use: Called with the folder of the weights that are used from now on, None for the package's, and with whether
+            their network reads alone.
         reading: Options of ``tablerec`` by which pictures are read, such as ``["--ocr", "none"]``.
         run: Runs a command of tablerec; tests have another.
     """
@@ -95,7 +101,7 @@ class Learner:
         *,
         after: int = AFTER,
         steps: int = STEPS,
-        use: Callable[[Path | None], None] = lambda _: None,
+        use: Callable[[Path | None, bool], None] = lambda _, is_alone: None,
         reading: Sequence[str] = (),
         run: RunCommand = run_command,
     ) -> None:
@@ -116,6 +122,11 @@ class Learner:
     def weights(self) -> Path | None:
         """Folder of the weights that are used; None for the package's."""
         return self._weights_of(self._state.current)
+
+    @property
+    def is_alone(self) -> bool:
+        """Whether the network of these weights reads without its rivals."""
+        return self._state.current in self._state.alone
 
     def view(self) -> dict[str, Any]:
         """Return what a person is shown, ready for JSON."""
@@ -185,7 +196,7 @@ class Learner:
                 state.former.append(state.current)
                 state.current = state.run
                 self._write_state()
-                self._use(self.weights)
+                self._use(self.weights, self.is_alone)
             self._changes = None
             self._begin("reading", self._read_open)
 
@@ -217,7 +228,7 @@ class Learner:
             n_tables = take_back(self._tables, self._state.applied)
             self._state.applied, self._changes = {}, None
             self._write_state()
-            self._use(self.weights)
+            self._use(self.weights, self.is_alone)
             return n_tables
 
     def dismiss(self) -> None:
@@ -308,22 +319,35 @@ class Learner:
 
     def _rate(self) -> dict[str, Any] | None:
         """Read saved tables with the former and the new weights; None where it was stopped."""
-        splits = self._split_names()
+        splits, state = self._split_names(), self._state
         chosen = [name for split in ("val", "train") for name in _some(n for n, s in splits.items() if s == split)]
-        gain: dict[str, Any] = {"saved": {}, "held_out": {}}
-        for number, (when, run) in enumerate((("before", self._state.current), ("after", self._state.run))):
-            read = self._read(chosen, run, lambda share, number=number: (number + share) / 2)  # type: ignore[misc]
+        # A run that was stopped here is rated anew.
+        state.alone = [run for run in state.alone if run != state.run]
+        readings = [(state.current, state.current in state.alone), (state.run, False), (state.run, True)]
+        rated: list[dict[str, Any]] = []
+        for run, is_alone in readings:
+            n_done = len(rated)
+
+            def share_of_all(share: float, n_done: int = n_done) -> float:
+                return (n_done + share) / len(readings)
+
+            read = self._read(chosen, run, share_of_all, is_alone)
             if read is None:
                 return None
+            rated.append({})
             for kind, split in (("saved", "train"), ("held_out", "val")):
                 true = {name: self._true(name) for name in chosen if splits[name] == split}
                 pairs = [(read.get(name), table) for name, table in true.items() if table is not None]
-                gain[kind][when] = asdict(rate(pairs))
-        return gain
+                rated[-1][kind] = asdict(rate(pairs))
+        before, after, alone = rated
+        if is_better(alone["held_out"], after["held_out"]) and not is_better(after["saved"], alone["saved"]):
+            state.alone.append(state.run)
+            after = alone
+        return {kind: {"before": before[kind], "after": after[kind]} for kind in before}
 
     def _read_open(self) -> None:
         names = [name for name in self._tables.names() if self._is_untouched(name)]
-        read = self._read(names, self._state.current, lambda share: share)
+        read = self._read(names, self._state.current, lambda share: share, self.is_alone)
         if read is None:
             return
         changes = [to_change(self._tables.correction(name), table) for name, table in read.items()]
@@ -337,7 +361,9 @@ class Learner:
         touched = correction.version != self._state.applied.get(name, 0)
         return correction.verdict == "open" and bool(correction.head.number) and not touched
 
-    def _read(self, names: Sequence[str], run: int, share: Callable[[float], float]) -> dict[str, Table | None] | None:
+    def _read(
+        self, names: Sequence[str], run: int, share: Callable[[float], float], is_alone: bool
+    ) -> dict[str, Table | None] | None:
         """Read the pictures of tables; None where it was stopped."""
         read: dict[str, Table | None] = {}
 
@@ -350,7 +376,8 @@ class Learner:
         if not names:
             return read
         weights = None if not run else Path(FOLDER) / str(run) / "weights"
-        return read if self._do([*self._reading, *picture_words(names, weights)], hear) else None
+        options = [*self._reading, *(ALONE if is_alone else ())]
+        return read if self._do([*options, *picture_words(names, weights)], hear) else None
 
     def _do(self, words: Sequence[str], hear: Callable[[str], None] = lambda _: None) -> bool:
         return self._run(words, self._folder, hear, self._stop)
@@ -395,6 +422,7 @@ class Learner:
                 former=fields.get("former", lambda values: [number(value) for value in values]),
                 gain=dict(fields.get("gain", dict)),
                 applied=fields.get("applied", lambda values: {str(k): number(v) for k, v in values.items()}),
+                alone=fields.get("alone", lambda values: [number(value) for value in values], []),
             )
             is_no_worse(state.gain)
         except (OSError, ValueError, TypeError, LookupError, AttributeError, RecursionError, TablerecError) as error:

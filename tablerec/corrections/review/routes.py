@@ -14,12 +14,14 @@ from postprocess.export import tables_to_html
 from tablerec.corrections.alike.joined import Joined
 from tablerec.corrections.alike.offers import Offers
 from tablerec.corrections.editor import Correction
-from tablerec.corrections.editor.answers import answer, show
+from tablerec.corrections.editor.answers import answer, png_to_image, show
 from tablerec.corrections.editor.folder import image_to_png
 from tablerec.corrections.editor.scripts import MODULES, STYLES
 from tablerec.corrections.learning.learner import Learner
 from tablerec.corrections.proof import to_workbook
 from tablerec.corrections.proof.answer import correction_to_proof
+from tablerec.corrections.proposals.grids import find_grids
+from tablerec.corrections.proposals.readings import find_readings, readings_to_view
 from tablerec.corrections.review.body import Readable
 from tablerec.corrections.review.desk import Desk
 from tablerec.corrections.review.dropping import take_input
@@ -37,7 +39,8 @@ _STATIC = {
     **dict.fromkeys(MODULES, (_EDITOR, _SCRIPT)),
     **dict.fromkeys(STYLES, (_EDITOR, _STYLE)),
     **dict.fromkeys(
-        ("review.js", "frame.js", "work.js", "drop.js", "outputs.js", "learning.js", "alike.js"), (_REVIEW, _SCRIPT)
+        ("review.js", "frame.js", "work.js", "drop.js", "outputs.js", "learning.js", "alike.js", "proposals.js"),
+        (_REVIEW, _SCRIPT),
     ),
     **dict.fromkeys(("review.css", "work.css"), (_REVIEW, _STYLE)),
     "icon.svg": (_REVIEW, "image/svg+xml"),
@@ -107,6 +110,10 @@ def get(review: Review, parts: Sequence[str], query: Mapping[str, str]) -> Reply
             return to_json(review.offers.offer(name, is_quick="quick" in query))
         case ["tables", name, "joined"]:
             return to_json(review.joined.view(name))
+        case ["tables", name, "grids"]:
+            return to_json(_grids(desk, desk.correction(name)))
+        case ["tables", name, "readings"]:
+            return to_json(_readings(desk, desk.correction(name)))
     raise _nothing_here()
 
 
@@ -185,6 +192,23 @@ def _do(review: Review, name: str, step: dict[str, Any]) -> Reply:
     if is_done and step.get("do") == "save":
         review.learner.saved()
     return to_json(reply, HTTPStatus.OK if is_done else HTTPStatus.CONFLICT)
+
+
+def _grids(desk: Desk, correction: Correction) -> dict[str, Any]:
+    """The other grids of a table, with the version of it that they are for."""
+    version, image = correction.version, png_to_image(desk.corrections.read_picture(correction))
+    grids = [each.to_dict() for each in find_grids(correction, image, desk.find)]
+    return {"version": version, "size": list(correction.head.size_wh), "grids": grids, "is_able": desk.finds}
+
+
+def _readings(desk: Desk, correction: Correction) -> dict[str, Any]:
+    """What other readings of a table say, with the version of it that they are for."""
+    if desk.reader is None:
+        message = "nothing reads cells here: open the table with `tablerec review`"
+        raise InputError(message).named("no_reader")
+    version, image = correction.version, png_to_image(desk.corrections.read_picture(correction))
+    readings = find_readings(correction, image, desk.reader)
+    return {"version": version, "size": list(correction.head.size_wh), "cells": readings_to_view(correction, readings)}
 
 
 def _learn(learner: Learner, data: dict[str, Any]) -> Reply:

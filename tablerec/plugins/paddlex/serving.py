@@ -7,21 +7,7 @@ slowly or under another name are cut, and none has the server fetch an address, 
 token. Connections that send no request at all are uvicorn's matter, which PaddleX starts.
 
 Fields that a request may not have are refused, and errors name the field. Pictures are in an answer where the request
-or the pipeline's file says ``visualize: true``: they are many times its size. A client, with Python alone::
-
-    import base64, json, urllib.request
-
-    with open("scan.png", "rb") as file:
-        asked = {"file": base64.b64encode(file.read()).decode()}
-    request = urllib.request.Request(
-        "http://127.0.0.1:8080/table-recognition",
-        json.dumps(asked).encode(),
-        {"Content-Type": "application/json"},  # and "Authorization": "Bearer TOKEN" where the server wants a token
-    )
-    with urllib.request.urlopen(request) as answer:
-        for page in json.load(answer)["result"]["tableRecResults"]:
-            for table in page["prunedResult"]["table_res_list"]:
-                print(table["pred_html"])
+or the pipeline's file says ``visualize: true``: they are many times its size.
 """
 
 # No postponed annotations: FastAPI reads those of the endpoint, whose types are imported late.

@@ -337,9 +337,17 @@ export function mount(root, host) {
   const NOTHING_TO_DO = {
     undo: () => !editor.state.can_undo, redo: () => !editor.state.can_redo, restore: () => !editor.state.can_undo,
     merge: () => inside().length < 2, split: () => !inside().some((each) => each.rowspan * each.colspan > 1),
-    doubt: () => !editor.state.cells.some(editor.isDoubtful), read: () => !editor.state.has_reader,
+    doubt: () => !hasDoubts(), read: () => !editor.state.has_reader,
     dropRows: () => editor.state.n_rows < 2, dropCols: () => editor.state.n_cols < 2, resetText: () => !inside().some((each) => each.typed),
   };
+
+  // Asked with each key, of a table that may have many cells.
+  let doubts = {};
+  function hasDoubts() {
+    const { state } = editor, { known } = editor.proof;
+    if (doubts.state !== state || doubts.known !== known) doubts = { state, known, areSome: state.cells.some(editor.isDoubtful) };
+    return doubts.areSome;
+  }
 
   const isOff = (tool) => NOTHING_TO_DO[tool]?.() ?? false;
   Object.assign(editor, { actions, isOff });

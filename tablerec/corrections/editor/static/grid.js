@@ -7,7 +7,7 @@ import { clamp } from "./geometry.js";
 import { classesOf, saysOf } from "./marks.js";
 import { language, text } from "./texts.js";
 
-const NEARBY = { cells: 400, least: 6, most: 40 }; // drawn above and below the view: rows of so many cells
+const NEARBY = { cells: 250, least: 5, most: 40 }; // drawn above and below the view: rows of so many cells
 const MOST_ADDED = 50; // rows by which what is drawn grows with the table
 
 let grids = 0; // so that the cells of two tables on one page have different ids
@@ -91,11 +91,14 @@ export function makeGrid(editor, pane, moved) {
     fillRows(wanted, contents);
   }
 
-  // Other rows of the same table.
+  // Other rows of the same table: the elements of those that go are those that come.
   function turn(start, end) {
-    const kept = rows.filter((row) => row.index >= start && row.index < end), at = kept[0]?.index ?? start;
-    for (const row of rows) if (row.index < start || row.index >= end) remove(row);
-    const [before, after] = [at - start, end - at - kept.length].map((length) => Array.from({ length }, makeRow));
+    const isKept = (row) => row.index >= start && row.index < end, kept = rows.filter(isKept), at = kept[0]?.index ?? start;
+    const spare = rows.filter((row) => !isKept(row));
+    spare.forEach(forget);
+    const take = (length) => Array.from({ length }, () => spare.pop() ?? makeRow());
+    const [before, after] = [at - start, end - at - kept.length].map(take);
+    for (const row of spare) row.line.remove();
     body.prepend(...before.map((row) => row.line));
     body.append(...after.map((row) => row.line));
     rows = [...before, ...kept, ...after];

@@ -168,7 +168,7 @@ export function makeProof(editor, dialog, image, changed) {
     context.stroke();
   }
 
-  // A field with its text, in which the doubtful words are marked until it is changed.
+  // A field with its text, in which the doubtful words are marked until it is changed; typing replaces the first one.
   function makeField(cell, reasons) {
     const lines = cell.text.split("\n").length, frame = make("div", { className: "field" });
     const field = make("textarea", { value: cell.text, rows: lines, dir: "auto", spellcheck: false });
@@ -188,6 +188,7 @@ export function makeProof(editor, dialog, image, changed) {
       field.addEventListener("input", () => { below.hidden = field.value !== cell.text; });
       field.addEventListener("scroll", () => { below.scrollTop = field.scrollTop; });
     }
+    field.choose = () => marked.length ? field.setSelectionRange(...spans[0]) : field.select();
     return { frame, field };
   }
 
@@ -214,7 +215,7 @@ export function makeProof(editor, dialog, image, changed) {
     foot.firstChild.classList.add("main-action");
     draw(canvas, cell, crop.clientWidth, crop.clientHeight);
     field.focus();
-    field.select();
+    field.choose();
   }
 
   const mendsOf = (cell) => [...new Set((about(cell)?.doubts ?? []).map(({ mended }) => mended))].filter((mend) => mend && mend !== cell.text).slice(0, 9);
@@ -274,7 +275,7 @@ export function makeProof(editor, dialog, image, changed) {
     foot.firstChild.classList.add("main-action");
     const first = fields[Math.max(0, cells.findIndex((cell) => cell.row === here.row))];
     first?.focus();
-    first?.select();
+    first?.choose();
     first?.scrollIntoView({ block: "nearest" });
   }
 
@@ -316,7 +317,7 @@ export function makeProof(editor, dialog, image, changed) {
     const next = fields[here + step];
     if (!next && event.key === "Enter") { goBehind(columnCells()); return true; }
     next?.focus();
-    next?.select();
+    next?.choose();
     return true;
   }
 
@@ -339,7 +340,7 @@ export function makeProof(editor, dialog, image, changed) {
     if (control && event.key === "Enter" && isColumn) foot.querySelector(".main-action").click();
     else if (control && ["z", "Z", "y"].includes(event.key) && field?.value === shownText) undo(event.key !== "z");
     else if (event.altKey && event.code === "KeyC") turn(!isColumn);
-    else if (event.key === "Escape" && field && !isColumn && field.value !== shownText) { field.value = shownText; field.select(); }
+    else if (event.key === "Escape" && field && !isColumn && field.value !== shownText) { field.value = shownText; field.dispatchEvent(new Event("input")); field.choose(); }
     else if (field && !control) isDone = isColumn ? inColumn(event, field) : inCell(event, field);
     else isDone = false;
     if (isDone) event.preventDefault();
@@ -365,5 +366,6 @@ export function makeProof(editor, dialog, image, changed) {
     speak: () => { if (dialog.open) { speak(); show(); } },
     destroy: () => { clearTimeout(timer); asked += 1; },
     get isKnown() { return proof !== null; },
+    get known() { return proof; }, // the same as long as nothing else is known
   };
 }

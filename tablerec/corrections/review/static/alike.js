@@ -162,7 +162,7 @@ export function mountAlike(button, line, host) {
 }
 
 // The cells of a table over its picture.
-function drawLines([width, height], lines) {
+export function drawLines([width, height], lines) {
   const drawing = document.createElementNS(SVG, "svg");
   drawing.setAttribute("viewBox", `0 0 ${width} ${height}`);
   drawing.setAttribute("aria-hidden", "true");

@@ -252,6 +252,7 @@ speak();
 const work = mountWork($("work"), $("note"), $("joined"), {
   ask, post: (where, data) => post(where, JSON.stringify(data)), listing: () => listing, current: () => current, refresh,
   open: (name) => openTable(name).catch(fail), focus: () => editor?.focus(),
+  idle: async () => editor?.idle(),
   changed: async () => {
     if (current) editor.update(await ask(address(current)));
     await refresh();

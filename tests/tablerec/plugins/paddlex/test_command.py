@@ -125,8 +125,8 @@ def test_paddlex_imported_too_early_says_what_to_do() -> None:
     assert "import tablerec.plugins.paddlex first" in done.stderr
 
 
-def test_the_script_in_the_readme_runs(tmp_path: Path) -> None:
-    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+def test_the_script_of_its_page_runs(tmp_path: Path) -> None:
+    readme = (ROOT / "tablerec/plugins/paddlex/README.md").read_text(encoding="utf-8")
     [script] = re.findall(r"```python\n(from tablerec\.plugins\.paddlex .*?)```", readme, re.DOTALL)
     assert len(script.strip().splitlines()) <= 10
     done = run(code=script.replace('"out/"', repr(str(tmp_path))))

@@ -14,7 +14,6 @@ import socketserver
 import struct
 import subprocess
 import sys
-import textwrap
 import threading
 import time
 import zlib
@@ -31,7 +30,9 @@ import pytest
 import yaml
 from PIL import Image
 
+from tests.helpers.pages import blocks
 from tests.helpers.pdf import make_document
+from tests.helpers.serve.serving import resolve
 
 ROOT = Path(__file__).resolve().parents[4]
 HAS_SERVER = all(importlib.util.find_spec(name) for name in ("fastapi", "uvicorn", "aiohttp", "filetype"))
@@ -145,6 +146,18 @@ def test_an_answer_has_the_fields_of_table_recognition_v2(ask: Ask, image: np.nd
     assert base64.b64decode(found["outputImages"]["table_cell_img"])[:2] == b"\xff\xd8"
 
 
+def test_the_client_of_its_page_runs(
+    ask: Ask, image: np.ndarray, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    page = ROOT / "tablerec/plugins/paddlex/README.md"
+    [code] = [block.code for block in blocks(page) if "urllib" in block.code]
+    (tmp_path / "scan.png").write_bytes(base64.b64decode(encode(image)))
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(socket, "getaddrinfo", resolve)
+    exec(code.replace(":8080/", f":{ask.port}/"), {})  # type: ignore[attr-defined]
+    assert capsys.readouterr().out.startswith("<html><body><table>")
+
+
 @pytest.mark.parametrize("format", ["PDF", "TIFF"])
 def test_documents_have_pages(ask: Ask, image: np.ndarray, format: str) -> None:
     page = Image.fromarray(image)
@@ -228,16 +241,6 @@ def test_an_error_names_the_field_of_the_request(
     assert status == 422 and message in answer["errorMsg"], answer
     of_request = re.sub("`[^`]*`", "", answer["errorMsg"])  # without what stands in the pipeline's file
     assert "_" not in of_request.replace("use_ocr_model: no", "") and "\x1b" not in of_request
-
-
-def test_the_client_of_the_docstring_runs(ask: Ask, image: np.ndarray, tmp_path: Path) -> None:
-    from tablerec.plugins.paddlex import serving
-
-    code = textwrap.dedent((serving.__doc__ or "").partition("::\n\n")[2])
-    Image.fromarray(image).save(tmp_path / "scan.png")
-    code = code.replace("127.0.0.1:8080", f"127.0.0.1:{ask.port}")  # type: ignore[attr-defined]
-    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=True)
-    assert done.stdout.startswith("<html><body><table>")
 
 
 def test_pictures_are_sent_where_the_file_says_so() -> None:

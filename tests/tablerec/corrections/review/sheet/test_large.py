@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from tablerec.corrections.editor import Correction
-from tests.helpers.browsing import expect_version, open_review
+from tests.helpers.browsing import expect_version, open_page, open_review
 from tests.helpers.review import make_desk, make_table, serve
 from tests.helpers.sheets import active, choose, expect_texts, press
 
@@ -27,7 +27,7 @@ WATCH = """() => {
 
 
 def test_keys_and_steps_touch_few_cells(page: Any, tmp_path: Path) -> None:
-    with serve(make_desk(tmp_path, ["large.png"], [make_table(40, 25, (4, 4, 336, 156))])) as server:
+    with serve(make_desk(tmp_path, ["large.png"], [make_table(30, 25, (4, 4, 336, 156))])) as server:
         open_review(page, server)
         correction = server.desk.correction("large_1_1")
         choose(page, 20, 10)
@@ -45,9 +45,9 @@ def test_keys_and_steps_touch_few_cells(page: Any, tmp_path: Path) -> None:
         assert touched("Control+Home") <= 6
         assert touched("x", "Enter") <= 6
         # A row, its cells and the rows after it, whose numbers are others.
-        choose(page, 38, 3)
+        choose(page, 28, 3)
         assert touched("Alt+i") <= 3 * 26 + 10
-        assert correction.table.n_rows == 41 and correction.table.to_grid()[38] == [""] * 25
+        assert correction.table.n_rows == 31 and correction.table.to_grid()[28] == [""] * 25
         expect_version(page, correction, 2)
         shown = correction.table.to_grid()
         expect_texts(page, correction, shown)
@@ -56,7 +56,7 @@ def test_keys_and_steps_touch_few_cells(page: Any, tmp_path: Path) -> None:
         expect_version(page, correction, 4)
         press(page, *["Control+z"] * 4)
         expect_version(page, correction, 8)
-        expect_texts(page, correction, make_table(40, 25).to_grid())
+        expect_texts(page, correction, make_table(30, 25).to_grid())
 
 
 ROWS, COLS = 400, 5
@@ -222,7 +222,7 @@ def test_lines_come_and_go_in_the_midst(page: Any, long: Correction) -> None:
     assert rows_shown(page)[0] == 0
     long.do({"do": "remove", "axis": "row", "index": 20, "count": 370})
     page.evaluate("document.dispatchEvent(new Event('visibilitychange'))")
-    page.locator('.sheet table[aria-rowcount="31"]').wait_for()
+    page.locator('.sheet table[aria-rowcount="32"]').wait_for()
     expect_same()
 
 
@@ -231,3 +231,16 @@ def test_all_rows_are_printed(page: Any, long: Correction) -> None:
     assert rows_shown(page) == range(ROWS)
     page.evaluate("window.dispatchEvent(new Event('afterprint'))")
     assert len(rows_shown(page)) < ROWS / 2
+
+
+def test_a_part_of_a_table_is_told_as_such(browser: Any, tmp_path: Path) -> None:
+    axe = pytest.importorskip("axe_playwright_python.sync_playwright")
+    table = make_table(ROWS, COLS)
+    with serve(make_desk(tmp_path, ["long.png"], [table])) as server, open_page(browser, bypass_csp=True) as page:
+        open_review(page, server)
+        server.desk.correction("long_1_1").do({"do": "merge", "row": 1, "col": 0, "end_row": 300, "end_col": 1})
+        page.reload()
+        page.locator(".sheet td[data-place]").first.wait_for()
+        assert scroll_to(page, 0.5)[0] > 1
+        found = axe.Axe().run(page)
+        assert found.violations_count == 0, found.generate_report()

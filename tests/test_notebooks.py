@@ -20,7 +20,6 @@ NAMES = [path.stem for path in SOURCES]
 OLD = {
     "04_finetune_small",
     "05_lora_and_frozen",
-    "06_evaluate_errors",
     "07_customdevice_port",
     "08_migrate_and_export",
     "10_teach_a_script",

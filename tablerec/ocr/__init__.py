@@ -55,12 +55,12 @@ class OcrEngine(Protocol):
 
         Args:
             image: ``(height, width, 3)`` uint8, BGR.
-            quads: ``(N, 4, 2)`` corners TL, TR, BR, BL in pixels, each around at most one line of
-                text with ground around it; rulings along the sides do not matter.
+            quads: ``(N, 4, 2)`` corners TL, TR, BR, BL in pixels, each around text with ground around it; rulings
+                along the sides do not matter.
 
         Returns:
-            A word for each quad in which text was seen, in the order of the quads. Its corners are
-            around its ink, in reading direction.
+            Words of each quad in which text was seen, in the order of the quads: one, or one for each line of several.
+            Their corners are around their ink, in reading direction.
         """
         ...
 

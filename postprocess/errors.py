@@ -20,9 +20,27 @@ Every message names the file or the setting, the cause, and the next step.
 ``tablerec.errors`` offers the same names.
 """
 
+from typing import TypeVar
+
+E = TypeVar("E", bound="TablerecError")
+
 
 class TablerecError(Exception):
     """Root of all errors that the project raises on purpose."""
+
+    reason: str = ""
+    """Names what is the matter, for a page that says it in another language; empty where nobody has to."""
+    values: tuple[object, ...] = ()
+    """What the message speaks of."""
+
+    def named(self: E, reason: str, *values: object) -> E:
+        """Return this error with a name.
+
+        >>> TablerecError("there is no row 7").named("no_row", 7).values
+        (7,)
+        """
+        self.reason, self.values = reason, values
+        return self
 
 
 class TableError(TablerecError, ValueError):

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from operator import attrgetter
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -277,6 +278,19 @@ def fill_holes(cells: Iterable[Cell]) -> tuple[Cell, ...]:
     kept = tuple(cells)
     owner = _paint(kept)
     return kept + tuple(Cell(int(r), int(c)) for r, c in np.argwhere(owner < 0))
+
+
+def alter(table: Table, **values: Any) -> Table:
+    """The table with other values, in no time: its cells may have other contents, but in the same slots and order.
+
+    >>> table = Table([Cell(0, 0, text="a")])
+    >>> alter(table, cells=(Cell(0, 0, text="b"),)).to_grid()
+    [['b']]
+    """
+    altered = object.__new__(Table)
+    for each in fields(Table):
+        object.__setattr__(altered, each.name, values[each.name] if each.name in values else getattr(table, each.name))
+    return altered
 
 
 def _paint(cells: tuple[Cell, ...]) -> NDArray[np.int32]:

@@ -64,25 +64,35 @@ __all__ = [
 def _import_postprocess() -> None:
     """Take the package ``postprocess`` that lies beside this one, whatever else is called so on ``sys.path``.
 
+    A module of that name that was imported before goes on being used by those who have it, and ours gives its names
+    to those who import it from now on.
+
     Raises:
-        ImportError: Another module of this name is imported already.
+        ImportError: A module of such a package has the name of one of ours.
     """
     beside = PathFinder.find_spec("postprocess", [path.dirname(folder) for folder in __path__])
     if beside is None or beside.loader is None or beside.origin is None:
         return
     there = sys.modules.get("postprocess")
-    if there is None:
-        # Its modules find one another by this entry, which sys.path has no say in.
-        sys.modules["postprocess"] = module = module_from_spec(beside)
-        beside.loader.exec_module(module)
+    if there is not None and "_theirs" in vars(there):
         return
-    file = str(getattr(there, "__file__", None) or getattr(there, "__path__", there))
-    if path.realpath(file) != path.realpath(beside.origin):
-        raise ImportError(
-            f"{file!a} is imported as postprocess, which is the name of a package of tablerec: give it another name",
-            name="postprocess",
-            path=file,
-        )
+    ours = module_from_spec(beside)
+    # Its modules find one another by this entry, which sys.path has no say in.
+    sys.modules["postprocess"] = ours
+    beside.loader.exec_module(ours)
+    if there is None:
+        return
+    ours._theirs.append(there)
+    for name, module in list(sys.modules.items()):
+        is_inside = name.startswith("postprocess.") and name.count(".") == 1
+        if is_inside and PathFinder.find_spec(name, [path.dirname(beside.origin)]) is not None:
+            sys.modules["postprocess"] = there
+            file = str(getattr(module, "__file__", None) or module)
+            raise ImportError(
+                f"{file!a} is imported as {name}, which is the name of a module of tablerec: give it another name",
+                name=name,
+                path=file,
+            )
 
 
 _import_postprocess()

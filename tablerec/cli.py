@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from functools import partial
@@ -18,9 +18,11 @@ from typing import TYPE_CHECKING, Any, TextIO
 import click
 from click.exceptions import Abort, Exit
 
-from tablerec.inputs.options import DOUBTFUL, document_options, read_password, reading_options, strict_option
+from tablerec.inputs.options import document_options, read_password, reading_options, strict_option
 from tablerec.inputs.passwords import AskOnce, has_terminal
 from tablerec.outputs.streams import guard_streams
+from tablerec.usage.exit_codes import DOUBTFUL, FAILED, INTERRUPTED, WRONG_USAGE, describe_exit_codes
+from tablerec.usage.verbs import VERBS, ask_about, close_to
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
@@ -28,26 +30,10 @@ if TYPE_CHECKING:
     from tablerec.batch import Ahead
     from tablerec.config import Settings
 
-VERBS = {
-    "batch": "tablerec.bulk.command:command",
-    "device": "tablerec.devices.command:command",
-    "eval": "tablerec.evaluate.command:command",
-    "export": "tablerec.models.command:command",
-    "lab": "tablerec.course.command:command",
-    "labels": "tablerec.labels.command:command",
-    "models": "tablerec.models.command:models",
-    "review": "tablerec.corrections.review.command:command",
-    "serve": "tablerec.serve.command:command",
-    "synth": "tablerec.synth.command:command",
-    "train": "tablerec.training.command:command",
-    "tune": "tablerec.training.command:tune_command",
-    "weights": "tablerec.models.command:weights",
-}
-"""Verb -> "module:command", imported when the verb is used. A file of that name is given as ``./eval``."""
-
 FORMATS = ("html", "xlsx", "csv", "md", "json", "tex")
 
-_INTERRUPTED = 130
+_WIDTH = 100
+_HELP = ("-h", "--help")
 _OF_CLICK = (Abort, Exit, click.ClickException, BrokenPipeError)
 """What click ends the program with by itself."""
 
@@ -62,6 +48,7 @@ Examples:
 
 \b
 Verbs:
+  tablerec demo          see it work: a sample, its cells over the picture, and the workbook, in the browser
   tablerec batch SOURCES very many inputs: goes on after any stop; also s3:// and Parquet
   tablerec device list   devices: list, build, doctor, trace, coverage, parity, bench
   tablerec eval GT_DIR   score the recognition against labelled tables
@@ -77,13 +64,14 @@ Verbs:
   tablerec models list   models for recognition: list, fetch (the one verb that downloads), verify
 
 \b
-Shell completion, in ~/.bashrc (for zsh and fish: zsh_source, fish_source):
-  eval "$(_TABLEREC_COMPLETE=bash_source tablerec)"
-
-Exit code: 0 if all inputs were read, with or without tables; 1 if some failed; 2 for
-wrong usage; 3 if --strict found doubtful tables; 130 after Ctrl-C.
+More:
+  tablerec help VERB        what a verb does, and its options; also help labels check
+  tablerec help exit-codes  0 done, 1 something failed, 2 wrong usage, 3 doubtful with --strict, 130 Ctrl-C
+  tablerec completion bash  completion with the Tab key for bash, zsh or fish
 """
 
+
+_EXIT_CODES = "exit-codes"
 
 _GROUPS = {
     "How pictures are read": "detector ocr layout turn seals text_layer pages password join_pages cell_pictures "
@@ -112,7 +100,10 @@ class _Main(click.Command):
         with _told():
             if args and args[0] in VERBS:
                 verb, *rest = args
+                extra = {"help_option_names": _HELP, "max_content_width": _WIDTH, **extra}
                 return _load(VERBS[verb]).make_context(f"{info_name} {verb}", rest, parent, **extra)
+            if args and not extra.get("resilient_parsing"):
+                _refuse_no_verb(args[0])
             return super().make_context(info_name, args, parent, **extra)
 
     def invoke(self, ctx: click.Context) -> Any:
@@ -127,7 +118,7 @@ def _told() -> Iterator[None]:
         yield
     except KeyboardInterrupt:
         click.echo("\nstopped", err=True)
-        raise Exit(_INTERRUPTED) from None
+        raise Exit(INTERRUPTED) from None
     except Exception as error:
         from tablerec.errors import SettingsError, TablerecError
 
@@ -137,7 +128,14 @@ def _told() -> Iterator[None]:
         from tablerec.batch import describe_fault
 
         click.echo(f"Error: {error if ours else describe_fault(error)}", err=True)
-        raise Exit(2 if isinstance(error, SettingsError) else 1) from None
+        raise Exit(WRONG_USAGE if isinstance(error, SettingsError) else FAILED) from None
+
+
+def _refuse_no_verb(word: str) -> None:
+    if said := ask_about(word):
+        from tablerec.inputs.images import display_name
+
+        raise click.UsageError(display_name(said))
 
 
 def _load(target: str) -> click.Command:
@@ -150,7 +148,8 @@ def _complete(ctx: click.Context, param: click.Parameter, incomplete: str) -> li
     from click.shell_completion import CompletionItem
 
     verbs = [] if ctx.params.get(param.name or "") else [verb for verb in VERBS if verb.startswith(incomplete)]
-    return [*map(CompletionItem, verbs), CompletionItem(incomplete, type="file")]
+    # Files first: in bash they take the place of all that comes before them.
+    return [CompletionItem(incomplete, type="file"), *map(CompletionItem, verbs)]
 
 
 def _print_version(ctx: click.Context, param: click.Parameter, value: bool) -> None:
@@ -166,7 +165,7 @@ def _print_version(ctx: click.Context, param: click.Parameter, value: bool) -> N
     cls=_Main,
     epilog=_EPILOG,
     no_args_is_help=True,
-    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    context_settings={"help_option_names": _HELP, "max_content_width": _WIDTH},
 )
 @click.argument("inputs", nargs=-1, required=True, metavar="IMAGE...", shell_complete=_complete)
 @click.option("-o", "--output", metavar="FILE|DIR/", help="File (its suffix is the format) or folder to write to.")
@@ -244,6 +243,7 @@ def command(
     from tablerec.config import Settings
     from tablerec.inputs.images import expand_inputs
 
+    _refuse_no_verb(inputs[0])
     totals, console = Totals(), Console(quiet, as_json)
     options["password"] = read_password(options["password"], inputs)
     given = {name: value for name, value in options.items() if value is not None}
@@ -273,7 +273,35 @@ def command(
     if timing:
         click.echo(totals.timing(), err=True)
     if console.n_errors or console.n_doubtful:
-        ctx.exit(1 if console.n_errors else DOUBTFUL)
+        ctx.exit(FAILED if console.n_errors else DOUBTFUL)
+
+
+def _complete_verbs(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    from click.shell_completion import CompletionItem
+
+    asked = ctx.params.get("words") or ()
+    known = _names_in(asked) if asked else [*VERBS, _EXIT_CODES]
+    return [CompletionItem(name) for name in known if name.startswith(incomplete)]
+
+
+def _names_in(verbs: Sequence[str]) -> list[str]:
+    """Return the verbs of a verb."""
+    group = _load(VERBS[verbs[0]]) if len(verbs) == 1 and verbs[0] in VERBS else None
+    return list(group.commands) if isinstance(group, click.Group) else []
+
+
+@click.command("help")
+@click.argument("words", nargs=-1, metavar="[VERB]...", shell_complete=_complete_verbs)
+def help_command(words: tuple[str, ...]) -> None:
+    """Say what tablerec or one of its verbs does; exit-codes lists how commands end."""
+    if words == (_EXIT_CODES,):
+        click.echo(describe_exit_codes())
+        return
+    if words and words[0] not in VERBS:
+        meant = close_to(words[0], [*VERBS, _EXIT_CODES])
+        asked = f"did you mean {meant}?" if meant else f"there are {', '.join(VERBS)} and {_EXIT_CODES}"
+        raise click.UsageError(f"no verb `{words[0]}`; {asked}")
+    command.main([*words, "--help"], "tablerec", standalone_mode=False)
 
 
 def _make_reader(settings: Settings, jobs: str, keep_pixels: bool, stack: ExitStack) -> tuple[Any, Ahead | None]:

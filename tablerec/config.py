@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal
+from typing import Literal, TypedDict
 
 from tablerec.errors import SettingsError
 from tablerec.page_numbers import PageNumbers, parse_pages
@@ -118,3 +118,31 @@ class Settings:
     def page_numbers(self) -> PageNumbers:
         """``pages``, read."""
         return parse_pages(self.pages)
+
+
+class RecognizeOptions(TypedDict, total=False):
+    """The fields of ``Settings`` as keyword options, so that editors and type checkers know those of ``recognize``."""
+
+    detector: str
+    detector_dir: Path | None
+    ocr: str
+    device: str
+    layout: Literal["page", "table"]
+    turn: Literal["auto", "PP-LCNet_x1_0_doc_ori", 0, 90, 180, 270]
+    seals: Literal["separate", "keep"]
+    cell_pictures: bool
+    min_ocr_score: float
+    pdf_dpi: int
+    text_layer: Literal["auto", "use", "ignore"]
+    pages: str | None
+    password: str | None
+    max_page_seconds: float
+    max_page_memory: float
+    join_pages: bool
+    max_megapixels: float
+    trace: bool
+    engine: str | None
+    models_dir: Path | None
+    layout_model: str | None
+    unwarp: Literal["auto", "UVDoc", "off"]
+    ocr_dir: Path | None

@@ -45,7 +45,10 @@ from tablerec.result import Page, PageImage, Result
 from tablerec.stages import Trace
 
 if TYPE_CHECKING:
+    from typing_extensions import Unpack  # for type checkers alone: it need not be installed
+
     from postprocess.candidates.candidate import Candidate
+    from tablerec.config import RecognizeOptions
 
 _MOST_LINES = 4
 """Cells lower than this many text heights are read once more when they are empty."""
@@ -305,13 +308,13 @@ class Recognizer:
         return [Unplaced(word, reason.format(word.score, least)) for word in words if not self._is_sure(word)]
 
 
-def recognize(source: Any, words: Sequence[Word] | None = None, **options: Any) -> Result:
+def recognize(source: Any, words: Sequence[Word] | None = None, **options: Unpack[RecognizeOptions]) -> Result:
     """Find the tables in one picture or document.
 
     Args:
         source: Path, bytes, binary file, ``(H, W, 3)`` BGR array, or PIL picture.
         words: Words in the picture, in place of the OCR engine's.
-        **options: Fields of ``Settings``.
+        **options: Fields of ``Settings``, such as ``pages="1-3"`` or ``turn=90``.
 
     Returns:
         A Result with ``tables`` and, by page, what did not become part of them.

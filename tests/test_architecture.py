@@ -19,8 +19,11 @@ ROOT = Path(__file__).resolve().parent.parent
 # "command" is the command.py of any part: a verb of the command line.
 LAYERS: list[tuple[str, str]] = [
     ("peers", "errors fields page_numbers settings_fields config"),
-    ("apart", "processes"),
-    ("peers", "course detect devices evaluate inputs labels models ocr outputs paddlex_support result stages synth"),
+    ("apart", "processes usage"),
+    (
+        "peers",
+        "course demo detect devices evaluate inputs labels models ocr outputs paddlex_support result stages synth",
+    ),
     ("apart", "engine"),
     ("apart", "pipeline corrections training"),
     ("apart", "__init__"),
@@ -285,7 +288,7 @@ def kept_files() -> list[Path]:
 def test_top_level_is_the_agreed_one() -> None:
     names = {path.relative_to(ROOT).parts[0] for path in kept_files()}
     folders = {name for name in names if (ROOT / name).is_dir() and not name.startswith(".")}
-    assert folders <= {"data", "notebooks", "postprocess", "tablerec", "tests"}
+    assert folders <= {"data", "docs", "notebooks", "postprocess", "tablerec", "tests"}
 
 
 def test_no_machine_paths_in_kept_files() -> None:

@@ -7,6 +7,7 @@ evidence is better when larger, no weight is negative: more evidence never lower
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -16,6 +17,7 @@ import shapely
 from postprocess.arrays import Floats, Ints
 from postprocess.candidates.candidate import Candidate
 from postprocess.cell import Cell, Confidence
+from postprocess.characters import to_one_line
 from postprocess.geometry.boxes import quads_to_array, quads_to_polygons
 from postprocess.odds import to_probability, weigh
 from postprocess.table import Table
@@ -30,14 +32,16 @@ _LOW = 0.02
 """A table is as doubtful as this quantile of the scores of its cells: one cell of many may be seen badly."""
 
 _REASONS = {
-    "witnesses": "no other detector sees the very same table",
-    "rows": "the other detectors count other rows",
-    "confirmed": "no other detector sees some of the cells",
-    "lowest": "the detector was not sure of some cells",
-    "placed": "detected cells are in no table",
-    "spans": "other detectors see some spans otherwise",
+    "witnesses": "compare rows and columns with the picture: only one detector found just this table",
+    "rows": "count the rows in the picture: other detectors found more or fewer",
+    "confirmed": "check the borders of {where}: some cells were found by one detector only",
+    "lowest": "check the borders of {where}: the detector was not sure of some cells",
+    "placed": "look for missing cells in the picture: some that were detected fit into no row and column",
+    "spans": "check the merged cells, first {where}: other detectors merge other ones",
 }
-"""What speaks against a table, by the evidence that it lacks."""
+"""What a person should check, by the evidence that a table lacks."""
+_SHOWN = 20
+"""Characters of a cell's text by which a person finds it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -263,7 +267,7 @@ def rate(table: Table, candidate: Candidate, words: Words, unplaced: Sequence[Un
 
 def text_score(cell: Cell) -> float:
     """What the text leaves of the probability that a cell is right, 0 to 1."""
-    return (DOUBT if cell.doubt else 1.0) * (1.0 if cell.ocr_score is None else _clip(cell.ocr_score))
+    return (DOUBT if cell.doubt else 1.0) * (1.0 if cell.ocr_score is None else clip_score(cell.ocr_score))
 
 
 def _doubts_of(table: Table) -> list[str]:
@@ -307,11 +311,15 @@ def _weakest(table: Table, matches: Ints, spans: Floats, evidence: TableEvidence
     """The cell least sure of with its reason where rivals deny it, else what the table lacks most."""
     index = int(spans.argmin())
     cell, against = table.cells[index], int((matches[:, index] < 0).sum())
+    where = _where(cell) + _shown(cell)
     if against:
-        return (
-            f"check the borders of {_where(cell)}: {against} of {len(matches)} other detections see this cell otherwise"
-        )
-    return f"check the borders of {_where(cell)}: {_REASONS[max(_REASONS, key=lambda name: _lack(evidence, name))]}"
+        return f"check the borders of {where}: {against} of {len(matches)} other detections see this cell otherwise"
+    return _REASONS[max(_REASONS, key=lambda name: _lack(evidence, name))].replace("{where}", where)
+
+
+def _shown(cell: Cell) -> str:
+    text = to_one_line(cell.text)
+    return f" ({text[:_SHOWN].strip()}{'…' if len(text) > _SHOWN else ''})" if text else ""
 
 
 def _lack(evidence: TableEvidence, name: str) -> float:
@@ -319,5 +327,10 @@ def _lack(evidence: TableEvidence, name: str) -> float:
     return weight * (best - there)
 
 
-def _clip(score: float) -> float:
-    return float(min(max(score, 0.0), 1.0))
+def clip_score(score: float) -> float:
+    """The score of an engine as a probability, 0 to 1; 0 where it is no number.
+
+    >>> clip_score(1.2), clip_score(float("nan"))
+    (1.0, 0.0)
+    """
+    return float(min(max(score, 0.0), 1.0)) if math.isfinite(score) else 0.0

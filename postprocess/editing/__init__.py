@@ -6,6 +6,7 @@
     texts.py     many texts at once, title and notes, what a person confirms
     state.py     a table with the words of its picture
     living.py    words dealt to the cells of a grid that was corrected; words read anew, or placed by hand
+    regrid.py    another grid over the same picture
     placing.py   gives each cell a place in the picture, also those that were not detected
     axes.py      rows and columns treated alike
 """

@@ -94,7 +94,8 @@ def cell_sides(cell: Cell, axis: Axis) -> tuple[Floats, Floats]:
     Raises:
         TableError: The cell has no place.
     """
-    check(cell.quad is not None, f"the cell at row {cell.row}, column {cell.col} has no place: complete() gives it one")
+    message = f"the cell at row {cell.row}, column {cell.col} has no place: complete() gives it one"
+    check(cell.quad is not None, message, "no_place", cell.row, cell.col)
     corners = np.asarray(cell.quad, np.float64)
     first, last = SIDES[axis]
     return corners[first], corners[last]
@@ -119,11 +120,12 @@ def cell_span(cell: Cell, axis: Axis) -> tuple[int, int]:
 
 def with_span(cell: Cell, axis: Axis, start: int, end: int) -> Cell:
     """The cell in other rows, or columns."""
-    if (start, end) == cell_span(cell, axis):
-        return cell
+    size = end - start
     if axis == "row":
-        return put(cell, start, cell.col, end - start, cell.colspan)
-    return put(cell, cell.row, start, cell.rowspan, end - start)
+        is_there = cell.row == start and cell.rowspan == size
+        return cell if is_there else put(cell, start, cell.col, size, cell.colspan)
+    is_there = cell.col == start and cell.colspan == size
+    return cell if is_there else put(cell, cell.row, start, cell.rowspan, size)
 
 
 def line_count(table: Table, axis: Axis) -> int:
@@ -131,11 +133,11 @@ def line_count(table: Table, axis: Axis) -> int:
     return table.n_rows if axis == "row" else table.n_cols
 
 
-def check(is_right: bool, message: str) -> None:
+def check(is_right: bool, message: str, reason: str = "", *values: object) -> None:
     """Refuse what a table does not allow.
 
     Raises:
-        TableError: It is not right.
+        TableError: It is not right; named so, and with these values.
     """
     if not is_right:
-        raise TableError(message)
+        raise TableError(message).named(reason, *values)

@@ -14,13 +14,14 @@ from dataclasses import replace
 import numpy as np
 import shapely
 
-from postprocess.arrays import Flags
+from postprocess.arrays import Flags, Floats, Ints
 from postprocess.cell import Cell, WordPart
 from postprocess.editing.axes import check
 from postprocess.editing.state import State, unite, with_words
+from postprocess.editing.steps import typed
 from postprocess.editing.texts import indices_in
 from postprocess.geometry.boxes import cells_to_quads, quads_to_polygons
-from postprocess.table import Table
+from postprocess.table import Table, alter
 from postprocess.text.assignment import Placement, fill_cells, place_words, words_to_cells
 from postprocess.text.lines import words_to_text
 from postprocess.text.lookalikes import STROKES, settle_strokes
@@ -49,11 +50,10 @@ def deal(before: State, table: Table, removed: Collection[tuple[int, int]] = ())
     """
     if not before.words:
         return replace(before, table=table)
-    new_quads, old_quads = ({cell.quad for cell in each.cells} for each in (table, before.table))
-    changed = np.array([cell.quad not in old_quads for cell in table.cells], bool)
-    if not changed.any():
+    now, then = (_new_in(*pair) for pair in ((table.cells, before.table.cells), (before.table.cells, table.cells)))
+    if not any(now):
         return replace(before, table=table)
-    vanished = [cell for cell in before.table.cells if cell.quad not in new_quads]
+    changed, vanished = np.array(now), [cell for cell, it in zip(before.table.cells, then, strict=True) if it]
     cells = _settle_typed(before, vanished, list(table.cells), changed)
     held = {
         part
@@ -63,8 +63,63 @@ def deal(before: State, table: Table, removed: Collection[tuple[int, int]] = ())
     }
     free = [part for cell in vanished if (cell.row, cell.col) not in removed for part in cell.words if part not in held]
     known = {cell.words: cell for cell in vanished if cell.words and not cell.typed}
-    parts = [piece for part in unite(free, before.words) for piece in _apart(before, part)]
-    return _fill(before, replace(table, cells=cells), changed, parts, before.outside, known)
+    united = unite(free, before.words)
+    dealt = [cell for cell, is_changed in zip(cells, changed.tolist(), strict=True) if is_changed]
+    parts = [piece for part in _at_new_borders(before, united, vanished, dealt) for piece in _apart(before, part)]
+    return _fill(before, alter(table, cells=tuple(cells)), changed, parts, before.outside, known)
+
+
+def _new_in(cells: Sequence[Cell], others: Sequence[Cell]) -> list[bool]:
+    """For each cell whether no other one has its place in the picture: mostly the very same one has."""
+    places = {id(cell.quad) for cell in others}
+    new = [id(cell.quad) not in places for cell in cells]
+    if any(new):
+        quads = {cell.quad for cell in others}
+        new = [is_new and cell.quad not in quads for cell, is_new in zip(cells, new, strict=True)]
+    return new
+
+
+def _at_new_borders(
+    state: State, parts: Sequence[WordPart], vanished: Sequence[Cell], cells: Sequence[Cell]
+) -> list[WordPart]:
+    """Cut words at blanks through which a border runs now, and none ran before: a person has drawn it there."""
+    blanks = [
+        (at, blank.start() + first, blank.end() + first)
+        for at, (index, first, end) in enumerate(parts)
+        if state.words[index].char_spans is not None
+        for blank in re.finditer(r"\s+", state.words[index].text[first:end])
+        if blank.start() and blank.end() + first < end
+    ]
+    if not blanks:
+        return list(parts)
+    sides = np.array([_beside(state.words[parts[at][0]], start, after) for at, start, after in blanks])
+    old, new = (_owners(sides.reshape(-1, 2), each).reshape(-1, 2) for each in (vanished, cells))
+    is_cut = (old[:, 0] == old[:, 1]) & (new[:, 0] != new[:, 1]) & (new >= 0).all(axis=1)
+    cut: list[WordPart] = []
+    begun = {at: first for at, (_, first, _) in enumerate(parts)}
+    for (at, start, after), is_here in zip(blanks, is_cut.tolist(), strict=True):
+        if is_here:
+            cut.append((parts[at][0], begun[at], start))
+            begun[at] = after
+    return sorted([*cut, *((index, begun[at], end) for at, (index, _, end) in enumerate(parts))])
+
+
+def _beside(word: Word, start: int, after: int) -> list[list[float]]:
+    """The middles of the characters before and after a blank: where they end is not known to the pixel."""
+    assert word.char_spans is not None
+    quad = np.array(word.quad)
+    left, right = (quad[0] + quad[3]) / 2, (quad[1] + quad[2]) / 2
+    shares = [sum(word.char_spans[at]) / 2 for at in (start - 1, after)]
+    return [(left + share * (right - left)).tolist() for share in shares]
+
+
+def _owners(points: Floats, cells: Sequence[Cell]) -> Ints:
+    """``(N,)`` in which cell each point lies; -1 in none."""
+    owner = np.full(len(points), -1)
+    tree = shapely.STRtree(quads_to_polygons(cells_to_quads(cells)))
+    at, cell = tree.query(shapely.points(points), predicate="intersects")
+    owner[at] = cell
+    return owner
 
 
 def _apart(state: State, part: WordPart) -> list[WordPart]:
@@ -143,7 +198,7 @@ def _fill(
             cells[index] = _append(cell, own, filled.text) if own else cell
         else:
             cells[index] = _with_text(replace(cell, words=own), known.get(own) or filled)
-    return replace(state, table=_settle(replace(table, cells=cells), changed))
+    return replace(state, table=_settle(alter(table, cells=tuple(cells)), changed))
 
 
 def to_parts(placement: Placement, given: Sequence[WordPart], words: Sequence[Word]) -> list[WordPart | None]:
@@ -196,7 +251,7 @@ def _settle(table: Table, changed: Flags) -> Table:
         replace(cell, text=other.text) if it and not cell.typed else cell
         for cell, other, it in zip(table.cells, settled, changed.tolist(), strict=True)
     ]
-    return replace(table, cells=cells)
+    return alter(table, cells=tuple(cells))
 
 
 def reset_texts(state: State, row: int, col: int, end_row: int, end_col: int) -> State:
@@ -206,7 +261,7 @@ def reset_texts(state: State, row: int, col: int, end_row: int, end_col: int) ->
         TableError: The block is not in the table, or its words are not known.
     """
     chosen = sorted(indices_in(state.table, row, col, end_row, end_col))
-    check(bool(state.words), "the words of this table are not known: read the cell again")
+    check(bool(state.words), "the words of this table are not known: read the cell again", "no_words")
     return _deal_block(state, chosen, [part for index in chosen for part in state.table.cells[index].words])
 
 
@@ -239,6 +294,29 @@ def set_words(state: State, row: int, col: int, end_row: int, end_col: int, word
     return _deal_block(read, chosen, parts)
 
 
+def set_readings(state: State, readings: Iterable[tuple[int, int, Sequence[Word] | str]]) -> State:
+    """Put what a person has chosen in the place of the texts of some cells, which are confirmed by that.
+
+    Args:
+        state: Any.
+        readings: Row and column of each cell, and its words, in pixels of the picture; none empty it. A text in their
+            place is one that was typed.
+
+    Raises:
+        TableError: There is no such cell.
+    """
+    for row, col, words in readings:
+        [index] = indices_in(state.table, row, col, row + 1, col + 1)
+        cell = state.table.cells[index]
+        if isinstance(words, str):
+            chosen = typed(cell, words)
+        else:
+            state = set_words(state, cell.row, cell.col, cell.end_row, cell.end_col, words)
+            chosen = replace(state.table.cells[index], confirmed=True)
+        state = replace(state, table=_replace_cells(state.table, {index: chosen}))
+    return state
+
+
 def place_word(state: State, word: int, row: int, col: int) -> State:
     """Put a word that is in no cell into one, which counts as typed then.
 
@@ -252,7 +330,7 @@ def place_word(state: State, word: int, row: int, col: int) -> State:
         TableError: There is no such cell, or the word is in one.
     """
     parts = [part for part in state.outside if part[0] == word]
-    check(bool(parts), "this word is in a cell, or there is none of that number")
+    check(bool(parts), "this word is in a cell, or there is none of that number", "word_is_placed")
     [index] = indices_in(state.table, row, col, row + 1, col + 1)
     cell, own = state.table.cells[index], [state.part(part) for part in parts]
     there = [state.part(part) for part in cell.words]
@@ -287,4 +365,4 @@ def _outside_in(state: State, chosen: Sequence[int]) -> list[WordPart]:
 
 
 def _replace_cells(table: Table, changed: dict[int, Cell]) -> Table:
-    return replace(table, cells=[changed.get(index, cell) for index, cell in enumerate(table.cells)])
+    return alter(table, cells=tuple(changed.get(index, cell) for index, cell in enumerate(table.cells)))

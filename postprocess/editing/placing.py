@@ -23,7 +23,7 @@ from postprocess.editing.axes import (
 )
 from postprocess.geometry.boxes import array_to_quad, as_quads, boxes_to_quads, cells_to_quads
 from postprocess.geometry.frame import UPRIGHT, Frame, quads_to_frame, straighten
-from postprocess.table import Table
+from postprocess.table import Table, alter
 
 
 def complete(table: Table, size_wh: tuple[int, int]) -> Table:
@@ -190,4 +190,4 @@ def rebuild(table: Table, cells: Iterable[Cell]) -> Table:
     """The table with other cells, and its outline around them."""
     changed = table.with_cells(cells)
     around = outline(changed, 0, 0, *changed.shape) if len(changed) else None
-    return changed if around in (None, changed.quad) else replace(changed, quad=around)
+    return changed if around in (None, changed.quad) else alter(changed, quad=around)

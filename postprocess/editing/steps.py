@@ -59,7 +59,8 @@ def move_line(table: Table, axis: Axis, line: int, offset: float, at: int | None
     >>> move_line(table, "row", 1, 4.0)[1, 0].quad
     ((0.0, 14.0), (40.0, 14.0), (40.0, 20.0), (0.0, 20.0))
     """
-    check(0 <= line <= line_count(table, axis), f"there is no line {line} between the {WORD[axis]}s")
+    is_there = 0 <= line <= line_count(table, axis)
+    check(is_there, f"there is no line {line} between the {WORD[axis]}s", "no_line", WORD[axis], line)
     first, last = _run(table, axis, line, at)
     direction = directions(table)[axis]
     touched = [
@@ -97,18 +98,21 @@ def divide(table: Table, axis: Axis, index: int, fraction: float = 0.5, at: int 
     >>> divide(complete(Table.from_texts([["a\\nb"]]), (40, 20)), "row", 0).to_grid()
     [['a'], ['b']]
     """
-    check(0 <= index < line_count(table, axis), f"there is no {WORD[axis]} {index}")
+    is_there = 0 <= index < line_count(table, axis)
+    check(is_there, f"there is no {WORD[axis]} {index}", "no_row_or_column", WORD[axis], index)
     cells: list[Cell] = []
     for cell in table.cells:
         start, end = cell_span(cell, axis)
-        across = cell_span(cell, ACROSS[axis])
         if not start <= index < end:
-            cells.append(with_span(cell, axis, start + (start > index), end + (start > index)))
-        elif end - start > 1 or (at is not None and not across[0] <= at < across[1]):
+            cells.append(cell if end <= index else with_span(cell, axis, start + 1, end + 1))
+            continue
+        first, last = cell_span(cell, ACROSS[axis])
+        if end - start > 1 or (at is not None and not first <= at < last):
             cells.append(with_span(cell, axis, start, end + 1))
         else:
             cells += _cut(cell, axis, [(index, index + 1), (index + 1, index + 2)], [0.0, fraction, 1.0])
-    check(len(cells) > len(table), f"no cell ends with {WORD[axis]} {index}: nothing to divide")
+    message = f"no cell ends with {WORD[axis]} {index}: nothing to divide"
+    check(len(cells) > len(table), message, "nothing_to_divide", WORD[axis], index)
     return rebuild(table, cells)
 
 
@@ -124,7 +128,7 @@ def extend(table: Table, axis: Axis, *, at_end: bool = True) -> Table:
     >>> table.to_grid(), table[1, 0].quad
     ([['a'], ['']], ((0.0, 20.0), (40.0, 20.0), (40.0, 40.0), (0.0, 40.0)))
     """
-    check(len(table) > 0, "the table has no cells")
+    check(len(table) > 0, "the table has no cells", "no_cells")
     count = line_count(table, axis)
     neighbours = [cell for cell in table.cells if cell_span(cell, axis)[int(at_end)] == (count if at_end else 0)]
     moved = (
@@ -164,7 +168,8 @@ def insert(table: Table, axis: Axis, index: int, size: float | None = None) -> T
     [['a'], [''], ['b']]
     """
     count = line_count(table, axis)
-    check(0 <= index <= count, f"there is no line {index} between the {WORD[axis]}s")
+    is_there = 0 <= index <= count
+    check(is_there, f"there is no line {index} between the {WORD[axis]}s", "no_line", WORD[axis], index)
     if index in (0, count):
         return extend(table, axis, at_end=index > 0)
     along, cells = directions(table)[axis], []
@@ -175,7 +180,7 @@ def insert(table: Table, axis: Axis, index: int, size: float | None = None) -> T
             continue
         first, last = cell_sides(cell, axis)
         room = float(((last - first) @ along).min()) / (end - start)
-        check(room >= 2 * _THINNEST, f"the {WORD[axis]} is too thin to be divided there")
+        check(room >= 2 * _THINNEST, f"the {WORD[axis]} is too thin to be divided there", "too_thin", WORD[axis])
         step = float(np.clip(room / 10 if size is None else size, _THINNEST, room / 2)) * along
         blank = Cell(cell.row, cell.col, cell.rowspan, cell.colspan, quad=sides_to_quad(axis, first, first + step))
         header = cell.header if cell.header == ("column" if axis == "col" else "row") else None
@@ -202,7 +207,8 @@ def remove_line(table: Table, axis: Axis, line: int, count: int = 1) -> Table:
     """
     for number in range(line, line + count):
         inside = line > 0 and number < line_count(table, axis)
-        check(inside, f"there is no line {line} inside, between two {WORD[axis]}s")
+        message = f"there is no line {line} inside, between two {WORD[axis]}s"
+        check(inside, message, "no_line", WORD[axis], line)
         while blocks := _blocks_over(table, axis, number):
             table = _merge_blocks(table, blocks)
     cells = []
@@ -236,8 +242,8 @@ def remove(table: Table, axis: Axis, index: int, count: int = 1) -> Table:
 
 def _remove(table: Table, axis: Axis, index: int) -> Table:
     count = line_count(table, axis)
-    check(0 <= index < count, f"there is no {WORD[axis]} {index}")
-    check(count > 1, f"this is the only {WORD[axis]}: a table needs one")
+    check(0 <= index < count, f"there is no {WORD[axis]} {index}", "no_row_or_column", WORD[axis], index)
+    check(count > 1, f"this is the only {WORD[axis]}: a table needs one", "only_one", WORD[axis])
     lines = table_lines(table, axis)
     cells = []
     for cell in table.cells:
@@ -272,7 +278,8 @@ def merge(table: Table, row: int, col: int, end_row: int, end_col: int) -> Table
     [['a\\nc', 'b'], ['', 'd']]
     """
     inside = 0 <= row < end_row <= table.n_rows and 0 <= col < end_col <= table.n_cols
-    check(inside, f"rows {row} to {end_row} and columns {col} to {end_col} are no part of the table")
+    message = f"rows {row} to {end_row} and columns {col} to {end_col} are no part of the table"
+    check(inside, message, "no_block", row, end_row, col, end_col)
     block = _grow(table, (row, col, end_row, end_col))
     return table if len(_members(table, block)) == 1 else _merge_blocks(table, [block])
 
@@ -352,9 +359,10 @@ def split(table: Table, row: int, col: int, end_row: int | None = None, end_col:
     first = _cell(table, row, col)
     block = row, col, first.end_row if end_row is None else end_row, first.end_col if end_col is None else end_col
     inside = row < block[2] <= table.n_rows and col < block[3] <= table.n_cols
-    check(inside, f"rows {row} to {block[2]} and columns {col} to {block[3]} are no part of the table")
+    message = f"rows {row} to {block[2]} and columns {col} to {block[3]} are no part of the table"
+    check(inside, message, "no_block", row, block[2], col, block[3])
     chosen = [cell for cell in _members(table, block) if cell.is_spanning]
-    check(bool(chosen), "the cell covers one slot only: draw a line through it")
+    check(bool(chosen), "the cell covers one slot only: draw a line through it", "not_merged")
     for cell in chosen:
         table = _split(table, cell.row, cell.col)
     return table
@@ -406,11 +414,14 @@ def set_texts(table: Table, row: int, col: int, texts: Sequence[Sequence[str]]) 
     check(
         fits,
         f"{n_rows} x {n_cols} texts do not fit here, in a table of {table.n_rows} x {table.n_cols}: extend it first",
+        "does_not_fit",
+        *(n_rows, n_cols, table.n_rows, table.n_cols),
     )
     by_place = {(row + i, col + j): text for i, line in enumerate(texts) for j, text in enumerate(line)}
     starts = {(cell.row, cell.col) for cell in table.cells}
     for (i, j), text in by_place.items():
-        check(not text or (i, j) in starts, f"{text[:40]!r} would fall into a merged cell: split it first")
+        message = f"{text[:40]!r} would fall into a merged cell: split it first"
+        check(not text or (i, j) in starts, message, "in_merged", text[:40])
     cells = [cell for cell in table.cells if (cell.row, cell.col) in by_place]
     return _change(table, cells, lambda cell: typed(cell, by_place[cell.row, cell.col]))
 
@@ -427,7 +438,8 @@ def set_headers(table: Table, n_rows: int, n_cols: int) -> Table:
     ['column', 'column', 'row', None]
     """
     fits = 0 <= n_rows <= table.n_rows and 0 <= n_cols <= table.n_cols
-    check(fits, f"{n_rows} header rows and {n_cols} columns of names do not fit a table of {table.shape}")
+    message = f"{n_rows} header rows and {n_cols} columns of names do not fit a table of {table.shape}"
+    check(fits, message, "headers_do_not_fit", n_rows, n_cols, *table.shape)
 
     def mark(cell: Cell) -> Cell:
         kind: HeaderKind | None = "column" if cell.row < n_rows else "row" if cell.col < n_cols else None
@@ -456,12 +468,13 @@ def _run(table: Table, axis: Axis, line: int, at: int | None) -> tuple[int, int]
     count = line_count(table, ACROSS[axis])
     if at is None:
         return 0, count
-    check(0 <= at < count, f"there is no {WORD[ACROSS[axis]]} {at}")
+    across = WORD[ACROSS[axis]]
+    check(0 <= at < count, f"there is no {across} {at}", "no_row_or_column", across, at)
     on_line = [cell_span(cell, ACROSS[axis]) for cell in table.cells if line in cell_span(cell, axis)]
     first, last = at, at + 1
     while True:
         shared = [span for span in on_line if span[0] < last and span[1] > first]
-        check(bool(shared), f"no cell ends at line {line} there")
+        check(bool(shared), f"no cell ends at line {line} there", "no_end", line)
         wider = min(span[0] for span in shared), max(span[1] for span in shared)
         if wider == (first, last):
             return first, last
@@ -473,7 +486,8 @@ def _cut(cell: Cell, axis: Axis, spans: Sequence[tuple[int, int]], fractions: Se
     first, last = cell_sides(cell, axis)
     texts = _share_lines(cell.text, fractions) if axis == "row" else [cell.text, *[""] * (len(spans) - 1)]
     thickness = float(np.linalg.norm(last - first, axis=1).min())
-    check(thickness * min(np.diff(fractions)) >= _THINNEST, f"the {WORD[axis]} is too thin to be divided there")
+    is_thick = thickness * min(np.diff(fractions)) >= _THINNEST
+    check(is_thick, f"the {WORD[axis]} is too thin to be divided there", "too_thin", WORD[axis])
     parts = []
     for span, text, begin, end in zip(spans, texts, fractions, fractions[1:], strict=False):
         quad = sides_to_quad(axis, first + begin * (last - first), first + end * (last - first))
@@ -547,7 +561,8 @@ def _touched(cell: Cell) -> Cell:
 
 def _cell(table: Table, row: int, col: int) -> Cell:
     inside = 0 <= row < table.n_rows and 0 <= col < table.n_cols
-    check(inside, f"row {row}, column {col} is not in the table of {table.n_rows} x {table.n_cols}")
+    message = f"row {row}, column {col} is not in the table of {table.n_rows} x {table.n_cols}"
+    check(inside, message, "no_cell", row, col)
     return table[row, col]
 
 

@@ -48,7 +48,7 @@ def replace_all(table: Table, find: str, text: str, match_case: bool = True) -> 
     >>> replace_all(Table.from_texts([["l2", "L"]]), "l", "1", match_case=False).to_grid()
     [['12', '1']]
     """
-    check(bool(find), "nothing is looked for: write what to find")
+    check(bool(find), "nothing is looked for: write what to find", "nothing_to_find")
     pattern = re.compile(re.escape(find), 0 if match_case else re.IGNORECASE)
     texts = [pattern.sub(lambda _: text, cell.text) for cell in table.cells]
     cells = [
@@ -110,5 +110,6 @@ def indices_in(table: Table, row: int, col: int, end_row: int, end_col: int) -> 
         TableError: The block is empty or not in the table.
     """
     inside = 0 <= row < end_row <= table.n_rows and 0 <= col < end_col <= table.n_cols
-    check(inside, f"rows {row} to {end_row} and columns {col} to {end_col} are no part of the table")
+    message = f"rows {row} to {end_row} and columns {col} to {end_col} are no part of the table"
+    check(inside, message, "no_block", row, end_row, col, end_col)
     return set(table.owner[row:end_row, col:end_col].ravel().tolist())

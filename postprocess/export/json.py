@@ -264,11 +264,14 @@ def _cell_from_dict(data: Any, name: str, depth: int) -> Cell:
         raise InputError(f"{name} is {reprlib.repr(data)}, not an object")
     text, header, doubt = data.get("text", ""), data.get("header"), data.get("doubt", "")
     flags = {key: data.get(key, False) for key in ("is_total", *_BY_A_PERSON)}
-    _check(isinstance(text, str), f'{name}: "text" is {reprlib.repr(text)}, not a text')
-    _check(header in HEADERS, f'{name}: "header" is {reprlib.repr(header)}, not one of {HEADERS}')
-    _check(isinstance(doubt, str), f'{name}: "doubt" is {reprlib.repr(doubt)}, not a text')
+    if header not in HEADERS:
+        raise InputError(f'{name}: "header" is {reprlib.repr(header)}, not one of {HEADERS}')
+    for key, value in (("text", text), ("doubt", doubt)):
+        if not isinstance(value, str):
+            raise InputError(f'{name}: "{key}" is {reprlib.repr(value)}, not a text')
     for key, value in flags.items():
-        _check(isinstance(value, bool), f'{name}: "{key}" is {reprlib.repr(value)}, not true or false')
+        if not isinstance(value, bool):
+            raise InputError(f'{name}: "{key}" is {reprlib.repr(value)}, not true or false')
 
     def score(key: str) -> float | None:
         return None if data.get(key) is None else _to_float(data[key], key, name)

@@ -12,6 +12,7 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Iterable, Sequence
 from itertools import pairwise, starmap
+from statistics import median
 from typing import NamedTuple
 
 import numpy as np
@@ -29,6 +30,12 @@ SMALL = 0.75
 """Height, as a share of the larger word, up to which a word may be an index."""
 TOUCHING = 0.35
 """Distance along the line, in heights of the larger word, up to which two words touch."""
+LONGEST = 4
+"""Most digits of a number that stands upright in a column of characters."""
+FAR_BELOW = 2.0
+"""Most heights of a character from one in a column to the next."""
+MANY, APART = 3, 1.2
+"""Characters of the first of several columns, at least, and how much further apart the columns are."""
 FAR = 0.1
 """Share of the common height that each height of distance weighs up."""
 
@@ -101,10 +108,43 @@ def words_to_texts(words: Words, owner: Ints, n_cells: int) -> list[str]:
         own = ordered[start:end]
         if several:
             items = list(starmap(_Placed, zip(*places[start:end].T.tolist(), own, strict=True)))
-            texts.append("\n".join(_join([item.text for item in line]) for line in _lines(items)))
+            texts.append(_stacked(items) or "\n".join(_join([item.text for item in line]) for line in _lines(items)))
         else:
             texts.append(_join(own))
     return texts
+
+
+def _stacked(placed: Sequence[_Placed]) -> str:
+    """Text of characters that stand one below another, as Chinese in a narrow cell; empty where they do not.
+
+    Several columns are read from the right, as vertical writing is, where the characters of a column are nearer to
+    one another than to those of the next; else they are lines with wide spaces.
+    """
+    signs = ["".join(filter(str.isalnum, item.text)) for item in placed]
+    n_wide = sum(len(sign) == 1 and _is_wide(sign) for sign in signs)
+    if 2 * n_wide < len(placed) or not all(len(s) == 1 or (s.isdigit() and len(s) <= LONGEST) for s in signs):
+        return ""
+    size = median(item.height for item in placed)
+    columns: list[list[_Placed]] = []
+    for item in sorted(placed, key=lambda item: -(item.start + item.end)):
+        if columns and _off(columns[-1][0], item) < SAME_LINE * size:
+            columns[-1].append(item)
+        else:
+            columns.append([item])
+    ordered = [sorted(column, key=lambda item: item.middle) for column in columns]
+    steps = [b.middle - a.middle for column in ordered for a, b in pairwise(column)]
+    if not steps or max(steps) > FAR_BELOW * size:
+        return ""
+    if len(columns) > 1:
+        between = min(_off(a[0], b[0]) for a, b in pairwise(ordered))
+        if len(ordered[0]) < MANY or between < APART * median(steps):
+            return ""
+    return "".join(item.text for column in ordered for item in column)
+
+
+def _off(a: _Placed, b: _Placed) -> float:
+    """Distance of the middles of two words along the line."""
+    return abs(a.start + a.end - b.start - b.end) / 2
 
 
 def _place(quads: Floats, owner: Ints) -> Floats:

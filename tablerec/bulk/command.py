@@ -24,8 +24,9 @@ from tablerec.bulk.summary import summarize, to_lines, write_summary
 from tablerec.config import Settings
 from tablerec.engine import Limits
 from tablerec.errors import InputError, OutputError
-from tablerec.inputs.options import DOUBTFUL, document_options, read_password, reading_options, strict_option
+from tablerec.inputs.options import document_options, read_password, reading_options, strict_option
 from tablerec.outputs.files import FORMATS
+from tablerec.usage.exit_codes import DOUBTFUL, FAILED
 
 if TYPE_CHECKING:
     from tablerec.bulk.executor import Executor
@@ -187,7 +188,7 @@ def command(
         if failed_before and state.failed:
             click.echo("--retry-failed tries once more what failed before", err=True)
     if state.n_failures or progress.n_errors:
-        ctx.exit(1)
+        ctx.exit(FAILED)
     if strict and state.sums.doubtful:
         ctx.exit(DOUBTFUL)
 

@@ -17,7 +17,6 @@ from tablerec.errors import InputError, MissingDependencyError, SettingsError
 _ARGUMENTS = (
     "--ServerApp.ip=127.0.0.1",
     "--allow-root",  # usual in containers; the page is for this machine, with a token
-    "--LabApp.default_url=/lab/tree/notebooks/00_tour.ipynb",
     # JupyterLab asks the network for these.
     "--LabApp.news_url=None",
     "--LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate",
@@ -32,9 +31,16 @@ _NEWS = "@jupyterlab/apputils-extension:announcements"
 @click.option(
     "--port", type=click.IntRange(1, 65535), help="Port of the web page.  [default: 8888, or the next free one]"
 )
+@click.option(
+    "--language",
+    type=click.Choice(["en", "zh"]),
+    default="en",
+    show_default=True,
+    help="Of the first notebook: English or Chinese; both are in the folder.",
+)
 @click.option("--no-browser", is_flag=True, help="Only print the address.")
 @click.option("--run", is_flag=True, help="Open nothing: execute all notebooks into FOLDER/executed (half an hour).")
-def command(folder: Path, port: int | None, no_browser: bool, run: bool) -> None:
+def command(folder: Path, port: int | None, language: str, no_browser: bool, run: bool) -> None:
     """Open the course in JupyterLab: a copy of the notebooks and samples in FOLDER (tablerec-lab).
 
     Start it again to go on: what was changed in FOLDER stays as it is, and newer versions of
@@ -56,7 +62,8 @@ def command(folder: Path, port: int | None, no_browser: bool, run: bool) -> None
     if run:
         _run(folder)
         return
-    options = [f"--ServerApp.root_dir={folder.resolve()}"]
+    first = "notebooks/zh/00_tour.ipynb" if language == "zh" else "notebooks/00_tour.ipynb"
+    options = [f"--ServerApp.root_dir={folder.resolve()}", f"--LabApp.default_url=/lab/tree/{first}"]
     options += [f"--port={port}"] if port else []
     options += ["--no-browser"] if no_browser else []
     _serve([*_ARGUMENTS, *options])

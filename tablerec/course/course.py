@@ -25,6 +25,9 @@ from tablerec.outputs.files import atomic_file
 _PARTS = ("notebooks", "data/samples", "data/training", "data/migration")
 """As in pyproject.toml, which puts them into the wheel."""
 
+_SOURCES = Path("notebooks/source")
+"""What the notebooks are made from: for those who write them, not for those who take the course."""
+
 _DELIVERED = ".tablerec-lab.json"
 
 
@@ -57,7 +60,12 @@ def course_files() -> list[Path]:
     """Return the files of the course, relative to its root, sorted."""
     root = course_root()
     found = [path.relative_to(root) for part in _PARTS for path in (root / part).rglob("*") if path.is_file()]
-    return sorted(path for path in found if not any(name.startswith((".", "__")) for name in path.parts))
+    hidden = (".", "__")
+    return sorted(
+        path
+        for path in found
+        if not any(name.startswith(hidden) for name in path.parts) and not path.is_relative_to(_SOURCES)
+    )
 
 
 def copy_course(folder: Path) -> Copied:

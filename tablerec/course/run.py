@@ -91,7 +91,7 @@ def _run(notebook: Any, name: str, folder: Path, kept: Path, on_cell: Callable[[
     else:
         notebook.metadata[_MARK] = _mark()
     with atomic_file(kept) as file:
-        file.write(_jupyter("nbformat").writes(notebook).encode())
+        file.write(import_jupyter("nbformat").writes(notebook).encode())
     return Run(name, time.perf_counter() - begin, error=error)
 
 
@@ -107,12 +107,13 @@ def execute(notebook: Any, folder: Path, on_cell: Callable[[int], None] = lambda
         InputError: A cell fails or takes longer than an hour; the message names the cell and the error.
         MissingDependencyError: Without the lab extra.
     """
-    nbclient = _jupyter("nbclient")
+    nbclient = import_jupyter("nbclient")
     client = nbclient.NotebookClient(
         notebook,
         timeout=_CELL_SECONDS,
         kernel_name="python3",  # of this environment, whatever the notebook was saved with
         resources={"metadata": {"path": str(folder)}},
+        record_timing=False,
         extra_arguments=["--log-level=ERROR"],  # else each kernel warns of its own socket
         on_cell_start=lambda cell, cell_index: on_cell(cell_index + 1),
     )
@@ -140,7 +141,7 @@ def read_notebook(path: Path) -> Any:
         InputError: It is none; the message names the file.
         MissingDependencyError: Without the lab extra.
     """
-    nbformat = _jupyter("nbformat")
+    nbformat = import_jupyter("nbformat")
     try:
         return nbformat.read(path, as_version=4)
     except Exception as error:  # nbformat raises errors of its own, of json and of jsonschema
@@ -167,7 +168,12 @@ def _plain(message: str) -> str:
     return " ".join(re.sub(r"\x1b\[[0-9;]*m", "", message).split())[:300]
 
 
-def _jupyter(name: str) -> Any:
+def import_jupyter(name: str) -> Any:
+    """Import a package of Jupyter.
+
+    Raises:
+        MissingDependencyError: Without the lab extra.
+    """
     try:
         return importlib.import_module(name)
     except ImportError as error:

@@ -17,26 +17,29 @@ _N_WORST = 5
 _PLUGIN_HELP = "Plugin to load: simulated, cuda (both are built if need be) or a library that build_plugin made."
 
 
-@click.group("device", context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
-@click.pass_context
-def command(ctx: click.Context) -> None:
+class _NeedsPaddle(click.Command):
+    """A verb that Paddle runs; what it does is explained without."""
+
+    def invoke(self, ctx: click.Context) -> Any:
+        # Looked up, not imported: a plugin must be loaded before Paddle.
+        if importlib.util.find_spec("paddle") is None:
+            raise MissingDependencyError(
+                f'tablerec device {self.name} needs Paddle: run pip install "tablerec[paddle]"'
+            )
+        return super().invoke(ctx)
+
+
+@click.group("device")
+def command() -> None:
     """Build, inspect and test devices.
 
     NVIDIA's cards are used through ONNX Runtime: doctor gpu:0 says what is missing.
     A device that Paddle's wheel does not know reaches it through a CustomDevice plugin. Ours
     is loaded with --plugin; a vendor's is found by Paddle itself and named with --device.
     """
-    if ctx.invoked_subcommand in ("list", "doctor"):  # they look at ONNX Runtime too
-        return
-    asks_for_help = any(word in ctx.help_option_names for word in sys.argv)
-    # Looked up, not imported: a plugin must be loaded before Paddle.
-    if not asks_for_help and importlib.util.find_spec("paddle") is None:
-        raise MissingDependencyError(
-            f'tablerec device {ctx.invoked_subcommand} needs Paddle: run pip install "tablerec[paddle]"'
-        )
 
 
-@command.command("build")
+@command.command("build", cls=_NeedsPaddle)
 @click.argument("kind", type=click.Choice(["simulated", "cuda"]), default="simulated")
 @click.option("--jobs", type=click.IntRange(1), help="Compilers at a time.  [default: one a processor]")
 @click.option("--architecture", default="sm_90", show_default=True, help="What nvcc compiles for.")
@@ -88,7 +91,7 @@ def doctor_command(ctx: click.Context, device: str, plugin: str | None, models: 
         ctx.exit(1)
 
 
-@command.command("trace", context_settings={"ignore_unknown_options": True})
+@command.command("trace", cls=_NeedsPaddle, context_settings={"ignore_unknown_options": True})
 @click.argument("script", type=click.Path(path_type=Path))
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
 @click.option("--json", "as_json", is_flag=True, help="Print a line of JSON for each operator.")
@@ -109,7 +112,7 @@ def trace_command(script: Path, arguments: tuple[str, ...], as_json: bool) -> No
             click.echo(f"{count:6} {operator.name} {operator.dtype} {' '.join(map(_shape, operator.shapes))}".rstrip())
 
 
-@command.command("coverage", context_settings={"ignore_unknown_options": True})
+@command.command("coverage", cls=_NeedsPaddle, context_settings={"ignore_unknown_options": True})
 @click.argument("script", type=click.Path(path_type=Path))
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
 @click.option("--plugin", metavar="KIND|PATH", help=_PLUGIN_HELP)
@@ -139,7 +142,7 @@ def coverage_command(
         ctx.exit(1)
 
 
-@command.command("parity")
+@command.command("parity", cls=_NeedsPaddle)
 @click.option("--plugin", metavar="KIND|PATH", help=_PLUGIN_HELP)
 @click.option("--device", metavar="NAME", help="The device to test, where its plugin is not ours.")
 @click.option("--match", default="", metavar="TEXT", help="Only cases whose name holds this.")
@@ -183,7 +186,7 @@ def parity_command(ctx: click.Context, plugin: str | None, device: str | None, m
         ctx.exit(1)
 
 
-@command.command("bench")
+@command.command("bench", cls=_NeedsPaddle)
 @click.option("--plugin", metavar="KIND|PATH", help=_PLUGIN_HELP)
 @click.option("--device", metavar="NAME", help="The device to measure, where its plugin is not ours.")
 @click.option(

@@ -43,6 +43,7 @@ _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 @click.option("--limit", type=click.IntRange(1), help="Only this many tables, evenly spread over the folder.")
 @click.option("--all-tables", is_flag=True, help="Also tables whose truth is known to be flawed.")
 @click.option(
+    "-o",
     "--output",
     type=_FOLDER,
     default=Path("tablerec-eval"),

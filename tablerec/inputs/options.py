@@ -37,6 +37,15 @@ _OPTIONS = [
 ]
 
 
+turn_option = click.option(
+    "--turn",
+    metavar="DEGREES",
+    type=click.Choice(["auto", "0", "90", "180", "270", "PP-LCNet_x1_0_doc_ori"]),
+    callback=lambda ctx, param, value: int(value) if value and value.isdigit() else value,
+    help="0, 90, 180 or 270 degrees clockwise by which pictures are turned first; auto: so that their text is "
+    "upright; PP-LCNet_x1_0_doc_ori: as that PaddleX model says.  [default: auto]",
+)
+
 _READING = [
     click.option(
         "--detector",
@@ -78,14 +87,7 @@ _READING = [
     click.option(
         "--layout-model", metavar="NAME", help="PaddleX model that says where the tables are, such as PP-DocLayout-S."
     ),
-    click.option(
-        "--turn",
-        metavar="DEGREES",
-        type=click.Choice(["auto", "0", "90", "180", "270", "PP-LCNet_x1_0_doc_ori"]),
-        callback=lambda ctx, param, value: int(value) if value and value.isdigit() else value,
-        help="0, 90, 180 or 270 degrees clockwise by which pictures are turned first; auto: so that their text is "
-        "upright; PP-LCNet_x1_0_doc_ori: as that PaddleX model says.  [default: auto]",
-    ),
+    turn_option,
     click.option(
         "--seals",
         type=click.Choice(["separate", "keep"]),
@@ -101,9 +103,6 @@ _READING = [
     ),
 ]
 
-
-DOUBTFUL = 3
-"""Exit code where ``--strict`` found doubtful tables and nothing failed."""
 
 strict_option = click.option(
     "--strict", is_flag=True, help="Name tables with a low score, and end with exit code 3 if there are some."

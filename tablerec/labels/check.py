@@ -87,6 +87,10 @@ def check_labels(labels: Iterable[Label | Problem], summary: Summary) -> Iterato
             summary.n_notes += not problem.is_error
             yield problem
         n_apart += isinstance(label, Label) and outlines_texts(label.quads)
+    if not summary.cells:
+        summary.n_errors += 1
+        yield Problem("all pictures", "there are none: name a folder with labels of COCO, PPOCRLabel, labelme or ours")
+        return
     for what in _check_set(summary, n_apart):
         summary.n_notes += 1
         yield Problem("all pictures", what, is_error=False)
@@ -273,9 +277,6 @@ def _share_band(boxes: Floats, a: NDArray[np.intp], b: NDArray[np.intp], axis: i
 
 
 def _check_set(summary: Summary, n_apart: int) -> Iterator[str]:
-    if not summary.cells:
-        yield "there are none: name a folder with labels of COCO, PPOCRLabel, labelme or ours"
-        return
     if n_apart > 0.3 * len(summary.cells):
         yield (
             f"in {n_apart} of {len(summary.cells)} the boxes lie apart, as boxes around texts do. A network needs "

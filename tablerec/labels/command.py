@@ -18,11 +18,10 @@ if TYPE_CHECKING:
     from tablerec.labels.label import Label, Problem
     from tablerec.pipeline import Recognizer
 
-_SETTINGS = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 _BINS = (0, 10, 50, 200, 1000)
 
 
-@click.group("labels", context_settings=_SETTINGS)
+@click.group("labels")
 def command() -> None:
     """Check, convert and propose labels of cells.
 
@@ -31,7 +30,7 @@ def command() -> None:
     """
 
 
-@command.command("check", context_settings=_SETTINGS)
+@command.command("check")
 @click.argument("path", type=click.Path(path_type=Path))
 @click.option("--most", type=click.IntRange(0), default=1000, show_default=True, help="Problems that are printed.")
 @click.pass_context
@@ -74,7 +73,7 @@ def _summary_lines(summary: Summary) -> list[str]:
     return lines
 
 
-@command.command("convert", context_settings=_SETTINGS)
+@command.command("convert")
 @click.argument("path", type=click.Path(path_type=Path))
 @click.option("--to", "format", type=click.Choice(["coco", "bench", "ppocrlabel", "labelme"]), required=True)
 @click.option("-o", "--output", type=click.Path(path_type=Path), required=True, help="New folder to write to.")
@@ -97,7 +96,7 @@ def convert(ctx: click.Context, path: Path, format: Any, output: Path, split: fl
     ctx.exit(1 if n_errors or not n_written else 0)
 
 
-@command.command("propose", context_settings=_SETTINGS)
+@command.command("propose")
 @click.argument("pictures", nargs=-1, required=True, metavar="PICTURE...")
 @click.option("-o", "--output", type=click.Path(path_type=Path), required=True, help="New folder to write to.")
 @click.option(

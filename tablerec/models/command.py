@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from tablerec.models.catalogue import Model
 
 
-@click.command("export", context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.command("export")
 @click.argument("weights", type=click.Path(path_type=Path), metavar="[FILE...]", nargs=-1)
 @click.option("-o", "--output", type=click.Path(path_type=Path), required=True, help="Folder to write to.")
 @click.option("--threshold", default=0.1, show_default=True, help="Least score of a cell that the model returns.")
@@ -115,7 +115,7 @@ def _export_linenet(
     click.echo(output)
 
 
-@click.group("models", context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.group("models")
 def models() -> None:
     """Show which models there are and where they lie, download them, and check them.
 
@@ -209,7 +209,7 @@ def _is_there(model: Model, runtime: Runtime) -> bool:
     return True
 
 
-@click.group("weights", context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.group("weights")
 def weights() -> None:
     """Show what files of weights hold, and convert them for networks that name or turn their weights differently.
 

@@ -1,6 +1,7 @@
 """OCR engines: a picture in, words with their places out.
 
-- ``line``, ``lines``: from a picture to lines of text, what all OCR engines with a detector and a recogniser share
+- ``line``, ``lines``: from a picture to lines of text, what all OCR engines with a detector and a recogniser share;
+  ``edges``: where lines end
 - ``ink``: the ink in a cell, for a second pass over cells in which no text was found
 - ``script``, ``unread``: in which script a line is, and what was found and not read
 - ``raised``: raised and lowered signs, by the pixels
@@ -54,12 +55,12 @@ class OcrEngine(Protocol):
 
         Args:
             image: ``(height, width, 3)`` uint8, BGR.
-            quads: ``(N, 4, 2)`` corners TL, TR, BR, BL in pixels, each around at most one line of
-                text with ground around it; rulings along the sides do not matter.
+            quads: ``(N, 4, 2)`` corners TL, TR, BR, BL in pixels, each around text with ground around it; rulings
+                along the sides do not matter.
 
         Returns:
-            A word for each quad in which text was seen, in the order of the quads. Its corners are
-            around its ink, in reading direction.
+            Words of each quad in which text was seen, in the order of the quads: one, or one for each line of several.
+            Their corners are around their ink, in reading direction.
         """
         ...
 

@@ -1,7 +1,11 @@
-"""What speaks against a reading that its recogniser is sure of: small print, mixed scripts, ink without a character."""
+"""What speaks against a reading that its recogniser is sure of: small print, mixed scripts, ink without a character.
+
+Letters of two scripts that look alike are told apart by those beside them.
+"""
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from typing import TYPE_CHECKING
 
@@ -19,6 +23,12 @@ SEEN = 13
 """Height of a line in pixels below which print is read worse than its score says, though LineNet has learnt it."""
 APART = frozenset(("LATIN", "CYRILLIC", "ARABIC", "HEBREW"))
 """Scripts of which a word has one; Greek letters also stand in words of Latin ones."""
+_TWINS = {
+    "CYRILLIC": ("АВЕКМНОРСТУХаеорсухіјѕ", "ABEKMHOPCTYXaeopcyxijs"),
+    "GREEK": ("ΑΒΕΖΗΙΚΜΝΟΡΤΥΧ", "ABEZHIKMNOPTYX"),
+}
+"""Letters of a script, and Latin ones that look the same."""
+_LETTER_LIKE_ZERO = re.compile(r"(?<=[^\W\d])0(?![\d.,%])|(?<![\d.,])0(?=[^\W\d])|(?<=\d)O")
 _REACH = 0.15
 """How far a letter reaches to each side of its middle, as a share of the line's height ..."""
 _WIDE_REACH = 0.225
@@ -39,7 +49,57 @@ def is_doubtful(line: Line, crop: Image) -> bool:
     >>> is_doubtful(Line("5", 1.0), np.full((40, 30, 3), 255, np.uint8))
     False
     """
-    return min(crop.shape[:2]) < SEEN or mixes_scripts(line.text) or has_unread_ink(line, crop)
+    return (
+        min(crop.shape[:2]) < SEEN
+        or mixes_scripts(line.text)
+        or has_letter_like_zero(line.text)
+        or has_unread_ink(line, crop)
+    )
+
+
+def has_letter_like_zero(text: str) -> bool:
+    """Whether a zero stands among letters, where it may be an O, or an O among digits.
+
+    >>> [has_letter_like_zero(text) for text in ("A0", "口蹄疫0型", "2O5", "CO2", "A 0.5", "10 km", "0")]
+    [True, True, True, False, False, False, False]
+    """
+    return bool(_LETTER_LIKE_ZERO.search(text))
+
+
+def settle_scripts(text: str) -> str:
+    """Write in one script what looks the same in two.
+
+    A word with letters of two scripts is in that to which all of them can belong; a word in which each letter may be
+    Latin is so in a line in which others cannot be but Latin.
+
+    >>> [settle_scripts(text) for text in ("GTАСС", "Аpril", "Цeна", "СО net", "Привет СО", "μm")]
+    ['GTACC', 'April', 'Цена', 'CO net', 'Привет СО', 'μm']
+    """
+    if text.isascii():
+        return text
+    for name, (theirs, latin) in _TWINS.items():
+        own = [char for char in text if char.isalpha() and unicodedata.name(char, "").startswith(name)]
+        if not own:
+            continue
+        others = [char for char in text if "LATIN" in unicodedata.name(char, "")]
+        if set(own) <= set(theirs) and not set(others) <= set(latin):
+            text = text.translate(str.maketrans(theirs, latin))
+        elif mixes_scripts(text):
+            text = " ".join(_settle_word(word, name) for word in text.split(" "))
+    return text
+
+
+def _settle_word(word: str, name: str) -> str:
+    """A word in the script to which all of its letters can belong; the more frequent one where both are."""
+    theirs, latin = _TWINS[name]
+    own = [char for char in word if char.isalpha() and unicodedata.name(char, "").startswith(name)]
+    others = [char for char in word if "LATIN" in unicodedata.name(char, "")]
+    if own and others:
+        if set(others) <= set(latin) and (len(own) > len(others) or not set(own) <= set(theirs)):
+            return word.translate(str.maketrans(latin, theirs))
+        if set(own) <= set(theirs):
+            return word.translate(str.maketrans(theirs, latin))
+    return word
 
 
 def mixes_scripts(text: str) -> bool:

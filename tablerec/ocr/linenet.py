@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -17,6 +18,8 @@ from tablerec.fields import parse_yaml, read_text
 from tablerec.models.folder import DESCRIPTION, LINENET, LINENET_OUTPUTS, LINENET_WEIGHTS, ONNX, STATIC
 from tablerec.models.opening import Network, choose_network, runs_on_card, usable_threads
 from tablerec.ocr.ctc import Reading, decode, to_line
+from tablerec.ocr.doubts import settle_scripts
+from tablerec.ocr.edges import settle
 from tablerec.ocr.line import Line
 from tablerec.ocr.lines import CropReader, distinct, read_found
 from tablerec.ocr.script import scripts_of
@@ -32,8 +35,6 @@ STRIDE = 4
 """Pixels between two positions of its output."""
 PAPER = 127
 """Grey to the right of a line, as in training."""
-GROUND = 0.12
-"""Left at the ends of a line, as a share of its height, as in training."""
 WIDTHS = (64, 128, 192, 256, 384, 512, 768, 1024, 1536, 2048, 3072, 4096)
 """Of the network's input: few, since every new shape costs time on a card. A longer line is squeezed into the last."""
 BATCH_PIXELS = 2**18
@@ -86,7 +87,7 @@ class LineNetEngine(CropReader):
         Returns:
             ``(N, 4, 2)`` float32 corners TL, TR, BR, BL in whole pixels.
         """
-        return widen(self._find(image), image.shape[1::-1])
+        return settle(self._find(image), image)
 
     def read(self, image: Image) -> list[Word]:
         """See ``OcrEngine``."""
@@ -95,7 +96,8 @@ class LineNetEngine(CropReader):
     def recognize(self, crops: Sequence[Image]) -> list[Line]:
         """See ``CropReader``."""
         readings = self.read_lines(crops)
-        return [to_line(reading, crop.shape[0]) for reading, crop in zip(readings, crops, strict=True)]
+        lines = [to_line(reading, crop.shape[0]) for reading, crop in zip(readings, crops, strict=True)]
+        return [line if line.text.isascii() else replace(line, text=settle_scripts(line.text)) for line in lines]
 
     def read_lines(self, crops: Sequence[Image]) -> list[Reading]:
         """Read each crop as it is seen; crops that are equal once they are scaled are read once."""
@@ -116,20 +118,6 @@ class LineNetEngine(CropReader):
             network = self._network
         chars, scores = network(images)
         return np.asarray(chars, np.int64), np.asarray(scores, np.float64)
-
-
-def widen(quads: NDArray[np.float32], size_wh: Sequence[int]) -> NDArray[np.float32]:
-    """Lengthen lines at both ends, in whole pixels and within the picture.
-
-    >>> line = np.array([[[1, 5], [50, 5], [50, 25], [1, 25]]], np.float32)
-    >>> widen(line, (51, 60))[0].tolist()
-    [[0.0, 5.0], [51.0, 5.0], [51.0, 25.0], [0.0, 25.0]]
-    """
-    along = quads[:, 1] - quads[:, 0]
-    across = np.linalg.norm(quads[:, 3] - quads[:, 0], axis=1, keepdims=True)
-    step = along / np.maximum(np.linalg.norm(along, axis=1, keepdims=True), 1) * across * GROUND
-    wider = quads + np.stack([-step, step, step, -step], axis=1)
-    return np.clip(np.round(wider), 0, np.asarray(size_wh)).astype(np.float32)
 
 
 def has_linenet(folder: Path = LINENET_WEIGHTS) -> bool:

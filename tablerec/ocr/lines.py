@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import math
+import unicodedata
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate, pairwise
 from statistics import median
@@ -11,9 +14,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from postprocess.geometry.boxes import box_areas, intersection_areas, quads_to_boxes
 from postprocess.word import CharSpans, Word
 from tablerec.models.opening.buckets import fit
-from tablerec.ocr.ink import crop_to_ink, inner_quad
+from tablerec.ocr.ink import crop_to_ink, cut_columns, inner_quad
 from tablerec.ocr.line import Line
 from tablerec.ocr.raised import settle_raised
 from tablerec.ocr.unread import UnreadFinder
@@ -41,8 +45,18 @@ GOOD_LINE = 40.0
 """... and from which nothing is gained: Chinese lines set close together are told apart."""
 TALL = 1.5
 """A box this many times as high as wide may be a line that runs upwards or downwards."""
-_UPSIDE_DOWN = 0.8
-"""Least score of a line upside down that is believed."""
+_USUAL_TURNS = 3
+"""How often a tall box is turned where nothing is read in any direction."""
+_STACKED = 1.15
+"""A box this many times as high as wide may hold characters one below another."""
+_CRAMPED = 0.5
+"""What the score counts of text that hardly fits into a tall box."""
+_LINES = 0.25
+"""The same of a cell in which nothing was found: it may hold several lines."""
+_DOUBLE = 0.6
+"""A character is that of another line whose box has this share of it."""
+_SURE = 0.8
+"""A line with a lower score is read turned as well, or by its parts, where it may be; turned, it needs this score."""
 
 
 class CropReader(ABC):
@@ -80,7 +94,7 @@ class CropReader(ABC):
             if ink is not None:
                 crops.append(ink.crop)
                 places.append(inner_quad(quad, ink.box_xyxy, (crop.shape[1], crop.shape[0])))
-        return read_crops(self, crops, np.array(places, np.float32).reshape(-1, 4, 2))
+        return read_crops(self, crops, np.array(places, np.float32).reshape(-1, 4, 2), stacked=_LINES)
 
 
 class LineReader(CropReader):
@@ -131,60 +145,153 @@ def read_found(ocr: CropReader, image: Image, quads: Quads) -> list[Word]:
     return read_crops(ocr, [quad_to_crop(image, quad) for quad in quads], quads)
 
 
-def read_crops(ocr: CropReader, crops: Sequence[Image], quads: Quads) -> list[Word]:
-    """Read crops; a tall one in the three directions its text may run, of which the best counts.
+def read_crops(ocr: CropReader, crops: Sequence[Image], quads: Quads, *, stacked: float = _STACKED) -> list[Word]:
+    """Read crops; a tall one in the three directions its text may run, and by its characters, of which the best counts.
 
-    A tall box may hold a line that runs upwards or downwards, or a single narrow character: a ``1``
-    reads as a dash when it is turned, so a turned reading needs two characters. A line of which the
-    OCR engine says that it is turned is read upside down.
+    A tall box may hold a line that runs upwards or downwards, characters one below another, or a single narrow
+    character: a ``1`` reads as a dash when it is turned, so a turned reading needs two characters. A line of which
+    the OCR engine says that it is turned is read upside down.
 
     Args:
         ocr: Whose ``recognize`` reads.
         crops: Pictures of a line each.
         quads: ``(N, 4, 2)`` where they come from.
+        stacked: How many times as high as wide a crop is that may hold characters or lines one below another.
 
     Returns:
-        A word for each crop in which text was seen, also where it could not be read.
+        A word for each crop in which text was seen, also where it could not be read; one for each character where
+        these stand one below another.
     """
     # np.rot90 turns against the clock: once for text that runs downwards, three times for upwards.
-    owners = [(i, turns) for i, crop in enumerate(crops) for turns in ((0, 1, 3) if _is_tall(crop) else (0,))]
-    lines = _read_turned(ocr, crops, owners)
-    upside_down = [
-        (i, 2) for (i, _), line in zip(owners, lines, strict=True) if line.is_turned and not _is_tall(crops[i])
+    views = [
+        _View(i, crop, quads[i]).turned(turns)
+        for i, crop in enumerate(crops)
+        for turns in ((0, 1, 3) if _is_tall(crop) else (0,))
     ]
-    again = [line if line.score >= _UPSIDE_DOWN else Line("", 0.0) for line in _read_turned(ocr, crops, upside_down)]
-    best: dict[int, tuple[Line, int]] = {}
-    for (index, turns), line in zip(owners + upside_down, lines + again, strict=True):
+    lines = ocr.recognize([view.crop for view in views]) if views else []
+    level = {view.index: (view, line) for view, line in zip(views, lines, strict=True) if not view.turns}
+    columns = [
+        column
+        for view, line in level.values()
+        if view.crop.shape[0] >= (stacked if line.score >= _SURE else _LINES) * view.crop.shape[1]
+        for column in _columns(view)
+    ]
+    others = [view.turned(turns) for view, line in level.values() for turns in _other_turns(view, line)]
+    again = others + [view for column in columns for view in column]
+    lines += ocr.recognize([view.crop for view in again]) if again else []
+    read = list(zip(views + again, lines, strict=True))
+    in_parts = {column[0].index for column in columns}
+    # Where nothing is read, text in a tall crop runs upwards.
+    best = {
+        i: [(view.turned(_USUAL_TURNS) if _is_tall(view.crop) else view, line)] for i, (view, line) in level.items()
+    }
+    scores: dict[int, float] = {}
+    for place, (view, line) in enumerate(read[: len(views) + len(others)]):
+        is_tall = _is_tall(crops[view.index])
         n_chars = len(line.text.strip())
-        if n_chars > (turns > 0) and (index not in best or line.score > best[index][0].score):
-            best[index] = (line, turns)
-    empty = {index: line for (index, turns), line in zip(owners, lines, strict=True) if not turns}
-    read = [best.get(index, (empty[index], _usual_turns(crop))) for index, crop in enumerate(crops)]
-    upright = [np.ascontiguousarray(np.rot90(crop, turns)) for crop, (_, turns) in zip(crops, read, strict=True)]
-    lines = ocr.check(upright, [line for line, _ in read]) if upright else []
+        is_believed = place < len(views) or line.score >= _SURE
+        is_cramped = is_tall and not view.turns and (view.index in in_parts or _is_wide(line.text))
+        score = _CRAMPED * line.score if is_cramped else line.score
+        if n_chars > (view.turns > 0) and is_believed and score > scores.get(view.index, -1.0):
+            best[view.index], scores[view.index] = [(view, line)], score
+    following = iter(read[len(views) + len(others) :])
+    for column in columns:
+        parts = [next(following) for _ in column]
+        index, score = column[0].index, _column_score([line for _, line in parts])
+        if score > scores.get(index, 0.0):
+            best[index], scores[index] = parts, score
+    chosen = _without_doubles(list(best.values()))
+    upright = [view.crop for view, _ in chosen]
+    lines = ocr.check(upright, [line for _, line in chosen]) if upright else []
     lines = [settle_raised(crop, line) for crop, line in zip(upright, lines, strict=True)]
     if ocr.unread is not None and lines:
         lines = ocr.unread.mark(upright, lines)
+    return [_line_to_word(line, view.quad) for line, (view, _) in zip(lines, chosen, strict=True) if line.text.strip()]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _View:
+    """A crop, or a character of it, as it is read.
+
+    Args:
+        index: Number of the crop.
+        crop: ``(h, w, 3)`` uint8.
+        quad: ``(4, 2)`` its corners in reading direction.
+        turns: How often it is turned against the clock.
+    """
+
+    index: int
+    crop: Image
+    quad: Quads
+    turns: int = 0
+
+    def turned(self, turns: int) -> _View:
+        """The view turned so often."""
+        crop = np.ascontiguousarray(np.rot90(self.crop, turns))
+        return _View(self.index, crop, np.roll(self.quad, -turns, axis=0), self.turns + turns)
+
+
+def _columns(view: _View) -> list[list[_View]]:
+    """Ways to read a crop as characters or lines one below another."""
+    index, crop, quad = view.index, view.crop, view.quad
+    size_wh = crop.shape[1], crop.shape[0]
     return [
-        _line_to_word(line, np.roll(quad, -turns, axis=0) if turns else quad)
-        for line, quad, (_, turns) in zip(lines, quads, read, strict=True)
-        if line.text.strip()
+        [
+            _View(
+                index,
+                np.ascontiguousarray(crop[y0:y1, x0:x1]),
+                inner_quad(quad, (x0, y0, x1, y1), size_wh).astype(np.float32),
+            )
+            for x0, y0, x1, y1 in boxes
+        ]
+        for boxes in cut_columns(crop)
     ]
 
 
-def _read_turned(ocr: CropReader, crops: Sequence[Image], owners: Sequence[tuple[int, int]]) -> list[Line]:
-    """Read crops, each by its number and how often it is turned against the clock."""
-    turned = [np.ascontiguousarray(np.rot90(crops[index], turns)) for index, turns in owners]
-    return ocr.recognize(turned) if turned else []
+def _is_wide(text: str) -> bool:
+    """Whether a text is too wide for a tall crop: of a line on its side a recogniser may make one character."""
+    return any(
+        unicodedata.east_asian_width(char) in "WF" or unicodedata.category(char) in ("So", "Sm") for char in text
+    )
+
+
+def _other_turns(view: _View, line: Line) -> tuple[int, ...]:
+    """How a crop is turned for a second reading, after what a first one makes of it."""
+    if _is_tall(view.crop):
+        return ()
+    if line.is_turned:
+        return (2,)
+    height, width = view.crop.shape[:2]
+    return (1, 3) if height >= _STACKED * width and line.score < _SURE else ()
+
+
+def _column_score(lines: Sequence[Line]) -> float:
+    """Score of a column as of a line, the mean over its characters; 0 where not all is text."""
+    if not all(line.text.strip() for line in lines):
+        return 0.0
+    if 2 * sum(any(char.isalnum() for char in line.text) for line in lines) < len(lines):
+        return 0.0
+    n_chars = [len(line.text) for line in lines]
+    logs = [math.log(max(line.score, 1e-9)) for line in lines]
+    return math.exp(sum(n * each for n, each in zip(n_chars, logs, strict=True)) / sum(n_chars))
+
+
+def _without_doubles(read: Sequence[list[tuple[_View, Line]]]) -> list[tuple[_View, Line]]:
+    """All that was read but those characters of columns that were found as lines of their own."""
+    if all(len(views) == 1 for views in read):
+        return [view for views in read for view in views]
+    lines = [views[0][0].quad for views in read if len(views) == 1 and views[0][1].text.strip()]
+    boxes = quads_to_boxes(np.array(lines, np.float64).reshape(-1, 4, 2))
+    kept = []
+    for views in read:
+        own = quads_to_boxes(np.array([view.quad for view, _ in views], np.float64))
+        shared = intersection_areas(own, boxes).max(axis=1, initial=0) / np.maximum(box_areas(own), 1e-9)
+        kept += [view for view, share in zip(views, shared, strict=True) if len(views) == 1 or share < _DOUBLE]
+    return kept
 
 
 def _is_tall(crop: Image) -> bool:
     return bool(crop.shape[0] >= TALL * crop.shape[1])
-
-
-def _usual_turns(crop: Image) -> int:
-    """How often a crop in which nothing was read is turned against the clock: text in a tall one runs upwards."""
-    return 3 if _is_tall(crop) else 0
 
 
 def distinct(crops: Sequence[Image]) -> tuple[list[int], list[int]]:

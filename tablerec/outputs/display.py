@@ -67,23 +67,25 @@ def pages_to_html(pages: Sequence[ShownPage]) -> str:
     return "\n".join(parts)
 
 
-def image_to_jpeg(image: Image) -> tuple[bytes, float]:
-    """Encode a picture, small enough for a notebook.
+def image_to_jpeg(image: Image, *, side: int = _SIDE, max_bytes: int = MAX_BYTES) -> tuple[bytes, float]:
+    """Encode a picture, small enough for a notebook or what else is asked for.
 
     Args:
         image: ``(H, W, 3)`` uint8 BGR.
+        side: Longest side of the result, px.
+        max_bytes: Its size.
 
     Returns:
-        At most ``MAX_BYTES`` bytes, and the scale: a pixel of ``image`` is so many of its own.
+        At most ``max_bytes`` bytes, and the scale: a pixel of ``image`` is so many of its own.
     """
     import cv2
 
-    scale = min(1.0, _SIDE / max(image.shape[:2]))
+    scale = min(1.0, side / max(image.shape[:2]))
     while True:
         size_wh = [max(1, round(scale * side)) for side in image.shape[1::-1]]
         small = cv2.resize(image, size_wh, interpolation=cv2.INTER_AREA)
         data = bytes(cv2.imencode(".jpg", small, [cv2.IMWRITE_JPEG_QUALITY, 80])[1])
-        if len(data) <= MAX_BYTES:
+        if len(data) <= max_bytes:
             return data, scale
         scale *= 0.8
 

@@ -34,9 +34,9 @@ def _print_settings(ctx: click.Context, _: click.Parameter, wanted: bool) -> Non
         ctx.exit()
 
 
-@click.command("train", context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.command("train")
 @click.argument("config", type=click.Path(path_type=Path))
-@click.option("--output", type=click.Path(path_type=Path), help="Folder to write to, instead of the file's.")
+@click.option("-o", "--output", type=click.Path(path_type=Path), help="Folder to write to, instead of the file's.")
 @click.option("--resume", type=click.Path(path_type=Path), help="Folder of an earlier run to go on from.")
 @click.option("--max-minutes-per-run", type=float, metavar="N", help="Stop after N minutes, with a checkpoint.")
 @click.option("--device", metavar="NAME", help="cpu, gpu, or the name of a device of a plugin.")
@@ -64,13 +64,13 @@ def command(config: Path, plugin: str | None, fields: tuple[str, ...], allow_imp
         lines.close()
 
 
-@click.command("tune", context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.command("tune")
 @click.argument("config", type=click.Path(path_type=Path))
 @click.option("--memory", required=True, metavar="SIZE", help="Of the device, for example 4GB or 800MB.")
 @click.option(
     "--minutes", type=click.FloatRange(min=0, min_open=True), required=True, help="For measurements and trials."
 )
-@click.option("--output", type=click.Path(path_type=Path), help="Folder to write to, instead of the file's.")
+@click.option("-o", "--output", type=click.Path(path_type=Path), help="Folder to write to, instead of the file's.")
 @click.option("--device", metavar="NAME", help="cpu, gpu, or the name of a device of a plugin.")
 @click.option("--plugin", metavar="KIND|PATH", help="Device plugin to load: simulated, cuda or a library.")
 @_SET

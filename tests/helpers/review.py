@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -11,18 +11,22 @@ from pathlib import Path
 import numpy as np
 from PIL import Image
 
+from postprocess.candidates.candidate import quads_to_candidate
+from postprocess.candidates.trace import TableTrace
 from postprocess.cell import Confidence
 from postprocess.editing.placing import complete
+from postprocess.geometry.boxes import cells_to_quads
 from postprocess.table import Table
 from postprocess.text.assignment import place_words
-from postprocess.word import Word
+from postprocess.word import Word, Words
 from tablerec.corrections.editor import CorrectionFolder
 from tablerec.corrections.editor.reading import Reader
 from tablerec.corrections.learning.learner import Learner
-from tablerec.corrections.review.desk import Desk
+from tablerec.corrections.review.desk import Desk, FindTables
 from tablerec.corrections.review.server import ReviewServer
 from tablerec.inputs.turning import turn_page_back, turn_picture
 from tablerec.result import Page, PageImage
+from tablerec.stages import Trace
 
 
 def make_table(n_rows: int = 3, n_cols: int = 3, box: tuple[int, int, int, int] = (20, 20, 320, 140)) -> Table:
@@ -89,15 +93,20 @@ def make_read_page(words: Sequence[Word] | None = None, source: str = "scan.png"
     return Page(blank, tuple(placement.tables()), tuple(words), tuple(placement.unplaced))
 
 
-def make_read_desk(folder: Path, reader: Reader | None = None) -> Desk:
+def make_read_desk(
+    folder: Path,
+    reader: Reader | None = None,
+    words: Sequence[Word] | None = None,
+    find: FindTables | None = None,
+) -> Desk:
     """A desk of ``make_read_page``."""
     Image.fromarray(np.zeros((8, 8, 3), np.uint8)).save(folder / "scan.png")
     corrections = CorrectionFolder(folder / "corrections")
 
     def read(source: str) -> Iterator[Page]:
-        yield make_read_page(source=source)
+        yield make_read_page(words, source=source)
 
-    return Desk([folder / "scan.png"], folder, corrections, read, reader=reader)
+    return Desk([folder / "scan.png"], folder, corrections, read, reader=reader, find=find)
 
 
 @contextmanager
@@ -112,3 +121,15 @@ def serve(desk: Desk, learner: Learner | None = None) -> Iterator[ReviewServer]:
         finally:
             server.shutdown()
             thread.join()
+
+
+def find_rivals(*tables: Table) -> Callable[[PageImage], Iterator[Page]]:
+    """Finds these tables in one place: the first is chosen, the others are its rivals."""
+
+    def find(picture: PageImage) -> Iterator[Page]:
+        candidates = [quads_to_candidate(cells_to_quads(table.cells)) for table in tables]
+        chosen = replace(candidates[0], rivals=tuple(candidates[1:]))
+        traces = (TableTrace(chosen, tables[0]),)
+        yield Page(picture, tables[:1], trace=Trace(picture.image, Words(), traces))
+
+    return find

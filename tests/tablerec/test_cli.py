@@ -545,7 +545,7 @@ def test_shell_completion(verb):
     from click.shell_completion import BashComplete
 
     complete = BashComplete(command, {}, "tablerec", "_TABLEREC_COMPLETE")
-    assert [item.value for item in complete.get_completions([], "sh")] == ["show", "sh"]
+    assert [item.value for item in complete.get_completions([], "sh")] == ["sh", "show"]
     assert [item.value for item in complete.get_completions([], "--over")] == ["--overlay"]
     assert "csv" in [item.value for item in complete.get_completions(["--format"], "")]
     assert [item.value for item in complete.get_completions(["show"], "--f")] == ["--fail"]

@@ -3,10 +3,12 @@ from __future__ import annotations
 import dataclasses
 import inspect
 import math
+from typing import get_type_hints
 
 import pytest
 
-from tablerec import Settings, TablerecError
+from tablerec import Settings, TablerecError, recognize
+from tablerec.config import RecognizeOptions
 from tablerec.errors import SettingsError
 
 
@@ -74,3 +76,11 @@ def test_settings_are_values() -> None:
 def test_every_field_is_documented() -> None:
     documentation = inspect.getdoc(Settings) or ""
     assert [field.name for field in dataclasses.fields(Settings) if f"{field.name}:" not in documentation] == []
+
+
+def test_the_options_of_recognize_are_the_fields_of_the_settings() -> None:
+    """So that editors and type checkers know them."""
+    known = get_type_hints(Settings)
+    assert get_type_hints(RecognizeOptions) == {each.name: known[each.name] for each in dataclasses.fields(Settings)}
+    assert not RecognizeOptions.__required_keys__
+    assert "Unpack[RecognizeOptions]" in str(inspect.signature(recognize))

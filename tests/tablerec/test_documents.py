@@ -320,10 +320,10 @@ def test_review_takes_the_same_options(monkeypatch: pytest.MonkeyPatch, folder: 
         raise Stop
 
     monkeypatch.setattr("tablerec.corrections.review.desk.Desk", make)
-    args = ["scans", *QUICK, "--pages", "2-", "--text-layer", "ignore"]
+    args = ["scans", *QUICK, "--pages", "2-", "--text-layer", "ignore", "--turn", "90"]
     result = CliRunner().invoke(review, args, env={passwords.VARIABLE: SECRET})
     assert isinstance(result.exception, Stop), result.output
-    assert (made[0].pages, made[0].text_layer, made[0].password) == ("2-", "ignore", SECRET)
+    assert (made[0].pages, made[0].text_layer, made[0].password, made[0].turn) == ("2-", "ignore", SECRET, 90)
 
 
 # names

@@ -61,18 +61,90 @@ def test_a_postprocess_of_the_users_own_beside_a_checkout(own: Path, repository:
     assert (done.returncode, done.stderr) == (0, "")
 
 
-def test_a_postprocess_of_the_users_own_that_was_imported_first_is_named(tmp_path: Path, installed: str) -> None:
-    (tmp_path / "postprocess.py").write_text("mine = 1")
-    done = run(tmp_path, "-c", "import postprocess, tablerec", search=installed)
+BOTH = {
+    "ours first": "import tablerec; tablerec.Word; from postprocess import mine",
+    "theirs first": "from postprocess import mine; import tablerec; tablerec.Word",
+    "each by the name of the package": "import postprocess, tablerec; tablerec.Word; mine = postprocess.mine",
+    "again": "import postprocess, tablerec; tablerec.Word; import postprocess.table; mine = postprocess.mine",
+    "all names": "import tablerec; from postprocess import *; tablerec.Word",
+    "pickled": "import postprocess as p, tablerec, pickle; tablerec.Word; mine = pickle.loads(pickle.dumps(p.call))()",
+}
+
+
+@pytest.mark.parametrize("file", ["postprocess.py", "postprocess/__init__.py"])
+@pytest.mark.parametrize("code", BOTH.values(), ids=BOTH)
+def test_a_postprocess_of_the_users_own_goes_on_working(code: str, file: str, tmp_path: Path, installed: str) -> None:
+    """In the same program as tablerec, in whatever order they are imported."""
+    (tmp_path / file).parent.mkdir(exist_ok=True)
+    (tmp_path / file).write_text("mine = 'theirs'\ndef call(): return mine")
+    (tmp_path / "script.py").write_text(f"{code}; assert mine == 'theirs'")
+    done = run(tmp_path, "script.py", search=installed)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+@pytest.mark.parametrize("begins", ["", "from postprocess import helpers\n", "import postprocess\n"])
+@pytest.mark.parametrize("has_init", [False, True])
+def test_modules_in_a_folder_of_the_users_own_go_on_working(
+    begins: str, has_init: bool, tmp_path: Path, installed: str
+) -> None:
+    (tmp_path / "postprocess" / "deep").mkdir(parents=True)
+    (tmp_path / "postprocess" / "deep" / "table.py").touch()
+    (tmp_path / "postprocess" / "helpers.py").write_text("import postprocess.deep.table; mine = 'theirs'")
+    if has_init:
+        (tmp_path / "postprocess" / "__init__.py").write_text("from .helpers import mine")
+    if begins.startswith("from") and not has_init:
+        begins = ""  # a folder without __init__.py is behind our package, as Python has it
+    code = "import tablerec; tablerec.Word; from postprocess.helpers import mine; assert mine == 'theirs'"
+    (tmp_path / "script.py").write_text(f"{begins}{code}")
+    done = run(tmp_path, "script.py", search=installed)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_a_module_of_the_users_own_with_the_name_of_one_of_ours_is_named(tmp_path: Path, installed: str) -> None:
+    (tmp_path / "postprocess").mkdir()
+    for name in ("__init__", "table"):
+        (tmp_path / "postprocess" / f"{name}.py").write_text("mine = 1")
+    done = run(tmp_path, "-c", "import postprocess.table, tablerec", search=installed)
     assert done.returncode == 1
-    last = done.stderr.splitlines()[-1]
-    assert last.startswith(f"ImportError: {str(tmp_path / 'postprocess.py')!a} is imported as postprocess")
+    file = tmp_path / "postprocess" / "table.py"
+    assert done.stderr.splitlines()[-1].startswith(f"ImportError: {str(file)!a} is imported as postprocess.table")
 
 
-def test_a_postprocess_of_the_users_own_that_is_hidden_is_explained(tmp_path: Path, installed: str) -> None:
+def test_a_name_that_nobody_has_is_explained(tmp_path: Path, installed: str) -> None:
     (tmp_path / "postprocess.py").write_text("mine = 1")
-    done = run(tmp_path, "-c", "import tablerec, postprocess; postprocess.mine", search=installed)
-    assert "is that of tablerec" in done.stderr.splitlines()[-1]
+    done = run(tmp_path, "-c", "import tablerec, postprocess; postprocess.yours", search=installed)
+    assert "is that of tablerec" in done.stderr.splitlines()[-1] and "'yours'" in done.stderr.splitlines()[-1]
+
+
+def test_two_of_ours_on_the_path_are_no_namesakes(tmp_path: Path, installed: str, repository: Path) -> None:
+    search = os.pathsep.join([str(repository), installed])
+    done = run(
+        tmp_path, "-c", "import tablerec, postprocess; hasattr(postprocess, 'mine') or print('none')", search=search
+    )
+    assert (done.stdout, done.stderr) == ("none\n", "")
+
+
+@pytest.mark.parametrize("arguments", [["script.py"], ["-m", "tablerec"], ["tablerec.py"]])
+def test_a_tablerec_of_the_users_own_is_named_by_python(arguments: list[str], tmp_path: Path, installed: str) -> None:
+    for name in ("tablerec.py", "script.py"):
+        (tmp_path / name).write_text("from tablerec import recognize")
+    done = run(tmp_path, *arguments, search=installed)
+    assert done.returncode == 1 and str(tmp_path / "tablerec.py") in done.stderr.splitlines()[-1]
+
+
+def test_a_folder_called_tablerec_breaks_nothing(tmp_path: Path, installed: str) -> None:
+    """One without __init__.py, such as a clone of the repository."""
+    (tmp_path / "tablerec").mkdir()
+    done = run(tmp_path, "-m", "tablerec", "--version", search=installed)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_a_kernel_with_a_postprocess_of_the_users_own(own: Path, installed: str) -> None:
+    """Notebooks have their folder on the path, as ``python -c`` has."""
+    pytest.importorskip("ipykernel")
+    code = f"import IPython; shell = IPython.InteractiveShell.instance(); shell.run_cell({USE!r}).raise_error()"
+    done = run(own, "-c", code, search=installed)
+    assert done.returncode == 0, done.stderr
 
 
 def test_our_postprocess_may_be_imported_first(installed: str, tmp_path: Path) -> None:

@@ -97,7 +97,8 @@ class Offers:
         with self._lock:
             correction = self._tables.correction(name)
             if correction.version != version:
-                raise InputError("the table was changed since: look at the preview again")
+                message = "the table was changed since: look at the preview again"
+                raise InputError(message).named("look_again")
             fixes, batch = to_fixes(correction), {}
             shape = self._shape(correction, fixes)
             try:
@@ -118,7 +119,7 @@ class Offers:
         with self._lock:
             batch, n_tables = self._read_batch(), 0
             if not batch:
-                raise InputError("there is nothing to undo for all")
+                raise InputError("there is nothing to undo for all").named("no_undo_for_all")
             for name, (place, version) in batch.items():
                 correction = self._tables.correction(name)
                 if correction.version == version:

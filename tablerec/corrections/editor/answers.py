@@ -8,6 +8,7 @@ from postprocess.arrays import Image
 from tablerec.corrections.editor.correction import Correction
 from tablerec.corrections.editor.folder import CorrectionFolder
 from tablerec.corrections.editor.reading import Reader, to_read_step
+from tablerec.corrections.refusals import error_to_dict
 from tablerec.errors import InputError, TablerecError
 
 
@@ -26,11 +27,11 @@ def answer(
 
     Returns:
         Whether the step is done, now or when it was asked for before; and the new view. Where it is not,
-        ``{"error", "table", "lost"}``: why, the table as it is, and the step.
+        ``{"error", "error_zh", "table", "lost"}``: why, the table as it is, and the step.
     """
     try:
         if not isinstance(message, dict) or type(message.get("version")) is not int:
-            raise InputError("a step has no version: reload the page")
+            raise InputError("a step has no version: reload the page").named("bad_step")
         step = {key: value for key, value in message.items() if key not in ("version", "since")}
         since = message["since"] if type(message.get("since")) is int else None
         if step.get("do") == "read" and not correction.is_done(step):
@@ -38,7 +39,7 @@ def answer(
             step = {**_read(folder, correction, step, reader), **({"id": step["id"]} if "id" in step else {})}
         folder.do(correction, step, message["version"])
     except TablerecError as error:
-        return False, {"error": str(error), "table": show(correction, reader), "lost": message}
+        return False, {**error_to_dict(error), "table": show(correction, reader), "lost": message}
     return True, show(correction, reader, since)
 
 
@@ -51,7 +52,8 @@ def _read(
     folder: CorrectionFolder, correction: Correction, step: dict[str, Any], reader: Reader | None
 ) -> dict[str, Any]:
     if reader is None:
-        raise InputError("nothing reads cells here: open the table with `tablerec review`, or give the editor a reader")
+        message = "nothing reads cells here: open the table with `tablerec review`, or give the editor a reader"
+        raise InputError(message).named("no_reader")
     return to_read_step(step, correction.table, png_to_image(folder.read_picture(correction)), reader)
 
 
@@ -66,5 +68,6 @@ def png_to_image(content: bytes) -> Image:
 
     image = cv2.imdecode(np.frombuffer(content, np.uint8), cv2.IMREAD_COLOR) if content else None
     if image is None:
-        raise InputError("the picture of the table is broken: start again, which writes it anew")
+        message = "the picture of the table is broken: start again, which writes it anew"
+        raise InputError(message).named("broken_picture")
     return np.asarray(image, np.uint8)

@@ -29,6 +29,7 @@ from tablerec.corrections.editor.label import find_fault
 from tablerec.corrections.editor.operations import LIVING, apply, commutes, has_place, replay
 from tablerec.corrections.editor.view import state_to_view
 from tablerec.corrections.history import History
+from tablerec.corrections.refusals import to_chinese
 from tablerec.errors import InputError, OutputError, TablerecError
 from tablerec.fields import Fields, list_of, number, one_of, short, whole
 from tablerec.inputs.images import display_name
@@ -171,7 +172,8 @@ class Correction:
             return
         seen = self.state_at(version)
         if seen is None or operation is None or not commutes(operation, seen.table, self.table):
-            raise InputError("the table was changed in another window: this one now shows that state")
+            message = "the table was changed in another window: this one now shows that state"
+            raise InputError(message).named("changed_elsewhere")
 
     def state_at(self, version: int) -> State | None:
         """The state after so many steps; None where that is too long ago."""
@@ -189,6 +191,7 @@ class Correction:
             seen = self.state_at(since) if since is not None and len(self.table) > _LARGE else None
             last = len(self.history.states) - 1
             is_saved = self.verdict == "saved"
+            fault = find_fault(tidy(self.table), self.head.size_wh) if is_saved else None
             return {
                 **state_to_view(self.state, self.head.size_wh, None if seen is None else seen.table),
                 "name": self.head.name,
@@ -199,7 +202,8 @@ class Correction:
                 "can_undo": self.history.place > 0,
                 "can_redo": self.history.place < last,
                 "verdict": self.verdict,
-                "no_label": find_fault(tidy(self.table), self.head.size_wh) if is_saved else None,
+                "no_label": fault and str(fault),
+                "no_label_zh": fault and to_chinese(fault),
             }
 
     def _catch_up(self) -> None:
@@ -208,14 +212,14 @@ class Correction:
             size = self.path.stat().st_size
         except OSError as error:
             name = display_name(str(self.path))
-            raise OutputError(
-                f"{name}: cannot be found ({error.strerror}); the step was not done: put it back, or start again"
-            ) from error
+            message = f"{name}: cannot be found ({error.strerror}); the step was not done: put it back, or start again"
+            raise OutputError(message).named("journal_gone", name, error.strerror) from error
         if size == self._size:
             return
         other, problem = read_correction(self.path)
         if problem is not None or other.head != self.head:
-            raise InputError(problem or f"{display_name(str(self.path))}: is of another table now; start again")
+            name = display_name(str(self.path))
+            raise InputError(problem or f"{name}: is of another table now; start again").named("other_journal", name)
         self.history, self._said, self.version = other.history, other._said, other.version
         self._ids, self._seen = other._ids, other._seen
         self._size, self._gap = other._size, other._gap
@@ -246,9 +250,8 @@ class Correction:
             self._size, self._gap = size + len(content), b""
         except (OSError, ValueError) as error:
             name = display_name(str(self.path))
-            raise OutputError(
-                f"{name}: cannot be written ({error}); the step was not done: make room, try again"
-            ) from error
+            message = f"{name}: cannot be written ({error}); the step was not done: make room, try again"
+            raise OutputError(message).named("journal_unwritable", name, error) from error
 
 
 def _write_all(file: IO[bytes], content: bytes) -> None:
@@ -269,7 +272,8 @@ def _part_id(operation: Any) -> tuple[Any, str | None]:
         return operation, None
     mark = operation["id"]
     if not isinstance(mark, str) or not 0 < len(mark) <= _LONGEST_ID:
-        raise InputError(f"the id of a step is {short(mark)}, no text of at most {_LONGEST_ID}: reload the page")
+        message = f"the id of a step is {short(mark)}, no text of at most {_LONGEST_ID}: reload the page"
+        raise InputError(message).named("bad_step")
     return {key: value for key, value in operation.items() if key != "id"}, mark
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from operator import attrgetter
 from typing import Any
 
 from postprocess.cell import Cell, WordPart
@@ -20,6 +21,7 @@ _MOST_WORDS = 1_000_000
 _PLAIN = Cell(0, 0)
 _KEPT = ("text", "ocr_score", "confidence", "doubt", "typed", "confirmed", "words")
 """What dealing changes in a cell."""
+_kept = attrgetter(*_KEPT)
 
 
 def word_to_dict(word: Word) -> dict[str, Any]:
@@ -51,19 +53,28 @@ def word_from_dict(data: Any) -> Word:
     return Word(content, (quad[0], quad[1], quad[2], quad[3]), score, spans, doubt)
 
 
+def rounded(word: Word, offset: tuple[int, int] = (0, 0)) -> Word:
+    """The word with no more digits than a journal keeps, in pixels of a part of the picture that begins there.
+
+    >>> rounded(Word("7", ((1.239, 2), (9, 2), (9, 9), (1, 9)), 0.98765), (1, 2)).quad[0]
+    (0.24, 0.0)
+    """
+    a, b, c, d = ((round(float(x) - offset[0], 2), round(float(y) - offset[1], 2)) for x, y in word.quad)
+    spans = word.char_spans and tuple((round(float(start), 4), round(float(end), 4)) for start, end in word.char_spans)
+    return replace(word, quad=(a, b, c, d), score=round(float(word.score), 4), char_spans=spans)
+
+
 def to_dealt(before: State, after: State) -> list[dict[str, Any]]:
     """What a step has made of the cells that it touched, without their places."""
     known = {cell.quad: cell for cell in before.table.cells}
     return [
         {"row": cell.row, "col": cell.col, **_differences(cell, _PLAIN)}
         for cell in after.table.cells
-        if cell.quad not in known or _differences(cell, known[cell.quad])
+        if cell.quad not in known or _kept(cell) != _kept(known[cell.quad])
     ]
 
 
 def _differences(cell: Cell, other: Cell) -> dict[str, Any]:
-    if cell is other:
-        return {}
     return {key: value for key in _KEPT if (value := getattr(cell, key)) != getattr(other, key)}
 
 

@@ -126,7 +126,8 @@ class CorrectionFolder:
         """
         path = self.folder / name
         if self._leads_out(path):
-            raise OutputError(f"{display_name(str(path))}: a link that leads out of the folder; remove it")
+            name = display_name(str(path))
+            raise OutputError(f"{name}: a link that leads out of the folder; remove it").named("link", name)
         return path
 
     def splits(self) -> dict[str, str]:
@@ -238,11 +239,13 @@ class CorrectionFolder:
         path = self.picture(correction)
         try:
             if self._leads_out(path):
-                raise InputError(f"{display_name(str(path))}: a link that leads out of the folder; remove it")
+                name = display_name(str(path))
+                raise InputError(f"{name}: a link that leads out of the folder; remove it").named("link", name)
             return path.read_bytes()
         except OSError as error:
             name = display_name(str(path))
-            raise InputError(f"{name}: cannot be read ({error.strerror}); start again, which writes it anew") from error
+            message = f"{name}: cannot be read ({error.strerror}); start again, which writes it anew"
+            raise InputError(message).named("no_picture", name, error.strerror) from error
 
     def write_picture(self, correction: Correction, image: Image) -> None:
         """Write another picture of the same size for a table.
@@ -494,7 +497,8 @@ def _remove(path: Path) -> None:
         path.unlink(missing_ok=True)
     except OSError as error:
         name = display_name(str(path))
-        raise OutputError(f"{name}: cannot be removed ({error.strerror}); close it") from error
+        message = f"{name}: cannot be removed ({error.strerror}); close it"
+        raise OutputError(message).named("unremovable", name, error.strerror) from error
 
 
 def _stamp(path: Path) -> _Stamp:

@@ -124,11 +124,12 @@ def to_window(box_xyxy: Sequence[float], page: PageImage) -> Window:
     height, width = page.image.shape[:2]
     box = np.asarray(box_xyxy, np.float64)
     if box.shape != (4,) or not np.isfinite(box).all():
-        raise InputError("a frame has four finite numbers: draw it again")
+        raise InputError("a frame has four finite numbers: draw it again").named("no_frame")
     box = box.clip(0, [width, height, width, height])
     x0, y0, x1, y1 = (int(value) for value in (*np.floor(box[:2]), *np.ceil(box[2:])))
     if min(x1 - x0, y1 - y0) < _SMALLEST:
-        raise InputError("the frame is too small or outside the page: draw it around the table")
+        message = "the frame is too small or outside the page: draw it around the table"
+        raise InputError(message).named("small_frame")
     return x0, y0, x1, y1
 
 

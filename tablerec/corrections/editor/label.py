@@ -15,6 +15,7 @@ from postprocess.word import Word
 from tablerec.corrections.editor.dealt import word_to_dict
 from tablerec.corrections.editor.head import Head
 from tablerec.corrections.proof import share_proved
+from tablerec.errors import InputError
 from tablerec.inputs.images import display_name
 from tablerec.labels.check import outside_faults, shape_faults
 
@@ -46,22 +47,29 @@ def table_to_label(head: Head, table: Table, split: str, words: Sequence[Word] =
     return {**place, "original": display_name(head.source), **content, "meta": meta}
 
 
-def find_fault(table: Table, size_wh: tuple[int, int]) -> str | None:
+def find_fault(table: Table, size_wh: tuple[int, int]) -> InputError | None:
     """Return why the places of a table cannot be trained on; None where they can.
 
     A row that was added because the picture ends before it belongs into the workbook, but is nowhere in the picture.
 
     >>> from postprocess.editing.placing import complete
     >>> find_fault(complete(Table.from_texts([["a"]]), (40, 20)), (40, 10))
-    'row 1, column 1 reaches 10 px outside the picture (40 x 10 px)'
+    InputError('row 1, column 1 reaches 10 px outside the picture (40 x 10 px)')
     """
     quads = table.quads
-    faults = outside_faults(quads, size_wh) or shape_faults(_into_picture(quads, size_wh))
+    outside = outside_faults(quads, size_wh)
+    faults = outside or shape_faults(_into_picture(quads, size_wh))
     if not faults:
         return None
     cell, what = faults[0]
-    where = f"row {table.cells[cell].row + 1}, column {table.cells[cell].col + 1}" if cell >= 0 else "it"
-    return f"{where} {what.partition(': ')[0]}"
+    place = (table.cells[cell].row + 1, table.cells[cell].col + 1) if cell >= 0 else ("?", "?")
+    where = f"row {place[0]}, column {place[1]}" if cell >= 0 else "it"
+    fault = InputError(f"{where} {what.partition(': ')[0]}")
+    if not outside:
+        return fault.named("bad_shape", *place)
+    box = quads_to_boxes(quads[cell : cell + 1])[0]
+    beyond = float(max(-box[:2].min(), (box[2:] - size_wh).max()))
+    return fault.named("outside", *place, f"{beyond:.0f}", *size_wh)
 
 
 def _into_picture(quads: Floats, size_wh: tuple[int, int]) -> Floats:

@@ -13,6 +13,7 @@ from postprocess.editing import living, texts
 from postprocess.editing import steps as editing
 from postprocess.editing.axes import Axis, cell_span
 from postprocess.editing.living import deal
+from postprocess.editing.regrid import set_grid
 from postprocess.editing.state import State, with_words
 from postprocess.export.json import HEADERS, table_from_dict
 from postprocess.table import Table
@@ -20,7 +21,7 @@ from postprocess.word import Word
 from tablerec.corrections.editor.dealt import patch, word_from_dict
 from tablerec.corrections.history import History
 from tablerec.errors import InputError, TablerecError
-from tablerec.fields import Check, flag, list_of, number, one_of, optional, short, text, whole
+from tablerec.fields import Check, Fields, flag, list_of, number, one_of, optional, short, text, whole
 
 MAX_TEXT = 10_000
 """Characters of a cell."""
@@ -65,6 +66,18 @@ def _words(value: Any) -> tuple[Word, ...]:
         raise ValueError(f"a list of words ({error})") from None
 
 
+def _readings(value: Any) -> tuple[tuple[int, int, tuple[Word, ...] | str], ...]:
+    def reading(entry: Any) -> tuple[int, int, tuple[Word, ...] | str]:
+        try:
+            fields = Fields("a reading", entry)
+            said = fields.get("text", _text) if "text" in entry else fields.get("words", _words)
+            return fields.get("row", _whole), fields.get("col", _whole), said
+        except InputError as error:
+            raise ValueError(f"a list of readings ({error})") from None
+
+    return list_of(reading, name="readings")(value)
+
+
 _Checks = dict[str, Check[Any]]
 _GRID: dict[str, Callable[..., Table]] = {
     "move_line": editing.move_line,
@@ -80,6 +93,12 @@ _GRID: dict[str, Callable[..., Table]] = {
 
 def _on_grid(name: str) -> Callable[..., State]:
     return lambda state, **values: deal(state, _GRID[name](state.table, **values))
+
+
+def _set_grid(state: State, grid: Table) -> State:
+    """Where words are not known, the texts are dealt."""
+    known = state if state.words else with_words(state.table, ())
+    return deal(known, set_grid(known.table, grid))
 
 
 def _on_table(change: Callable[..., Table]) -> Callable[..., State]:
@@ -137,14 +156,16 @@ OPERATIONS: dict[str, tuple[Callable[..., State], _Checks]] = {
     "set_notes": (_on_table(texts.set_notes), {"texts": list_of(_text)}),
     "set_headers": (_on_table(editing.set_headers), {"n_rows": _whole, "n_cols": _whole}),
     "set_header": (_on_table(editing.set_header), {"row": _whole, "col": _whole, "kind": one_of(*HEADERS)}),
+    "set_grid": (_set_grid, {"grid": _table}),
     "set_table": (_set_table, {"table": _table}),
     "set_words": (living.set_words, {**_BLOCK, "words": _words}),
+    "set_readings": (living.set_readings, {"readings": _readings}),
     "place_word": (living.place_word, {"word": _whole, "row": _whole, "col": _whole}),
     "reset_text": (living.reset_texts, _BLOCK),
 }
 """Name -> what it does to the state of a table, and a check of each argument."""
 
-LIVING = (*_GRID, "set_words", "place_word", "reset_text")
+LIVING = (*_GRID, "set_grid", "set_words", "set_readings", "place_word", "reset_text")
 """Steps after which cells have other words."""
 
 
@@ -168,7 +189,7 @@ def apply(history: History[State], operation: Any) -> History[State]:
     [['b']]
     """
     if not isinstance(operation, Mapping):
-        raise InputError(f"a step is {short(operation)}, not an object: reload the page")
+        raise InputError(f"a step is {short(operation)}, not an object: reload the page").named("bad_step")
     name = operation.get("do")
     if name == "undo":
         return history.undo()
@@ -178,7 +199,7 @@ def apply(history: History[State], operation: Any) -> History[State]:
     try:
         state = OPERATIONS[operation["do"]][0](history.now, **values)
     except TypeError:
-        raise InputError(f"{name}: an argument is missing: reload the page") from None
+        raise InputError(f"{name}: an argument is missing: reload the page").named("bad_step") from None
     return _add(history, state, operation)
 
 
@@ -215,7 +236,7 @@ def _check(operation: Mapping[str, Any]) -> dict[str, Any]:
     """
     name = operation.get("do")
     if not isinstance(name, str) or name not in OPERATIONS:
-        raise InputError(f"there is no step {short(name)}: reload the page")
+        raise InputError(f"there is no step {short(name)}: reload the page").named("bad_step")
     _, checks = OPERATIONS[name]
     values = {}
     for key, value in operation.items():
@@ -224,9 +245,10 @@ def _check(operation: Mapping[str, Any]) -> dict[str, Any]:
         try:
             values[key] = checks[key](value)
         except KeyError:
-            raise InputError(f"{name}: {short(key)} is unknown: reload the page") from None
+            raise InputError(f"{name}: {short(key)} is unknown: reload the page").named("bad_step") from None
         except ValueError as error:
-            raise InputError(f"{name}: {key} is {short(value)}; {error} is needed: reload the page") from None
+            message = f"{name}: {key} is {short(value)}; {error} is needed: reload the page"
+            raise InputError(message).named("bad_value", name) from None
     return values
 
 

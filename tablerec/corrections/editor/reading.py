@@ -10,13 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from postprocess.arrays import Floats, Image
-from postprocess.cell import Quad
 from postprocess.editing.texts import indices_in
 from postprocess.geometry.boxes import cells_to_quads, quads_to_boxes
 from postprocess.table import Table
 from postprocess.text.admission import check_words
 from postprocess.word import Word
-from tablerec.corrections.editor.dealt import word_to_dict
+from tablerec.corrections.editor.dealt import rounded, word_to_dict
 from tablerec.errors import InputError
 from tablerec.fields import whole
 from tablerec.ocr.ink import ground_color
@@ -62,7 +61,7 @@ def to_read_step(step: Mapping[str, Any], table: Table, image: Image, reader: Re
     try:
         row, col, end_row, end_col = (whole()(step.get(name)) for name in BLOCK)
     except ValueError as error:
-        raise InputError(f"read: {error} is needed: reload the page") from None
+        raise InputError(f"read: {error} is needed: reload the page").named("bad_step") from None
     chosen = sorted(indices_in(table, row, col, end_row, end_col))
     quads = cells_to_quads(table.cells[index] for index in chosen)
     words = read_cells(image, quads, reader)
@@ -71,7 +70,7 @@ def to_read_step(step: Mapping[str, Any], table: Table, image: Image, reader: Re
         other = other_reader(reader)
         words = (read_cells(image, quads, other) if other else []) or words
     block = {"row": row, "col": col, "end_row": end_row, "end_col": end_col}
-    return {"do": "set_words", **block, "words": [word_to_dict(_rounded(word)) for word in words]}
+    return {"do": "set_words", **block, "words": [word_to_dict(rounded(trimmed(word))) for word in words]}
 
 
 def read_cells(image: Image, quads: Floats, reader: Reader) -> list[Word]:
@@ -107,13 +106,11 @@ def read_cells(image: Image, quads: Floats, reader: Reader) -> list[Word]:
     return [word for word in moved if word.text.strip() and np.isfinite(word.quad).all()]
 
 
+def trimmed(word: Word) -> Word:
+    """A word without blanks around it."""
+    return word if word.text == word.text.strip() else word.part(0, len(word.text))
+
+
 def _letters(text: str) -> Counter[str]:
     """Its characters in any order, but for white space."""
     return Counter("".join(text.split()))
-
-
-def _rounded(word: Word) -> Word:
-    a, b, c, d = ((round(float(x), 2), round(float(y), 2)) for x, y in word.quad)
-    quad: Quad = (a, b, c, d)
-    spans = word.char_spans and tuple((round(float(s), 4), round(float(e), 4)) for s, e in word.char_spans)
-    return Word(word.text.strip(), quad, round(float(word.score), 4), spans if word.text == word.text.strip() else None)

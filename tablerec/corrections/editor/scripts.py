@@ -8,7 +8,8 @@ from importlib import resources
 MODULES = (
     "elements.js", "geometry.js", "texts.js", "memory.js", "icons.js", "marks.js", "banners.js", "menu.js", "places.js",
     "selection.js", "tsv.js", "keys.js", "queue.js", "typing.js", "finder.js", "bar.js", "panes.js", "hints.js",
-    "notes.js", "words.js", "lens.js", "proof.js", "picture.js", "sheet.js", "editor.js",
+    "notes.js", "words.js", "lens.js", "proof.js", "picture.js", "extents.js", "grid.js", "series.js", "fill.js",
+    "sheet.js", "editor.js",
 )  # fmt: skip
 """Each imports only from those before it."""
 STYLES = ("editor.css", "sheet.css", "proof.css")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -79,16 +80,18 @@ def table_to_view(table: Table, size_wh: tuple[int, int], seen: Table | None = N
 
 def _changes(seen: Table, table: Table, corners: list[list[float]]) -> dict[str, list[Any]]:
     known = {(cell.row, cell.col): cell for cell in seen.cells}
-    by_quad = {cell.quad: cell for cell in seen.cells}
+    # A cell that only moved in the grid keeps its very place; from right to left it is mirrored, and equal.
+    key: Callable[[Any], Any] = id if table.direction == "ltr" else lambda quad: quad
+    by_place = {key(cell.quad): cell for cell in seen.cells}
     changed, moved = [], []
     for cell, quad in zip(table.cells, corners, strict=True):
-        other = known.pop((cell.row, cell.col), None)
-        if other is cell or other == cell:
+        other, source = known.pop((cell.row, cell.col), None), by_place.get(key(cell.quad))
+        if other is cell:
             continue
-        source = by_quad.get(cell.quad)
         if source is not None and is_moved(source, cell):
-            moved.append([source.row, source.col, cell.row, cell.col])
-        else:
+            if source is not other:
+                moved.append([source.row, source.col, cell.row, cell.col])
+        elif other != cell:
             changed.append(_cell_to_view(cell, quad))
     return {"changed_cells": changed, "moved": moved, "removed": [list(place) for place in known]}
 

@@ -8,13 +8,14 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from postprocess.cell import Cell, Quad, WordPart, rewrite
+from postprocess.cell import Cell, WordPart, rewrite
 from postprocess.editing.living import to_parts
 from postprocess.editing.state import State, with_words
 from postprocess.table import Table, all_tables
 from postprocess.text.assignment import NO_TABLE, OUTSIDE, UNCLEAR, place_words
 from postprocess.text.lookalikes import STROKES
 from postprocess.word import Unplaced, Word, Words
+from tablerec.corrections.editor.dealt import rounded
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +47,7 @@ class Held:
         chosen = sorted(own | {index for index in self.free if inside[index]})
         number = {index: at for at, index in enumerate(chosen)}
         parts = [tuple((number[index], start, end) for index, start, end in cell.words) for cell in table.cells]
-        words = [_rounded(self.words[index], window[:2]) for index in chosen]
+        words = [rounded(self.words[index], window[:2]) for index in chosen]
         return with_words(replace(table, cells=rewrite(table.cells, words=parts)), words)
 
 
@@ -97,11 +98,3 @@ def hold(tables: Sequence[Table], words: Iterable[Word], unplaced: Iterable[Unpl
 def _letters(cell: Cell) -> Counter[str]:
     """The characters of a text, in any order."""
     return Counter(STROKES.get(cell.text, cell.text)) - Counter({" ": len(cell.text), "\n": len(cell.text)})
-
-
-def _rounded(word: Word, offset: tuple[int, int]) -> Word:
-    """The word in pixels of a part of the page, and no more digits than a journal keeps."""
-    a, b, c, d = (tuple(point) for point in (np.array(word.quad) - offset).round(2).tolist())
-    quad: Quad = (a, b, c, d)
-    spans = word.char_spans and tuple((round(start, 4), round(end, 4)) for start, end in word.char_spans)
-    return replace(word, quad=quad, score=round(float(word.score), 4), char_spans=spans)

@@ -61,6 +61,16 @@ def is_no_worse(gain: Mapping[str, Mapping[str, Mapping[str, int]]]) -> bool:
     return all(_score(each["after"]) >= _score(each["before"]) for each in gain.values())
 
 
+def is_better(one: Mapping[str, int], other: Mapping[str, int]) -> bool:
+    """Whether more of the same tables came out without a fault, or, of as many, more cells.
+
+    >>> few, more = {"n_right": 1, "n_cells_right": 7}, {"n_right": 1, "n_cells_right": 8}
+    >>> is_better(more, few), is_better(few, few)
+    (True, False)
+    """
+    return _score(one) > _score(other)
+
+
 def count_changes(before: Table, after: Table) -> int:
     """Number of cells that are in one table and not in the other, whichever has more of them.
 

@@ -1,8 +1,9 @@
 """What runs, what came of it, and which weights are used; all of it over restarts.
 
 A run is: train, export, read the saved tables with the former and with the new weights, which are withheld where they
-read them worse. Each of its steps leaves a
-file, so that a run that was stopped goes on where it was.
+read them worse. With the new ones they are read twice: by the network among its rivals, as usual, and by it alone,
+since the rules by which one of them is chosen have learned nothing. Each of its steps leaves a file, so that a run that
+was stopped goes on where it was.
 """
 
 from __future__ import annotations
@@ -27,9 +28,10 @@ from tablerec.corrections.learning.anew import (
     take_back,
     to_change,
 )
-from tablerec.corrections.learning.gain import is_no_worse, rate
+from tablerec.corrections.learning.gain import is_better, is_no_worse, rate
 from tablerec.corrections.learning.recipe import STEPS, to_recipe
 from tablerec.corrections.learning.runs import RunCommand, is_finished, run_command, step_and_minutes_left
+from tablerec.corrections.refusals import to_chinese
 from tablerec.corrections.tables import Tables
 from tablerec.errors import InputError, TablerecError
 from tablerec.fields import Fields, whole
@@ -37,6 +39,8 @@ from tablerec.outputs.files import atomic_file
 
 FOLDER = "learnt"
 """Of the corrections folder."""
+ALONE = ("--detector", "cellnet")
+"""Options by which the network reads without its rivals."""
 FEWEST = 5
 """Saved tables to learn from: of so many one validates."""
 
@@ -65,6 +69,7 @@ class State:
         former: Those that were used before them.
         gain: Of the last run: what is in ``Rightness``, before and after, for ``saved`` and ``held_out``.
         applied: Name -> number of steps, of tables that were read anew.
+        alone: Runs whose network reads better without its rivals.
     """
 
     run: int = 0
@@ -74,6 +79,7 @@ class State:
     former: list[int] = field(default_factory=list)
     gain: dict[str, Any] = field(default_factory=dict)
     applied: dict[str, int] = field(default_factory=dict)
+    alone: list[int] = field(default_factory=list)
 
 
 class Learner:
@@ -83,7 +89,8 @@ class Learner:
         tables: Of the review.
         after: Saves after which it begins by itself; 0: only when it is asked to.
         steps: Of training.
-        use: Called with the folder of the weights that are used from now on; None for the package's.
+        use: Called with the folder of the weights that are used from now on, None for the package's, and with whether
+            their network reads alone.
         reading: Options of ``tablerec`` by which pictures are read, such as ``["--ocr", "none"]``.
         run: Runs a command of tablerec; tests have another.
     """
@@ -94,7 +101,7 @@ class Learner:
         *,
         after: int = AFTER,
         steps: int = STEPS,
-        use: Callable[[Path | None], None] = lambda _: None,
+        use: Callable[[Path | None, bool], None] = lambda _, is_alone: None,
         reading: Sequence[str] = (),
         run: RunCommand = run_command,
     ) -> None:
@@ -107,7 +114,7 @@ class Learner:
         self._doing: Doing = ""
         self._progress = 0.0
         self._minutes_left: float | None = None
-        self._problem = ""
+        self._problem: TablerecError | None = None
         self._changes: list[Change] | None = None
         self._state = self._read_state()
 
@@ -115,6 +122,11 @@ class Learner:
     def weights(self) -> Path | None:
         """Folder of the weights that are used; None for the package's."""
         return self._weights_of(self._state.current)
+
+    @property
+    def is_alone(self) -> bool:
+        """Whether the network of these weights reads without its rivals."""
+        return self._state.current in self._state.alone
 
     def view(self) -> dict[str, Any]:
         """Return what a person is shown, ready for JSON."""
@@ -125,7 +137,8 @@ class Learner:
                 "doing": self._doing,
                 "progress": round(self._progress, 3),
                 "minutes_left": self._minutes_left,
-                "problem": self._problem,
+                "problem": str(self._problem or ""),
+                "problem_zh": self._problem and to_chinese(self._problem),
                 "is_paused": not state.is_done and not self._doing,
                 "run": state.run,
                 "current": state.current,
@@ -156,7 +169,8 @@ class Learner:
         """
         with self._lock:
             if not can_train():
-                raise TablerecError('learning needs Paddle: run pip install "tablerec[paddle]" and start again')
+                message = 'learning needs Paddle: run pip install "tablerec[paddle]" and start again'
+                raise TablerecError(message).named("no_paddle")
             if self._state.is_done or not self._recipe.is_file():
                 self._begin_run()
             self._begin("training", self._train)
@@ -173,15 +187,16 @@ class Learner:
         with self._lock:
             state = self._state
             if not state.run or not state.is_done:
-                raise InputError("nothing was learnt yet: let it learn first")
+                raise InputError("nothing was learnt yet: let it learn first").named("nothing_learnt")
             self._check_idle()
             if self._is_withheld() and not anyway:
-                raise InputError("saved tables are read worse with what was learned: say that you want it all the same")
+                message = "saved tables are read worse with what was learned: say that you want it all the same"
+                raise InputError(message).named("worse")
             if state.current != state.run:
                 state.former.append(state.current)
                 state.current = state.run
                 self._write_state()
-                self._use(self.weights)
+                self._use(self.weights, self.is_alone)
             self._changes = None
             self._begin("reading", self._read_open)
 
@@ -208,18 +223,18 @@ class Learner:
         with self._lock:
             self._check_idle()
             if not self._state.former:
-                raise InputError("there is nothing to take back")
+                raise InputError("there is nothing to take back").named("nothing_to_take_back")
             self._state.current = self._state.former.pop()
             n_tables = take_back(self._tables, self._state.applied)
             self._state.applied, self._changes = {}, None
             self._write_state()
-            self._use(self.weights)
+            self._use(self.weights, self.is_alone)
             return n_tables
 
     def dismiss(self) -> None:
         """Leave the changes that were shown."""
         with self._lock:
-            self._changes, self._problem = None, ""
+            self._changes, self._problem = None, None
 
     def pause(self) -> None:
         """Ask what runs to end; a training can go on later."""
@@ -240,7 +255,7 @@ class Learner:
 
     def _begin(self, doing: Doing, work: Callable[[], None]) -> None:
         self._check_idle()
-        self._doing, self._progress, self._minutes_left, self._problem = doing, 0.0, None, ""
+        self._doing, self._progress, self._minutes_left, self._problem = doing, 0.0, None, None
         self._stop.clear()
         self._worker = threading.Thread(target=self._work, args=(work,), name="learner", daemon=True)
         self._worker.start()
@@ -249,22 +264,24 @@ class Learner:
         try:
             work()
         except TablerecError as error:
-            self._problem = str(error)
+            self._problem = error
         except Exception as error:
             _logger.exception("learning")
-            self._problem = f"a fault of tablerec ({error!r}): report it"
+            self._problem = TablerecError(f"a fault of tablerec ({error!r}): report it").named("fault", repr(error))
         finally:
             self._doing = ""
 
     def _check_idle(self) -> None:
         if self._doing:
-            raise InputError("wait until what runs in the background is done, or stop it")
+            message = "wait until what runs in the background is done, or stop it"
+            raise InputError(message).named("busy")
 
     def _begin_run(self) -> None:
         names = self._split_names()
         n_held_out = sum(split == "val" for split in names.values())
         if len(names) < FEWEST or not n_held_out:
-            raise InputError(f"there are {len(names)} saved tables: save {FEWEST} or more to learn from")
+            message = f"there are {len(names)} saved tables: save {FEWEST} or more to learn from"
+            raise InputError(message).named("too_few", len(names), FEWEST)
         state = self._state
         number = 1 + max((int(each.name) for each in self._learnt.glob("*") if each.name.isdigit()), default=0)
         state.run, state.is_done, state.n_learnt, state.gain = number, False, len(names), {}
@@ -302,22 +319,35 @@ class Learner:
 
     def _rate(self) -> dict[str, Any] | None:
         """Read saved tables with the former and the new weights; None where it was stopped."""
-        splits = self._split_names()
+        splits, state = self._split_names(), self._state
         chosen = [name for split in ("val", "train") for name in _some(n for n, s in splits.items() if s == split)]
-        gain: dict[str, Any] = {"saved": {}, "held_out": {}}
-        for number, (when, run) in enumerate((("before", self._state.current), ("after", self._state.run))):
-            read = self._read(chosen, run, lambda share, number=number: (number + share) / 2)  # type: ignore[misc]
+        # A run that was stopped here is rated anew.
+        state.alone = [run for run in state.alone if run != state.run]
+        readings = [(state.current, state.current in state.alone), (state.run, False), (state.run, True)]
+        rated: list[dict[str, Any]] = []
+        for run, is_alone in readings:
+            n_done = len(rated)
+
+            def share_of_all(share: float, n_done: int = n_done) -> float:
+                return (n_done + share) / len(readings)
+
+            read = self._read(chosen, run, share_of_all, is_alone)
             if read is None:
                 return None
+            rated.append({})
             for kind, split in (("saved", "train"), ("held_out", "val")):
                 true = {name: self._true(name) for name in chosen if splits[name] == split}
                 pairs = [(read.get(name), table) for name, table in true.items() if table is not None]
-                gain[kind][when] = asdict(rate(pairs))
-        return gain
+                rated[-1][kind] = asdict(rate(pairs))
+        before, after, alone = rated
+        if is_better(alone["held_out"], after["held_out"]) and not is_better(after["saved"], alone["saved"]):
+            state.alone.append(state.run)
+            after = alone
+        return {kind: {"before": before[kind], "after": after[kind]} for kind in before}
 
     def _read_open(self) -> None:
         names = [name for name in self._tables.names() if self._is_untouched(name)]
-        read = self._read(names, self._state.current, lambda share: share)
+        read = self._read(names, self._state.current, lambda share: share, self.is_alone)
         if read is None:
             return
         changes = [to_change(self._tables.correction(name), table) for name, table in read.items()]
@@ -331,7 +361,9 @@ class Learner:
         touched = correction.version != self._state.applied.get(name, 0)
         return correction.verdict == "open" and bool(correction.head.number) and not touched
 
-    def _read(self, names: Sequence[str], run: int, share: Callable[[float], float]) -> dict[str, Table | None] | None:
+    def _read(
+        self, names: Sequence[str], run: int, share: Callable[[float], float], is_alone: bool
+    ) -> dict[str, Table | None] | None:
         """Read the pictures of tables; None where it was stopped."""
         read: dict[str, Table | None] = {}
 
@@ -344,7 +376,8 @@ class Learner:
         if not names:
             return read
         weights = None if not run else Path(FOLDER) / str(run) / "weights"
-        return read if self._do([*self._reading, *picture_words(names, weights)], hear) else None
+        options = [*self._reading, *(ALONE if is_alone else ())]
+        return read if self._do([*options, *picture_words(names, weights)], hear) else None
 
     def _do(self, words: Sequence[str], hear: Callable[[str], None] = lambda _: None) -> bool:
         return self._run(words, self._folder, hear, self._stop)
@@ -389,6 +422,7 @@ class Learner:
                 former=fields.get("former", lambda values: [number(value) for value in values]),
                 gain=dict(fields.get("gain", dict)),
                 applied=fields.get("applied", lambda values: {str(k): number(v) for k, v in values.items()}),
+                alone=fields.get("alone", lambda values: [number(value) for value in values], []),
             )
             is_no_worse(state.gain)
         except (OSError, ValueError, TypeError, LookupError, AttributeError, RecursionError, TablerecError) as error:

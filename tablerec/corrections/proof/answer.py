@@ -29,7 +29,7 @@ def correction_to_proof(correction: Correction, picture: bytes = b"") -> dict[st
     kept = _known.get(correction)
     if kept is None or kept[0] != version:
         proof = prove(state.table, state.words, _to_image(picture))
-        kept = version, {**proof_to_view(state.table, proof), "version": version}
+        kept = version, {**proof_to_view(state.table, proof, state.words), "version": version}
         _known[correction] = kept
     return kept[1]
 

@@ -1,14 +1,15 @@
-"""What the reader and the detector themselves doubt: text and structure apart."""
+"""What the reader and the detector themselves doubt, text and structure apart; and where in a text its doubts are."""
 
 from __future__ import annotations
 
-import math
+import re
 from collections.abc import Iterator, Sequence
+from difflib import SequenceMatcher
 
 import numpy as np
 
-from postprocess.candidates.confidence import text_score
-from postprocess.cell import Cell
+from postprocess.candidates.confidence import clip_score, text_score
+from postprocess.cell import Cell, Quad
 from postprocess.table import Table
 from postprocess.word import UNREAD, Word
 from tablerec.corrections.proof.finding import Finding
@@ -18,6 +19,13 @@ TEXT_BELOW = 0.8
 """A text is looked at whose least sure line is right with less than this probability."""
 STRUCTURE_BELOW = 0.5
 """A cell whose place and span are less sure is looked at: a probability, by which it is rather wrong than right."""
+
+
+Span = tuple[int, int]
+"""First character of a text, and the one after the last."""
+
+_TOKEN = re.compile(r"\S+")
+_BY_READER = ("doubt", "score")
 
 
 def structure_confidence(cell: Cell) -> float | None:
@@ -65,10 +73,76 @@ def chance_of_text(cell: Cell, words: Sequence[Word] = ()) -> float | None:
     """
     own = [words[index] for index, _, _ in cell.words] if words else []
     if own:
-        return min(_clip(word.score) ** len(word.text) for word in own)
+        return min(map(chance_of_word, own))
     longest = max(map(len, cell.text.split("\n")))
-    return None if cell.ocr_score is None else _clip(cell.ocr_score) ** longest
+    return None if cell.ocr_score is None else clip_score(cell.ocr_score) ** longest
 
 
-def _clip(score: float) -> float:
-    return min(max(float(score), 0.0), 1.0) if math.isfinite(score) else 0.0
+def chance_of_word(word: Word) -> float:
+    """Probability that all characters of a word are right.
+
+    >>> chance_of_word(Word("ab", ((0, 0),) * 4, 0.9))
+    0.81
+    """
+    return clip_score(word.score) ** len(word.text)
+
+
+def find_spots(cell: Cell, findings: Sequence[Finding], words: Sequence[Word] = ()) -> tuple[list[Span], list[Quad]]:
+    """Find the words of a cell that its findings are about.
+
+    Args:
+        cell: Of the table.
+        findings: What speaks against it.
+        words: Those that the cell counts; none where it counts none.
+
+    Returns:
+        Spans of its text, in order, none where all of it is in doubt or it is not known what; and places in the
+        picture, in pixels, as far as they are known.
+
+    >>> cell = Cell(0, 0, text="Tea 2O kg")
+    >>> find_spots(cell, [Finding(0, "text", "among_digits", 0.9, ("O", "0"), "Tea 20 kg")])
+    ([(4, 6)], [])
+    """
+    parts = list(_parts_in_text(cell, words))
+    spans = {span for finding in findings for span in _spans_of(cell, finding, parts, words)}
+    kept = sorted(span for span in spans if cell.text[slice(*span)].strip())
+    if sum(end - start for start, end in kept) >= len("".join(cell.text.split())):
+        return [], []
+    quads = [
+        words[index].part(first + max(start, begin) - begin, first + min(end, begin + last - first) - begin).quad
+        for start, end in kept
+        for (index, first, last), begin in parts
+        if start < begin + last - first and begin < end
+    ]
+    return kept, quads
+
+
+def _spans_of(
+    cell: Cell, finding: Finding, parts: Sequence[tuple[tuple[int, int, int], int]], words: Sequence[Word]
+) -> Iterator[Span]:
+    text = cell.text
+    if finding.reason in _BY_READER:
+        for (index, first, last), begin in parts:
+            if words[index].doubt or chance_of_word(words[index]) < TEXT_BELOW:
+                yield begin, begin + last - first
+    if finding.reason == "doubt":
+        yield from (match.span() for match in _TOKEN.finditer(text) if UNREAD in match[0])
+    if finding.mended:
+        matcher = SequenceMatcher(None, text, finding.mended, autojunk=False)
+        changes = [(start, max(end, start + 1)) for tag, start, end, _, _ in matcher.get_opcodes() if tag != "equal"]
+        for match in _TOKEN.finditer(text):
+            if any(start < match.end() and end > match.start() for start, end in changes):
+                yield match.span()
+
+
+def _parts_in_text(cell: Cell, words: Sequence[Word]) -> Iterator[tuple[tuple[int, int, int], int]]:
+    """The parts of words that a cell has, each with where it begins in its text; but those that are not found there."""
+    taken = [False] * len(cell.text)
+    for index, first, last in cell.words if words else ():
+        piece = words[index].text[first:last]
+        start = cell.text.find(piece)
+        while start >= 0 and any(taken[start : start + len(piece)]):
+            start = cell.text.find(piece, start + 1)
+        if start >= 0:
+            taken[start : start + len(piece)] = [True] * len(piece)
+            yield (index, first, last), start

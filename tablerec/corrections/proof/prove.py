@@ -13,7 +13,7 @@ from postprocess.word import Word
 from tablerec.corrections.proof.amounts import table_to_amounts
 from tablerec.corrections.proof.check_digits import check_codes
 from tablerec.corrections.proof.columns import check_columns
-from tablerec.corrections.proof.doubts import check_doubts
+from tablerec.corrections.proof.doubts import check_doubts, find_spots
 from tablerec.corrections.proof.equation import judge
 from tablerec.corrections.proof.finding import Evidence, Finding
 from tablerec.corrections.proof.ink import check_ink
@@ -111,10 +111,11 @@ def _sorted(found: Sequence[Finding]) -> tuple[Finding, ...]:
     return tuple({(each.kind, each.reason): each for each in reversed(ordered)}.values())[::-1]
 
 
-def proof_to_view(table: Table, proof: Proof) -> dict[str, Any]:
+def proof_to_view(table: Table, proof: Proof, words: Sequence[Word] = ()) -> dict[str, Any]:
     """Return a proof as the page wants it, ready for JSON.
 
-    The order begins with doubtful texts, then come doubtful borders, then what nothing proves, then the rest.
+    Where only some words of a cell are in doubt, ``spans`` says which characters, and ``quads`` where they are. The
+    order begins with doubtful texts, then come doubtful borders, then what nothing proves, then the rest.
 
     >>> table = Table([Cell(0, 0, text="lst"), Cell(0, 1, text="b")])
     >>> view = proof_to_view(table, prove(table))
@@ -127,6 +128,7 @@ def proof_to_view(table: Table, proof: Proof) -> dict[str, Any]:
             "col": cell.col,
             "doubts": [_to_doubt(finding) for finding in proof.findings.get(index, ())],
             "proved_by": proof.proved.get(index),
+            **_to_spots(cell, proof.findings.get(index, ()), words),
         }
         for index, cell in enumerate(table.cells)
     ]
@@ -147,6 +149,19 @@ def proof_to_view(table: Table, proof: Proof) -> dict[str, Any]:
         "share_proved": round(proof.share_proved, 4),
         "order": [[cell.row, cell.col] for cell in places],
     }
+
+
+def _to_spots(cell: Cell, findings: Sequence[Finding], words: Sequence[Word]) -> dict[str, Any]:
+    spans, quads = find_spots(cell, findings, words) if findings else ([], [])
+    if not spans:
+        return {}
+    # A page counts half a character for each of those beyond the first 65,536.
+    places = [[_units(cell.text[:at]) for at in span] for span in spans]
+    return {"spans": places, "quads": [[round(float(each), 2) for point in quad for each in point] for quad in quads]}
+
+
+def _units(text: str) -> int:
+    return len(text.encode("utf-16-le", "surrogatepass")) // 2
 
 
 def _to_doubt(finding: Finding) -> dict[str, Any]:

@@ -12,7 +12,7 @@ import click
 from tablerec.config import Settings
 from tablerec.corrections.learning import AFTER
 from tablerec.errors import SettingsError
-from tablerec.inputs.options import document_options, read_password
+from tablerec.inputs.options import document_options, read_password, turn_option
 
 _DEFAULTS = Settings()
 _FOLDER = click.Path(file_okay=False, path_type=Path)
@@ -47,11 +47,12 @@ _FOLDER = click.Path(file_okay=False, path_type=Path)
     show_default=True,
     help="page: detect tables; table: each picture is one table.",
 )
+@turn_option
 @document_options
 def command(
     folder: Path, output: Path | None, port: int, learn_after: int, no_browser: bool, recursive: bool,
     password: str | None,
-    **options: str | Path | None,
+    **options: str | Path | int | None,
 ) -> None:  # fmt: skip
     """Correct the tables in the pictures and PDFs of FOLDER in the browser, the most doubtful first.
 
@@ -63,7 +64,7 @@ def command(
     """
     from tablerec.corrections.editor import CorrectionFolder
     from tablerec.corrections.learning.learner import Learner
-    from tablerec.corrections.review.desk import Desk, Read, ReadFrame
+    from tablerec.corrections.review.desk import Desk, FindTables, Read, ReadFrame
     from tablerec.corrections.review.server import ReviewServer
     from tablerec.inputs.images import display_name
     from tablerec.pipeline import Recognizer
@@ -78,16 +79,24 @@ def command(
     # What it learns is a CellNet: other detectors have no part in it.
     detector = settings.detector if settings.detector in ("auto", "cellnet") else "auto"
 
-    def readers(weights: Path | None) -> tuple[Read, ReadFrame]:
-        chosen = settings if weights is None else replace(settings, detector=detector, detector_dir=weights)
+    def readers(weights: Path | None, is_alone: bool = False) -> tuple[Read, ReadFrame, FindTables]:
+        learned = "cellnet" if is_alone else detector
+        chosen = settings if weights is None else replace(settings, detector=learned, detector_dir=weights)
         in_frame = Recognizer(replace(chosen, layout="table"), ocr=recognizer.ocr)
-        return Recognizer(chosen, ocr=recognizer.ocr).pages, in_frame.pages
+        as_it_lies = replace(in_frame.settings, turn=0, unwarp="off", seals="keep", pages=None, trace=True)
+        again = Recognizer(as_it_lies, detector=in_frame.detector, ocr=recognizer.ocr)
+        return Recognizer(chosen, ocr=recognizer.ocr).pages, in_frame.pages, again.pages
 
-    desk = Desk(inputs, folder, corrections, *readers(None), settings, recognizer.ocr)
+    read, read_frame, find = readers(None)
+    desk = Desk(inputs, folder, corrections, read, read_frame, settings, recognizer.ocr, find)
     reading = ["--detector", detector, "--ocr", settings.ocr, "--device", settings.device]
-    learner = Learner(desk, after=learn_after, use=lambda weights: desk.use(*readers(weights)), reading=reading)
+
+    def use(weights: Path | None, is_alone: bool) -> None:
+        desk.use(*readers(weights, is_alone))
+
+    learner = Learner(desk, after=learn_after, use=use, reading=reading)
     if settings.detector_dir is None and settings.detector == detector and learner.weights is not None:
-        desk.use(*readers(learner.weights))
+        use(learner.weights, learner.is_alone)
     try:
         server = ReviewServer(desk, port, learner)
     except OSError as error:

@@ -35,6 +35,9 @@ Read = Callable[[str], Iterable[Page]]
 ReadFrame = Callable[[PageImage], Iterable[Page]]
 """From a picture that is one table to its page."""
 
+FindTables = Callable[[PageImage], Iterable[Page]]
+"""From a picture of one table, with its words, to its page with a trace: nothing is read, turned or bent."""
+
 _Known = dict[str, dict[str, list[str]]]
 """SHA-256 of each file that was read -> pages that were asked for, empty for all -> names of their tables."""
 
@@ -109,6 +112,7 @@ class Desk:
         read_frame: Reads a part of a page that a person says is a table; with None nothing is recognized there.
         settings: How ``read`` opens documents: their password, and the pages that count; the default where None.
         reader: Reads cells again, see ``tablerec.corrections.editor.answers``.
+        find: Finds the grids of a table again; with None no others are offered.
 
     Raises:
         OutputError: A broken journal cannot be kept aside.
@@ -123,12 +127,14 @@ class Desk:
         read_frame: ReadFrame | None = None,
         settings: Settings | None = None,
         reader: Reader | None = None,
+        find: FindTables | None = None,
     ) -> None:
         dropped = sorted(path for path in (corrections.folder / INPUTS).glob("*") if path.is_file())
         self.inputs, self.folder, self.corrections = [*inputs, *dropped], folder, corrections
         self._read = read
         self.settings = settings or Settings()
         self._read_frame = read_frame or (lambda picture: [Page(picture)])
+        self._find = find
         self._lock = threading.Lock()
         self._reading = threading.Lock()
         """One page is read at a time: the networks are not made for more."""
@@ -161,10 +167,20 @@ class Desk:
             worker.join(_PATIENCE)
         self._reading.acquire(timeout=_PATIENCE)  # and kept: no frame is read after this
 
-    def use(self, read: Read, read_frame: ReadFrame) -> None:
+    def use(self, read: Read, read_frame: ReadFrame, find: FindTables | None = None) -> None:
         """Read with other weights, from the next page on."""
         with self._reading:
-            self._read, self._read_frame = read, read_frame
+            self._read, self._read_frame, self._find = read, read_frame, find
+
+    @property
+    def finds(self) -> bool:
+        """Whether the grids of a table can be found again."""
+        return self._find is not None
+
+    def find(self, picture: PageImage) -> list[Page]:
+        """Find the grids of a table again, see ``FindTables``; nothing where that cannot be done."""
+        with self._reading:
+            return [] if self._find is None else list(self._find(picture))
 
     def add_input(self, path: Path) -> None:
         """Read one more file, in the background.
@@ -219,7 +235,8 @@ class Desk:
                 return found
         found = self.corrections.read_one(name) if is_known else None
         if found is None:
-            raise InputError(f"there is no table {display_name(name[:100])!r}: go back to the list")
+            shown = display_name(name[:100])
+            raise InputError(f"there is no table {shown!r}: go back to the list").named("no_table", shown)
         with self._lock:
             return self._remember_recent(found)
 
@@ -259,7 +276,8 @@ class Desk:
         turned = None if page is None else turn_picture(page, head.turn)
         if turned is None or (head.window and image_to_key(cut(turned.image, head.window)) != head.key):
             shown = display_name(str(file.path))
-            raise InputError(f"{shown}: was changed since it was read; start the review again")
+            message = f"{shown}: was changed since it was read; start the review again"
+            raise InputError(message).named("changed_since", shown)
         return turned
 
     def add(self, name: str, box_xyxy: Sequence[float], shape: tuple[int, int] | None = None) -> Correction:
@@ -434,4 +452,5 @@ def _digest(path: Path) -> str:
             return digest.hexdigest()
     except OSError as error:
         name = display_name(str(path))
-        raise InputError(f"{name}: cannot be read ({error.strerror}); check the file") from error
+        message = f"{name}: cannot be read ({error.strerror}); check the file"
+        raise InputError(message).named("unreadable", name, error.strerror) from error

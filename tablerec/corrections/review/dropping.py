@@ -65,7 +65,9 @@ def clean_name(name: str) -> str:
     stem, dot, suffix = clean.rpartition(".")
     if not stem or f".{suffix.lower()}" not in SUFFIXES:
         known = " ".join(sorted(SUFFIXES))
-        raise InputError(f"{display_name(last[:100])!r}: is no picture or document by its name; these are: {known}")
+        shown = display_name(last[:100])
+        message = f"{shown!r}: is no picture or document by its name; these are: {known}"
+        raise InputError(message).named("no_input", shown, known)
     stem = stem.encode()[:_LONGEST].decode(errors="ignore").rstrip(" .")
     return f"{'_' if _RESERVED.match(stem) else ''}{stem}{dot}{suffix}"
 

@@ -14,12 +14,14 @@ from postprocess.export import tables_to_html
 from tablerec.corrections.alike.joined import Joined
 from tablerec.corrections.alike.offers import Offers
 from tablerec.corrections.editor import Correction
-from tablerec.corrections.editor.answers import answer, show
+from tablerec.corrections.editor.answers import answer, png_to_image, show
 from tablerec.corrections.editor.folder import image_to_png
 from tablerec.corrections.editor.scripts import MODULES, STYLES
 from tablerec.corrections.learning.learner import Learner
 from tablerec.corrections.proof import to_workbook
 from tablerec.corrections.proof.answer import correction_to_proof
+from tablerec.corrections.proposals.grids import find_grids
+from tablerec.corrections.proposals.readings import find_readings, readings_to_view
 from tablerec.corrections.review.body import Readable
 from tablerec.corrections.review.desk import Desk
 from tablerec.corrections.review.dropping import take_input
@@ -37,7 +39,8 @@ _STATIC = {
     **dict.fromkeys(MODULES, (_EDITOR, _SCRIPT)),
     **dict.fromkeys(STYLES, (_EDITOR, _STYLE)),
     **dict.fromkeys(
-        ("review.js", "frame.js", "work.js", "drop.js", "outputs.js", "learning.js", "alike.js"), (_REVIEW, _SCRIPT)
+        ("review.js", "frame.js", "work.js", "drop.js", "outputs.js", "learning.js", "alike.js", "proposals.js"),
+        (_REVIEW, _SCRIPT),
     ),
     **dict.fromkeys(("review.css", "work.css"), (_REVIEW, _STYLE)),
     "icon.svg": (_REVIEW, "image/svg+xml"),
@@ -107,6 +110,10 @@ def get(review: Review, parts: Sequence[str], query: Mapping[str, str]) -> Reply
             return to_json(review.offers.offer(name, is_quick="quick" in query))
         case ["tables", name, "joined"]:
             return to_json(review.joined.view(name))
+        case ["tables", name, "grids"]:
+            return to_json(_grids(desk, desk.correction(name)))
+        case ["tables", name, "readings"]:
+            return to_json(_readings(desk, desk.correction(name)))
     raise _nothing_here()
 
 
@@ -187,6 +194,23 @@ def _do(review: Review, name: str, step: dict[str, Any]) -> Reply:
     return to_json(reply, HTTPStatus.OK if is_done else HTTPStatus.CONFLICT)
 
 
+def _grids(desk: Desk, correction: Correction) -> dict[str, Any]:
+    """The other grids of a table, with the version of it that they are for."""
+    version, image = correction.version, png_to_image(desk.corrections.read_picture(correction))
+    grids = [each.to_dict() for each in find_grids(correction, image, desk.find)]
+    return {"version": version, "size": list(correction.head.size_wh), "grids": grids, "is_able": desk.finds}
+
+
+def _readings(desk: Desk, correction: Correction) -> dict[str, Any]:
+    """What other readings of a table say, with the version of it that they are for."""
+    if desk.reader is None:
+        message = "nothing reads cells here: open the table with `tablerec review`"
+        raise InputError(message).named("no_reader")
+    version, image = correction.version, png_to_image(desk.corrections.read_picture(correction))
+    readings = find_readings(correction, image, desk.reader)
+    return {"version": version, "size": list(correction.head.size_wh), "cells": readings_to_view(correction, readings)}
+
+
 def _learn(learner: Learner, data: dict[str, Any]) -> Reply:
     fields = Fields("learning", data)
     orders: dict[str, Callable[[], Any]] = {
@@ -217,7 +241,7 @@ def _write_output(review: Review, data: dict[str, Any]) -> Reply:
 def _output(desk: Desk, name: str) -> Reply:
     path = desk.corrections.inside(FOLDER) / name
     if not desk.corrections.holds(path):
-        raise InputError(f"{name}: is not there any more; make it again")
+        raise InputError(f"{name}: is not there any more; make it again").named("no_output", name)
     kinds = {".xlsx": EXCEL, ".zip": "application/zip", ".json": "application/json"}
     headers = {"Content-Disposition": f'attachment; filename="{name}"'}
     return Reply(kinds[path.suffix], path.open("rb"), headers=headers)
@@ -229,13 +253,14 @@ def _to_frame(data: dict[str, Any]) -> tuple[Sequence[float], tuple[int, int] | 
     try:
         box = list_of(number(-_FARTHEST, _FARTHEST), 4)(data.get("box"))
     except ValueError:
-        raise InputError("a frame has four numbers, in pixels: draw it again") from None
+        raise InputError("a frame has four numbers, in pixels: draw it again").named("no_frame") from None
     if rows is None and cols is None:
         return box, None
     try:
         return box, (whole(1, _MOST_LINES)(rows), whole(1, _MOST_LINES)(cols))
     except ValueError as error:
-        raise InputError(f"rows and columns: {error} is needed for each: give both or none") from None
+        message = f"rows and columns: {error} is needed for each: give both or none"
+        raise InputError(message).named("bad_grid") from None
 
 
 def _static(package: str, name: str) -> bytes:

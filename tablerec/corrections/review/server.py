@@ -23,6 +23,7 @@ from urllib.parse import SplitResult, parse_qs, unquote, urlsplit
 from tablerec.corrections.alike.joined import Joined
 from tablerec.corrections.alike.offers import Offers
 from tablerec.corrections.learning.learner import Learner
+from tablerec.corrections.refusals import to_chinese
 from tablerec.corrections.review import routes
 from tablerec.corrections.review.body import Body
 from tablerec.corrections.review.desk import Desk
@@ -128,14 +129,14 @@ class _Handler(BaseHTTPRequestHandler):
             self.close_connection = True  # a body may be left unread
             reply = self._refusal(error.status, str(error), error.chinese)
         except TablerecError as error:
-            reply = self._refusal(HTTPStatus.CONFLICT, str(error))
+            reply = self._refusal(HTTPStatus.CONFLICT, str(error), to_chinese(error))
         except (ConnectionError, TimeoutError):
             raise  # who asked has gone, or says nothing; the base class and ``handle_error`` note it
         except Exception as error:
             _logger.exception("%s", self.path.partition("?")[0])  # without the token
             self.close_connection = True
-            message = f"a fault of tablerec ({error!r}): report it"
-            reply = self._refusal(HTTPStatus.INTERNAL_SERVER_ERROR, message, f"tablerec 出错（{error!r}）：请报告")
+            fault = TablerecError(f"a fault of tablerec ({error!r}): report it").named("fault", repr(error))
+            reply = self._refusal(HTTPStatus.INTERNAL_SERVER_ERROR, str(fault), to_chinese(fault))
         self._send(reply)
 
     def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:

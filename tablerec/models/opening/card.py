@@ -51,7 +51,8 @@ class OnCard:
         usual: Shapes of batches that it runs once when it is opened: the first time is slow.
         takes_bytes: Its pictures come as uint8.
         keeps_best: It returns the best class of each position, and its probability, in place of all.
-        fills_groups: Its depthwise convolutions are computed as whole ones, see ``graphs.fill_groups``.
+        fills_from: Its depthwise convolutions of so many channels and more are computed as whole ones, see
+            ``graphs.fill_groups``.
         half: It computes in half precision where that does not change what is found.
     """
 
@@ -61,15 +62,15 @@ class OnCard:
     usual: tuple[Shape, ...] = ()
     takes_bytes: bool = False
     keeps_best: bool = False
-    fills_groups: bool = False
+    fills_from: int | None = None
     half: bool = False
 
 
 NETWORKS: Mapping[str, OnCard] = {
     NAME: OnCard(
         Cells(SIDES),
-        2**24,
-        (1, 4, 16),
+        2**22,
+        (1, 4),
         tuple((count, 3, *sides) for sides in ((256, 640), (384, 640), (256, 960), (640, 960)) for count in (1, 4)),
         takes_bytes=True,
     ),
@@ -79,7 +80,7 @@ NETWORKS: Mapping[str, OnCard] = {
         (8, 64),
         tuple((count, 3, 32, width) for width in (64, 128, 192, 256) for count in (8, 64)),
         takes_bytes=True,
-        fills_groups=True,
+        fills_from=192,
     ),
     PP_OCR_READER: OnCard(
         Rows(),
@@ -87,9 +88,9 @@ NETWORKS: Mapping[str, OnCard] = {
         (8,),
         tuple((8, 3, 48, width) for width in (160, 192, 224, 256, 320, 384, 480)),
         keeps_best=True,
-        fills_groups=True,
+        fills_from=1,
     ),
-    PP_OCR_FINDER: OnCard(Rows(), 2**22, (1, 4), fills_groups=True),
+    PP_OCR_FINDER: OnCard(Rows(), 2**22, (1, 4), fills_from=1),
 }
 
 
@@ -124,7 +125,8 @@ class Sessions:
     """A network with a session of ONNX Runtime for each shape of its input.
 
     A session plans its convolutions anew whenever the shape changes, also back to one that it had: on an H200 that
-    takes 0.2 s for CellNet, 1.3 s for LineNet and 2.4 s for PP-OCR's recogniser, which then compute for 2 to 13 ms.
+    takes 0.1 to 0.2 s, and for LineNet and PP-OCR's recogniser 1.3 and 2.7 s without ``graphs.fill_groups``; they then
+    compute for 2 to 13 ms. Each session keeps memory of the card for itself, so there are not too many.
 
     Args:
         file: The network.
@@ -184,8 +186,8 @@ def make_graph(file: NetworkFile, how: OnCard) -> bytes:
     try:
         model = read_graph(file.path)
         check_outputs(file, [output.name for output in model.graph.output])
-        if how.fills_groups:
-            fill_groups(model)
+        if how.fills_from is not None:
+            fill_groups(model, how.fills_from)
         if isinstance(how.form, Cells):
             take_parts(model)
         if how.takes_bytes:

@@ -55,25 +55,32 @@ def keep_best(model: Any) -> None:
     )
 
 
-def fill_groups(model: Any) -> None:
+def fill_groups(model: Any, fewest: int = 1) -> None:
     """Have a model compute its depthwise convolutions as whole ones, with zeros between the channels.
 
-    cuDNN plans 0.2 s for each depthwise convolution whenever a shape is new, and a few ms for a whole one; with as few
-    channels as these networks have, it then takes hardly longer to compute.
+    cuDNN plans 0.2 s for most depthwise convolutions whenever a shape is new, and a few ms for a whole one. On an H200
+    PP-OCR's recogniser plans 0.12 s in place of 2.7 and computes as fast (8 crops of 192 px: 4.2 ms, 4.4 before);
+    LineNet plans for five layers of 192 channels alone.
+
+    Args:
+        model: An ONNX model; changed in place.
+        fewest: Channels of a convolution that is changed.
     """
     import onnx
 
     known = {each.name: onnx.numpy_helper.to_array(each) for each in model.graph.initializer}
     casts = {node.output[0]: node.input[0] for node in model.graph.node if node.op_type == "Cast"}  # of stored halves
     for node in model.graph.node:
-        group = next((each for each in node.attribute if each.name == "group" and each.i > 1), None)
-        weights = known.get(casts.get(node.input[1], node.input[1])) if group is not None else None
-        if weights is None or node.op_type != "Conv":
+        groups = [each for each in node.attribute if each.name == "group" and each.i > 1]
+        if node.op_type != "Conv" or not groups:
+            continue
+        weights = known.get(casts.get(node.input[1], node.input[1]))
+        if weights is None or len(weights) < fewest:
             continue
         name = f"{node.output[0]}:filled"
-        filled = _filled(weights.astype(np.float32), group.i)
+        filled = _filled(weights.astype(np.float32), groups[0].i)
         model.graph.initializer.append(onnx.numpy_helper.from_array(filled, name))
-        node.input[1], group.i = name, 1
+        node.input[1], groups[0].i = name, 1
 
 
 def _filled(weights: NDArray[Any], group: int) -> NDArray[Any]:

@@ -34,7 +34,7 @@ from paddlex.utils import interactive_get_pipeline  # noqa: E402
 from paddlex.utils.pipeline_arguments import PIPELINE_ARGUMENTS  # noqa: E402
 
 from tablerec.plugins.paddlex import serving  # noqa: E402
-from tablerec.plugins.paddlex.options import NAME, command_line_arguments  # noqa: E402
+from tablerec.plugins.paddlex.options import NAME, command_line_arguments, no_pipeline  # noqa: E402
 from tablerec.plugins.paddlex.pipeline import TableRecognitionCellsPipeline  # noqa: E402
 from tablerec.plugins.paddlex.result import TableResult, TablesResult  # noqa: E402
 from tablerec.plugins.paddlex_model import CellNetPredictor  # noqa: E402
@@ -57,7 +57,13 @@ PIPELINE_FILE = Path(__file__).parent / f"{NAME}.yaml"
 
 
 def _with_ours(get_pipeline_path: Callable[[str], Any]) -> Callable[[str], Any]:
-    return lambda name: PIPELINE_FILE if name == NAME else get_pipeline_path(name)
+    def find(name: str) -> Any:
+        found = PIPELINE_FILE if name == NAME else get_pipeline_path(name)
+        if found is None:
+            raise no_pipeline(name, PIPELINE_ARGUMENTS)
+        return found
+
+    return find
 
 
 for _module in (pipelines, interactive_get_pipeline):

@@ -57,6 +57,10 @@ def read_inputs(inputs: Any, settings: Settings | None = None) -> Iterator[Input
                 yield from _pages(path, settings)
         elif isinstance(item, (np.ndarray, PageImage)):
             yield from (InputPage(None, None, picture) for picture in load_pages(item, settings))
+        elif item is None:
+            raise InputError(
+                "there is no input: give a path, a folder, an address or an array (--input on the command line)"
+            )
         else:
             raise InputError(f"a {type(item).__name__} is no input: give a path, a folder, an address or an array")
 

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from difflib import get_close_matches
 from typing import Any
 
 from tablerec.config import Settings
 from tablerec.errors import SettingsError
+from tablerec.inputs.images import display_name
 
 NAME = "table_recognition_cells"
 
@@ -155,6 +157,18 @@ def _refuse_unknown(place: str, names: Iterable[str], known: set[str]) -> None:
         raise SettingsError(
             f"{place}: {', '.join(unknown)} is not a part of it; the parts are {', '.join(sorted(known))}"
         )
+
+
+def no_pipeline(name: str, known: Iterable[str]) -> SettingsError:
+    """Say that a pipeline does not exist, and which one may be meant.
+
+    >>> print(no_pipeline("table_recognition_cell", ["OCR", "table_recognition_cells"]))
+    no pipeline is called table_recognition_cell; did you mean table_recognition_cells? A file of your own ends in .yaml
+    """
+    names = sorted(known)
+    meant = get_close_matches(name, names, n=1)
+    hint = f"did you mean {meant[0]}?" if meant else f"there are {', '.join(names)}."
+    return SettingsError(f"no pipeline is called {display_name(name)}; {hint} A file of your own ends in .yaml")
 
 
 def command_line_arguments() -> list[dict[str, Any]]:

@@ -93,17 +93,20 @@ class OneDevicePipeline(Parts):
     def _check(self, request: Request) -> None:
         """Refuse what the pipeline was not made for."""
         wanted = {
-            "doc_preprocessor": request.use_doc_orientation_classify or request.use_doc_unwarping,
-            "ocr_model": request.use_ocr_model,
-            # Without a model, tables are found by their cells, which needs no preparation.
-            "layout_detection": request.use_layout_detection and self.part("LayoutDetection").get("model_name"),
+            "use_doc_orientation_classify": "doc_preprocessor",
+            "use_doc_unwarping": "doc_preprocessor",
+            "use_ocr_model": "ocr_model",
+            "use_layout_detection": "layout_detection",
         }
-        if missing := [part for part, is_wanted in wanted.items() if is_wanted and not self.uses(part)]:
-            raise SettingsError(f"predict asks for a part that is not loaded: set use_{missing[0]}: True in the file")
+        for option, part in wanted.items():
+            # Without a model, tables are found by their cells, which needs no preparation.
+            is_needed = part != "layout_detection" or self.part("LayoutDetection").get("model_name")
+            if getattr(request, option) and is_needed and not self.uses(part):
+                raise SettingsError(f"{option}: this part is not loaded; set `use_{part}: True` in the pipeline's file")
         if request.detection and self.ocr is None:
             raise SettingsError(
                 f"{', '.join(request.detection)}: the OCR engine of this pipeline has no such option; give the file a "
-                "GeneralOCR with pipeline_name: OCR"
+                "GeneralOCR with `pipeline_name: OCR`"
             )
 
     def _read(self, page: InputPage, request: Request) -> TablesResult:

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from paddlex.inference.models.object_detection.result import DetResult
 from paddlex.inference.pipelines.ocr.result import OCRResult
 from paddlex.inference.pipelines.table_recognition.result import SingleTableRecognitionResult, TableRecognitionResult
+from paddlex.utils import logging
 
 from postprocess.arrays import Image
 from postprocess.cell import Cell
@@ -80,6 +81,8 @@ class TablesResult(TableRecognitionResult):
     def _save(self, path: Path, format: str, ending: str) -> None:
         if path.suffix.lower() not in (f".{format}", ".htm"):
             path = path / f"{Path(self._get_input_fn()).stem}{ending}.{format}"
+        if not self.page.tables:
+            logging.warning("%s: no table found, so %s is not written", Path(self._get_input_fn()).name, path.name)
         save(Result(self.page.picture.source, (self.page,)), path, format)
 
     def _to_html(self) -> dict[str, str]:

@@ -5,6 +5,9 @@ time. Errors become JSON with a status that says whose fault it is, no request c
 slowly or under another name are cut, and none has the server fetch an address, unless the pipeline's file says
 ``allow_addresses: True`` under ``Serving: extra:``. Where the variable ``TABLEREC_TOKEN`` is set, clients need its
 token. Connections that send no request at all are uvicorn's matter, which PaddleX starts.
+
+Fields that a request may not have are refused, and errors name the field. Pictures are in an answer where the request
+or the pipeline's file says ``visualize: true``: they are many times its size.
 """
 
 # No postponed annotations: FastAPI reads those of the endpoint, whose types are imported late.
@@ -12,12 +15,14 @@ token. Connections that send no request at all are uvicorn's matter, which Paddl
 import asyncio
 import base64
 import os
+import re
 import tempfile
+from difflib import get_close_matches
 from typing import IO, Any
 
 from tablerec.config import Settings
-from tablerec.errors import InputError, SettingsError, TablerecError
-from tablerec.inputs.images import load_pages, wanted_pages
+from tablerec.errors import InputError, PasswordError, SettingsError, TablerecError
+from tablerec.inputs.images import display_name, load_pages, wanted_pages
 from tablerec.plugins.paddlex.options import to_request
 from tablerec.result import PageImage
 from tablerec.serve.guards import Access, Message, Receive, Scope, Send, TimedBody, Tokens, to_headers
@@ -69,11 +74,13 @@ def create_pipeline_app(pipeline: Any, app_config: Any) -> Any:
     Returns:
         A FastAPI application with ``POST /table-recognition`` and ``GET /health``.
     """
+    from fastapi.exceptions import RequestValidationError
     from paddlex.inference.serving.basic_serving._app import create_app, primary_operation
     from paddlex.inference.serving.basic_serving._pipeline_apps._common import ocr
     from paddlex.inference.serving.infra.models import AIStudioResultResponse
     from paddlex.inference.serving.infra.utils import call_async, generate_log_id
     from paddlex.inference.serving.schemas.table_recognition_v2 import INFER_ENDPOINT, InferRequest, InferResult
+    from pydantic import ConfigDict
 
     app, context = create_app(pipeline=pipeline, app_config=app_config, app_aiohttp_session=True)
     ocr.update_app_context(context)
@@ -82,10 +89,14 @@ def create_pipeline_app(pipeline: Any, app_config: Any) -> Any:
     limits = ServerLimits(body_megabytes=most_megabytes)
     app.add_middleware(RequestGuard, access=_to_access(extra), limits=limits)
     app.add_exception_handler(TablerecError, _answer_error)
+    app.add_exception_handler(RequestValidationError, _answer_no_request)
 
     one_page = asyncio.Semaphore(1)  # the pipeline reads one at a time: the pages of others need not be in memory
 
     class Request(InferRequest):
+        model_config = ConfigDict(extra="forbid")
+
+        logId: str | None = None  # noqa: N815 - as in PaddleX, which answers some errors with it
         textLayer: str | None = None  # noqa: N815
         pages: str | None = None
         password: str | None = None
@@ -98,7 +109,7 @@ def create_pipeline_app(pipeline: Any, app_config: Any) -> Any:
         asked = {option: getattr(request, field) for field, option in _DOCUMENT_OPTIONS.items()}
         settings = to_request(asked).document_settings(pipeline.settings)
         options = {option: getattr(request, field) for field, option in _OPTIONS.items()}
-        visualize = context.config.visualize if request.visualize is None else request.visualize
+        visualize = sends_pictures(app_config) if request.visualize is None else request.visualize
         most_seconds = float(extra.get("max_document_seconds", MOST_SECONDS))
 
         async def read_pages() -> tuple[list[Any], list[tuple[int, int]]]:
@@ -122,6 +133,11 @@ def create_pipeline_app(pipeline: Any, app_config: Any) -> Any:
         return AIStudioResultResponse[InferResult](logId=log_id, result=result)
 
     return app
+
+
+def sends_pictures(app_config: Any) -> bool:
+    """Whether answers have pictures where the request does not say; PaddleX's own default is that they have."""
+    return "visualize" in app_config.model_fields_set and bool(app_config.visualize)
 
 
 async def _file_to_bytes(file: str, session: Any, most_megabytes: float) -> bytes:
@@ -297,7 +313,47 @@ class RequestGuard:
 async def _answer_error(request: Any, error: Exception) -> Any:
     if isinstance(error, RefusedError):
         return _to_answer(error.problem.status, str(error))
-    return _to_answer(422 if isinstance(error, (InputError, SettingsError)) else 500, str(error))
+    return _to_answer(422 if isinstance(error, (InputError, SettingsError)) else 500, _with_fields(error))
+
+
+def _with_fields(error: Exception) -> str:
+    """What an error says, by the names that the request has.
+
+    >>> _with_fields(SettingsError("use_ocr_model is 3: set use_ocr_model=True"))
+    'useOcrModel is 3: set useOcrModel=True'
+    >>> _with_fields(InputError("it is empty")), _with_fields(InputError("file: it is empty"))
+    ('file: it is empty', 'file: it is empty')
+    >>> _with_fields(SettingsError("use_ocr_model: set `use_ocr_model: True` in the file"))
+    'useOcrModel: set `use_ocr_model: True` in the file'
+    """
+    known = {option: field for field, option in (_OPTIONS | _DOCUMENT_OPTIONS).items()}
+    reason = re.sub(r"(?<!`)\b\w+", lambda found: known.get(found[0], found[0]), str(error))
+    field = "password" if isinstance(error, PasswordError) else "file" if isinstance(error, InputError) else ""
+    return f"{field}: {reason}" if field and not reason.startswith((f"{field}:", "pages", "file:")) else reason
+
+
+async def _answer_no_request(request: Any, error: Any) -> Any:
+    """What is wrong with a body, field by field; its values are secrets, or large."""
+    return _to_answer(422, "; ".join(dict.fromkeys(map(_to_reason, error.errors()))))
+
+
+def _to_reason(fault: dict[str, Any]) -> str:
+    """Name a field and what is wrong with it.
+
+    >>> _to_reason({"type": "extra_forbidden", "loc": ("body", "useOcrModell"), "msg": ""})
+    'useOcrModell: no such field; did you mean useOcrModel?'
+    >>> _to_reason({"type": "string_type", "loc": ("body", "pages"), "msg": "Input should be a valid string"})
+    'pages: input should be a valid string'
+    """
+    fields = ["file", "fileType", "visualize", *_OPTIONS, *_DOCUMENT_OPTIONS]
+    place = ".".join(str(part) for part in fault["loc"] if part != "body") or "the request"
+    if fault["type"] == "extra_forbidden":
+        name = display_name(place[:100])
+        meant = get_close_matches(place, fields, n=1)
+        return f"{name}: no such field; " + (f"did you mean {meant[0]}?" if meant else f"there are {', '.join(fields)}")
+    if fault["type"] == "json_invalid":
+        return "the request: no JSON; send an object with file"
+    return f"{place}: {fault['msg'][:1].lower()}{fault['msg'][1:]}"
 
 
 def _to_answer(status: int, reason: str, headers: dict[str, str] | None = None) -> Any:

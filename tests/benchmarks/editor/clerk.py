@@ -7,20 +7,30 @@ and as it is now. Header rows are not in the labels and left as they are; so is 
 are keystrokes, clicks, typed characters and steps, table by table and in sum; then what was done how often. What each
 thing costs is in ``tests/helpers/clerk/costs.py``.
 
+The first thirty were looked at when the commands of the editor were chosen: ``--skip 30`` takes those that come next,
+of other documents, by which nothing was chosen. ``--without-proposals`` leaves other grids and other readings out.
+
 What was read is kept in ``--kept`` and not read again.
 """
 
 from __future__ import annotations
 
 import argparse
+import pickle
 import tempfile
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 
 from postprocess.cell import rewrite
+from tablerec.config import Settings
 from tablerec.corrections.editor import CorrectionFolder, Draft
+from tablerec.corrections.proposals.grids import Find
+from tablerec.pipeline import Recognizer
+from tablerec.result import Page, PageImage
 from tests.helpers.clerk.clerking import Clerk, Tally
+from tests.helpers.clerk.kept_reader import KeptReader
 from tests.helpers.clerk.wrong_tables import WrongTable, grid_of, read_wrong_tables, recognizer
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -35,13 +45,36 @@ def without_words(draft: Draft) -> Draft:
     return replace(draft, words=(), table=replace(table, cells=rewrite(table.cells, words=[()] * len(table))))
 
 
-def correct(wrong: WrongTable, *, is_new: bool) -> tuple[Tally, bool]:
+def correct(wrong: WrongTable, kept: Path, *, is_new: bool, has_proposals: bool) -> tuple[Tally, bool]:
     """Correct a table; returns what it took, and whether it is right now."""
     with tempfile.TemporaryDirectory() as folder:
         draft = wrong.draft if is_new else without_words(wrong.draft)
         correction = CorrectionFolder(Path(folder)).open(draft)
-        clerk = Clerk(correction, wrong, recognizer().ocr if is_new else None)
+        reader = KeptReader(lambda: recognizer().ocr, kept / "read", "auto") if is_new else None
+        find = kept_find(kept / "found") if is_new and has_proposals else None
+        clerk = Clerk(correction, wrong, reader, find)
         return clerk.correct(), clerk.is_right
+
+
+def kept_find(folder: Path) -> Find:
+    """Finds the grids of a table as the review does, and keeps them."""
+
+    def find(picture: PageImage) -> list[Page]:
+        file = folder / f"{picture.source}.pickle"
+        if not file.is_file():
+            folder.mkdir(parents=True, exist_ok=True)
+            file.write_bytes(pickle.dumps(list(tracer().pages(picture))))
+        pages: list[Page] = pickle.loads(file.read_bytes())
+        return pages
+
+    return find
+
+
+@cache
+def tracer() -> Recognizer:
+    """What finds grids again."""
+    settings = Settings(layout="table", turn=0, unwarp="off", seals="keep", trace=True)
+    return Recognizer(settings, ocr=recognizer().ocr)
 
 
 def print_row(name: str, old: Tally, new: Tally, note: str = "") -> None:
@@ -63,12 +96,15 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", nargs="?", type=Path, default=ROOT.parent / "shared" / "train")
     parser.add_argument("--count", type=int, default=30, help="tables to correct")
+    parser.add_argument("--skip", type=int, default=0, help="tables that are left out first, with their documents")
+    parser.add_argument("--without-proposals", action="store_true", help="neither other grids nor other readings")
     parser.add_argument("--kept", type=Path, default=Path(tempfile.gettempdir()) / "tablerec-clerk")
     args = parser.parse_args(arguments)
     sums, of_grids, n_wrong = (Tally(), Tally()), (Tally(), Tally()), [0, 0]
     print(f"{'table':36}  " + "  ".join(f"{count:>12}" for count in COUNTS) + "  (old, new)")
-    for wrong in read_wrong_tables(args.folder, args.kept, args.count):
-        done = [correct(wrong, is_new=is_new) for is_new in (False, True)]
+    has_proposals = not args.without_proposals
+    for wrong in read_wrong_tables(args.folder, args.kept, args.count, args.skip):
+        done = [correct(wrong, args.kept, is_new=is_new, has_proposals=has_proposals) for is_new in (False, True)]
         for at, (tally, is_right) in enumerate(done):
             sums[at].add(tally)
             if grid_of(wrong.draft.table) != grid_of(wrong.true):

@@ -20,7 +20,6 @@ import argparse
 import json
 import random
 import shutil
-import threading
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -35,12 +34,12 @@ from postprocess.geometry.boxes import array_to_quad, boxes_to_quads
 from postprocess.table import Table
 from tablerec.config import Settings
 from tablerec.corrections.editor import CorrectionFolder
-from tablerec.corrections.learning.anew import line_to_table, picture_words
+from tablerec.corrections.editor.answers import png_to_image
 from tablerec.corrections.learning.learner import Learner
 from tablerec.corrections.learning.recipe import STEPS
-from tablerec.corrections.learning.runs import run_command
 from tablerec.corrections.review.desk import Desk
 from tablerec.pipeline import Recognizer
+from tablerec.result import PageImage
 from tests.helpers.find_corrections import find_corrections
 
 
@@ -113,15 +112,23 @@ class Review:
             self.desk.corrections.do(correction, step)
             self.desk.corrections.do(correction, {"do": "save"})
 
-    def read(self, names: Sequence[str], weights: Path | None, kept: Path) -> dict[str, Table | None]:
-        """Read the pictures of tables; what was read is kept in a file."""
+    def read(self, names: Sequence[str], detector: str, weights: Path | None, kept: Path) -> dict[str, Table | None]:
+        """Find the tables in their pictures, by the words that were read at first; they are kept in a file."""
         if not kept.is_file():
-            lines: list[str] = []
-            run_command(picture_words(names, weights), self.desk.corrections.folder, lines.append, threading.Event())
-            found = {name: table and table_to_dict(table) for name, table in filter(None, map(line_to_table, lines))}
-            kept.write_text(json.dumps(found), encoding="utf-8")
+            given = {} if weights is None else {"detector_dir": self.desk.corrections.folder / weights}
+            recognizer = Recognizer(Settings(layout="table", turn=0, detector=detector, **given))
+            found = {name: self._find(name, recognizer) for name in names}
+            kept.write_text(
+                json.dumps({name: table and table_to_dict(table) for name, table in found.items()}), "utf-8"
+            )
         tables = json.loads(kept.read_text("utf-8"))
         return {name: data and table_from_dict(data, name=name) for name, data in tables.items()}
+
+    def _find(self, name: str, recognizer: Recognizer) -> Table | None:
+        correction = self.desk.correction(name)
+        image = png_to_image(self.desk.corrections.read_picture(correction))
+        picture = PageImage(name, 1, image, words=correction.history.states[0].words)
+        return max((table for page in recognizer.pages(picture) for table in page.tables), key=len, default=None)
 
 
 def choose(review: Review, n_wrong: int, n_others: int) -> tuple[list[str], list[str]]:
@@ -187,6 +194,7 @@ def main() -> None:
     parser.add_argument("--wrong", type=int, default=30, help="tables to correct")
     parser.add_argument("--others", type=int, default=30, help="tables that are never corrected")
     parser.add_argument("--steps", type=int, default=STEPS, help="of training")
+    parser.add_argument("--detectors", default="auto,cellnet", help="that read before and after")
     parser.add_argument("--pause", type=float, default=float("inf"), help="stop a training after so many seconds")
     args = parser.parse_args()
     review = Review(args.folder, args.output)
@@ -198,9 +206,6 @@ def main() -> None:
         print("paused: the same command goes on")
         return
     names = [*wrong, *others]
-    before, after = (
-        review.read(names, each, args.output / f"{when}.json") for when, each in (("before", None), ("after", weights))
-    )
     splits = review.desk.corrections.splits()
     sets = {
         "learned from": [name for name in wrong if splits.get(name) == "train"],
@@ -210,9 +215,14 @@ def main() -> None:
     columns = " | ".join(
         f"{kind} before | after | tables without before | after | worse" for kind in ("steps", "structure")
     )
-    print(f"| | tables | {columns} |\n|---|" + "---:|" * 11)
-    for kind, chosen in sets.items():
-        print(f"| {kind} | {' | '.join(summary(review, chosen, before, after))} |")
+    print(f"| detector | | tables | {columns} |\n|---|---|" + "---:|" * 11)
+    for detector in args.detectors.split(","):
+        before, after = (
+            review.read(names, detector, each, args.output / f"{when}-{detector}.json")
+            for when, each in (("before", None), ("after", weights))
+        )
+        for kind, chosen in sets.items():
+            print(f"| {detector} | {kind} | {' | '.join(summary(review, chosen, before, after))} |")
 
 
 if __name__ == "__main__":

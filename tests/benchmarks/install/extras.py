@@ -102,6 +102,7 @@ FIRST = {
     "gpu": First(("tablerec", _PICTURE, "-o", "out", "--device", "auto"), "ruled"),
     "batch": First(("tablerec", "batch", str(ROOT / "data/samples"), "-o", "out")),
     "ray": First(("tablerec", "batch", str(ROOT / "data/samples"), "-o", "out", "--engine", "ray")),
+    "docs": First(("sphinx-build", "--version"), "sphinx-build"),
     "serve": First(("tablerec", "serve", "--port", "18080"), url=f"{_SERVER}/readyz"),
 }
 """By extra; some of them may not be in this checkout."""

@@ -27,6 +27,7 @@ from tablerec.config import Settings
 from tablerec.detect.factory import make_line_finder
 from tablerec.evaluate.truth import Truth
 from tablerec.inputs.images import load_pages
+from tablerec.ocr.edges import settle
 from tablerec.ocr.lines import find_lines
 from tablerec.ocr.rapidocr import RapidOcrEngine
 from tests.benchmarks.reading.tables import sample_truths
@@ -132,7 +133,7 @@ def main() -> None:
     if ours is None:
         raise SystemExit("the network has no branch for lines: name one that has with --detector-dir")
     engine = RapidOcrEngine()
-    finders: dict[str, Finder] = {"PP-OCR": lambda image: find_lines(engine, image), "CellNet": ours.find}
+    finders: dict[str, Finder] = {"PP-OCR": lambda image: find_lines(engine, image), "CellNet": lambda image: settle(ours.find(image), image)}
     sums: dict[tuple[str, str], Sums] = defaultdict(Sums)
     missed: list[Image] = []
     for truth in sample_truths(options.folder, options.count, with_text=False):

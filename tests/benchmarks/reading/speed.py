@@ -6,7 +6,7 @@ turns, such as ``../shared/bench/dev``, go through the whole pipeline. For each 
 process, so that a busy machine is busy for all; the first sample is read once before, so that models are loaded. By
 engine: seconds of reading (finding and reading lines, and the second look at empty cells), of the whole pipeline, both
 as shares of the last engine's, and lines read a second. The peak memory is that of a process of its own, which reads
-the same pictures with one engine.
+the same pictures with one engine. ``--page FILE`` tells the peak memory of a process that reads this page alone.
 """
 
 from __future__ import annotations
@@ -79,6 +79,7 @@ def main() -> None:
     parser.add_argument("--ocr", action="append", help="as of tablerec  [auto, tablerec and rapidocr]")
     parser.add_argument("--detector", default=Settings().detector)
     parser.add_argument("--no-memory", action="store_true")
+    parser.add_argument("--page", type=Path, help="tell the peak memory of each engine on this picture, no more")
     parser.add_argument("--memory-of", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.memory_of:
@@ -88,6 +89,10 @@ def main() -> None:
         print(peak_mib())
         return
     engines = options.ocr or ["auto", "tablerec", "rapidocr"]
+    if options.page:
+        for ocr in engines:
+            print(f"{ocr:12} peak {peak_apart(ocr, options.detector, [options.page]):.0f} MiB")
+        return
     paths = pictures(options.bench, options.count)
     recognizers = {ocr: make(ocr, options.detector) for ocr in engines}
     for recognizer in recognizers.values():

@@ -1,8 +1,9 @@
 """A clerk who corrects a table and counts what it takes.
 
 Structure first: lines, then spans. Then texts. With living text, what the lines have not mended is mended by words that
-lie in no cell, by reading again, by replacing everywhere, and only then by typing. A clerk does not know beforehand
-whether reading again helps: where it does not, that and its undo are counted too.
+lie in no cell, by other readings, by reading again, by replacing everywhere, and only then by typing. A clerk does not
+know beforehand whether reading again, or other grids and readings, help: where they do not, looking at them, or
+undoing it, is counted too.
 """
 
 from __future__ import annotations
@@ -25,6 +26,8 @@ from postprocess.table import Table
 from tablerec.corrections.editor import Correction
 from tablerec.corrections.editor.operations import apply
 from tablerec.corrections.editor.reading import Reader, to_read_step
+from tablerec.corrections.proposals.grids import Find, find_grids
+from tablerec.corrections.proposals.readings import find_readings
 from tests.helpers.clerk.costs import COSTS
 from tests.helpers.clerk.wrong_tables import WrongTable, grid_of, squeeze
 from tests.helpers.find_corrections import Person, Step
@@ -32,7 +35,9 @@ from tests.helpers.find_corrections import Person, Step
 _QUICK = 1
 """Characters that are typed sooner than read again."""
 _CHEAPER = 2
-"""Cells from which on replacing everywhere is worth its keys."""
+"""Cells from which on replacing everywhere, or reading all twice, is worth its keys."""
+_WORTH_A_LOOK = 5
+"""Steps on the grid from which on a clerk looks whether another grid is nearer."""
 
 
 @dataclass
@@ -65,10 +70,11 @@ class Draughtsman(Person):
     Args:
         wrong: Table as found and as it is.
         moves: Whether lines are moved: without living text that changes no text.
+        table: In the place of the table as found.
     """
 
-    def __init__(self, wrong: WrongTable, moves: bool) -> None:
-        super().__init__(wrong.draft.table, wrong.true)
+    def __init__(self, wrong: WrongTable, moves: bool, table: Table | None = None) -> None:
+        super().__init__(wrong.draft.table if table is None else table, wrong.true)
         self.moves = moves
         self.free = {axis: list(self._free(wrong, axis)) for axis in SIDES}
 
@@ -128,6 +134,15 @@ class Draughtsman(Person):
         part = self.table.owner[block["row"] : block["end_row"], block["col"] : block["end_col"]]
         return sum(self.table.cells[index].is_spanning for index in np.unique(part).tolist())
 
+    def find_steps(self) -> list[Step]:
+        """All steps on the grid."""
+        for axis in SIDES:
+            self.correct_lines(axis)
+        self.correct_spans()
+        for axis in SIDES:
+            self.place_lines(axis, self.lines[axis].tolist())
+        return self.steps
+
     def place_lines(self, axis: Axis, places: list[float]) -> None:
         """Move the lines that run through a text."""
         if not self.moves:
@@ -180,10 +195,13 @@ class Clerk:
         correction: Of the draft.
         wrong: As it was found, and as it is.
         reader: Reads cells again; None for the editor before living text.
+        find: Finds other grids; None where none are offered.
     """
 
-    def __init__(self, correction: Correction, wrong: WrongTable, reader: Reader | None) -> None:
-        self.correction, self.wrong, self.reader = correction, wrong, reader
+    def __init__(
+        self, correction: Correction, wrong: WrongTable, reader: Reader | None, find: Find | None = None
+    ) -> None:
+        self.correction, self.wrong, self.reader, self.find = correction, wrong, reader, find
         self.true = {(cell.row, cell.col): cell.text for cell in wrong.true.cells}
         self.tally = Tally()
 
@@ -194,17 +212,17 @@ class Clerk:
 
     def correct(self) -> Tally:
         """Do all of it."""
-        drawn = Draughtsman(self.wrong, moves=self.reader is not None)
-        for axis in SIDES:
-            drawn.correct_lines(axis)
-        drawn.correct_spans()
-        for axis in SIDES:
-            drawn.place_lines(axis, drawn.lines[axis].tolist())
-        for step in drawn.steps:
+        steps = self.steps_on_grid(self.correction.table)
+        if self.find is not None and len(steps) >= _WORTH_A_LOOK:
+            steps = self.take_grid(steps)
+        for step in steps:
             self.do(step, _name(step))
         if self.reader is not None:
             self.place_words()
-            self.read_again()
+            if self.find is None or len(self._unread()) < _CHEAPER:
+                self.read_again()
+            else:
+                self.take_readings()
             self.replace_all()
         self.empty()
         if self.reader is not None:
@@ -246,6 +264,47 @@ class Clerk:
             return apply(self.correction.history, step).now.table
         except TableError:
             return None
+
+    def steps_on_grid(self, table: Table) -> list[Step]:
+        """The steps that give a table the grid that is right."""
+        return Draughtsman(self.wrong, self.reader is not None, table).find_steps()
+
+    # --- with proposals ---
+
+    def take_grid(self, steps: list[Step]) -> list[Step]:
+        """Take the grid from which fewer steps are left, and return these; a look at the others is counted anyway."""
+        assert self.find is not None
+        found = find_grids(self.correction, self.wrong.draft.image, self.find)
+        left = [self.steps_on_grid(other.after) for other in found]
+        best = min(range(len(found)), key=lambda at: len(left[at]), default=None)
+        if best is None or len(left[best]) + 1 >= len(steps):
+            self.count("look for nothing")
+            return steps
+        self.do(found[best].step, "take another grid")
+        return left[best]
+
+    def take_readings(self) -> None:
+        """Take the other readings that are right, and type there what none of them is, as one step."""
+        assert self.reader is not None
+        found = find_readings(self.correction, self.wrong.draft.image, self.reader)
+        wrong = {(cell.row, cell.col): cell for cell in self.wrong_cells() if (cell.row, cell.col) in found}
+        chosen: list[dict[str, Any]] = []
+        typed, clicks, moves = 0, 0, 0
+        for place, cell in wrong.items():
+            true = self.true[place]
+            fitting = [each for each in found[place] if squeeze(each.text) == squeeze(true)]
+            clicks += 1
+            if fitting:
+                chosen.append(fitting[0].to_dict(cell)["reading"])
+                continue
+            n_typed, n_deleted, n_places = edit(cell.text, true)
+            chosen.append({"row": cell.row, "col": cell.col, "text": true})
+            typed, moves, clicks = typed + n_typed, moves + n_deleted, clicks + n_places - 1
+        if not chosen:
+            self.count("look for nothing")
+            return
+        self.do({"do": "set_readings", "readings": chosen}, "take readings", typed, moves)
+        self.tally.clicks += clicks
 
     # --- with living text ---
 

@@ -45,7 +45,13 @@ COSTS: dict[str, Cost] = {
     "read again": Cost(1, ("Alt+l",)),
     "place a word": Cost(1),  # dragged in the picture from where it stands
     "replace all": Cost(2, ("Control+h",)),  # the second field, the button
+    "take another grid": Cost(2),  # the button, the picture of the grid
+    "take readings": Cost(2),  # two buttons, and for each text that is taken a click
+    "look for nothing": Cost(1, ("Escape",)),  # no other grid, or no other reading, is any better
 }
-NEW = ("fill", "read again", "place a word", "replace all")
+NEW = (
+    *("fill", "read again", "place a word", "replace all"),
+    *("take another grid", "take readings", "look for nothing"),
+)
 BEFORE = tuple(name for name in COSTS if name not in NEW)
 """What the editor before living text could do."""

@@ -35,7 +35,6 @@ from tablerec.pipeline import Recognizer
 SEED = 22
 _TRANSCRIBED = Path(__file__).with_name("transcribed.json")
 _DASHES = re.compile("[\u2010-\u2015\u2212\ufe63]")
-_LEADERS = re.compile(r"\.\.+|\.$")
 _SAME = str.maketrans("\u2018\u2019\u201c\u201d\u2571", "''\"\"/")
 _AROUND = 2
 """Pixels around a text that are read with it."""
@@ -106,11 +105,22 @@ def spread(folder: Path) -> list[Path]:
     return [paths[at] for at in range(longest) for _, paths in sorted(kinds.items()) if at < len(paths)]
 
 
-def read_wrong_tables(folder: Path, kept: Path, count: int) -> Iterator[WrongTable]:
-    """Read pictures until so many came out wrong; what was read is kept in a folder."""
+def read_wrong_tables(folder: Path, kept: Path, count: int, skip: int = 0) -> Iterator[WrongTable]:
+    """Read pictures until so many came out wrong; what was read is kept in a folder.
+
+    Args:
+        folder: Of pictures and labels.
+        kept: Folder of what was read.
+        count: Tables to yield.
+        skip: Tables that came out wrong and are left out before, with all others of their documents.
+    """
+    skipped: set[str] = set()
     for label in spread(folder):
         if count <= 0:
             return
+        document = json.loads(label.read_text("utf-8"))["meta"]["doc"]
+        if skip <= 0 and document in skipped:
+            continue
         file = kept / f"{label.stem}.pickle"
         if not file.is_file():
             kept.mkdir(parents=True, exist_ok=True)
@@ -120,9 +130,14 @@ def read_wrong_tables(folder: Path, kept: Path, count: int) -> Iterator[WrongTab
         if table is None:
             continue
         table = replace(table, true=with_transcribed(table.name, table.true))
-        if is_wrong(table.draft.table, table.true):
-            count -= 1
-            yield table
+        if not is_wrong(table.draft.table, table.true):
+            continue
+        if skip > 0:
+            skip -= 1
+            skipped.add(document)
+            continue
+        count -= 1
+        yield table
 
 
 def with_transcribed(name: str, true: Table) -> Table:

@@ -12,7 +12,7 @@ from typing import Any
 
 from postprocess.export.json import table_to_dict
 from postprocess.table import Table
-from tablerec.corrections.learning.learner import Learner
+from tablerec.corrections.learning.learner import ALONE, Learner
 from tablerec.corrections.learning.runs import Report
 from tablerec.corrections.review.desk import Desk
 from tablerec.errors import TablerecError
@@ -24,10 +24,16 @@ class Commands:
 
     Args:
         better: From a table as it is to the table as it is read with learned weights.
+        alone: The same, where the network reads without its rivals; None reads it as with them.
     """
 
-    def __init__(self, better: Callable[[Table], Table] = lambda table: table) -> None:
-        self.better = better
+    def __init__(
+        self,
+        better: Callable[[Table], Table] = lambda table: table,
+        alone: Callable[[Table], Table] | None = None,
+    ) -> None:
+        self.better, self.alone = better, alone
+        self.last: dict[str, Table] = {}
         self.desk: Desk | None = None
         self.words: list[list[str]] = []
         self.stopped = False
@@ -61,7 +67,15 @@ class Commands:
         report("Note: a line that is no table")
         for picture in words[words.index("--") + 1 :]:
             table = self.desk.correction(Path(picture).stem).table
-            read = self.better(table) if "--detector-dir" in words else make_table()
+            is_alone = words[: len(ALONE)] == list(ALONE)
+            if "--detector-dir" not in words:
+                read = make_table()
+            elif is_alone and self.alone is not None:
+                read = self.alone(table)
+            elif is_alone and picture in self.last:
+                read = self.last[picture]
+            else:
+                read = self.last[picture] = self.better(table)
             report(json.dumps({"source": picture, "pages": [{"tables": [table_to_dict(read)]}]}))
 
 

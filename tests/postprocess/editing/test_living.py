@@ -212,3 +212,14 @@ def test_a_sign_far_before_its_number_goes_into_a_column_of_its_own_where_a_line
     assert grid(deal(divided, remove_line(divided.table, "col", 1))) == [["$ 4,328"]]
     moved = deal(before, divide(before.table, "col", 0, 0.6))
     assert grid(moved) == [["$ 4,328", ""]]
+
+
+def test_a_line_drawn_through_a_blank_parts_the_words_beside_it_however_narrow_it_is() -> None:
+    spans = ((0.0, 0.2), (0.2, 0.25), *((0.25 + 0.15 * at, 0.4 + 0.15 * at) for at in range(5)))
+    amount = replace(word("$ 4,328", 5, 10, 40), char_spans=spans)
+    before = make_state(blank(1, 1), amount)
+    for x in (14, 16, 17):  # the places of characters are not known to the pixel
+        divided = deal(before, divide(before.table, "col", 0, x / SIZE[0]))
+        assert grid(divided) == [["$", "4,328"]]
+        assert count_letters(divided) == count_letters(before)
+        assert grid(deal(divided, remove_line(divided.table, "col", 1))) == [["$ 4,328"]]

@@ -6,9 +6,10 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from postprocess.cell import Quad
 from postprocess.geometry.boxes import as_boxes, quads_to_boxes
 from postprocess.text.lines import number_lines, words_to_text, words_to_texts
-from postprocess.word import Words
+from postprocess.word import Word, Words
 from tests.helpers.layouts import make_word, rows_to_words
 
 FEW = settings(max_examples=30)
@@ -38,3 +39,33 @@ def test_cells_together_have_the_texts_that_each_has_alone(places: list[tuple[in
     owner = np.array([cell for cell, _, _ in places], np.int64)
     alone = [words_to_text(word for word, cell in zip(words, owner, strict=True) if cell == k) for k in range(4)]
     assert words_to_texts(Words(words), owner, 4) == alone
+
+
+def stacked(*columns: str, step: float = 24, apart: float = 40) -> list[Word]:
+    """Words of one character each, columns from left to right."""
+    return [
+        Word(char, box_to_quad(apart * x, step * y, apart * x + 20, step * y + 20))
+        for x, column in enumerate(columns)
+        for y, char in enumerate(column)
+    ]
+
+
+def box_to_quad(x0: float, y0: float, x1: float, y1: float) -> Quad:
+    return (x0, y0), (x1, y0), (x1, y1), (x0, y1)
+
+
+def test_characters_one_below_another_are_one_text() -> None:
+    assert words_to_text(stacked("合计")) == "合计"
+    assert words_to_text(reversed(stacked("第3季度"))) == "第3季度"
+
+
+def test_columns_are_read_from_the_right_where_they_stand_apart() -> None:
+    assert words_to_text(stacked("名称", "单位编")) == "单位编名称"
+    assert words_to_text(stacked("单名", "位称")) == "单位\n名称"
+    assert words_to_text(stacked("单名者", "位称有", apart=24)) == "单位\n名称\n者有"
+
+
+def test_lines_of_single_letters_far_apart_characters_and_longer_lines_stay_lines() -> None:
+    assert words_to_text(stacked("abc")) == "a\nb\nc"
+    assert words_to_text(stacked("是否", step=60)) == "是\n否"
+    assert words_to_text([make_word("口蹄", 0, 0), make_word("疫", 0, 30)]) == "口蹄\n疫"

@@ -38,6 +38,15 @@ def test_the_course_is_copied_and_served(tmp_path: Path, served: list[str]) -> N
     assert (tmp_path / "mine" / "notebooks" / "00_tour.ipynb").is_file()
 
 
+@pytest.mark.parametrize(("arguments", "first"), [([], "00_tour.ipynb"), (["--language", "zh"], "zh/00_tour.ipynb")])
+def test_the_first_notebook_is_in_the_language_asked_for(
+    tmp_path: Path, served: list[str], arguments: list[str], first: str
+) -> None:
+    done = CliRunner().invoke(tablerec, ["lab", str(tmp_path), *arguments])
+    assert done.exit_code == 0 and f"--LabApp.default_url=/lab/tree/notebooks/{first}" in served
+    assert (tmp_path / "notebooks" / first).is_file()
+
+
 def test_newer_notebooks_beside_changed_ones_are_named(tmp_path: Path, served: list[str]) -> None:
     (tmp_path / "notebooks").mkdir()
     (tmp_path / "notebooks" / "00_tour.ipynb").write_text("mine")

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tablerec.course import Copied, copy_course, course
+from tablerec.course import Copied, copy_course, course, course_data
 from tablerec.course.course import course_files, course_root
 from tablerec.errors import OutputError
 
@@ -93,18 +93,27 @@ def test_a_checkout_is_left_alone(repository: Path) -> None:
     assert not (repository / ".tablerec-lab.json").exists()
 
 
-def paths_of_notebooks(folder: Path) -> list[tuple[Path, str]]:
-    """Return the paths beside the notebooks that their code names."""
+def files_of_notebooks(folder: Path) -> list[tuple[str, str]]:
+    """Return the parts and files of the course's data that the code of the notebooks names."""
     found = []
-    for path in sorted(folder.glob("*.ipynb")):
+    for path in sorted(folder.rglob("*.ipynb")):
         cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
         code = "\n".join("".join(cell["source"]) for cell in cells if cell["cell_type"] == "code")
-        found += [(path, name) for name in re.findall(r"""["'](\.\./[\w./-]+)""", code)]
+        found += re.findall(r"""course_data\("(\w+)"\)(?: / "([\w./-]+)")?""", code)
     return found
 
 
-def test_notebooks_find_their_files_in_the_copy(tmp_path: Path) -> None:
+def test_notebooks_find_their_files_in_the_copy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     copy_course(tmp_path)
-    names = paths_of_notebooks(tmp_path / "notebooks")
-    assert (tmp_path / TOUR, "../data/samples") in names
-    assert [(path.name, name) for path, name in names if not (path.parent / name).exists()] == []
+    names = files_of_notebooks(tmp_path / "notebooks")
+    assert ("samples", "") in names
+    for folder, prefix in (("notebooks", "../data"), ("notebooks/zh", "../../data")):
+        (tmp_path / folder).mkdir(exist_ok=True)
+        monkeypatch.chdir(tmp_path / folder)
+        assert course_data("samples") == Path(prefix, "samples")
+        assert [name for name in names if not (course_data(name[0]) / name[1]).exists()] == []
+
+
+def test_sources_are_not_copied(tmp_path: Path) -> None:
+    copy_course(tmp_path)
+    assert not (tmp_path / "notebooks" / "source").exists()

@@ -164,3 +164,13 @@ def test_a_name_with_half_of_a_surrogate_pair_names_no_picture(tmp_path: Path) -
     write_json(tmp_path / "a.json", coco(images=[{"id": 7, "file_name": "\ud800.png"}], annotations=[]))
     done = CliRunner().invoke(command, ["labels", "check", str(tmp_path / "a.json")])
     assert done.exit_code == 1 and "names no picture" in done.output and "fault" not in done.output
+
+
+def test_a_folder_without_labels_is_an_error(tmp_path: Path) -> None:
+    """It ended with 0, as if all were right."""
+    done = CliRunner().invoke(command, ["labels", "check", str(tmp_path)])
+    assert done.exit_code == 1
+    assert (
+        "all pictures: there are none: name a folder with labels" in done.output
+        and "note" not in done.output.splitlines()[0]
+    )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tablerec.ocr.doubts import SEEN, has_unread_ink, is_doubtful, mixes_scripts
+from tablerec.ocr.doubts import SEEN, has_letter_like_zero, has_unread_ink, is_doubtful, mixes_scripts, settle_scripts
 from tablerec.ocr.line import Line
 
 
@@ -67,3 +67,35 @@ def test_words_of_one_script_are_none(text: str) -> None:
 @pytest.mark.parametrize("text", ["Аpo8", "Lіpoprotein", "the сat", "n٠", "x (Аb)"])
 def test_look_alikes_in_a_word_are_a_doubt(text: str) -> None:
     assert mixes_scripts(text)
+
+
+def test_no_text_is_in_no_script() -> None:
+    assert settle_scripts("") == "" and not has_letter_like_zero("")
+
+
+@pytest.mark.parametrize(
+    ("read", "settled"),
+    [
+        ("GTАСС", "GTACC"),
+        ("CATTΑ", "CATTA"),
+        ("Хлop", "Хлор"),
+        ("СО net", "CO net"),
+        ("выбросы CO", "выбросы CO"),
+        ("Привет", "Привет"),
+        ("Δt μm", "Δt μm"),
+        ("表А1", "表А1"),
+    ],
+)
+def test_a_word_is_written_in_one_script(read: str, settled: str) -> None:
+    assert settle_scripts(read) == settled
+    assert len(settled) == len(read)
+
+
+@pytest.mark.parametrize("text", ["10 km", "0", "0.5 m", "A 0,5", "500", "Total 0%", "CO2", "x0.1"])
+def test_a_zero_of_a_number_is_no_letter(text: str) -> None:
+    assert not has_letter_like_zero(text)
+
+
+@pytest.mark.parametrize("text", ["口蹄疫0型", "C0 net", "ml_0n", "25O"])
+def test_a_zero_among_letters_may_be_one(text: str) -> None:
+    assert has_letter_like_zero(text)

@@ -11,6 +11,7 @@ import pytest
 
 from tablerec.errors import InputError
 from tablerec.serve.client import Client, ServerError
+from tests.helpers.pages import ROOT, blocks
 from tests.helpers.pdf import make_document
 from tests.helpers.serve.serving import Running, StandIn, serving, tiff, wait_until
 
@@ -41,6 +42,16 @@ def test_a_file_is_read(client: Client, document: Path) -> None:
     answer = client.recognize(document, pages="2-", join_pages=True)
     assert (answer.source, [page["number"] for page in answer.pages], answer.failed) == ("表 1.tif", [2, 3], ())
     assert [table.to_grid()[0] for table in answer.tables] == [["a", "p2"], ["a", "p3"]]
+
+
+def test_the_example_of_its_page_runs(server: Running, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    [code] = [block.code for block in blocks(ROOT / "tablerec/serve/README.md") if block.language == "python"]
+    here = code.replace("http://127.0.0.1:8600", server.url).replace("token=None", f"token={TOKEN!r}")
+    assert here.count(server.url) == 1 and TOKEN in here
+    (tmp_path / "scan.pdf").write_bytes(tiff(3))
+    monkeypatch.chdir(tmp_path)
+    exec(here, names := {})
+    assert len(names["tables"]) == 3
 
 
 def test_several_files_are_read(client: Client, document: Path, tmp_path: Path) -> None:

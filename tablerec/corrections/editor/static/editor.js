@@ -31,7 +31,7 @@ import { makeProof } from "./proof.js";
 import { makeQueue, textsOfStep, waitingTexts } from "./queue.js";
 import { makeSelection } from "./selection.js";
 import { makeSheet } from "./sheet.js";
-import { LANGUAGE_CHANGED, language, switchLanguage, text } from "./texts.js";
+import { LANGUAGE_CHANGED, language, makeError, saidBy, switchLanguage, text } from "./texts.js";
 import { makeWords } from "./words.js";
 
 const PATIENCE = 20000; // milliseconds that a notebook's kernel is waited for
@@ -132,6 +132,7 @@ export function mount(root, host) {
     const block = changedBlock(before, next), areTexts = block && changedPlaces(before, next).length && isSameShape(before, next);
     if (areTexts) choice.selectBlock(block);
     else if (block && !isWithin(editor.active, block)) choice.select(block.row, block.col);
+    else if (block) sheet.reveal(editor.active);
   }
 
   function failed(_, error) {
@@ -178,24 +179,24 @@ export function mount(root, host) {
     root.dataset.waiting = entries.length;
     const wanted = new Set(reason ? ["away"] : []);
     if (reason) {
-      const message = `${reason} ${text("stepsWait", entries.length)}`;
-      banners.show("away", { message, isError: false, buttons: [[text("tryNow"), queue.tryNow]] });
+      const message = `${saidBy(reason).words} ${text("stepsWait", entries.length)}`;
+      banners.show("away", { message, lang: saidBy(reason).tag, isError: false, buttons: [[text("tryNow"), queue.tryNow]] });
     }
     for (const entry of refused) {
-      const typed = textsOfStep(entry.step), isZh = language().tag.startsWith("zh") && entry.messageZh;
+      const typed = textsOfStep(entry.step), { words, tag } = saidBy(entry);
       wanted.add(entry.id);
       banners.show(entry.id, {
-        message: text("notDone", isZh ? entry.messageZh : entry.message), lang: isZh ? "zh-CN" : "en", typed,
+        message: text("notDone", words), lang: tag, typed,
         buttons: [
           [text("again"), () => queue.again(entry)], ...(typed ? [[text("copyTyped"), () => copyText(typed)]] : []),
           [text(typed ? "dropTyped" : "close"), () => { queue.drop(entry); sheet.focus(); }],
         ],
       });
     }
-    const { no_label: without, verdict } = editor.state;
+    const { no_label: without, no_label_zh: zh, verdict } = editor.state;
     if (without && verdict === "saved") {
       wanted.add("label");
-      banners.show("label", { message: `${text("saidNoLabel")} ${without}`, isError: false });
+      banners.show("label", { message: `${text("saidNoLabel")} ${saidBy({ message: without, zh }).words}`, isError: false });
     }
     for (const key of banners.keys()) if (!wanted.has(key)) banners.drop(key);
   }
@@ -307,7 +308,7 @@ export function mount(root, host) {
     dropRows: () => removeSelected("row"), dropCols: () => removeSelected("col"),
     headerRows: () => step(() => commands.headers("row")), headerCols: () => step(() => commands.headers("col")),
     section: () => step(commands.section),
-    clear: () => sheet.clear(), fillDown: () => sheet.fillOn("row"), fillRight: () => sheet.fillOn("col"),
+    clear: () => sheet.clear(), fillDown: () => sheet.fillDown(), fillRight: () => sheet.fillRight(),
     read: () => step(commands.read), confirm: () => step(commands.confirm), resetText: () => step(commands.resetText),
     proof: host.proof && (() => editor.proof.open()),
     doubt: () => choice.goTo(editor.isDoubtful, 1), doubtBefore: () => choice.goTo(editor.isDoubtful, -1),
@@ -336,9 +337,17 @@ export function mount(root, host) {
   const NOTHING_TO_DO = {
     undo: () => !editor.state.can_undo, redo: () => !editor.state.can_redo, restore: () => !editor.state.can_undo,
     merge: () => inside().length < 2, split: () => !inside().some((each) => each.rowspan * each.colspan > 1),
-    doubt: () => !editor.state.cells.some(editor.isDoubtful), read: () => !editor.state.has_reader,
+    doubt: () => !hasDoubts(), read: () => !editor.state.has_reader,
     dropRows: () => editor.state.n_rows < 2, dropCols: () => editor.state.n_cols < 2, resetText: () => !inside().some((each) => each.typed),
   };
+
+  // Asked with each key, of a table that may have many cells.
+  let doubts = {};
+  function hasDoubts() {
+    const { state } = editor, { known } = editor.proof;
+    if (doubts.state !== state || doubts.known !== known) doubts = { state, known, areSome: state.cells.some(editor.isDoubtful) };
+    return doubts.areSome;
+  }
 
   const isOff = (tool) => NOTHING_TO_DO[tool]?.() ?? false;
   Object.assign(editor, { actions, isOff });
@@ -399,10 +408,9 @@ export function mount(root, host) {
     if (editor.tool) say(text(axis === "row" ? "drawRow" : "drawCol"));
   }
 
-  // The server's messages are English, whatever the page speaks.
   function say(message, isError = false) {
     status.textContent = message;
-    status.lang = isError ? "en" : language().tag;
+    status.lang = language().tag;
     status.classList.toggle("error", isError);
   }
 
@@ -513,6 +521,7 @@ export function mount(root, host) {
       queue.destroy();
       windows.close();
       picture.destroy();
+      sheet.destroy();
       ending.abort();
     },
   };
@@ -528,7 +537,7 @@ function render({ model, el }) {
     waiting.set(id, { resolve, reject });
     model.send({ id, view, ...content });
     // A kernel that is busy answers late, one that has died never does.
-    setTimeout(() => { if (waiting.delete(id)) reject(Object.assign(new Error(text("kernelAway")), { isAway: true })); }, PATIENCE);
+    setTimeout(() => { if (waiting.delete(id)) reject(makeError(text("kernelAway"), { isAway: true })); }, PATIENCE);
   });
   const view = `${Date.now()}-${Math.random()}`;
   const root = document.createElement("div");
@@ -539,7 +548,7 @@ function render({ model, el }) {
     if (message.view !== view || !waiting.has(message.id)) return;
     const { resolve, reject } = waiting.get(message.id);
     waiting.delete(message.id);
-    if (message.error) reject(Object.assign(new Error(message.error), { table: message.table }));
+    if (message.error) reject(Object.assign(new Error(message.error), { table: message.table, zh: message.error_zh }));
     else resolve(message.proof ?? message.table);
   };
   const onState = () => editor.update(model.get("state"));

@@ -13,6 +13,7 @@ const GRIP = 6; // pixels of the screen around a line that take hold of it
 const EDGE = 16; // pixels of the screen left beside the picture
 const SHARPEST = 4; // pixels of the screen for one of the picture, unless a person wants it larger
 const READABLE = 44; // pixels of the screen that a row has when one zooms to a cell
+const TOGETHER = 100; // cells of a path: the time that a browser takes for one grows faster than its length
 const CLOSER = 1.5; // times as large as where all of the table is seen, at least
 // On paper, so the same in every theme.
 const COLORS = {
@@ -283,21 +284,14 @@ export function makePicture(editor, pane) {
     context.setTransform(ratio, 0, 0, ratio, 0, 0);
     context.clearRect(0, 0, canvas.width, canvas.height);
     const moved = drag?.hit ?? (pending?.sides ? pending : null);
-    const layers = { spanning: [], header: [], doubtful: [], selected: [] }, all = [], misplaced = [];
     const quadOf = (cell) => moved?.sides.has(cell) ? shifted(state, cell, moved) : cell.quad;
-    for (const cell of state.cells) {
-      if (!cell.quad) continue;
-      const quad = quadOf(cell);
-      all.push(quad);
-      if (state.cells.length > 1 && editor.isSelected(cell, s)) layers.selected.push(quad);
-      const doubts = doubtsOf(editor, cell);
-      if (doubts.structure !== null) misplaced.push(quad);
-      if (doubts.text !== null) layers.doubtful.push(quad);
-      else if (cell.header) layers.header.push(quad);
-      else if (cell.rowspan * cell.colspan > 1) layers.spanning.push(quad);
-    }
+    const { layers, paths, misplaced } = moved ? layersOf(quadOf) : layersNow();
     for (const [name, quads] of Object.entries(layers)) fill(quads, COLORS[name]);
-    stroke(all, COLORS.cell, 1);
+    if (state.cells.length > 1) fill(editor.inside(s).filter((cell) => cell.quad).map(quadOf), COLORS.selected);
+    context.setTransform(ratio * view.scale, 0, 0, ratio * view.scale, ratio * view.x, ratio * view.y);
+    Object.assign(context, { strokeStyle: COLORS.cell, lineWidth: 1 / view.scale });
+    for (const path of paths) context.stroke(path);
+    context.setTransform(ratio, 0, 0, ratio, 0, 0);
     context.setLineDash([5, 3]);
     stroke(misplaced.map((quad) => inset(quad, 2.5 / view.scale)), COLORS.misplaced, 2);
     context.setLineDash([]);
@@ -310,11 +304,44 @@ export function makePicture(editor, pane) {
     if (editor.tool && pointer) drawDivision();
   }
 
-  // In parts: the time that a browser takes for one path grows faster than its length.
+  // What is drawn of the cells, whichever are chosen: the same until a step, or until something else is doubtful.
+  let drawn = {};
+  function layersNow() {
+    const { state } = editor, known = editor.proof?.known;
+    if (drawn.state !== state || drawn.known !== known) drawn = { state, known, ...layersOf((cell) => cell.quad) };
+    return drawn;
+  }
+
+  function layersOf(quadOf) {
+    const layers = { spanning: [], header: [], doubtful: [] }, all = [], misplaced = [];
+    for (const cell of editor.state.cells) {
+      if (!cell.quad) continue;
+      const quad = quadOf(cell), doubts = doubtsOf(editor, cell);
+      all.push(quad);
+      if (doubts.structure !== null) misplaced.push(quad);
+      if (doubts.text !== null) layers.doubtful.push(quad);
+      else if (cell.header) layers.header.push(quad);
+      else if (cell.rowspan * cell.colspan > 1) layers.spanning.push(quad);
+    }
+    const paths = [];
+    for (let begin = 0; begin < all.length; begin += TOGETHER) paths.push(pathOf(all.slice(begin, begin + TOGETHER)));
+    return { layers, paths, misplaced };
+  }
+
+  function pathOf(quads) {
+    const path = new Path2D();
+    for (const q of quads) {
+      path.moveTo(q[0], q[1]);
+      for (let at = 2; at < 8; at += 2) path.lineTo(q[at], q[at + 1]);
+      path.closePath();
+    }
+    return path;
+  }
+
   function paint(quads, finish) {
-    for (let begin = 0; begin < quads.length; begin += 100) {
+    for (let begin = 0; begin < quads.length; begin += TOGETHER) {
       context.beginPath();
-      for (const q of quads.slice(begin, begin + 100)) {
+      for (const q of quads.slice(begin, begin + TOGETHER)) {
         context.moveTo(x(q[0]), y(q[1]));
         context.lineTo(x(q[2]), y(q[3]));
         context.lineTo(x(q[4]), y(q[5]));

@@ -61,8 +61,10 @@ export function isSameShape(before, after) {
 
 // The smallest block of the new state that holds the cells which were not so before; null where there are none.
 export function changedBlock(before, after) {
-  const keyOf = (cell) => JSON.stringify([cell.quad, cell.rowspan, cell.colspan, cell.header, cell.text]);
-  const known = new Set(before.cells.map(keyOf)), changed = after.cells.filter((cell) => !known.has(keyOf(cell)));
+  const keyOf = (cell) => `${cell.quad} ${cell.rowspan} ${cell.colspan} ${cell.header} ${cell.text}`;
+  const [old, now] = [before, after].map((state) => new Set(state.cells));
+  const known = new Set(before.cells.filter((cell) => !now.has(cell)).map(keyOf));
+  const changed = after.cells.filter((cell) => !old.has(cell) && !known.has(keyOf(cell)));
   if (!changed.length) return null;
   const [first, end] = [Math.min, Math.max];
   return {

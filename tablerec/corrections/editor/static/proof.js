@@ -11,6 +11,7 @@ import { language, text } from "./texts.js";
 
 const WAYS = ["texts", "borders", "unproved", "all"]; // what is gone through
 const CROP = 46; // pixels of a cell's picture in a column
+const MARK = { ground: "#ffe999", line: "#a85b00" }; // of a doubtful word on paper, so the same in every theme
 
 const placeKey = ({ row, col }) => `${row},${col}`;
 
@@ -146,27 +147,55 @@ export function makeProof(editor, dialog, image, changed) {
   function draw(canvas, cell, width, height) {
     if (!cell.quad || !image.complete || !image.naturalWidth) return;
     const { x, y, scale } = drawCrop(canvas, image, cell.quad, width, height);
-    if (doubtsOf(cell)?.structure == null) return;
-    const context = canvas.getContext("2d"), q = cell.quad;
-    context.beginPath();
-    for (let i = 0; i < 8; i += 2) context.lineTo((q[i] - x) * scale, (q[i + 1] - y) * scale);
-    context.closePath();
+    const context = canvas.getContext("2d"), outline = (q) => {
+      context.beginPath();
+      for (let i = 0; i < 8; i += 2) context.lineTo((q[i] - x) * scale, (q[i + 1] - y) * scale);
+      context.closePath();
+    };
     context.lineWidth = 2 * (window.devicePixelRatio || 1);
+    for (const quad of about(cell)?.quads ?? []) {
+      outline(quad);
+      context.globalCompositeOperation = "multiply"; // the print stays as dark as it is
+      context.fillStyle = MARK.ground;
+      context.fill();
+      context.globalCompositeOperation = "source-over";
+      context.strokeStyle = MARK.line;
+      context.stroke();
+    }
+    if (doubtsOf(cell)?.structure == null) return;
+    outline(cell.quad);
     context.strokeStyle = getComputedStyle(dialog).getPropertyValue("--accent-plain") || "#1a5fb4";
     context.stroke();
   }
 
+  // A field with its text, in which the doubtful words are marked until it is changed; typing replaces the first one.
   function makeField(cell, reasons) {
-    const lines = cell.text.split("\n").length;
+    const lines = cell.text.split("\n").length, frame = make("div", { className: "field" });
     const field = make("textarea", { value: cell.text, rows: lines, dir: "auto", spellcheck: false });
-    field.ariaLabel = [text("textOf", cell.row + 1, cell.col + 1), ...reasons].join(". ");
-    return field;
+    const spans = about(cell)?.spans ?? [], marked = spans.map(([start, end]) => cell.text.slice(start, end));
+    const looks = marked.length ? [text("proofMarked", marked.join(", "))] : [];
+    field.ariaLabel = [text("textOf", cell.row + 1, cell.col + 1), ...reasons, ...looks].join(". ");
+    frame.append(field);
+    if (marked.length) {
+      const below = make("div", { className: "marks", ariaHidden: "true", dir: "auto" });
+      let at = 0;
+      for (const [start, end] of spans) {
+        below.append(cell.text.slice(at, start), make("mark", { textContent: cell.text.slice(start, end) }));
+        at = end;
+      }
+      below.append(`${cell.text.slice(at)}\u200b`); // a line end at the end has its height
+      frame.prepend(below);
+      field.addEventListener("input", () => { below.hidden = field.value !== cell.text; });
+      field.addEventListener("scroll", () => { below.scrollTop = field.scrollTop; });
+    }
+    field.choose = () => marked.length ? field.setSelectionRange(...spans[0]) : field.select();
+    return { frame, field };
   }
 
   function showCell(cell) {
     const known = about(cell), reasons = saysOf(cell);
     const canvas = make("canvas", { role: "img", ariaLabel: text("lensOf", cell.row + 1, cell.col + 1) });
-    const crop = make("div", { className: "crop" }), field = makeField(cell, reasons), list = make("ul", { className: "reasons" });
+    const crop = make("div", { className: "crop" }), { frame, field } = makeField(cell, reasons), list = make("ul", { className: "reasons" });
     shownText = cell.text;
     crop.append(canvas);
     list.append(...reasons.map((reason) => make("li", { textContent: reason })));
@@ -177,7 +206,7 @@ export function makeProof(editor, dialog, image, changed) {
       Object.assign(button, { dir: "auto", ariaLabel: `${mend} · ${button.title}` });
       return button;
     }));
-    body.replaceChildren(crop, make("p", { className: "where", textContent: whereOf(cell) }), field, list, offers);
+    body.replaceChildren(crop, make("p", { className: "where", textContent: whereOf(cell) }), frame, list, offers);
     foot.replaceChildren(
       makeButton(text("proofRight"), text("proofRightHint"), () => accept(cell, field)),
       makeButton(text("proofBefore"), text("proofBeforeHint"), () => go(-1)),
@@ -186,7 +215,7 @@ export function makeProof(editor, dialog, image, changed) {
     foot.firstChild.classList.add("main-action");
     draw(canvas, cell, crop.clientWidth, crop.clientHeight);
     field.focus();
-    field.select();
+    field.choose();
   }
 
   const mendsOf = (cell) => [...new Set((about(cell)?.doubts ?? []).map(({ mended }) => mended))].filter((mend) => mend && mend !== cell.text).slice(0, 9);
@@ -228,13 +257,13 @@ export function makeProof(editor, dialog, image, changed) {
     }, { root: body, rootMargin: "300px" });
     for (const cell of cells) {
       const item = make("li"), canvas = make("canvas", { role: "img", ariaLabel: text("lensOf", cell.row + 1, cell.col + 1) });
-      const reasons = saysOf(cell), field = makeField(cell, reasons), known = about(cell);
+      const reasons = saysOf(cell), { frame, field } = makeField(cell, reasons), known = about(cell);
       const [, y0, , y1] = cell.quad ? bounds(cell.quad) : [0, 0, 0, 0];
       field.dataset.place = placeKey(cell);
       item.classList.toggle("doubtful", Boolean(reasons.length));
       item.classList.toggle("is-proved", Boolean(known?.proved_by));
       canvas.paint = () => draw(canvas, cell, body.clientWidth * .55, Math.max(CROP, Math.min(160, 1.6 * (y1 - y0))));
-      item.append(canvas, field, make("span", { className: "reasons", textContent: reasons.join("; ") || (known?.proved_by ? "✓" : "") }));
+      item.append(canvas, frame, make("span", { className: "reasons", textContent: reasons.join("; ") || (known?.proved_by ? "✓" : "") }));
       rows.append(item);
       fields.push(field);
       seen.observe(canvas);
@@ -246,7 +275,7 @@ export function makeProof(editor, dialog, image, changed) {
     foot.firstChild.classList.add("main-action");
     const first = fields[Math.max(0, cells.findIndex((cell) => cell.row === here.row))];
     first?.focus();
-    first?.select();
+    first?.choose();
     first?.scrollIntoView({ block: "nearest" });
   }
 
@@ -288,7 +317,7 @@ export function makeProof(editor, dialog, image, changed) {
     const next = fields[here + step];
     if (!next && event.key === "Enter") { goBehind(columnCells()); return true; }
     next?.focus();
-    next?.select();
+    next?.choose();
     return true;
   }
 
@@ -311,7 +340,7 @@ export function makeProof(editor, dialog, image, changed) {
     if (control && event.key === "Enter" && isColumn) foot.querySelector(".main-action").click();
     else if (control && ["z", "Z", "y"].includes(event.key) && field?.value === shownText) undo(event.key !== "z");
     else if (event.altKey && event.code === "KeyC") turn(!isColumn);
-    else if (event.key === "Escape" && field && !isColumn && field.value !== shownText) { field.value = shownText; field.select(); }
+    else if (event.key === "Escape" && field && !isColumn && field.value !== shownText) { field.value = shownText; field.dispatchEvent(new Event("input")); field.choose(); }
     else if (field && !control) isDone = isColumn ? inColumn(event, field) : inCell(event, field);
     else isDone = false;
     if (isDone) event.preventDefault();
@@ -337,5 +366,6 @@ export function makeProof(editor, dialog, image, changed) {
     speak: () => { if (dialog.open) { speak(); show(); } },
     destroy: () => { clearTimeout(timer); asked += 1; },
     get isKnown() { return proof !== null; },
+    get known() { return proof; }, // the same as long as nothing else is known
   };
 }

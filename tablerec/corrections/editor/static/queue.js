@@ -79,7 +79,7 @@ export function makeQueue({ key, send, version, answered, failed, changed }) {
     tries = 0;
     // A step of this kind works again, and nothing that was typed is in those that did not.
     refused = refused.filter((each) => each.step.do !== entry.step.do || hasTexts(each.step));
-    if (error) refused.push({ id: entry.id, step: entry.step, message: error.message, messageZh: error.zh });
+    if (error) refused.push({ id: entry.id, step: entry.step, message: error.message, zh: error.zh });
     store();
     if (ended) return;
     const before = version(), isSameShape = error ? failed(entry, error) : answered(entry, answer);
@@ -94,7 +94,7 @@ export function makeQueue({ key, send, version, answered, failed, changed }) {
   }
 
   function wait(error) {
-    reason = error.message;
+    reason = error;
     losses += 1;
     const pause = PAUSES[Math.min(tries++, PAUSES.length - 1)];
     if (!ended) timer = setTimeout(pump, pause);
@@ -140,7 +140,7 @@ export function makeQueue({ key, send, version, answered, failed, changed }) {
     idle: () => new Promise((resolve) => { whenQuiet.push(resolve); pump(); }),
     get entries() { return entries; },
     get refused() { return refused; },
-    get reason() { return reason; }, // why nobody answers; null where somebody does
+    get reason() { return reason; }, // the error where nobody answers; null where somebody does
     get losses() { return losses; }, // how often nobody answered
     destroy() {
       ended = true;

@@ -1,4 +1,4 @@
-// All that the editor and the review say, in English and Chinese. Messages of the server are English.
+// All that the editor and the review say, in English and Chinese. What the server refuses comes in both from there.
 
 export const LANGUAGE_CHANGED = "tablerec-language"; // an event of the window
 const STORED = "tablerec-language";
@@ -33,7 +33,7 @@ const EN = {
   proofNext: "Next (↓)", proofNextHint: "Go on without a word (arrow down, page down)", proofBefore: "Back (↑)", proofBeforeHint: "The one before (arrow up, page up)",
   proofColumn: "Whole column (Alt+C)", proofColumnHint: "All cells of this column below each other", proofCells: "Cell by cell (Alt+C)", proofCellsHint: "One cell after the other",
   proofAllRight: "All are right (Ctrl+Enter)", proofAllRightHint: "Writes what was changed; all of the column is right",
-  proofTakeHint: "Write this instead (Alt+{0})", proofDone: "Nothing more of these.", proofAllDone: "All cells with text are proved.",
+  proofTakeHint: "Write this instead (Alt+{0})", proofMarked: "in doubt: {0}", proofDone: "Nothing more of these.", proofAllDone: "All cells with text are proved.",
   proofRest: "Go through the {0} that nothing proves",
   proved_confirmed: "a person said so", proved_sum: "proved by a sum", proved_product: "proved by a product", proved_balance: "proved by a balance",
   proved_check_digit: "proved by its check digit", proved_count: "proved by counting",
@@ -41,7 +41,7 @@ const EN = {
   cut: "Cut", cutHint: "Cut (Ctrl+X)", copy: "Copy", copyHint: "Copy (Ctrl+C)", paste: "Paste", pasteHint: "Paste (Ctrl+V)",
   pasteByKeys: "The browser lets no button read the clipboard: press Ctrl+V.",
   fillDown: "Fill down", fillDownHint: "The first row of the selection, or the cell above, into the rows below (Ctrl+D)",
-  fillRight: "Fill right", fillRightHint: "The first column of the selection, or the cell before, into the columns after it (Alt+E)",
+  fillRight: "Fill right", fillRightHint: "The first column of the selection, or the cell before, into the columns after it; two or more columns with texts go on as a series (Alt+E)",
   clear: "Empty", clearHint: "Empty the selected cells (Delete)",
   read: "Read again", readHint: "Read the selected cells again in the picture (Alt+L)",
   confirm: "Right", confirmHint: "The selected cells are right; again: not looked at (Alt+K)",
@@ -125,6 +125,15 @@ const EN = {
   alikeCut: "Tables farther away were not looked at: apply these, then look again.", alikeScore: "{0} % alike", alikeCells: "{0} cells change",
   alikeTouched: "you have worked on it", alikeApply: "Apply to the chosen ones", alikeAll: "Choose all", alikeNone: "Choose none",
   alikeDone: "Done in {0} tables.", alikeUndo: "Undo in all", alikeUndone: "Undone in {0} tables.",
+  proposalsWait: "Looking at the picture again …",
+  grids: "Other grids", gridsHint: "Show the other grids that were found in this picture; one click takes one",
+  gridsAbout: "Other ways to see this table. Texts go to the new cells, what you typed stays; Ctrl+Z takes it back.",
+  gridTake: "Take this grid", gridTaken: "The grid was taken; Ctrl+Z brings back the former one.", gridsNone: "No other grid was found in this picture.",
+  gridsUnable: "Grids cannot be found again here.",
+  readings: "Read twice", readingsHint: "Read all cells in other ways, and show where the texts differ",
+  readingsAbout: "{0} cells were read differently. Choose what the picture shows; what you typed or confirmed is left out.",
+  readingsNone: "All readings agree.", readingsTake: "Take what is chosen", readingsTaken: "{0} texts were taken; Ctrl+Z takes them back.",
+  readingOf: "Row {0}, column {1}", readingNow: "now", readingEmpty: "(empty)", readingType: "Another text",
   joinedAs: "One table over {0} pages:", joinedPart: "Take apart", joinedNext: "May go on ({0} %) in", joinedJoin: "Join", joinedAll: "Join all",
   joinedAllHint: "Join all tables that go on on the next page", joinedDone: "{0} tables were joined to the one before.",
   frameTitle: "Frame the table that was missed", framePage: "The page with the frame",
@@ -163,7 +172,7 @@ const ZH = {
   proofNext: "下一个（↓）", proofNextHint: "不作判断，继续（向下键、PageDown）", proofBefore: "上一个（↑）", proofBeforeHint: "上一个（向上键、PageUp）",
   proofColumn: "整列（Alt+C）", proofColumnHint: "该列的所有单元格上下排列", proofCells: "逐个单元格（Alt+C）", proofCellsHint: "一个接一个",
   proofAllRight: "全部正确（Ctrl+Enter）", proofAllRightHint: "写入已修改的文字；整列都正确",
-  proofTakeHint: "改为这个（Alt+{0}）", proofDone: "这些都已看完。", proofAllDone: "所有有文字的单元格都已证实。",
+  proofTakeHint: "改为这个（Alt+{0}）", proofMarked: "可疑：{0}", proofDone: "这些都已看完。", proofAllDone: "所有有文字的单元格都已证实。",
   proofRest: "继续看 {0} 个未证实的",
   proved_confirmed: "已由人确认", proved_sum: "由合计证实", proved_product: "由乘积证实", proved_balance: "由余额证实",
   proved_check_digit: "由校验码证实", proved_count: "由序号证实",
@@ -171,7 +180,7 @@ const ZH = {
   cut: "剪切", cutHint: "剪切（Ctrl+X）", copy: "复制", copyHint: "复制（Ctrl+C）", paste: "粘贴", pasteHint: "粘贴（Ctrl+V）",
   pasteByKeys: "浏览器不允许按钮读取剪贴板：请按 Ctrl+V。",
   fillDown: "向下填充", fillDownHint: "把选区的第一行（或上面的单元格）填入下面各行（Ctrl+D）",
-  fillRight: "向右填充", fillRightHint: "把选区的第一列（或前面的单元格）填入后面各列（Alt+E）",
+  fillRight: "向右填充", fillRightHint: "把选区的第一列（或前面的单元格）填入后面各列；有两列以上文字时按序列继续（Alt+E）",
   clear: "清空", clearHint: "清空选中的单元格（Delete）",
   read: "重新识读", readHint: "在图片中重新识读选中的单元格（Alt+L）",
   confirm: "正确", confirmHint: "选中的单元格正确；再按一次取消（Alt+K）",
@@ -255,6 +264,15 @@ const ZH = {
   alikeCut: "较远的表格没有查看：先应用这些，再查看其余的。", alikeScore: "相似 {0} %", alikeCells: "{0} 个单元格有变化",
   alikeTouched: "您已修改过", alikeApply: "应用到选中的表格", alikeAll: "全选", alikeNone: "全不选",
   alikeDone: "已处理 {0} 个表格。", alikeUndo: "全部撤销", alikeUndone: "已撤销 {0} 个表格。",
+  proposalsWait: "正在重新查看图片……",
+  grids: "其他网格", gridsHint: "显示图片中识别出的其他网格，单击即可采用",
+  gridsAbout: "这个表格的其他划分方式。文字会归入新的单元格，您输入的内容保留；按 Ctrl+Z 可撤销。",
+  gridTake: "采用此网格", gridTaken: "已采用该网格；按 Ctrl+Z 恢复原来的网格。", gridsNone: "这张图片中没有其他网格。",
+  gridsUnable: "这里无法重新查找网格。",
+  readings: "对照识读", readingsHint: "用其他方式识读所有单元格，并列出文字不同之处",
+  readingsAbout: "有 {0} 个单元格的识读结果不同。请选择与图片一致的一项；您输入或确认过的不再列出。",
+  readingsNone: "各次识读结果一致。", readingsTake: "采用所选", readingsTaken: "已采用 {0} 处文字；按 Ctrl+Z 可撤销。",
+  readingOf: "第 {0} 行，第 {1} 列", readingNow: "当前", readingEmpty: "（空）", readingType: "其他文字",
   joinedAs: "跨 {0} 页的一个表格：", joinedPart: "拆开", joinedNext: "可能续在（{0} %）", joinedJoin: "合并", joinedAll: "全部合并",
   joinedAllHint: "合并所有续到下一页的表格", joinedDone: "{0} 个表格已与前一个合并。",
   frameTitle: "框出漏掉的表格", framePage: "带框的页面",
@@ -271,7 +289,7 @@ const EN_KEYS = [
   ["Any character", "a new text that begins so; arrows keep it and go on, Ctrl+Enter writes it into all selected cells"],
   ["Delete", "empty the selected cells"],
   ["Ctrl + C, X, V", "copy or cut the selected cells, write a block copied from a spreadsheet from here on"],
-  ["Ctrl + D, Alt + E", "fill the selection down, to the right, with its first row or column"],
+  ["Ctrl + D, Alt + E", "fill the selection down, to the right, with its first row or column; Alt+E goes on with a series of two or more columns"],
   ["Alt + Q", "proofread: Enter says right, typing corrects, arrows go on"],
   ["Alt + L", "read the selected cells again in the picture"], ["Alt + K", "the selected cells are right"],
   ["Alt + I, Alt + Shift + I", "insert an empty row above, an empty column before"],
@@ -301,7 +319,7 @@ const ZH_KEYS = [
   ["任意字符", "以此开头输入新的文字，输入法也可以；方向键保留并移动，Ctrl+Enter 写入所有选中的单元格"],
   ["Delete", "清空选中的单元格"],
   ["Ctrl + C、X、V", "复制或剪切选中的单元格，从这里起粘贴电子表格中的一块"],
-  ["Ctrl + D、Alt + E", "用第一行向下、用第一列向右填充选区"],
+  ["Ctrl + D、Alt + E", "用第一行向下、用第一列向右填充选区；有两列以上文字时 Alt+E 按序列继续"],
   ["Alt + Q", "校对：Enter 表示正确，输入即修改，方向键继续"],
   ["Alt + L", "在图片中重新识读选中的单元格"], ["Alt + K", "选中的单元格正确"],
   ["Alt + I、Alt + Shift + I", "在上方插入空行，在前面插入空列"],
@@ -335,6 +353,16 @@ export const language = () => LANGUAGES[chosen];
 
 // Its text in the language of the page, with {0}, {1} … filled in.
 export const text = (key, ...values) => LANGUAGES[chosen].texts[key].replace(/\{(\d)\}/g, (_, index) => values[index]);
+
+// What an error says, and in which language: the server's in that of the page where it is known, else in English.
+export function saidBy(error) {
+  if (error.isOwn) return { words: error.message, tag: language().tag };
+  const isChinese = chosen === "zh" && error.zh;
+  return { words: isChinese ? error.zh : error.message, tag: LANGUAGES[isChinese ? "zh" : "en"].tag };
+}
+
+// An error that the page itself has found.
+export const makeError = (message, more = {}) => Object.assign(new Error(message), { isOwn: true, ...more });
 
 // Change to the other language, and tell everything on the page.
 export function switchLanguage() {

@@ -6,8 +6,8 @@ import { isGlobalKey } from "./keys.js";
 import { arrowOf } from "./selection.js";
 import { text } from "./texts.js";
 
-// rectOf(cell): its place in the pane. write(target, value): keeps a text.
-export function makeTyping(editor, pane, { rectOf, write }) {
+// rectOf(cell): its place in the pane. reveal(cell): brings it into view. write(target, value): keeps a text.
+export function makeTyping(editor, pane, { rectOf, reveal, write }) {
   const box = make("textarea", { className: "typing", rows: 1, spellcheck: false, autocomplete: "off", dir: "auto" });
   let target = null; // of what is typed: { row, col, before, version, isNew }
   box.setAttribute("autocapitalize", "off");
@@ -18,6 +18,7 @@ export function makeTyping(editor, pane, { rectOf, write }) {
     const cell = editor.current();
     if (!cell || target) return;
     const before = editor.textOf(cell);
+    reveal(cell);
     target = { row: cell.row, col: cell.col, before, version: editor.state.version, isNew };
     box.classList.add("open");
     if (!isNew) box.value = before;

@@ -171,7 +171,7 @@ def _write_crops(entries: Sequence[Entry], folder: CorrectionFolder) -> _CropNam
         hidden.rename(target)
     except OSError as error:
         message = f"{target.name}: cannot be written ({error.strerror}); make room, or close it"
-        raise OutputError(message) from error
+        raise OutputError(message).named("unwritable", target.name, error.strerror) from error
     finally:
         with suppress(OSError):
             shutil.rmtree(hidden)

@@ -31,4 +31,5 @@ def open_folder(folder: Path) -> None:
         )
     except OSError as error:
         where = display_name(str(path))
-        raise TablerecError(f"no program shows folders here ({error}); the files are in {where}") from error
+        message = f"no program shows folders here ({error}); the files are in {where}"
+        raise TablerecError(message).named("no_viewer", error, where) from error

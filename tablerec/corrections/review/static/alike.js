@@ -1,7 +1,7 @@
 // What was mended in one table, for all that look like it; and tables that go on over several pages.
 
 import { make, makeButton } from "/static/elements.js";
-import { LANGUAGE_CHANGED, language, text } from "/static/texts.js";
+import { LANGUAGE_CHANGED, language, saidBy, text } from "/static/texts.js";
 
 const WAIT = 700; // milliseconds without a step, before the others are looked through
 const MENDS = new Set([
@@ -10,7 +10,7 @@ const MENDS = new Set([
 ]);
 const SVG = "http://www.w3.org/2000/svg";
 
-// host: { ask(address), post(address, data), say(message, isError, buttons), open(name), changed(), focus() }
+// host: { ask(address), post(address, data), say(message or error, buttons), open(name), changed(), focus() }
 // button: shown while there is something to offer. line: where pages are joined.
 export function mountAlike(button, line, host) {
   let name = null, offer = null, joinedOf = null, timer = 0;
@@ -51,14 +51,14 @@ export function mountAlike(button, line, host) {
     try {
       if (offer.is_cut) offer = await host.ask(address("alike", offer.name));
     } catch (error) {
-      return host.say(error.message, true);
+      return host.say(error);
     }
     if (!offer.tables.length) {
       show();
       return host.say(text("alikeNothing"));
     }
     const dialog = make("dialog", { className: "work-dialog alike", ariaLabel: text("alikeTitle"), lang: language().tag });
-    const list = make("ul", { className: "scroll previews", tabIndex: 0, ariaLabel: text("alikeTitle") }), said = make("p", { className: "error", role: "status", lang: "en" });
+    const list = make("ul", { className: "scroll previews", tabIndex: 0, ariaLabel: text("alikeTitle") }), said = make("p", { className: "error", role: "status" });
     list.append(...offer.tables.map(makePreview));
     const begin = makeButton(text("alikeApply"), "", apply), tools = make("div", { className: "tools" });
     begin.className = "main";
@@ -80,11 +80,12 @@ export function mountAlike(button, line, host) {
       try {
         const { n_tables: count } = await host.post(address("alike", offer.name), { version: offer.version, names });
         dialog.close();
-        host.say(text("alikeDone", count), false, [[text("alikeUndo"), undo]]);
+        host.say(text("alikeDone", count), [[text("alikeUndo"), undo]]);
         await host.changed();
         look(name, 0);
       } catch (error) {
-        said.textContent = error.message;
+        const { words, tag } = saidBy(error);
+        Object.assign(said, { textContent: words, lang: tag });
       }
     }
   }
@@ -97,7 +98,7 @@ export function mountAlike(button, line, host) {
       await host.changed();
       look(name, 0);
     } catch (error) {
-      host.say(error.message, true);
+      host.say(error);
     }
   }
 
@@ -139,7 +140,7 @@ export function mountAlike(button, line, host) {
     try {
       showJoined(await host.post(address(what), data));
     } catch (error) {
-      host.say(error.message, true);
+      host.say(error);
     }
   }
 
@@ -149,7 +150,7 @@ export function mountAlike(button, line, host) {
       host.say(text("joinedDone", count));
       look(name, 0);
     } catch (error) {
-      host.say(error.message, true);
+      host.say(error);
     }
   }
 
@@ -161,7 +162,7 @@ export function mountAlike(button, line, host) {
 }
 
 // The cells of a table over its picture.
-function drawLines([width, height], lines) {
+export function drawLines([width, height], lines) {
   const drawing = document.createElementNS(SVG, "svg");
   drawing.setAttribute("viewBox", `0 0 ${width} ${height}`);
   drawing.setAttribute("aria-hidden", "true");

@@ -1,11 +1,11 @@
 // Pictures and documents that are dropped into the page, or chosen, are sent one after the other.
 
 import { make } from "/static/elements.js";
-import { text } from "/static/texts.js";
+import { makeError, text } from "/static/texts.js";
 
 const LARGEST = 256 * 2 ** 20; // bytes, as in tablerec/corrections/review/server.py
 
-// ask(address, options) -> Promise of the answer. say(message, isError): to a person. taken(): a file is on the list.
+// ask(address, options) -> Promise of the answer. say(message or error): to a person. taken(): a file is on the list.
 export function takeFiles({ ask, say, taken }) {
   const shade = make("div", { className: "drop-here", hidden: true });
   const chooser = make("input", { type: "file", multiple: true, hidden: true, accept: "image/*,.pdf,.heic,.heif,.avif" });
@@ -49,13 +49,13 @@ export function takeFiles({ ask, say, taken }) {
   async function send(file) {
     say(text("dropSending", file.name));
     try {
-      if (file.size > LARGEST) throw new Error(text("dropLarge", file.name, LARGEST / 2 ** 20));
+      if (file.size > LARGEST) throw makeError(text("dropLarge", file.name, LARGEST / 2 ** 20));
       const headers = { "Content-Type": "application/octet-stream", "X-Name": encodeURIComponent(file.name) };
       const { name } = await ask("/inputs", { method: "POST", body: file, headers });
       say(text("dropTaken", name));
       taken();
     } catch (error) {
-      say(error.message, true);
+      say(error);
     }
   }
 

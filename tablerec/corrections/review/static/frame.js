@@ -2,7 +2,7 @@
 
 import { make, makeButton } from "/static/elements.js";
 import { clamp } from "/static/geometry.js";
-import { language, text } from "/static/texts.js";
+import { language, saidBy, text } from "/static/texts.js";
 
 const SMALLEST = 8; // pixels of the page that a frame has at least, as in tablerec/corrections/editor/framing.py
 const MARGIN = .02; // of the page, around what is on it
@@ -158,9 +158,8 @@ export function openFrame({ picture, others, add }) {
       await add({ box, rows: count(rows), cols: count(cols) });
       dialog.close();
     } catch (error) {
-      const isZh = language().tag.startsWith("zh") && error.zh;
-      status.lang = isZh ? "zh-CN" : "en";
-      status.textContent = isZh ? error.zh : error.message;
+      const { words, tag } = saidBy(error);
+      Object.assign(status, { textContent: words, lang: tag });
       begin.disabled = false;
     }
   }

@@ -1,11 +1,11 @@
 // What the detector learns from saved tables: its progress, what was gained, and what it would change in open ones.
 
 import { make, makeButton } from "/static/elements.js";
-import { LANGUAGE_CHANGED, language, text } from "/static/texts.js";
+import { LANGUAGE_CHANGED, language, saidBy, text } from "/static/texts.js";
 
 const POLL = 2000; // milliseconds
 
-// host: { ask(address), post(address, data), say(message, isError), open(name), changed(), focus() }
+// host: { ask(address), post(address, data), say(message or error), open(name), changed(), focus() }
 export function mountLearning(button, host) {
   let view = null, dialog = null, timer = 0, toldRun = null;
 
@@ -24,7 +24,7 @@ export function mountLearning(button, host) {
       toldRun = view.run;
       host.say(text(view.is_withheld ? "learnWithheldShort" : "learnDone", ...figures(view.gain.saved)));
     }
-    if (view.problem && view.problem !== before?.problem) host.say(view.problem, true);
+    if (view.problem && view.problem !== before?.problem) host.say(Object.assign(new Error(view.problem), { zh: view.problem_zh }));
     show();
     if (dialog && JSON.stringify(before) !== JSON.stringify(view)) fill();
   }
@@ -37,8 +37,8 @@ export function mountLearning(button, host) {
       if (["apply", "take_back"].includes(name)) await host.changed();
       look();
     } catch (error) {
-      host.say(error.message, true);
-      if (dialog) dialog.querySelector(".said").textContent = error.message;
+      host.say(error);
+      if (dialog) dialog.querySelector(".said").textContent = saidBy(error).words;
     }
   }
 

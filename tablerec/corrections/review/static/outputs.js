@@ -1,7 +1,7 @@
 // All tables at once, as a file or in the folder of corrections.
 
 import { make, makeButton } from "/static/elements.js";
-import { language, text } from "/static/texts.js";
+import { language, saidBy, text } from "/static/texts.js";
 
 const KINDS = ["xlsx", "zip", "json", "csv"];
 
@@ -44,7 +44,7 @@ export function openOutputs({ post, counts }) {
       found.hidden = false;
       link.focus();
     } catch (error) {
-      say(error.message, true);
+      say(error);
     }
     begin.disabled = false;
   }
@@ -53,13 +53,14 @@ export function openOutputs({ post, counts }) {
     try {
       await post("/outputs/open", {});
     } catch (error) {
-      say(error.message, true);
+      say(error);
     }
   }
 
-  function say(message, isError = false) {
-    status.textContent = message;
-    status.lang = isError ? "en" : language().tag;
+  // A message, or an error.
+  function say(what) {
+    const isError = what instanceof Error, { words, tag } = isError ? saidBy(what) : { words: what, tag: language().tag };
+    Object.assign(status, { textContent: words, lang: tag });
     status.classList.toggle("error", isError);
   }
 }

@@ -6,7 +6,7 @@ import { openFrame } from "/static/frame.js";
 import { makeIcon } from "/static/icons.js";
 import { showTheme } from "/static/memory.js";
 import { isSmall } from "/static/queue.js";
-import { LANGUAGE_CHANGED, language, text } from "/static/texts.js";
+import { LANGUAGE_CHANGED, language, makeError, saidBy, text } from "/static/texts.js";
 import { mountWork } from "/static/work.js";
 
 const ONLY_OPEN = "tablerec-only-open";
@@ -19,7 +19,7 @@ async function ask(address, options = {}) {
   try {
     reply = await fetch(address, options);
   } catch {
-    throw Object.assign(new Error(text("gone")), { isAway: true });
+    throw makeError(text("gone"), { isAway: true });
   }
   const data = await reply.json();
   if (!reply.ok) throw Object.assign(new Error(data.error), { table: data.table, zh: data.error_zh, isAway: reply.status === 403 });
@@ -108,7 +108,8 @@ function frameTable() {
 }
 
 function fail(error) {
-  $("progress").textContent = error.message;
+  const { words, tag } = saidBy(error);
+  Object.assign($("progress"), { textContent: words, lang: tag });
 }
 
 // Answers tell what has changed since the one before, so they come one after the other.
@@ -151,6 +152,7 @@ function showList() {
   const { tables, problems, n_read: read, n_inputs: inputs, folder } = listing;
   const done = tables.filter((table) => table.verdict !== "open").length, isRead = read >= inputs;
   const counted = isRead && done && done === tables.length ? text("allDone", done, folder) : text("done", done, tables.length);
+  $("progress").lang = language().tag;
   $("progress").textContent = isRead ? counted : `${text("reading", read, inputs)} · ${counted}`;
   $("bar").max = Math.max(tables.length, 1);
   $("bar").value = done;
@@ -250,6 +252,7 @@ speak();
 const work = mountWork($("work"), $("note"), $("joined"), {
   ask, post: (where, data) => post(where, JSON.stringify(data)), listing: () => listing, current: () => current, refresh,
   open: (name) => openTable(name).catch(fail), focus: () => editor?.focus(),
+  idle: async () => editor?.idle(),
   changed: async () => {
     if (current) editor.update(await ask(address(current)));
     await refresh();

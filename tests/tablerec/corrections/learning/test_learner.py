@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tablerec.corrections.learning.learner import FEWEST
+from tablerec.corrections.learning.learner import ALONE, FEWEST
 from tablerec.errors import InputError, TablerecError
 from tests.helpers.corrections.learning import Commands, make_learner, settle, with_another_text, worse_where
 from tests.helpers.review import make_table
@@ -82,7 +82,7 @@ def test_progress_is_told_by_steps_however_long_they_take(tmp_path: Path) -> Non
 def test_weights_that_read_saved_tables_worse_are_withheld_until_a_person_wants_them(tmp_path: Path, kind: str) -> None:
     used: list[Path | None] = []
     commands = Commands(worse_where(lambda number: (number == 0) == (kind == "held_out") and number < FEWEST))
-    learner = make_learner(tmp_path, commands, FEWEST, 1, use=used.append)
+    learner = make_learner(tmp_path, commands, FEWEST, 1, use=lambda weights, is_alone: used.append(weights))
     learner.start()
     view = settle(learner)
     gain = view["gain"]
@@ -90,7 +90,7 @@ def test_weights_that_read_saved_tables_worse_are_withheld_until_a_person_wants_
     assert is_worse == {each: each == kind for each in ("saved", "held_out")} and view["is_withheld"]
     with pytest.raises(InputError, match="read worse"):
         learner.read_anew()
-    again = make_learner(tmp_path, commands, FEWEST, 1, use=used.append)
+    again = make_learner(tmp_path, commands, FEWEST, 1, use=lambda weights, is_alone: used.append(weights))
     assert again.view()["is_withheld"] and again.weights is None and not used and again.view()["changes"] is None
     again.read_anew(anyway=True)
     view = settle(again)
@@ -98,6 +98,26 @@ def test_weights_that_read_saved_tables_worse_are_withheld_until_a_person_wants_
     assert not view["is_withheld"] and view["can_take_back"] and view["changes"] == []
     again.take_back()
     assert again.view()["is_withheld"] and again.weights is None
+
+
+@pytest.mark.parametrize("is_better", [True, False])
+def test_a_network_that_reads_held_out_tables_better_alone_reads_alone_from_then_on(
+    tmp_path: Path, is_better: bool
+) -> None:
+    used: list[tuple[Path | None, bool]] = []
+    commands = Commands(lambda _: make_table(), (lambda table: table) if is_better else None)
+    learner = make_learner(
+        tmp_path, commands, FEWEST, 1, use=lambda weights, is_alone: used.append((weights, is_alone))
+    )
+    learner.start()
+    gain = settle(learner)["gain"]
+    assert gain["held_out"]["after"]["n_right"] == int(is_better)
+    learner.read_anew()
+    settle(learner)
+    assert used == [(learner.weights, is_better)] and (commands.words[-1][: len(ALONE)] == list(ALONE)) == is_better
+    assert make_learner(tmp_path, commands, FEWEST, 1).is_alone == is_better, "it is kept"
+    learner.take_back()
+    assert used[-1] == (None, False)
 
 
 def test_weights_that_change_nothing_are_offered(tmp_path: Path) -> None:
@@ -124,7 +144,7 @@ def test_it_begins_by_itself_after_so_many_saves(tmp_path: Path) -> None:
 
 def test_open_tables_are_read_anew_shown_and_changed_only_when_a_person_wants_it(tmp_path: Path) -> None:
     commands, used = Commands(with_another_text), []
-    learner = make_learner(tmp_path, commands, 5, 3, use=used.append)
+    learner = make_learner(tmp_path, commands, 5, 3, use=lambda weights, is_alone: used.append(weights))
     desk = commands.desk
     assert desk is not None
     desk.corrections.do(desk.correction("t05_1_1"), {"do": "set_headers", "n_rows": 1, "n_cols": 0})
@@ -145,7 +165,7 @@ def test_open_tables_are_read_anew_shown_and_changed_only_when_a_person_wants_it
 
 def test_all_of_it_can_be_taken_back_but_not_what_a_person_did_since(tmp_path: Path) -> None:
     commands, used = Commands(with_another_text), []
-    learner = make_learner(tmp_path, commands, 5, 2, use=used.append)
+    learner = make_learner(tmp_path, commands, 5, 2, use=lambda weights, is_alone: used.append(weights))
     desk = commands.desk
     assert desk is not None
     learner.start()
@@ -154,7 +174,7 @@ def test_all_of_it_can_be_taken_back_but_not_what_a_person_did_since(tmp_path: P
     settle(learner)
     assert learner.apply(["t05_1_1", "t06_1_1"]) == 2
     desk.corrections.do(desk.correction("t06_1_1"), {"do": "set_text", "row": 1, "col": 1, "text": "mine"})
-    again = make_learner(tmp_path, commands, 5, 2, use=used.append)
+    again = make_learner(tmp_path, commands, 5, 2, use=lambda weights, is_alone: used.append(weights))
     desk = commands.desk
     assert again.weights == learner.weights and again.view()["can_take_back"]
     assert again.take_back() == 1

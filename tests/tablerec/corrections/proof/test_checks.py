@@ -5,8 +5,9 @@ import pytest
 from postprocess.cell import Cell
 from postprocess.table import Table
 from postprocess.word import Word
-from tablerec.corrections.proof import Finding, proof_to_view, prove
+from tablerec.corrections.proof import Finding, Proof, proof_to_view, prove
 from tablerec.corrections.proof.check_digits import ALGORITHMS, check_codes
+from tablerec.corrections.proof.doubts import find_spots
 from tablerec.corrections.proof.finding import MESSAGES
 
 
@@ -165,3 +166,24 @@ def test_hostile_texts_do_no_harm() -> None:
     prove(Table.from_texts([texts, texts[::-1], ["1"] * len(texts)]))
     for text in texts:
         prove(column(*[text] * 4, head="IBAN ISBN EAN card"))
+
+
+def test_only_the_words_in_doubt_are_marked() -> None:
+    """By the reader's score, by what would be right; not where that is the whole text, nor where nobody knows."""
+    places = [((x, 0.0), (x + 30.0, 0.0), (x + 30.0, 9.0), (x, 9.0)) for x in (0.0, 40.0, 80.0)]
+    words = [Word(text, quad, score) for text, quad, score in zip(("2O", "of", "2O"), places, (1, 0.3, 1), strict=True)]
+    cell = Cell(0, 0, text="2O of 2O", words=((0, 0, 2), (1, 0, 2), (2, 0, 2)))
+    score, mended = Finding(0, "text", "score", 0.5), Finding(0, "text", "among_digits", 0.9, ("O", "0"), "2O of 20")
+    assert find_spots(cell, [score], words) == ([(3, 5)], [places[1]])
+    assert find_spots(cell, [mended], words) == ([(6, 8)], [places[2]])
+    assert find_spots(cell, [mended]) == ([(6, 8)], [])
+    assert find_spots(cell, [score, mended], words)[0] == [(3, 5), (6, 8)]
+    assert find_spots(cell, [Finding(0, "text", "ink", 0.5)], words) == ([], [])
+    assert find_spots(cell, [Finding(0, "text", "like_form", 0.5, (), "x")], words) == ([], [])
+    assert find_spots(Cell(0, 0), [score, mended], words) == ([], [])
+
+
+def test_a_page_counts_characters_in_its_own_way() -> None:
+    finding = Finding(0, "text", "among_digits", 0.9, ("O", "0"), "𠮷 20 kg")
+    [cell] = proof_to_view(Table([Cell(0, 0, text="𠮷 2O kg")]), Proof(1, {0: (finding,)}, {}))["cells"]
+    assert cell["spans"] == [[3, 5]]

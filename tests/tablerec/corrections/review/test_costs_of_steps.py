@@ -8,12 +8,13 @@ from typing import Any
 
 import pytest
 
+from postprocess.editing.steps import remove_line
 from postprocess.word import Word
 from tablerec.corrections.editor import Correction
 from tablerec.corrections.review.server import ReviewServer
 from tests.helpers.browsing import expect_version, open_browser, open_page, open_review, to_screen
 from tests.helpers.clerk.costs import COSTS
-from tests.helpers.review import make_read_desk, make_word, serve
+from tests.helpers.review import find_rivals, make_read_desk, make_table, make_word, serve
 
 
 class OneWord:
@@ -98,6 +99,21 @@ class Hands:
         self.write("mi")
         self.click(self.page.locator('[data-find="replaceAll"]'))
 
+    def look(self, name: str) -> Any:
+        """Open a dialog."""
+        self.click(self.page.get_by_role("button", name=name))
+        dialog = self.page.get_by_role("dialog", name=name)
+        dialog.wait_for()
+        return dialog
+
+    def take_grid(self) -> None:
+        self.click(self.look("Other grids").locator(".preview"))
+
+    def take_readings(self) -> None:
+        dialog = self.look("Read twice")
+        dialog.get_by_role("radio", name="seen").check()  # the clerk counts one for each text
+        self.click(dialog.get_by_role("button", name="Take what is chosen"))
+
 
 def type_on(hands: Hands) -> None:
     """Two texts: the second one's cell need not be chosen."""
@@ -153,6 +169,9 @@ DOING: dict[str, tuple[str, Callable[[Hands], Any]]] = {
     "read again": ("set_words", lambda h: do_each(h, lambda: h.choose(0, 0, 1, 1), lambda: h.press("Alt+l"))),
     "place a word": ("place_word", lambda h: h.drag(h.point(138, 151), h.point(170, 80))),
     "replace all": ("replace_all", Hands.replace),
+    "take another grid": ("set_grid", Hands.take_grid),
+    "take readings": ("set_readings", Hands.take_readings),
+    "look for nothing": ("", lambda h: do_each(h, lambda: h.look("Other grids"), lambda: h.press("Escape"))),
 }
 AFTER: dict[str, tuple[str, str]] = {"split": ("merge", "Alt+s")}
 """Done in what another thing has made."""
@@ -175,7 +194,8 @@ def test_everything_that_costs_is_done_here() -> None:
 
 
 def test_each_thing_takes_the_keys_and_clicks_that_are_counted(browser: Any, tmp_path: Path) -> None:
-    with serve(make_read_desk(tmp_path, OneWord())) as server:
+    find = find_rivals(make_table(), remove_line(make_table(), "row", 1))
+    with serve(make_read_desk(tmp_path, OneWord(), find=find)) as server:
         for name, (step, work) in DOING.items():
             with open_page(browser) as page:
                 hands = start(page, server)
@@ -198,7 +218,9 @@ def finish(hands: Hands, name: str, step: str) -> None:
     """Wait until the step is kept, and compare what it took."""
     page, correction = hands.page, hands.correction
     page.wait_for_function("() => document.querySelector('.tablerec-editor').dataset.waiting === '0'")
-    expect_version(page, correction, correction.version)
-    assert last_step(correction) == step, name
+    if step:
+        page.locator("dialog.proposals").wait_for(state="detached")
+        expect_version(page, correction, correction.version)
+        assert last_step(correction) == step, name
     cost = COSTS[name]
     assert (hands.clicks, tuple(hands.keys)) == (cost.clicks, cost.keys), name

@@ -39,7 +39,7 @@ def test_both_languages_say_the_same(page: Any, two_pictures: ReviewServer) -> N
 def scripts() -> list[tuple[str, str]]:
     review = resources.files("tablerec.corrections.review") / "static"
     editor = resources.files("tablerec.corrections.editor") / "static"
-    ours = ("review.js", "frame.js", "work.js", "drop.js", "outputs.js", "learning.js", "alike.js")
+    ours = ("review.js", "frame.js", "work.js", "drop.js", "outputs.js", "learning.js", "alike.js", "proposals.js")
     paths = [editor / name for name in MODULES if name != "texts.js"] + [review / name for name in ours]
     return [(path.name, path.read_text("utf-8")) for path in paths]
 
@@ -120,3 +120,18 @@ def test_the_page_is_accessible_in_every_state(browser: Any, two_pictures: Revie
             page.keyboard.press("Escape")
             page.set_viewport_size({"width": 700, "height": 600})
             check(page)
+
+
+def test_what_is_refused_is_said_in_the_language_of_the_page(browser: Any, two_pictures: ReviewServer) -> None:
+    """Also what was refused before the language was changed."""
+    with open_page(browser, locale="zh-CN") as page:
+        open_review(page, two_pictures)
+        page.keyboard.press("Alt+s")
+        said = page.locator(".banner.error > span")
+        said.wait_for()
+        assert said.inner_text() == "没有完成：该单元格没有合并：请在其中画线" and said.get_attribute("lang") == "zh-CN"
+        page.locator('[data-tool="language"]').click()
+        page.locator(".banner.error > span", has_text="draw a line through it").wait_for()
+        assert said.get_attribute("lang") == "en"
+        page.reload()  # it is kept
+        page.locator(".banner.error > span", has_text="Not done: the cell covers one slot only").wait_for()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import threading
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,7 @@ from postprocess.table import Table
 from tablerec.corrections.editor import Correction
 from tablerec.corrections.review.server import ReviewServer
 from tests.helpers.browsing import expect_version, open_page, open_review
-from tests.helpers.review import make_desk, serve
+from tests.helpers.review import make_desk, make_read_desk, make_word, serve
 
 TEXTS = [
     ["Item", "Code", "2024"],
@@ -65,7 +66,7 @@ def test_one_key_says_right_and_typing_corrects(
     dialog = open_proof(page, server)
     # The doubtful ones first, and why.
     expect_place(dialog, "1 of")
-    first = dialog.locator(".proof-body > textarea")
+    first = dialog.locator(".proof-body > .field textarea")
     doubts = {first.input_value(): dialog.locator(".reasons").inner_text()}
     assert "?" in doubts[first.input_value()] or "right with" in doubts[first.input_value()]
     assert first.evaluate("field => field.ariaLabel").startswith("Text of row")
@@ -127,7 +128,7 @@ def test_escape_takes_back_what_was_typed_and_then_closes(
     dialog = open_proof(page, server)
     page.keyboard.type("never")
     page.keyboard.press("Escape")
-    assert dialog.locator(".proof-body > textarea").input_value() == "HO"
+    assert dialog.locator(".proof-body > .field textarea").input_value() == "HO"
     page.keyboard.press("Escape")
     dialog.wait_for(state="hidden")
     assert correction.version == 0
@@ -202,3 +203,37 @@ def test_what_proves_is_told_while_steps_go_on(page: Any, server: ReviewServer, 
     after = page.evaluate(asked)
     assert (before["version"], after["version"], after["share_proved"]) == (0, 1, 1.0)
     assert before["share_proved"] < 1 and all(not cell["doubts"] for cell in after["cells"])
+
+
+def test_the_doubtful_words_of_a_long_text_are_marked(page: Any, tmp_path: Path) -> None:
+    """In the text and in its picture, until the text is changed."""
+    texts = ["Los", "Angeles", "in", "spring"]
+    words = [
+        replace(make_word(text, 24 + 50 * (at % 2), 24 + 16 * (at // 2)), score=0.5 if text == "Angeles" else 1.0)
+        for at, text in enumerate(texts)
+    ]
+    with serve(make_read_desk(tmp_path, words=words)) as running:
+        dialog = open_proof(page, running)
+        field, mark = dialog.locator(".field textarea"), dialog.locator(".field mark")
+        assert (field.input_value(), mark.all_inner_texts()) == ("Los Angeles\nin spring", ["Angeles"])
+        assert "in doubt: Angeles" in field.evaluate("field => field.ariaLabel")
+        # The mark lies below its word.
+        boxes = [dialog.locator(each).bounding_box() for each in (".field", ".field mark", ".field textarea")]
+        assert boxes[1]["height"] < boxes[0]["height"] / 1.5 and boxes[0]["height"] >= boxes[2]["height"]
+        colours = """canvas => {
+            const { data, width } = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
+            const marked = [];
+            for (let at = 0; at < data.length; at += 4) {
+                if (data[at] - data[at + 2] > 60 && data[at] > 200) marked.push((at / 4 % width) / width);
+            }
+            return [Math.min(...marked), Math.max(...marked)];
+        }"""
+        first, last = dialog.locator(".crop canvas").evaluate(colours)
+        assert 0.3 < first < last  # the word is the second of its line
+        # Typing replaces that word alone; as it was, it is marked again.
+        page.keyboard.type("Alamos")
+        assert field.input_value() == "Los Alamos\nin spring" and not mark.is_visible()
+        page.keyboard.press("Escape")
+        assert field.input_value() == "Los Angeles\nin spring" and mark.is_visible()
+        page.keyboard.press("Alt+c")
+        assert dialog.locator(".column mark").all_inner_texts() == ["Angeles"]

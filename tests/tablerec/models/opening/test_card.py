@@ -28,7 +28,7 @@ from tablerec.models.folder import (  # noqa: E402
 )
 from tablerec.models.opening import NetworkFile, card, open_network  # noqa: E402
 from tablerec.models.opening.card import NETWORKS, PP_OCR_READER, OnCard, open_batched, warm_up  # noqa: E402
-from tablerec.models.opening.graphs import read_graph  # noqa: E402
+from tablerec.models.opening.graphs import fill_groups, read_graph  # noqa: E402
 from tablerec.models.opening.parts import take_parts  # noqa: E402
 
 CPU = "CPUExecutionProvider"
@@ -109,6 +109,33 @@ def test_the_second_reader_returns_the_best_class_alone() -> None:
     best, scores = on_card(file)(images)
     assert best.tolist() == classes.argmax(axis=2).tolist()
     np.testing.assert_allclose(scores, classes.max(axis=2), atol=1e-5)
+
+
+@pytest.mark.parametrize("stored", [np.float32, np.float16])
+@pytest.mark.parametrize(("fewest", "group"), [(1, 1), (6, 1), (7, 6)])
+def test_depthwise_convolutions_compute_the_same_as_whole_ones(
+    stored: type[np.floating[Any]], fewest: int, group: int
+) -> None:
+    import onnxruntime
+    from onnx import TensorProto, helper, numpy_helper
+
+    rng = np.random.default_rng(0)
+    weights = rng.normal(size=(6, 2, 3, 3)).astype(stored)
+    make_value = helper.make_tensor_value_info
+    nodes = [
+        helper.make_node("Cast", ["stored"], ["weights"], to=TensorProto.FLOAT),
+        helper.make_node("Conv", ["images", "weights"], ["maps"], group=6, pads=[1, 1, 1, 1]),
+    ]
+    given = make_value("images", TensorProto.FLOAT, [1, 12, 5, 7])
+    graph = helper.make_graph(nodes, "one", [given], [make_value("maps", TensorProto.FLOAT, [1, 6, 5, 7])])
+    graph.initializer.append(numpy_helper.from_array(weights, "stored"))
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+    images = {"images": rng.normal(size=(1, 12, 5, 7)).astype(np.float32)}
+    run = lambda: onnxruntime.InferenceSession(model.SerializeToString(), providers=[CPU]).run(None, images)[0]  # noqa: E731
+    expected = run()
+    fill_groups(model, fewest)
+    assert [each.i for each in model.graph.node[1].attribute if each.name == "group"] == [group]
+    np.testing.assert_allclose(run(), expected, atol=1e-5)
 
 
 def test_a_provider_that_onnx_runtime_did_not_take_is_no_silence() -> None:

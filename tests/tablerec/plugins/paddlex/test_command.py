@@ -7,8 +7,12 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from types import ModuleType
+from typing import Any
 
 import pytest
+
+from tablerec.errors import SettingsError
 
 ROOT = Path(__file__).resolve().parents[4]
 
@@ -41,6 +45,60 @@ def test_an_error_is_one_line(tmp_path: Path) -> None:
     assert "Traceback" not in done.stderr
 
 
+@pytest.mark.parametrize(
+    ("arguments", "code", "message"),
+    [
+        (["--pipeline", "table_recognition_cell", "--input", "a.png"], 2, "did you mean table_recognition_cells?"),
+        (["--serve", "--pipeline", "tabel_recognition_cells"], 2, "did you mean table_recognition_cells?"),
+        (["--get_pipeline_config", "OCRR"], 2, "no pipeline is called OCRR; did you mean OCR?"),
+        (["--pipeline", "\x1b[31m", "--input", "a.png"], 2, r"no pipeline is called \x1b[31m; there are"),
+        (["--pipeline", "none.yaml", "--input", "a.png"], 1, "none.yaml: no such file"),
+        (["--pipeline", "table_recognition_cells"], 2, "--input is missing"),
+        (["--input", "a.png"], 2, "--pipeline is missing"),
+        (["--serve"], 2, "--pipeline is missing"),
+    ],
+)
+def test_what_is_missing_or_mistyped_is_one_line(
+    arguments: list[str], code: int, message: str, plugin: ModuleType, monkeypatch: pytest.MonkeyPatch, capsys: Any
+) -> None:
+    from tablerec.plugins.paddlex import __main__ as program
+
+    monkeypatch.setattr(sys, "argv", ["paddlex", *arguments])
+    monkeypatch.setattr("paddlex.paddlex_cli.args_cfg", lambda: pytest.fail("it is handed over"))
+    with pytest.raises(SystemExit) as ended:
+        program.main()
+    said = capsys.readouterr().err
+    assert ended.value.code == code and said.startswith("Error: ") and message in said and said.count("\n") == 1
+
+
+def test_a_mistyped_pipeline_in_python_is_asked_about(plugin: ModuleType) -> None:
+    with pytest.raises(SettingsError, match=r"did you mean table_recognition_cells\?"):
+        plugin.create_pipeline("table_recognition_cell", device="cpu")
+
+
+def test_the_server_is_for_this_machine_until_told_otherwise(
+    plugin: ModuleType, monkeypatch: pytest.MonkeyPatch, capsys: Any
+) -> None:
+    from tablerec.plugins.paddlex import __main__ as program
+
+    served: list[str] = []
+    monkeypatch.setattr("paddlex.paddlex_cli.serve", lambda *args, host, **rest: served.append(host))
+    monkeypatch.delenv("TABLEREC_TOKEN", raising=False)
+    for more, token, host, is_told in [
+        ([], "", "127.0.0.1", False),
+        (["--host", "localhost"], "", "localhost", False),
+        (["--host=::1"], "", "::1", False),
+        (["--host", "0.0.0.0"], "", "0.0.0.0", True),
+        (["--host", "tables.example"], "", "tables.example", True),
+        (["--host", "0.0.0.0"], "0123456789abcdef", "0.0.0.0", False),
+    ]:
+        monkeypatch.setenv("TABLEREC_TOKEN", token)
+        monkeypatch.setattr(sys, "argv", ["paddlex", "--serve", "--pipeline", "table_recognition_cells", *more])
+        program.main()
+        assert served.pop() == host
+        assert ("TABLEREC_TOKEN" in capsys.readouterr().err) is is_told
+
+
 def test_the_file_can_be_fetched(tmp_path: Path) -> None:
     done = run("--get_pipeline_config", "table_recognition_cells", "--save_path", str(tmp_path))
     assert done.returncode == 0, done.stderr
@@ -67,8 +125,8 @@ def test_paddlex_imported_too_early_says_what_to_do() -> None:
     assert "import tablerec.plugins.paddlex first" in done.stderr
 
 
-def test_the_script_in_the_readme_runs(tmp_path: Path) -> None:
-    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+def test_the_script_of_its_page_runs(tmp_path: Path) -> None:
+    readme = (ROOT / "tablerec/plugins/paddlex/README.md").read_text(encoding="utf-8")
     [script] = re.findall(r"```python\n(from tablerec\.plugins\.paddlex .*?)```", readme, re.DOTALL)
     assert len(script.strip().splitlines()) <= 10
     done = run(code=script.replace('"out/"', repr(str(tmp_path))))

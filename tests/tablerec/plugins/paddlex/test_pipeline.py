@@ -232,7 +232,9 @@ def test_settings_of_documents_reach_what_reads_them(plugin: ModuleType, config:
     assert "'x'" not in f"{made.settings!r} {to_request({'password': 'x'})!r}"
 
 
-@pytest.mark.parametrize(("value", "word"), [(3, "int"), (None, "NoneType"), ("no such.png", "no such file")])
+@pytest.mark.parametrize(
+    ("value", "word"), [(3, "int"), (None, "there is no input: give a path.*--input"), ("no such.png", "no such file")]
+)
 def test_what_is_no_input(pipeline: Any, value: Any, word: str) -> None:
     with pytest.raises(InputError, match=word):
         list(pipeline.predict(value))
@@ -340,6 +342,19 @@ def test_files(pipeline: Any, image: np.ndarray, read: dict[str, Any], tmp_path:
     ]:
         save(str(tmp_path / name))
         assert (tmp_path / name).stat().st_size
+
+
+def test_a_page_without_a_table_says_that_no_workbook_is_written(
+    pipeline: Any, image: np.ndarray, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    said: list[str] = []
+    monkeypatch.setattr("paddlex.utils.logging.warning", lambda text, *values: said.append(text % values))
+    Image.fromarray(np.full_like(image, 255)).save(tmp_path / "a.png")
+    (result,) = pipeline.predict(str(tmp_path / "a.png"))
+    result.save_to_xlsx(str(tmp_path / "out"))
+    result.save_to_xlsx(str(tmp_path / "x.xlsx"))
+    assert said == [f"a.png: no table found, so {name} is not written" for name in ("a_tables.xlsx", "x.xlsx")]
+    assert not (tmp_path / "x.xlsx").exists()
 
 
 def test_one_table_of_a_result_can_be_saved(pipeline: Any, image: np.ndarray, tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ import importlib.util
 import io
 import json
 import os
+import re
 import socket
 import socketserver
 import struct
@@ -29,7 +30,9 @@ import pytest
 import yaml
 from PIL import Image
 
+from tests.helpers.pages import blocks
 from tests.helpers.pdf import make_document
+from tests.helpers.serve.serving import resolve
 
 ROOT = Path(__file__).resolve().parents[4]
 HAS_SERVER = all(importlib.util.find_spec(name) for name in ("fastapi", "uvicorn", "aiohttp", "filetype"))
@@ -54,7 +57,7 @@ def serve(config: Callable[..., dict[str, Any]], folder: Path, **extra: Any) -> 
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    arguments = ["--serve", "--pipeline", str(folder / "pipeline.yaml"), "--host", "127.0.0.1", "--port", str(port)]
+    arguments = ["--serve", "--pipeline", str(folder / "pipeline.yaml"), "--port", str(port)]
     command = [sys.executable, "-m", "tablerec.plugins.paddlex", *arguments, "--device", "cpu"]
     with (folder / "log").open("w+b") as log:
         server = subprocess.Popen(command, cwd=ROOT, stdout=log, stderr=log, env=os.environ | {"PYTHONPATH": str(ROOT)})
@@ -136,10 +139,23 @@ def test_an_answer_has_the_fields_of_table_recognition_v2(ask: Ask, image: np.nd
     (table,) = found["prunedResult"]["table_res_list"]
     assert len(table["cell_box_list"]) == 4
     assert "<table>" in table["pred_html"]
-    assert base64.b64decode(found["outputImages"]["table_cell_img"])[:2] == b"\xff\xd8"
-    status, answer = ask(file=encode(image), visualize=False)
+    assert "outputImages" not in found and "inputImage" not in found, "pictures are many times the size of the tables"
+    status, answer = ask(file=encode(image), visualize=True, logId="mine")
     assert status == 200
-    assert "outputImages" not in answer["result"]["tableRecResults"][0]
+    (found,) = answer["result"]["tableRecResults"]
+    assert base64.b64decode(found["outputImages"]["table_cell_img"])[:2] == b"\xff\xd8"
+
+
+def test_the_client_of_its_page_runs(
+    ask: Ask, image: np.ndarray, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    page = ROOT / "tablerec/plugins/paddlex/README.md"
+    [code] = [block.code for block in blocks(page) if "urllib" in block.code]
+    (tmp_path / "scan.png").write_bytes(base64.b64decode(encode(image)))
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(socket, "getaddrinfo", resolve)
+    exec(code.replace(":8080/", f":{ask.port}/"), {})  # type: ignore[attr-defined]
+    assert capsys.readouterr().out.startswith("<html><body><table>")
 
 
 @pytest.mark.parametrize("format", ["PDF", "TIFF"])
@@ -199,6 +215,43 @@ def test_bad_requests_are_told_why(ask: Ask, request_: dict[str, Any], status: i
     assert (found, answer["errorCode"]) == (status, status)
     assert message in answer["errorMsg"]
     assert answer["logId"]
+
+
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        ({"useOcrModell": False}, "useOcrModell: no such field; did you mean useOcrModel?"),
+        ({"use_ocr_model": False}, "use_ocr_model: no such field; did you mean useOcrModel?"),
+        ({"\u202ecolour\x1b": 1}, "colour\\x1b: no such field; there are file, fileType, visualize, "),
+        ({"useE2eWiredTableRecModel": True}, "useE2eWiredTableRecModel is True: there is no structure model"),
+        ({"textLayer": "believe"}, "textLayer 'believe' is unknown"),
+        ({"pages": "4-2"}, "pages"),
+        ({"pages": 3, "useOcrModel": "x"}, "useOcrModel: input should be a valid boolean"),
+        ({"textDetThresh": 0.5}, "textDetThresh: the OCR engine"),
+        ({"file": "abc"}, "file: "),
+        ({"file": ""}, "file: "),
+        ({"file": base64.b64encode(b"no picture").decode()}, "file: "),
+    ],
+    ids=range(11),
+)
+def test_an_error_names_the_field_of_the_request(
+    ask: Ask, image: np.ndarray, fields: dict[str, Any], message: str
+) -> None:
+    status, answer = ask(**{"file": encode(image), **fields})
+    assert status == 422 and message in answer["errorMsg"], answer
+    of_request = re.sub("`[^`]*`", "", answer["errorMsg"])  # without what stands in the pipeline's file
+    assert "_" not in of_request.replace("use_ocr_model: no", "") and "\x1b" not in of_request
+
+
+def test_pictures_are_sent_where_the_file_says_so() -> None:
+    """PaddleX sends them unless it is told otherwise; a file that says nothing sends none."""
+    from paddlex.inference.serving.infra.config import create_app_config
+
+    from tablerec.plugins.paddlex.serving import sends_pictures
+
+    said: list[tuple[dict[str, Any], bool]] = [({}, False), ({"visualize": True}, True), ({"visualize": False}, False)]
+    for serving, expected in said:
+        assert sends_pictures(create_app_config({"Serving": serving})) is expected
 
 
 def test_addresses_are_fetched_where_the_file_says_so(

@@ -1,0 +1,90 @@
+"""What the editor refuses, in Chinese: by the name that an error has, and by what it speaks of."""
+
+from __future__ import annotations
+
+from tablerec.errors import TablerecError
+
+CHINESE = {
+    # Steps on a table, see ``postprocess.editing``.
+    "no_place": "第 {0} 行第 {1} 列的单元格没有位置",
+    "no_line": "{0}之间没有编号为 {1} 的线",
+    "no_row_or_column": "没有编号为 {1} 的{0}（从 0 起）",
+    "nothing_to_divide": "没有单元格止于编号为 {1} 的{0}：无可分割",
+    "no_cells": "表格没有单元格",
+    "too_thin": "该{0}太窄，不能在此处分割",
+    "only_one": "这是唯一的一{0}，表格至少要有一{0}",
+    "no_block": "第 {0} 到 {1} 行、第 {2} 到 {3} 列不在表格内（从 0 起）",
+    "not_merged": "该单元格没有合并：请在其中画线",
+    "does_not_fit": "{0} × {1} 的文字放不进 {2} × {3} 的表格：请先扩展表格",
+    "in_merged": "“{0}”会落入合并的单元格：请先拆分",
+    "headers_do_not_fit": "{0} 行表头和 {1} 列行名超出表格的大小（{2} × {3}）",
+    "no_end": "那里没有单元格止于编号为 {0} 的线",
+    "no_cell": "第 {0} 行第 {1} 列不在表格内（从 0 起）",
+    "nothing_to_find": "请输入要查找的文字",
+    "no_words": "不知道此表格中文字的位置：请重新识读该单元格",
+    "word_is_placed": "该词已在单元格中，或不存在",
+    "text_outside_grid": "第 {0} 行第 {1} 列中输入的文字不在该网格内",
+    # The editor and its journal.
+    "bad_step": "步骤无效：请重新加载页面",
+    "bad_value": "步骤“{0}”中有无效的值，例如过长的文字：请重新加载页面",
+    "changed_elsewhere": "表格已在另一个窗口中更改：此处现在显示更改后的状态",
+    "no_reader": "此处不能识读：请用 `tablerec review` 打开表格，或为编辑器提供识读器",
+    "broken_picture": "表格的图片已损坏：请重新启动，图片会重新写入",
+    "no_picture": "{0}：无法读取（{1}）；请重新启动，文件会重新写入",
+    "link": "{0}：是指向文件夹之外的链接；请将其删除",
+    "journal_gone": "{0}：找不到（{1}），步骤没有执行：请放回原处，或重新启动",
+    "other_journal": "{0}：现在是另一个表格的记录；请重新启动",
+    "journal_unwritable": "{0}：无法写入（{1}），步骤没有执行：请腾出空间后重试",
+    "unremovable": "{0}：无法删除（{1}）；请先关闭该文件",
+    "unwritable": "{0}：无法写入（{1}）；请腾出空间，或关闭该文件",
+    "outside": "第 {0} 行第 {1} 列超出图片 {2} 像素（图片为 {3} × {4} 像素）",
+    "bad_shape": "第 {0} 行第 {1} 列的形状不正确",
+    # The review.
+    "fault": "tablerec 出错（{0}）：请报告",
+    "no_table": "没有表格“{0}”：请返回列表",
+    "changed_since": "{0}：读取后已更改；请重新开始校对",
+    "unreadable": "{0}：无法读取（{1}）；请检查文件",
+    "no_input": "{0}：按文件名不是图片或文档；可用的有：{1}",
+    "no_output": "{0}：已不存在；请重新生成",
+    "no_frame": "框由四个数（像素）组成：请重新画框",
+    "small_frame": "框太小或在页面之外：请围绕表格画框",
+    "bad_grid": "请同时填写行数和列数，或都不填",
+    "nothing_saved": "还没有保存的表格：请先保存一个，或选择全部",
+    "nothing_there": "还没有表格",
+    "no_longer_one": "{0}：已不能作为一个表格（{1}）；请拆开，或修改",
+    "no_viewer": "此处没有能显示文件夹的程序（{0}）；文件在 {1}",
+    "part_already": "{0}：已是此表格的一部分",
+    "does_not_go_on": "{0}：不能接在 {1} 之后：{2}",
+    "on_one_page": "{0}：只在一页上",
+    "look_again": "表格已更改：请重新查看预览",
+    "no_undo_for_all": "没有可以全部撤销的步骤",
+    "no_paddle": '学习需要 Paddle：请运行 pip install "tablerec[paddle]"，然后重新启动',
+    "nothing_learnt": "还没有学习：请先让它学习",
+    "worse": "用所学的结果识别部分已保存的表格会更差：如仍要使用，请明确选择",
+    "nothing_to_take_back": "没有可以撤回的内容",
+    "busy": "请等待后台任务完成，或将其停止",
+    "too_few": "已保存 {0} 个表格：保存 {1} 个以上才能学习",
+}
+"""Name of an error -> what is said, with gaps for its values."""
+
+_WORDS = {"row": "行", "column": "列"}
+
+
+def to_chinese(error: TablerecError) -> str | None:
+    """What an error says, in Chinese; None where it has no name.
+
+    >>> to_chinese(TablerecError("the row is too thin").named("too_thin", "row"))
+    '该行太窄，不能在此处分割'
+    """
+    said = CHINESE.get(error.reason)
+    return said and said.format(*(_WORDS.get(str(value), value) for value in error.values))
+
+
+def error_to_dict(error: TablerecError) -> dict[str, str]:
+    """What a page is told of an error: ``error``, and ``error_zh`` where that is known.
+
+    >>> error_to_dict(TablerecError("no"))
+    {'error': 'no'}
+    """
+    chinese = to_chinese(error)
+    return {"error": str(error)} | ({"error_zh": chinese} if chinese else {})

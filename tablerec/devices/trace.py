@@ -15,6 +15,7 @@ from tablerec.devices.plugin import registered_kernels
 from tablerec.errors import InputError
 
 _KERNEL = re.compile(r"\] (\w+) (?:API )?kernel key: \[\w+, [^\]]+, (\w+)\]")
+_CHOSEN = re.compile(r"\] (\w+) (?:API )?kernel: \{")
 _SHAPE = re.compile(r"^\s*Shape: ?([\d, ]*)")
 _LAST_LINES = 8
 
@@ -90,6 +91,8 @@ def parse_log(lines: Iterable[str]) -> Counter[Operator]:
             finish()
             name, dtype = match[1].removesuffix("_"), match[2]  # adamw_ is adamw in place
             shapes, reading = [], False
+        elif name and (match := _CHOSEN.search(line)):  # not always named as what was called: arange runs arange_tensor
+            name = match[1].removesuffix("_")
         elif "Running_AD_API" in line or "Output:" in line:
             reading = False
             if shapes or "Running_AD_API" in line:

@@ -15,6 +15,9 @@ def cases() -> Iterator[Case]:
     yield Case("full_like", ("full_like",), lambda p, x: p.full_like(x, 1), (n(2, 3),), EVERY)
     yield Case("full_like empty", ("full_like",), lambda p, x: p.full_like(x, 1), (n(2, 0, 3),), EVERY)
     yield Case("arange_tensor", ("arange_tensor",), lambda p, x: p.arange(1, 9, 3, x.dtype), (n(1),), numbers)
+    for first, last, step in ((0, 7, 1), (5, -4, -2), (3, 3, 1)):
+        numbered: Call = lambda p, x, b=(first, last, step): _numbered(p, x, *b)  # noqa: E731
+        yield Case(f"arange {first} {last} {step}", ("arange",), numbered, (n(1),), numbers)
     for count in (1, 7, 10):
         linspace: Call = lambda p, x, count=count: p.linspace(-1, 3, count, x.dtype)  # noqa: E731
         yield Case(f"linspace {count}", ("linspace",), linspace, (n(1),), numbers, tolerance=2)
@@ -26,6 +29,15 @@ def cases() -> Iterator[Case]:
         yield Case(f"assign_value {len(values)}", ("assign_value",), assigned, (n(1),), numbers + BOOL)
     yield Case("one_hot", ("one_hot",), lambda p, x: p.nn.functional.one_hot(x, 5), (n(3, 4, low=0, high=5),), INTEGERS)
     yield from _random()
+
+
+def _numbered(p: Any, x: Any, first: int, last: int, step: int) -> Any:
+    """Count in a static graph, where Paddle asks for another kernel than in dygraph."""
+
+    def count(x: Any) -> Any:
+        return p.arange(first, last, step, x.dtype)
+
+    return p.jit.to_static(count, full_graph=True)(x)
 
 
 def _random() -> Iterator[Case]:

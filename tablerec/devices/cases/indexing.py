@@ -54,11 +54,41 @@ def cases() -> Iterator[Case]:
     call = lambda p, x, i: p.index_sample(x, i)  # noqa: E731
     yield Case("index_sample", ("index_sample", "index_sample_grad"), call, (n(2, 4), along), _FLOATS, True, 1, 2)
     yield Case("index_sample int", ("index_sample",), call, (n(2, 4), along), INTEGERS)
+    yield from _tables()
+    yield from _repeats()
     yield from _puts(along)
     yield from _scatters()
     yield from _by_tensors(index, narrow)
     yield from _masks()
     yield from _slices()
+
+
+def _tables() -> Iterator[Case]:
+    reached = ("embedding", "embedding_grad")
+    for ids, padding in (
+        (n(3, 40, low=0, high=7, dtype="int64"), None),
+        (n(5, low=0, high=7, dtype="int32"), None),
+        (n(3, 40, low=0, high=7, dtype="int64"), 2),
+        (n(0, 4, dtype="int64"), None),
+        (n(low=0, high=7, dtype="int64"), -1),
+    ):
+        call: Call = lambda p, i, w, k=padding: p.nn.functional.embedding(i, w, k)  # noqa: E731
+        yield Case(f"embedding {ids.shape} {ids.dtype} {padding}", reached, call, (ids, n(7, 6)), _FLOATS, True, 4, 4)
+
+
+def _repeats() -> Iterator[Case]:
+    name = "repeat_interleave_with_tensor_index"
+    reached = (name, f"{name}_grad")
+    for shape, axis, counts in (
+        ((4, 3), 0, n(4, low=0, high=4, dtype="int64")),
+        ((2, 5, 3), 1, n(5, low=0, high=4, dtype="int32")),
+        ((2, 40), -1, n(40, low=0, high=4, dtype="int64")),
+        ((3, 2), 0, n(3, low=0, high=1, dtype="int64")),
+    ):
+        call: Call = lambda p, x, r, a=axis: p.repeat_interleave(x, r, a)  # noqa: E731
+        called = f"repeat_interleave {shape} {counts.shape} {counts.high}"
+        yield Case(called, reached[:1], call, (n(*shape), counts), INTEGERS)
+        yield Case(f"{called} grad", reached, call, (n(*shape), counts), _FLOATS, True, 1, 2)
 
 
 def _puts(along: Any) -> Iterator[Case]:

@@ -1,4 +1,4 @@
-"""Operators that copy and rearrange elements."""
+"""Operators that copy and rearrange elements, and views as kernels."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from tablerec.devices.cases.case import EVERY, FLOATS, HALVES, NUMBERS, Call, Ca
 
 def cases() -> Iterator[Case]:
     """Yield the cases."""
+    yield from _slices()
     real = FLOATS + HALVES
     no_views = (("FLAGS_use_stride_kernel", False),)
     yield Case(
@@ -93,3 +94,18 @@ def _fill_a_view(p: Any, x: Any) -> Any:
     copy = p.assign(x)
     copy[1:, ::2].fill_(3)
     return copy
+
+
+def _slices() -> Iterator[Case]:
+    """Yield what dygraph does by views, with Paddle's views off, as in a static graph."""
+    no_views = (("FLAGS_use_stride_kernel", False),)
+    slice_two = lambda p, x: p.slice(x, [0, 2], [1, -3], [9, -1])  # noqa: E731
+    yield Case("slice", ("slice",), slice_two, (n(3, 2, 5),), EVERY, flags=no_views)
+    yield Case(
+        "slice grad", ("slice", "slice_grad"), slice_two, (n(3, 2, 5),), FLOATS + HALVES, gradient=True, flags=no_views
+    )
+    yield Case(
+        "slice one", ("slice", "slice_grad"), lambda p, x: x[:, 1], (n(3, 2, 5),), FLOATS + HALVES, True, flags=no_views
+    )
+    yield Case("slice empty", ("slice",), lambda p, x: x[2:2], (n(3, 2),), EVERY, flags=no_views)
+    yield Case("slice of nothing", ("slice",), lambda p, x: x[:, 1:], (n(0, 2),), EVERY, flags=no_views)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 from tablerec.devices.cases.case import FLOATS, HALVES, Call, Case, n
 
@@ -15,7 +16,9 @@ def cases() -> Iterator[Case]:
     yield from _batch_norm()
     yield from _group_norm()
     yield from _layer_norm()
+    yield from _rms_norm()
     yield from _softmax()
+    yield from _causal_softmax()
     yield from _cross_entropy()
 
 
@@ -60,6 +63,50 @@ def _layer_norm() -> Iterator[Case]:
     mixed: Call = lambda p, x, w, b: p.nn.functional.layer_norm(x, w.shape, w, b)  # noqa: E731
     floats = n(70, dtype="float32"), n(70, dtype="float32")
     yield Case("layer_norm, float32 scale", reached, mixed, (n(4, 70), *floats), _FLOAT32, True, 20, 8)
+
+
+def _rms_norm() -> Iterator[Case]:
+    # On the CPU in single operators, as these are kernels of GPUs alone.
+    def norm(p: Any, x: Any, w: Any) -> Any:
+        if p.device.get_device() == "cpu":
+            return _by_squares(p, x, w.ndim) * w.astype(x.dtype)
+        return p._C_ops.rms_norm(x, w, w.shape, 1e-5)[0]
+
+    def bare(p: Any, x: Any) -> Any:
+        return _by_squares(p, x, 1) if p.device.get_device() == "cpu" else p._C_ops.rms_norm(x, None, [5], 1e-5)[0]
+
+    def fused(p: Any, x: Any, w: Any) -> Any:
+        if p.device.get_device() == "cpu":
+            return norm(p, x, w)
+        return p.incubate.nn.functional.fused_rms_norm_ext(x, w, 1e-5)[0]
+
+    reached = ("rms_norm", "rms_norm_grad")
+    for x, w in ((n(4, 70), n(70)), (n(2, 3, 5), n(5)), (n(70, 33), n(33)), (n(2, 3, 4, 5), n(4, 5)), (n(0, 5), n(5))):
+        yield Case(f"rms_norm {x.shape}", reached, norm, (x, w), _TYPES, True, 20, 8)
+        if len(w.shape) == 1:
+            fused_reached = ("fused_rms_norm_ext", "fused_rms_norm_ext_grad")
+            yield Case(f"fused_rms_norm_ext {x.shape}", fused_reached, fused, (x, w), _FLOAT32, True, 20, 8)
+    yield Case("rms_norm, no scale", reached, bare, (n(2, 3, 5),), _TYPES, True, 20, 8)
+    float_scale = n(70, dtype="float32")
+    yield Case("rms_norm, float32 scale", reached, norm, (n(4, 70), float_scale), _FLOAT32, True, 20, 8)
+
+
+def _by_squares(p: Any, x: Any, dimensions: int) -> Any:
+    axes = list(range(x.ndim - dimensions, x.ndim))
+    return x * p.rsqrt((x * x).mean(axes, keepdim=True) + 1e-5)
+
+
+def _causal_softmax() -> Iterator[Case]:
+    # On the CPU, where Paddle's refuses, by a mask.
+    def causal(p: Any, x: Any) -> Any:
+        if p.device.get_device() != "cpu":
+            return p.incubate.softmax_mask_fuse_upper_triangle(x)
+        mask = p.triu(p.full(x.shape[-2:], -1e30, x.dtype), 1)
+        return p.nn.functional.softmax(x + mask)
+
+    reached = ("fused_softmax_mask_upper_triangle", "fused_softmax_mask_upper_triangle_grad")
+    for shape in ((2, 3, 5, 5), (1, 2, 40, 40), (1, 1, 1, 1), (0, 2, 4, 4)):
+        yield Case(f"causal softmax {shape}", reached, causal, (n(*shape),), _TYPES, True, 4, 4)
 
 
 def _softmax() -> Iterator[Case]:

@@ -22,20 +22,28 @@ void FullLike(const X& context, const Tensor&, const phi::Scalar& value, phi::Da
 inline void only_the_shape_of_the_first(phi::Kernel* kernel) { kernel->InputAt(0).SetBackend(phi::Backend::ALL_BACKEND); }
 REGISTER_AMENDED(full_like, FullLike, kAll + kHalves, only_the_shape_of_the_first)
 
-template <class T, class X>
-void Arange(const X& context, const Tensor& start, const Tensor& end, const Tensor& step, Tensor* out) {
+template <class T> void fill_range(const Context& context, const char* name, T start, T end, T step, Tensor* out) {
   using C = Compute<T>;
-  C first = C(start.data<T>()[0]), last = C(end.data<T>()[0]), by = C(step.data<T>()[0]);
+  C first = C(start), last = C(end), by = C(step);
   REQUIRE(by != C(0), "arange with a step of zero");
   int64_t count = std::max<int64_t>(0, int64_t(std::ceil((double(last) - double(first)) / double(by))));
   out->Resize(phi::make_ddim({count}));
   auto r = write<T>(context, out);
-  launch(context, "arange_tensor", count, DEVICE(int64_t i) { r[i] = T(first + C(i) * by); });
+  launch(context, name, count, DEVICE(int64_t i) { r[i] = T(first + C(i) * by); });
+}
+template <class T, class X>
+void ArangeTensor(const X& context, const Tensor& start, const Tensor& end, const Tensor& step, Tensor* out) {
+  fill_range<T>(context, "arange_tensor", start.data<T>()[0], end.data<T>()[0], step.data<T>()[0], out);
+}
+template <class T, class X>
+void Arange(const X& context, const phi::Scalar& start, const phi::Scalar& end, const phi::Scalar& step, Tensor* out) {
+  fill_range<T>(context, "arange", start.to<T>(), end.to<T>(), step.to<T>(), out);
 }
 inline void takes_bounds_on_the_host(phi::Kernel* kernel) {
   for (int k = 0; k < 3; ++k) kernel->InputAt(k).SetBackend(phi::Backend::CPU);
 }
-REGISTER_AMENDED(arange_tensor, Arange, kNumbers + kHalves, takes_bounds_on_the_host)
+REGISTER_AMENDED(arange_tensor, ArangeTensor, kNumbers + kHalves, takes_bounds_on_the_host)
+REGISTER(arange, Arange, kNumbers + kHalves)
 
 template <class T, class X>
 void Linspace(const X& context, const Tensor& start, const Tensor& stop, const Tensor& number, phi::DataType, Tensor* out) {

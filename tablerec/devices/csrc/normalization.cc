@@ -172,11 +172,12 @@ void moments(const Context& context, const char* name, const T* x, const Planes&
   });
 }
 
-// Mean and 1 / deviation of each statistic; the latter may be given as a variance.
+// Mean (where there is none, zero) and 1 / deviation of each statistic; the latter may be given as a variance.
 template <class C> struct Statistics {
   const C *mean, *spread;
   bool is_variance;
   C epsilon;
+  HOST_DEVICE C center(int64_t k) const { return mean ? mean[k] : C(0); }
   HOST_DEVICE C inverse(int64_t k) const { return is_variance ? C(1) / C(sqrt(spread[k] + epsilon)) : spread[k]; }
 };
 
@@ -501,7 +502,7 @@ void LayerNorm(const X& context, const Tensor& x, const OptionalTensor& scale, c
 
 // Gradients of scale and bias: threads side by side take columns side by side, each for a part of the rows.
 template <class T>
-void layer_norm_parameters(const Context& context, const Rows& shape, const T* x, const T* dy, Statistics<Compute<T>> given,
+void row_parameters(const Context& context, const char* name, const Rows& shape, const T* x, const T* dy, Statistics<Compute<T>> given,
                            ParameterGradient<T> dscale, ParameterGradient<T> dbias) {
   using C = Compute<T>;
   int64_t n = shape.length, rows = shape.rows;
@@ -509,17 +510,17 @@ void layer_norm_parameters(const Context& context, const Rows& shape, const T* x
   int64_t parts = std::max<int64_t>(1, std::min(rows / 16, threads / std::max<int64_t>(n, 1))), step = (rows + parts - 1) / parts;
   Temporary<uint8_t> memory(context, parts * n * int64_t(sizeof(TwoSums)));
   auto partial = reinterpret_cast<TwoSums*>(memory.data);
-  launch(context, "layer_norm_grad_parameters", parts * n, DEVICE(int64_t i) {
+  launch(context, name, parts * n, DEVICE(int64_t i) {
     int64_t part = i / n, j = i - part * n, to = (part + 1) * step < rows ? (part + 1) * step : rows;
     C by_bias = 0, by_scale = 0;
     for (int64_t row = part * step; row < to; ++row) {
       C g = C(dy[row * n + j]);
       by_bias += g;
-      by_scale += g * (C(x[row * n + j]) - given.mean[row]) * given.inverse(row);
+      by_scale += g * (C(x[row * n + j]) - given.center(row)) * given.inverse(row);
     }
     partial[i] = {double(by_bias), double(by_scale)};
   });
-  launch(context, "layer_norm_grad_parameters", n, DEVICE(int64_t j) {
+  launch(context, name, n, DEVICE(int64_t j) {
     TwoSums total = {0, 0};
     for (int64_t part = 0; part < parts; ++part) total = TwoSums()(total, partial[part * n + j]);
     dbias.put(j, total.first);
@@ -538,7 +539,7 @@ void LayerNormGrad(const X& context, const Tensor& x, const OptionalTensor& scal
   Statistics<C> given{read<C>(mean), read<C>(variance), true, C(epsilon)};
   Parameters<T> s(scale);
   ParameterGradient<T> ds(context, dscale, scale), db(context, dbias, bias);
-  if (ds.wanted() || db.wanted()) layer_norm_parameters<T>(context, shape, a, g, given, ds, db);
+  if (ds.wanted() || db.wanted()) row_parameters<T>(context, "layer_norm_grad_parameters", shape, a, g, given, ds, db);
   auto r = write<T>(context, dx);
   if (!r) return;
   launch_teams(context, "layer_norm_grad", shape.rows, n, DEVICE(int64_t row, Team team) {
@@ -560,6 +561,75 @@ void LayerNormGrad(const X& context, const Tensor& x, const OptionalTensor& scal
 }
 REGISTER_AMENDED(layer_norm, LayerNorm, kFloats + kHalves, (gives_types_of_its_own<1, 2>))
 REGISTER_AMENDED(layer_norm_grad, LayerNormGrad, kFloats + kHalves, (gives_types_of_its_own<1, 2>))
+
+// ---- root mean square norm
+
+template <class T>
+void normalize_by_squares(const Context& context, const char* name, const Tensor& x, const OptionalTensor& scale, const Rows& shape,
+                          double epsilon, Tensor* y, Tensor* inverses) {
+  using C = Compute<T>;
+  int64_t n = shape.length;
+  auto a = read<T>(x);
+  Parameters<T> s(scale);
+  auto r = write<T>(context, y);
+  if (inverses && inverses->numel() != shape.rows) inverses->Resize(phi::make_ddim({shape.rows}));  // Paddle may leave it at -1
+  auto kept = write<C>(context, inverses);
+  launch_teams(context, name, a ? shape.rows : 0, n, DEVICE(int64_t row, Team team) {
+    const T* at = a + row * n;
+    C squares = 0;
+    for (int64_t j = team.rank; j < n; j += team.size) squares += C(at[j]) * C(at[j]);
+    C inverse = C(1 / sqrt(team.sum(double(squares)) / n + epsilon));
+    for (int64_t j = team.rank; j < n; j += team.size) r[row * n + j] = T(C(at[j]) * inverse * s(j, C(1)));
+    if (team.rank == 0 && kept) kept[row] = inverse;
+  });
+}
+template <class T>
+void gradient_by_squares(const Context& context, const char* name, const Tensor& x, const OptionalTensor& scale,
+                         const Tensor& inverses, const Tensor& dout, const Rows& shape, Tensor* dx, Tensor* dscale) {
+  using C = Compute<T>;
+  int64_t n = shape.length;
+  auto a = read<T>(x), g = read<T>(dout);
+  Statistics<C> given{nullptr, read<C>(inverses), false, C(0)};
+  Parameters<T> s(scale);
+  ParameterGradient<T> ds(context, dscale, scale), none(context, nullptr, scale);
+  if (ds.wanted()) row_parameters<T>(context, name, shape, a, g, given, ds, none);
+  auto r = write<T>(context, dx);
+  launch_teams(context, name, r ? shape.rows : 0, n, DEVICE(int64_t row, Team team) {
+    const T *at = a + row * n, *d = g + row * n;
+    C inverse = given.inverse(row), product = 0;
+    for (int64_t j = team.rank; j < n; j += team.size) product += C(d[j]) * s(j, C(1)) * C(at[j]) * inverse;
+    C mean = C(team.sum(double(product)) / n);
+    for (int64_t j = team.rank; j < n; j += team.size)
+      r[row * n + j] = T(inverse * (C(d[j]) * s(j, C(1)) - C(at[j]) * inverse * mean));
+  });
+}
+
+inline Rows last_rows(const Tensor& x, size_t dimensions) { return Rows(x.dims(), x.dims().size() - int(dimensions)); }
+
+template <class T, class X>
+void RmsNorm(const X& context, const Tensor& x, const OptionalTensor& scale, const std::vector<int64_t>& over, double epsilon,
+             Tensor* y, Tensor* inverses) {
+  normalize_by_squares<T>(context, "rms_norm", x, scale, last_rows(x, over.size()), epsilon, y, inverses);
+}
+template <class T, class X>
+void RmsNormGrad(const X& context, const Tensor& x, const OptionalTensor& scale, const Tensor& inverses, const Tensor& dout,
+                 const std::vector<int64_t>& over, double, Tensor* dx, Tensor* dscale) {
+  gradient_by_squares<T>(context, "rms_norm_grad", x, scale, inverses, dout, last_rows(x, over.size()), dx, dscale);
+}
+template <class T, class X>
+void FusedRmsNorm(const X& context, const Tensor& x, const Tensor& scale, float epsilon, Tensor* y, Tensor* inverses) {
+  normalize_by_squares<T>(context, "fused_rms_norm_ext", x, scale, last_rows(x, 1), epsilon, y, inverses);
+}
+template <class T, class X>
+void FusedRmsNormGrad(const X& context, const Tensor& x, const Tensor& scale, const Tensor& inverses, const Tensor& dout, float,
+                      Tensor* dx, Tensor* dscale) {
+  gradient_by_squares<T>(context, "fused_rms_norm_ext_grad", x, scale, inverses, dout, last_rows(x, 1), dx, dscale);
+}
+REGISTER_AMENDED(rms_norm, RmsNorm, kFloats + kHalves, (gives_types_of_its_own<1, 1>))
+REGISTER_AMENDED(rms_norm_grad, RmsNormGrad, kFloats + kHalves, (gives_types_of_its_own<1, 1>))
+// Paddle refuses float64 before it asks for the kernel.
+REGISTER_AMENDED(fused_rms_norm_ext, FusedRmsNorm, Types<float>() + kHalves, (gives_types_of_its_own<1, 1>))
+REGISTER_AMENDED(fused_rms_norm_ext_grad, FusedRmsNormGrad, Types<float>() + kHalves, (gives_types_of_its_own<1, 1>))
 
 // ---- softmax
 
@@ -638,6 +708,41 @@ REGISTER(softmax, Softmax, kFloats + kHalves)
 REGISTER(softmax_grad, SoftmaxGrad, kFloats + kHalves)
 REGISTER(log_softmax, LogSoftmax, kFloats + kHalves)
 REGISTER(log_softmax_grad, LogSoftmaxGrad, kFloats + kHalves)
+
+// ---- softmax of what a causal mask leaves: in each row, the places up to the row's own
+
+inline int64_t causal_length(const Tensor& x) {
+  int rank = x.dims().size();
+  REQUIRE(rank >= 2 && x.dims()[rank - 1] == x.dims()[rank - 2], "fused_softmax_mask_upper_triangle of rows that are not as many as places");
+  return std::max<int64_t>(x.dims()[rank - 1], 1);
+}
+template <class T, class X> void CausalSoftmax(const X& context, const Tensor& x, Tensor* out) {
+  using C = Compute<T>;
+  int64_t n = causal_length(x);
+  auto a = read<T>(x);
+  auto r = write<T>(context, out);
+  launch_teams(context, "fused_softmax_mask_upper_triangle", x.numel() / n, n, DEVICE(int64_t row, Team team) {
+    int64_t seen = row % n + 1;
+    LogSum<C> total = log_sum(a + row * n, seen, int64_t(1), team);
+    for (int64_t j = team.rank; j < n; j += team.size)
+      r[row * n + j] = j < seen ? T(exp(C(a[row * n + j]) - total.most - total.log_of_sum)) : T(0);
+  });
+}
+template <class T, class X> void CausalSoftmaxGrad(const X& context, const Tensor& out, const Tensor& dout, Tensor* dx) {
+  using C = Compute<T>;
+  int64_t n = causal_length(out);
+  auto y = read<T>(out), g = read<T>(dout);
+  auto r = write<T>(context, dx);
+  launch_teams(context, "fused_softmax_mask_upper_triangle_grad", out.numel() / n, n, DEVICE(int64_t row, Team team) {
+    int64_t at = row * n, seen = row % n + 1;
+    C sum = 0;
+    for (int64_t j = team.rank; j < seen; j += team.size) sum += C(y[at + j]) * C(g[at + j]);
+    C mean = C(team.sum(double(sum)));
+    for (int64_t j = team.rank; j < n; j += team.size) r[at + j] = j < seen ? T(C(y[at + j]) * (C(g[at + j]) - mean)) : T(0);
+  });
+}
+REGISTER(fused_softmax_mask_upper_triangle, CausalSoftmax, kFloats + kHalves)
+REGISTER(fused_softmax_mask_upper_triangle_grad, CausalSoftmaxGrad, kFloats + kHalves)
 
 // ---- cross entropy of a softmax. Labels are numbers, or, where soft, a share for each class
 

@@ -57,6 +57,19 @@ def test_parse_log_of_nothing() -> None:
     assert parse_log([]) == Counter()
 
 
+def test_parse_log_names_the_kernel_that_a_call_chose() -> None:
+    lines = [
+        "I1 api.cc:1] arange API kernel key: [CPU, NCHW, int64]",
+        'I1 api.cc:2] arange_tensor kernel: {"input":[',
+        "I1 backward_api_base.cc:1] set_value_with_tensor_grad API kernel key: [CPU, NCHW, float32]",
+        'I1 backward_api_base.cc:2] set_value_grad kernel: {"input":[',
+        "I1 api_custom_impl.cc:1] embedding_grad API kernel key: [CPU, NCHW, float32]",
+        'I1 api_custom_impl.cc:2] embedding_grad API kernel: {"input":[',
+    ]
+    expected = [("arange_tensor", "int64"), ("set_value_grad", "float32"), ("embedding_grad", "float32")]
+    assert parse_log(lines) == Counter(Operator(*pair) for pair in expected)
+
+
 def test_parse_log_gives_shapes_to_the_operator_before() -> None:
     lines = [
         "I1128 01:45:17.855367  6654 api.cc:27358] conv2d API kernel key: [CPU, NCHW, float32]",

@@ -105,7 +105,7 @@ _READING = [
 
 
 strict_option = click.option(
-    "--strict", is_flag=True, help="Name tables with a low score, and end with exit code 3 if there are some."
+    "--strict", is_flag=True, help="List tables with a low score, and end with exit code 3 if there are any."
 )
 
 

@@ -189,7 +189,7 @@ def _print_version(ctx: click.Context, param: click.Parameter, value: bool) -> N
     type=click.FloatRange(0, 1),
     default=0.9,
     show_default=True,
-    help="Least score of a table for --strict, and of a cell for --mark-doubtful.",
+    help="Score below which --strict lists a table and --mark-doubtful marks a cell.",
 )
 @click.option("--mark-doubtful", is_flag=True, help="Mark the cells with a low score in HTML and XLSX.")
 @reading_options

@@ -115,7 +115,7 @@ files are read once, changed ones again. Exit code: 0 if all pages are read; 1 i
     type=click.FloatRange(0, 1),
     default=0.9,
     show_default=True,
-    help="Least score of a table that is not doubtful.",
+    help="Score below which a table is doubtful.",
 )
 @click.option("--quiet", is_flag=True, help="Print failures only.")
 @reading_options

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     "--as",
     "paddlex_name",
     type=click.Choice([*OFFICIAL, *RECOGNIZERS]),
-    help="Write it in the form of PaddleX's detector or recogniser of this name, whose place it takes in PaddleX's own "
+    help="Write it in the form of PaddleX's detector or recognizer of this name, whose place it takes in PaddleX's own "
     "pipelines.",
 )
 @click.option(

@@ -50,7 +50,7 @@ def _limit(option: str, help: str, name: str | None = None) -> Any:
 @click.option("--detector", default=None, metavar="NAME", help="As for tablerec; requests may choose others.")
 @click.option("--detector-dir", type=_FOLDER, help="Folder with other weights for CellNet.")
 @click.option("--ocr", "ocr", default=None, metavar="NAME", help="As for tablerec; requests may choose others.")
-@click.option("--ocr-dir", type=_FOLDER, help="Folder with other weights for the reader of lines.")
+@click.option("--ocr-dir", type=_FOLDER, help="Folder with other weights for LineNet, which reads lines of text.")
 @click.option("--device", default=None, metavar="NAME", help="As for tablerec.")
 @click.option("--jobs-dir", type=_FOLDER, help="Where bodies and results are kept.  [default: the system's]")
 @_limit("--body-megabytes", "Size of a request.")

@@ -77,7 +77,7 @@ _READING = [
     click.option(
         "--device",
         metavar="NAME",
-        help="Where models run: cpu, gpu:0, npu:1; gpu:0,1 shares the inputs; auto: GPUs, else the CPU.  [default: cpu]",
+        help="Where models run: cpu, gpu:0, npu:1; gpu:0,1 shares the inputs; auto: GPUs or the CPU.  [default: cpu]",
     ),
     click.option(
         "--layout",

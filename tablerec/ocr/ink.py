@@ -30,6 +30,8 @@ _WIDE = 0.5
 """... of this width at least."""
 _LONG = 0.9
 """A stroke this long, as a share of the side of a tight crop, is a ruling."""
+_WIDER = 1.2
+"""... also one so many times as wide as the characters beside it."""
 _FAR = 1.2
 """Lines are at most so many heights of one apart; parts of a character, as in 三, are further."""
 _AROUND = 0.15
@@ -149,9 +151,9 @@ def cut_columns(crop: Image) -> list[list[tuple[int, int, int, int]]]:
     boxes = boxes[
         (sizes[:, 1] < _LONG * height) & ~(at_end & (sizes[:, 0] >= _LONG * width) & (sizes[:, 1] <= THIN * width))
     ]
-    if len(boxes) < 2:
+    bands = _without_rules(_bands(boxes), crop.shape)
+    if len(bands) < 2:
         return []
-    bands = _bands(boxes)
     wide, high = (max(band[end] - band[start] for band in bands) for start, end in ((0, 2), (1, 3)))
     found: list[list[tuple[int, int, int, int]]] = []
     gap = max((after[1] - before[3] for before, after in pairwise(bands)), default=0)
@@ -172,6 +174,19 @@ def _bands(boxes: Ints) -> list[list[int]]:
             bands[-1] = [min(last[0], x0), last[1], max(last[2], x1), max(last[3], y1)]
         else:
             bands.append([x0, y0, x1, y1])
+    return bands
+
+
+def _without_rules(bands: list[list[int]], shape: Sequence[int]) -> list[list[int]]:
+    """All bands but those at the ends of a crop that are thin, and wider than any character: a rule askew."""
+    height, width = shape[:2]
+    for end, rest in ((0, slice(1, None)), (-1, slice(-1))):
+        if len(bands) < 2:
+            break
+        x0, y0, x1, y1 = bands[end]
+        widest = max(right - left for left, _, right, _ in bands[rest])
+        if (y0 <= 1 or y1 >= height - 1) and y1 - y0 <= THIN * width and x1 - x0 > _WIDER * widest:
+            bands = bands[rest]
     return bands
 
 

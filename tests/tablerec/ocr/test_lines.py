@@ -252,6 +252,16 @@ def whole(crop: Image, x: float = 0, y: float = 0) -> np.ndarray:
     return np.array([[x, y], [x + width, y], [x + width, y + height], [x, y + height]], np.float32)
 
 
+@pytest.mark.parametrize("at_top", [True, False])
+def test_a_rule_askew_beside_a_narrow_character_is_no_character(at_top: bool) -> None:
+    crop = np.full((28, 17, 3), 255, np.uint8)
+    crop[5:16, 5:11] = 0
+    crop[26:28, 3:17] = 0  # not along all of the side: the crop is cut along a quad
+    assert cut_columns(crop[::-1] if at_top else crop) == []
+    crop[26:28, 3:17], crop[26:28, 5:11] = 255, 0  # as wide as the character
+    assert cut_columns(crop)
+
+
 def test_no_ink_is_no_column() -> None:
     assert cut_columns(np.full((90, 30, 3), 255, np.uint8)) == []
 

@@ -49,18 +49,18 @@ Examples:
 \b
 Verbs:
   tablerec demo          see it work: a sample, its cells over the picture, and the workbook, in the browser
-  tablerec batch SOURCES very many inputs: goes on after any stop; also s3:// and Parquet
+  tablerec batch SOURCES very many inputs: continues after any interruption; also s3:// and Parquet
   tablerec device list   devices: list, build, doctor, trace, coverage, parity, bench
-  tablerec eval GT_DIR   score the recognition against labelled tables
+  tablerec eval GT_DIR   score recognition against labelled tables
   tablerec labels check  check, convert and propose labels of cells
   tablerec review FOLDER correct tables in the browser: workbooks, and labels to train on
-  tablerec serve         a web server of one's own, with a page for people: pictures in, workbooks out
+  tablerec serve         a web server of your own: a page for people, an HTTP interface for programs
   tablerec lab           the course: notebooks and samples, opened in JupyterLab
   tablerec synth RECIPE  draw tables with exact truth, for training and tests
-  tablerec train CONFIG  train a cell detector, or go on with it
-  tablerec tune CONFIG   find settings for it within a limit of memory and time
-  tablerec export FILE   make a trained cell detector ready for recognition
-  tablerec weights       look into files of weights, also PyTorch's, and convert them: inspect, convert
+  tablerec train CONFIG  train a cell detector or the line reader; continues an interrupted training
+  tablerec tune CONFIG   find settings for train within a limit of memory and time
+  tablerec export FILE   make a trained network ready for recognition
+  tablerec weights       inspect and convert files of weights, also PyTorch's: inspect, convert
   tablerec models list   models for recognition: list, fetch (the one verb that downloads), verify
 
 \b
@@ -189,7 +189,7 @@ def _print_version(ctx: click.Context, param: click.Parameter, value: bool) -> N
     type=click.FloatRange(0, 1),
     default=0.9,
     show_default=True,
-    help="Least score of a table for --strict, and of a cell for --mark-doubtful.",
+    help="Score below which --strict lists a table and --mark-doubtful marks a cell.",
 )
 @click.option("--mark-doubtful", is_flag=True, help="Mark the cells with a low score in HTML and XLSX.")
 @reading_options
@@ -198,7 +198,7 @@ def _print_version(ctx: click.Context, param: click.Parameter, value: bool) -> N
     default="1",
     metavar="N|auto",
     show_default=True,
-    help="Pages that are read side by side, each by a process of its own; auto: as the CPUs and the memory allow.",
+    help="Pages that are read at the same time, each in its own process; auto: as CPUs and memory allow.",
 )
 @click.option(
     "--engine",
@@ -206,7 +206,7 @@ def _print_version(ctx: click.Context, param: click.Parameter, value: bool) -> N
     help="What runs PaddleX models: paddle_static, paddle_dynamic, transformers, onnxruntime or hpi.",
 )
 @document_options
-@click.option("--join-pages", is_flag=True, help="Join tables that go on over several pages of a document.")
+@click.option("--join-pages", is_flag=True, help="Join tables that continue over several pages of a document.")
 @click.option("--recursive", is_flag=True, help="Also read the folders inside a folder.")
 @click.option("--quiet", is_flag=True, help="Print errors only.")
 @click.option("--timing", is_flag=True, help="Print the seconds by stage.")

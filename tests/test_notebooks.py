@@ -16,16 +16,7 @@ from tablerec.course.run import execute, missing_for, read_notebook
 NOTEBOOKS = Path(__file__).resolve().parent.parent / "notebooks"
 SOURCES = sorted((NOTEBOOKS / "source").glob("[0-9]*.md"))
 NAMES = [path.stem for path in SOURCES]
-# Labs whose executed copies are still those of before.
-OLD = {
-    "04_finetune_small",
-    "05_lora_and_frozen",
-    "06_evaluate_errors",
-    "07_customdevice_port",
-    "08_migrate_and_export",
-    "10_teach_a_script",
-    "11_many_machines",
-}
+OLD: set[str] = set()
 NEW = [name for name in NAMES if name not in OLD]
 COPIES = [f"{folder}{name}" for name in NEW for folder in ("", "zh/")]
 

@@ -38,10 +38,10 @@ Examples:
   tablerec batch --list pages.txt -o store/ --as parquet
   tablerec batch s3://bucket/scans/ -o s3://bucket/tables/
   tablerec batch s3://bucket/scans/ -o s3://bucket/tables/ --engine ray --address 10.0.0.7:6379
-  tablerec batch --status store/                   how far it is, also while it runs
+  tablerec batch --status store/                   its progress, also while it runs
 
-The same command goes on where it was stopped, by Ctrl-C or kill -9. Inputs are known by their content: equal
-files are read once, changed ones anew. Exit code: 0 if all pages are read; 1 if some failed; 2 for wrong usage;
+The same command continues where it was stopped, by Ctrl-C or kill -9. Inputs are identified by their content: equal
+files are read once, changed ones again. Exit code: 0 if all pages are read; 1 if some failed; 2 for wrong usage;
 3 if --strict found doubtful tables; 130 after Ctrl-C.
 """
 
@@ -88,7 +88,7 @@ files are read once, changed ones anew. Exit code: 0 if all pages are read; 1 if
     type=click.IntRange(1),
     default=2,
     show_default=True,
-    help="How often a page is tried that runs into a limit, or whose process dies.",
+    help="How often a page is tried if it exceeds a limit or its process dies.",
 )
 @click.option(
     "--page-seconds",
@@ -108,14 +108,14 @@ files are read once, changed ones anew. Exit code: 0 if all pages are read; 1 if
     show_default=True,
     help="Larger inputs on the network are refused.",
 )
-@click.option("--status", metavar="STORE", help="Say how far a batch is, and read nothing.")
+@click.option("--status", metavar="STORE", help="Print the progress of a batch, and read nothing.")
 @strict_option
 @click.option(
     "--min-confidence",
     type=click.FloatRange(0, 1),
     default=0.9,
     show_default=True,
-    help="Least score of a table that is not doubtful.",
+    help="Score below which a table is doubtful.",
 )
 @click.option("--quiet", is_flag=True, help="Print failures only.")
 @reading_options
@@ -144,7 +144,7 @@ def command(
     quiet: bool,
     **options: Any,
 ) -> None:
-    """Read the tables in very many pictures and PDFs; go on after any stop.
+    """Read the tables in very many pictures and PDFs; continue after any interruption.
 
     SOURCE is a file, a folder, a glob, or a URL of fsspec (s3://, gs://, hdfs://; needs the extra batch). STORE keeps
     the tables, a journal of what is done, and summary.html.

@@ -43,7 +43,7 @@ _NEWS = "@jupyterlab/apputils-extension:announcements"
 def command(folder: Path, port: int | None, language: str, no_browser: bool, run: bool) -> None:
     """Open the course in JupyterLab: a copy of the notebooks and samples in FOLDER (tablerec-lab).
 
-    Start it again to go on: what was changed in FOLDER stays as it is, and newer versions of
+    Start it again to continue: what was changed in FOLDER stays as it is, and newer versions of
     changed notebooks are written beside them.
     """
     from tablerec.course import copy_course

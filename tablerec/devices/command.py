@@ -41,7 +41,7 @@ def command() -> None:
 
 @command.command("build", cls=_NeedsPaddle)
 @click.argument("kind", type=click.Choice(["simulated", "cuda"]), default="simulated")
-@click.option("--jobs", type=click.IntRange(1), help="Compilers at a time.  [default: one a processor]")
+@click.option("--jobs", type=click.IntRange(1), help="Compilers at a time.  [default: one per CPU]")
 @click.option("--architecture", default="sm_90", show_default=True, help="What nvcc compiles for.")
 def build_command(kind: str, jobs: int | None, architecture: str) -> None:
     """Compile the plugin and print its path.

@@ -92,9 +92,9 @@ def command(
     TEDS-Struct, TEDS, all cells exact, detection F1 at an IoU of 0.6 and 0.8 (only where the
     boxes of the truth outline cells, not texts), COCO's AP, AP50 and AP75 of the detected cells (there too), share
     of the characters read that are kept, seconds a picture. A missing table, or a picture that fails, scores 0.
-    With --errors also what the cells have wrong, at an IoU of 0.8: it is in results.json too, and errors.png shows
-    the worst tables. Where the truth says of some tables that another structure would be as fair (meta.audit is
-    convention), the line SOUND is without them; those found wrong are left out with the other flawed ones.
+    With --errors also the errors of the cells, at an IoU of 0.8: they are in results.json too, and errors.png shows
+    the worst tables. The line SOUND leaves out tables whose truth says that another structure would be as fair
+    (meta.audit is convention); tables whose truth was found wrong are left out with the other flawed ones.
 
     AP is by pycocotools, over all cells that the detector hands to the grid, up to 10,000 a picture (COCO counts 100).
     Cells below the detector's threshold are not among them.

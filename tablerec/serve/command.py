@@ -32,7 +32,7 @@ def _limit(option: str, help: str, name: str | None = None) -> Any:
 @click.command("serve", context_settings={"max_content_width": 100})
 @click.option("--host", default="127.0.0.1", show_default=True, help="Address to bind to; others need a token.")
 @click.option("--port", type=click.IntRange(0, 65535), default=8600, show_default=True, help="0 takes a free one.")
-@click.option("--jobs", default="auto", show_default=True, metavar="N|auto", help="Pages read side by side.")
+@click.option("--jobs", default="auto", show_default=True, metavar="N|auto", help="Pages read at the same time.")
 @click.option(
     "--token",
     "tokens",
@@ -50,7 +50,7 @@ def _limit(option: str, help: str, name: str | None = None) -> Any:
 @click.option("--detector", default=None, metavar="NAME", help="As for tablerec; requests may choose others.")
 @click.option("--detector-dir", type=_FOLDER, help="Folder with other weights for CellNet.")
 @click.option("--ocr", "ocr", default=None, metavar="NAME", help="As for tablerec; requests may choose others.")
-@click.option("--ocr-dir", type=_FOLDER, help="Folder with other weights for the reader of lines.")
+@click.option("--ocr-dir", type=_FOLDER, help="Folder with other weights for LineNet, which reads lines of text.")
 @click.option("--device", default=None, metavar="NAME", help="As for tablerec.")
 @click.option("--jobs-dir", type=_FOLDER, help="Where bodies and results are kept.  [default: the system's]")
 @_limit("--body-megabytes", "Size of a request.")
@@ -68,7 +68,7 @@ def _limit(option: str, help: str, name: str | None = None) -> Any:
 @_limit("--connections", "At the same time.")
 @_limit("--kept-jobs", "Jobs at the same time, finished ones included.")
 @_limit("--job-minutes", "For which a finished job is kept.")
-@_limit("--grace", "Seconds for requests at hand after SIGTERM.", "grace_seconds")
+@_limit("--grace", "Seconds to finish running requests after SIGTERM.", "grace_seconds")
 @click.option("--quiet", is_flag=True, help="No line for each request.")
 def command(
     host: str,

@@ -66,11 +66,11 @@ def command(
     """Make synthetic tables with exact truth, as RECIPE says: a name of --list, or a YAML file.
 
     RECIPE may also be lines, or for example lines/cyrillic or lines/unseen: lines of text with rec_gt.txt, the list
-    that PaddleOCR's recognisers are trained on.
+    that PaddleOCR's recognizers are trained on.
 
     The same recipe, seed and fonts, and with --renderer browser the same version of it,
     give the same samples, on any number of processes. A run
-    that was stopped goes on where it was when it is started again.
+    that was stopped continues where it was when it is started again.
     """
     if show_list:
         _print_recipes()

@@ -37,7 +37,7 @@ def _print_settings(ctx: click.Context, _: click.Parameter, wanted: bool) -> Non
 @click.command("train")
 @click.argument("config", type=click.Path(path_type=Path))
 @click.option("-o", "--output", type=click.Path(path_type=Path), help="Folder to write to, instead of the file's.")
-@click.option("--resume", type=click.Path(path_type=Path), help="Folder of an earlier run to go on from.")
+@click.option("--resume", type=click.Path(path_type=Path), help="Folder of an earlier run to continue from.")
 @click.option("--max-minutes-per-run", type=float, metavar="N", help="Stop after N minutes, with a checkpoint.")
 @click.option("--device", metavar="NAME", help="cpu, gpu, or the name of a device of a plugin.")
 @click.option("--ranks", type=int, metavar="N", help="Processes that train together, each on a device of its own.")
@@ -47,9 +47,9 @@ def _print_settings(ctx: click.Context, _: click.Parameter, wanted: bool) -> Non
 @_ALLOW_IMPORT
 @click.option("--settings", is_flag=True, is_eager=True, expose_value=False, callback=_print_settings, help=_EXPLAIN)
 def command(config: Path, plugin: str | None, fields: tuple[str, ...], allow_import: bool, **changes: Any) -> None:
-    """Train a cell detector as CONFIG says, a YAML or JSON file.
+    """Train a cell detector or the line reader as CONFIG says, a YAML or JSON file.
 
-    A run that was stopped goes on where its output holds a checkpoint: with the same command.
+    The same command continues a run that was stopped, from the last checkpoint in its output folder.
     --settings explains each field of CONFIG.
     """
     from tablerec.training import train
@@ -87,7 +87,7 @@ def tune_command(
     """Choose settings for `tablerec train` with the best score within a limit of memory, and say why.
 
     A few steps of each way to train are measured; what cannot fit is left out; short trainings decide between the
-    rest. OUTPUT/tune/chosen.yaml is written. A tuning that was stopped goes on with the same command.
+    rest. OUTPUT/tune/chosen.yaml is written. The same command continues a tuning that was stopped.
     """
     from tablerec.training.settings import read_settings
 

@@ -11,7 +11,7 @@ EXIT_CODES = {
     WRONG_USAGE: "The command is wrong: an unknown verb or option, or a value outside its range. Nothing was read or "
     "written.",
     DOUBTFUL: "Everything was read and written, and --strict found tables with a low score (tablerec, tablerec batch).",
-    INTERRUPTED: "Ctrl-C. Files that were written are whole; batch, review, train and tune go on when started again.",
+    INTERRUPTED: "Ctrl-C. Files that were written are complete; batch, review, train and tune continue if run again.",
 }
 """Code -> what it says."""
 

@@ -56,11 +56,11 @@ def command(
 ) -> None:  # fmt: skip
     """Correct the tables in the pictures and PDFs of FOLDER in the browser, the most doubtful first.
 
-    Every step is kept at once; start it again to go on. A table that is saved becomes a
-    workbook, a page, and a label: `source: crops:FOLDER/corrections#train` trains on them,
+    Every step is kept at once; start it again to continue. A table that is saved becomes a
+    workbook, a web page, and a label: `source: crops:FOLDER/corrections#train` trains on them,
     `validation.source: folder:FOLDER/corrections#val` validates on every fifth. The page
-    trains by itself as well; what it learned is in FOLDER/corrections/learnt, and is
-    used here where --detector-dir names nothing else.
+    can also train the detector itself; the weights are in FOLDER/corrections/learnt, and are
+    used here unless --detector-dir names others.
     """
     from tablerec.corrections.editor import CorrectionFolder
     from tablerec.corrections.learning.learner import Learner

@@ -21,17 +21,17 @@ const ZH = {
   language: "English", languageHint: "切换为英文", docs: "程序接口",
   drop: "把图片和 PDF 拖到这里：其中的表格会写入一个工作簿",
   kinds: "支持 PNG、JPEG、TIFF、WebP、BMP、GIF、AVIF、HEIC 和 PDF。文件只在本服务器上处理。",
-  choose: "选择文件", options: "识别方式", layout: "图片是", layoutPage: "含有表格的页面", layoutTable: "单独的一个表格",
+  choose: "选择文件", options: "识别方式", layout: "图片内容", layoutPage: "含有表格的页面", layoutTable: "每张就是一个表格",
   join: "合并跨页的表格", mark: "标出可疑的单元格",
   start: "识别表格", stop: "停止", clear: "重新开始", list: "文件", remove: "移除 {0}",
-  chosen: "{0} 个文件，{1}", sending: "正在发送：{0} %", busy: "服务器繁忙：{0} 秒后重试",
+  chosen: "{0} 个文件，{1}", sending: "正在发送：{0} %", busy: "服务器繁忙，{0} 秒后重试",
   queued: "正在排队", reading: "正在识别：第 {0} 页，共 {1} 页", done: "完成：{1} 个文件中有 {0} 个表格",
-  failed: "有 {0} 个文件或页面无法识别：见列表", stopped: "已停止：不保留任何内容",
+  failed: "有 {0} 个文件或页面无法读取，见列表", stopped: "已停止：不保留任何内容",
   waiting: "等待中", pages: "{1} 页中的 {0} 页", tables: "{0} 个表格", noTable: "没有找到表格", page: "第 {0} 页：{1}",
   workbook: "工作簿（XLSX）", html: "HTML", csv: "CSV", zip: "所有格式（ZIP）",
   gone: "服务器没有响应：请确认它在运行，然后重试", size: "{0} MB", expires: "保留到 {0}",
-  tokenTitle: "需要令牌", tokenHelp: "请向服务器的管理者索取。令牌保留到关闭此标签页为止。",
-  token: "令牌", tokenUse: "继续", tokenWrong: "服务器不认识这个令牌。", cancel: "取消",
+  tokenTitle: "需要令牌", tokenHelp: "请向服务器管理员索取。令牌保留到关闭此标签页为止。",
+  token: "令牌", tokenUse: "继续", tokenWrong: "令牌无效。", cancel: "取消",
 };
 const LANGUAGES = { en: { tag: "en", texts: EN }, zh: { tag: "zh-CN", texts: ZH } };
 

@@ -66,7 +66,7 @@ def test_the_page_speaks_as_the_browser_does_and_remembers_what_was_chosen(
         open_review(page, two_pictures)
         assert page.locator("html").get_attribute("lang") == "zh-CN"
         page.keyboard.press("F1")
-        page.get_by_role("dialog", name="按键").wait_for()
+        page.get_by_role("dialog", name="快捷键").wait_for()
         page.keyboard.press("Escape")
         page.keyboard.press("Alt+t")
         page.get_by_role("dialog", name="框出漏掉的表格").wait_for()

@@ -185,7 +185,7 @@ def test_everything_has_the_headers_that_keep_others_out(server: ReviewServer) -
         ("/tables", {"Cookie": None}, (403, "tablerec review` printed", "打印的地址")),
         ("/tables", {"Host": "evil.example"}, (403, "not the one of the review", "不是本次校对")),
         ("/<b>", {}, (404, "nothing at this address", "没有内容")),
-        ("/tables/<b>", {}, (409, "no table &#x27;&lt;b&gt;", "请求没有完成")),
+        ("/tables/<b>", {}, (409, "no table &#x27;&lt;b&gt;", "没有表格“&lt;b&gt;”")),
         ("http://[x/", {}, (400, "no address", "不是地址")),
     ],
 )

@@ -51,6 +51,7 @@ def _random() -> Iterator[Case]:
     order: Call = lambda p, x: p.sort(p.randperm(20, x.dtype))  # noqa: E731
     yield Case("randperm", ("randperm",), order, (n(1),), INTEGERS)
     yield Case("bernoulli", ("bernoulli",), lambda p, x: p.bernoulli(x), (n(40, low=1, high=1),), real)
+    yield from _multinomial()
     truncated: Call = lambda p, x: within(  # noqa: E731
         p, p._C_ops.truncated_gaussian_random([60], 1.0, 2.0, 0, -1.0, 0.5, x.dtype, x.place), -1.0, 2.0
     )
@@ -71,3 +72,25 @@ def _random() -> Iterator[Case]:
         tested: Call = lambda p, x, mode=mode: p.nn.functional.dropout(x, 0.4, training=False, mode=mode)  # noqa: E731
         reached = ("dropout", "dropout_grad") if mode == "downscale_in_infer" else ()
         yield Case(f"dropout {mode} test", reached, tested, (n(7, 3),), FLOATS, True)
+
+
+def _multinomial() -> Iterator[Case]:
+    """Yield draws that are certain, all classes in some order, and how often each class comes."""
+    real, reached = FLOATS + HALVES, ("multinomial",)
+    one = n(3, 40, low=0, high=1)
+
+    def certain(p: Any, x: Any) -> Any:
+        return p.multinomial((x == x.max(-1, keepdim=True)).astype(x.dtype), 2, True) - x.argmax(-1, keepdim=True)
+
+    def whole(p: Any, x: Any) -> Any:
+        return p.sort(p.multinomial(x + 0.1, x.shape[-1]), -1)
+
+    def often(p: Any, x: Any) -> Any:
+        share = (
+            (p.multinomial(p.assign(p.to_tensor([1.0, 0.0, 3.0], x.dtype)), 4000, True) / 2).astype("float32").mean()
+        )
+        return p.cast(p.abs(share - 0.75) < 0.05, "int32")
+
+    yield Case("multinomial, certain", reached, certain, (one,), real)
+    yield Case("multinomial, all", reached, whole, (one,), real)
+    yield Case("multinomial, often", reached, often, (n(1),), real)

@@ -193,6 +193,42 @@ REGISTER(randint, Randint, kIntegers)
 REGISTER(bernoulli, Bernoulli, kFloats + kHalves)
 REGISTER(randperm, Randperm, kIntegers)
 
+// The class whose exponential clock, which runs as fast as it is likely, rings first; without replacement the next ones follow.
+struct Ring {
+  double time;
+  int64_t place;
+  HOST_DEVICE Ring operator()(Ring a, Ring b) const {
+    return a.time < b.time || (a.time == b.time && a.place < b.place) ? a : b;
+  }
+};
+template <class T, class X>
+void Multinomial(const X& context, const Tensor& x, const phi::Scalar& samples, bool replacement, Tensor* out) {
+  int64_t classes = x.dims()[x.dims().size() - 1], rows = classes ? x.numel() / classes : 0, count = samples.to<int64_t>();
+  REQUIRE(count > 0 && (replacement || count <= classes), "multinomial: %d samples of %d classes", int(count), int(classes));
+  auto chances = read<T>(x);
+  auto r = write<int64_t>(context, out);
+  Temporary<bool> memory(context, std::max<int64_t>(x.numel(), 1));
+  auto taken = memory.data;
+  launch(context, "multinomial", x.numel(), DEVICE(int64_t i) { taken[i] = false; });
+  uint64_t seed = seed_of(context, 0);
+  launch_teams(context, "multinomial", rows, classes, DEVICE(int64_t row, Team team) {
+    for (int64_t k = 0; k < count; ++k) {
+      Ring first = {std::numeric_limits<double>::infinity(), 0};
+      for (int64_t j = team.rank; j < classes; j += team.size) {
+        double chance = double(Compute<T>(chances[row * classes + j]));
+        if (!(chance > 0) || taken[row * classes + j]) continue;
+        double even = uniform_number(seed, ((replacement ? row * count + k : row) * classes) + j);
+        first = Ring()(first, Ring{-log(even) / chance, j});
+      }
+      first = team.all(first, Ring());
+      // Marked by the member that reads it again, so that none waits.
+      if (!replacement && first.place % team.size == team.rank) taken[row * classes + first.place] = true;
+      if (team.rank == 0) r[row * count + k] = first.place;
+    }
+  });
+}
+REGISTER_AMENDED(multinomial, Multinomial, kFloats + kHalves, gives_indices_first)
+
 // The mask has a byte for each element; kept ones grow where the mode says that training does so.
 template <class T, class X>
 void Dropout(const X& context, const Tensor& x, const OptionalTensor& seed_tensor, const phi::Scalar& p, bool is_test,

@@ -1,7 +1,7 @@
-"""Average the weights of several trainings of one network: ``python data/training/average_weights.py WEIGHTS WEIGHTS... -o FILE``.
+"""Average the weights of several trainings of one network.
 
-A developer script. The mean often does better than each of them (Wortsman and others, Model soups, 2022,
-arXiv:2203.05482). The metadata are those of the last file.
+``python data/training/average_weights.py WEIGHTS WEIGHTS... -o FILE``, a developer script. The mean often does better
+than each of them (Wortsman and others, Model soups, 2022, arXiv:2203.05482). The metadata are those of the last file.
 """
 
 from __future__ import annotations

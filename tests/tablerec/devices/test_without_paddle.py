@@ -12,10 +12,10 @@ from tablerec.devices.command import command
 from tablerec.errors import MissingDependencyError
 
 
-@pytest.mark.parametrize("verb", ["trace", "coverage", "parity", "bench", "build"])
-def test_missing_paddle_is_named(verb: str, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("words", ["trace train.py", "coverage train.py", "parity", "bench", "build"])
+def test_missing_paddle_is_named(words: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
-    result = CliRunner().invoke(command, [verb])
+    result = CliRunner().invoke(command, words.split())
     assert isinstance(result.exception, MissingDependencyError)
     assert "tablerec[paddle]" in str(result.exception)
 

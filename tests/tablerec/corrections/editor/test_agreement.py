@@ -86,7 +86,7 @@ def test_all_files_agree_after_any_steps(
         assert again.read()[correction.head.name].history == correction.history
         check_files(correction, saved)
         problems = list(check_labels(read_labels(Path(folder)), summary := Summary()))
-        assert summary.n_errors == 0, problems
+        assert summary.n_errors == (len(saved) < 4), problems  # a folder without labels is an error too
 
 
 def check_files(correction: Correction, saved: list[Path]) -> None:

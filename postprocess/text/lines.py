@@ -120,6 +120,9 @@ def _stacked(placed: Sequence[_Placed]) -> str:
     Several columns are read from the right, as vertical writing is, where the characters of a column are nearer to
     one another than to those of the next; else they are lines with wide spaces.
     """
+    last = max(placed, key=lambda item: item.middle)
+    if last.text == "☒" and all(len(item.text) == 1 and _is_wide(item.text) for item in placed if item is not last):
+        placed = [item._replace(text="区") if item is last else item for item in placed]  # a box stands before its text
     signs = ["".join(filter(str.isalnum, item.text)) for item in placed]
     n_wide = sum(len(sign) == 1 and _is_wide(sign) for sign in signs)
     if 2 * n_wide < len(placed) or not all(len(s) == 1 or (s.isdigit() and len(s) <= LONGEST) for s in signs):

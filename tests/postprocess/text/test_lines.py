@@ -57,6 +57,8 @@ def box_to_quad(x0: float, y0: float, x1: float, y1: float) -> Quad:
 def test_characters_one_below_another_are_one_text() -> None:
     assert words_to_text(stacked("合计")) == "合计"
     assert words_to_text(reversed(stacked("第3季度"))) == "第3季度"
+    assert words_to_text(stacked("华东地☒")) == "华东地区"  # which looks like a ticked box
+    assert words_to_text(stacked("☒是")) == "☒\n是"
 
 
 def test_columns_are_read_from_the_right_where_they_stand_apart() -> None:

@@ -110,23 +110,29 @@ def test_wheel_and_sdist_hold_the_weights_for_scripts(wheel: zipfile.ZipFile, sd
     assert (ROOT / "tablerec/ocr/script.onnx").stat().st_size <= 500_000
 
 
-def test_installed_wheel_copies_the_course(wheel: zipfile.ZipFile, tmp_path: Path) -> None:
-    """What `tablerec lab` needs is in the wheel, and takes little room there."""
-    course = [entry for entry in wheel.infolist() if entry.filename.startswith("tablerec/course/course/")]
-    assert sum(entry.compress_size for entry in course) <= 8_000_000
-    wheel.extractall(tmp_path / "installed")
-    code = "from tablerec.course import copy_course; from pathlib import Path; print(*copy_course(Path('mine')).new)"
-    search = os.pathsep.join([str(tmp_path / "installed"), *filter(None, sys.path)])
+def run_installed(wheel: zipfile.ZipFile, folder: Path, code: str) -> str:
+    """What a program prints that finds tablerec as the wheel installs it."""
+    wheel.extractall(folder / "installed")
+    search = os.pathsep.join([str(folder / "installed"), *filter(None, sys.path)])
     done = subprocess.run(
         [sys.executable, "-c", code],
-        cwd=tmp_path,
+        cwd=folder,
         env={**os.environ, "PYTHONPATH": search},
         capture_output=True,
         text=True,
         check=True,
     )
+    return done.stdout
+
+
+def test_installed_wheel_copies_the_course(wheel: zipfile.ZipFile, tmp_path: Path) -> None:
+    """What `tablerec lab` needs is in the wheel, and takes little room there."""
+    course = [entry for entry in wheel.infolist() if entry.filename.startswith("tablerec/course/course/")]
+    assert sum(entry.compress_size for entry in course) <= 8_000_000
+    code = "from tablerec.course import copy_course; from pathlib import Path; print(*copy_course(Path('mine')).new)"
+    printed = run_installed(wheel, tmp_path, code)
     sources = [entry for entry in course if "/notebooks/source/" in entry.filename]
-    assert len(done.stdout.split()) == len(course) - len(sources)
+    assert len(printed.split()) == len(course) - len(sources)
     copied = {path.relative_to(tmp_path / "mine") for path in (tmp_path / "mine").rglob("*.*") if path.is_file()}
     kept = [*(ROOT / "notebooks").rglob("*.ipynb"), *(ROOT / "data" / "samples").glob("*.*")]
     assert {path.relative_to(ROOT) for path in kept} <= copied
@@ -215,20 +221,11 @@ def test_wheel_holds_the_file_of_the_pipeline(wheel: zipfile.ZipFile) -> None:
 
 def test_installed_wheel_shows_a_sample(wheel: zipfile.ZipFile, tmp_path: Path) -> None:
     """What `tablerec demo` needs is in the wheel: the page and the samples."""
-    wheel.extractall(tmp_path / "installed")
     code = (
         "from tablerec.demo.command import find_picture; from tablerec.demo.page import result_to_page; "
         "from tablerec import Result; print(find_picture('spans')); print(result_to_page(Result('a', ()), None)[:15])"
     )
-    search = os.pathsep.join([str(tmp_path / "installed"), *filter(None, sys.path)])
-    done = subprocess.run(
-        [sys.executable, "-c", code],
-        cwd=tmp_path,
-        env={**os.environ, "PYTHONPATH": search},
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    picture, page = done.stdout.splitlines()
+    printed = run_installed(wheel, tmp_path, code)
+    picture, page = printed.splitlines()
     assert Path(picture).is_relative_to(tmp_path / "installed") and Path(picture).is_file()
     assert page == "<!doctype html>"

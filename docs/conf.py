@@ -74,8 +74,6 @@ suppress_warnings = [
     "misc.highlighting_failure",  # cells that begin with %%writefile and go on in C++
     "ref.python",  # TablerecError is found under each of the names by which it may be imported
 ]
-if not all((ROOT / "notebooks/zh" / path.name).is_file() for path in ROOT.glob("notebooks/[0-9]*.ipynb")):
-    suppress_warnings.append("myst.xref_missing")  # links to notebooks that are still to be made
 default_role = "literal"  # `name` in a docstring
 nb_execution_mode = "off"
 nb_merge_streams = True

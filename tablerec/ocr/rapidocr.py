@@ -38,6 +38,7 @@ WIDTHS = (160, 192, 224, 256, 320, 384, 480, 640, 960, 1280, 1920)
 I and l, and a card takes long for each new one. RapidOCR's own least width, 320, takes 1.7 times as long: most cells
 are short. Below 160 the last characters suffer."""
 _BATCH = 8
+"""Crops that are read at once; the size of batches on a card, see ``NETWORKS`` in ``tablerec.models.opening.card``."""
 SIDES = (320, 480, 640, 800, 960, 1152, 1344, 1600, 1920, 2304, 2720, 3200, 3840)
 """Of pictures in which lines are sought on a card."""
 _TAIL = 0.5

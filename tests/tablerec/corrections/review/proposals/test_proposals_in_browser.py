@@ -53,13 +53,19 @@ def test_without_a_reader_or_a_detector_the_page_says_so(page: Any, tmp_path: Pa
         page.locator("#note", has_text="cannot be found again").wait_for()
 
 
+def read_twice(page: Any) -> Any:
+    """Open the dialog of other readings, and return it."""
+    page.get_by_role("button", name="Read twice").click()
+    dialog = page.get_by_role("dialog", name="Read twice")
+    dialog.wait_for()
+    return dialog
+
+
 def test_readings_that_differ_are_compared_with_the_picture_and_taken_as_one(page: Any, tmp_path: Path) -> None:
     with serve(make_read_desk(tmp_path, Misreads())) as server:
         open_review(page, server)
         correction = server.desk.correction("scan_1_1")
-        page.get_by_role("button", name="Read twice").click()
-        dialog = page.get_by_role("dialog", name="Read twice")
-        dialog.wait_for()
+        dialog = read_twice(page)
         first = dialog.get_by_role("group", name="Row 1, column 1")
         assert dialog.get_by_role("group").count() == 9 and first.get_by_role("radio").count() == 3
         assert first.get_by_role("radio", name="00.5 km now").is_checked()
@@ -80,9 +86,7 @@ def test_a_dialog_of_a_table_that_has_changed_says_so_and_takes_nothing(page: An
     with serve(make_read_desk(tmp_path, Misreads())) as server:
         open_review(page, server)
         correction = server.desk.correction("scan_1_1")
-        page.get_by_role("button", name="Read twice").click()
-        dialog = page.get_by_role("dialog", name="Read twice")
-        dialog.wait_for()
+        dialog = read_twice(page)
         dialog.get_by_role("radio", name="OO.5 km").check()
         server.desk.corrections.do(correction, {"do": "set_text", "row": 0, "col": 0, "text": "mine"})
         dialog.get_by_role("button", name="Take what is chosen").click()

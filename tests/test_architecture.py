@@ -26,6 +26,7 @@ LAYERS: list[tuple[str, str]] = [
     ),
     ("apart", "engine"),
     ("apart", "pipeline corrections training"),
+    ("apart", "language"),
     ("apart", "__init__"),
     ("apart", "batch"),
     ("apart", "bulk serve"),

@@ -1,0 +1,1 @@
+"""Language models on the plugin's device: PaddleFormers' models, tuning them on little memory, decoding, a table reader."""

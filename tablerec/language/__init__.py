@@ -1,1 +1,1 @@
-"""Language models on the plugin's device: PaddleFormers' models, tuning them on little memory, decoding, a table reader."""
+"""Language models on the plugin's device: PaddleFormers' models, tuned on little memory, and decoding."""

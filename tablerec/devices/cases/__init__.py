@@ -2,8 +2,8 @@
 
 A case names the operators that it must reach, so that a test can ask whether all registered ones were tried.
 There is a module for each file of kernels: ``creation``, ``ctc``, ``elementwise``, ``indexing``, ``movement``,
-``normalization``, ``products``, ``reduction``, ``sorting``, ``spatial``, ``training``; those of language models are in ``language``.
-``movement`` tries ``views`` too. ``case`` says what a case is.
+``normalization``, ``products``, ``reduction``, ``sorting``, ``spatial``, ``training``; ``language`` holds those that
+language models ask for. ``movement`` tries ``views`` too. ``case`` says what a case is.
 """
 
 from __future__ import annotations

@@ -149,4 +149,4 @@ def _make_class(path: str) -> type:
             "without, such as Qwen3ForCausalLMDeprecated"
         )
 
-    return type(path.rpartition(".")[2], (), {"__new__": refuse})
+    return type(path.rpartition(".")[2], (), {"__new__": refuse, "from_config": classmethod(refuse)})

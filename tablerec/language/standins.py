@@ -48,7 +48,7 @@ def require_paddleformers() -> None:
     """
     for package, name in (("paddle", "Paddle"), ("paddleformers", "PaddleFormers")):
         if importlib.util.find_spec(package) is None:
-            raise MissingDependencyError(f"{name} is not installed: run {INSTALL_COMMAND}")
+            raise MissingDependencyError(f"{name} is not installed: run {INSTALL_COMMAND} (Python 3.12 or older)")
 
 
 def import_paddleformers() -> ModuleType:

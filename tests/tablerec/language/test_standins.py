@@ -45,7 +45,9 @@ def test_what_stands_in_may_be_inherited_from_and_not_be_used() -> None:
     with stand_ins():
         base = importlib.import_module("paddlefleet.models.gpt").GPTModel
     derived = type("GPTModel", (base,), {})
-    with pytest.raises(MissingDependencyError, match=r"GPTModel needs paddlefleet\.models\.gpt\.GPTModel, which is not"):
+    with pytest.raises(
+        MissingDependencyError, match=r"GPTModel needs paddlefleet\.models\.gpt\.GPTModel, which is not"
+    ):
         derived(1, size=2)
 
 
@@ -94,7 +96,9 @@ from paddleformers.utils.import_utils import is_paddlefleet_available
 for text in (*texts, *families, is_paddlefleet_available(), set(STAND_INS) & set(sys.modules)):
     print(text)
 """
-    done = subprocess.run([sys.executable, "-W", "ignore", "-c", code], cwd=ROOT, capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", code], cwd=ROOT, capture_output=True, text=True, check=False
+    )
     assert done.returncode == 0, done.stderr
     *_, absent, fleet, moe, deepseek, vision, available, left = done.stdout.splitlines()
     assert absent == "SettingsError: PaddleFormers has no models named 'gpt9'"

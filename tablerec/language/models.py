@@ -135,8 +135,8 @@ def find_model(name: str) -> LanguageModel:
     'Qwen3ForCausalLMDeprecated'
     >>> find_model("bert")
     Traceback (most recent call last):
-    postprocess.errors.SettingsError: language model 'bert' is unknown: choose ernie4_5, llama, gemma3, gpt_oss, qwen3, \
-qwen3_moe or paddleocr_vl
+    postprocess.errors.SettingsError: language model 'bert' is unknown: choose ernie4_5, llama, gemma3, gpt_oss, \
+qwen3, qwen3_moe or paddleocr_vl
     """
     if name not in MODELS:
         *first, last = MODELS

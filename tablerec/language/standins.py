@@ -68,7 +68,9 @@ def import_paddleformers() -> ModuleType:
         importlib.import_module("paddleformers.peft.lora.lora_model")
         log = importlib.import_module("paddleformers.utils.log")
     except ImportError as error:
-        raise MissingDependencyError(f"PaddleFormers cannot be imported ({error}): run {INSTALL_COMMAND}") from error
+        raise MissingDependencyError(
+            f"PaddleFormers cannot be imported ({_first_cause(error)}): run {INSTALL_COMMAND}"
+        ) from error
     if first:
         log.logger.set_level("ERROR")
     return module
@@ -95,7 +97,9 @@ def import_model(family: str) -> ModuleType:
     except ModuleNotFoundError as error:
         if error.name and name.startswith(error.name):
             raise SettingsError(f"PaddleFormers has no models named {family!r}") from error
-        raise MissingDependencyError(f"{name} cannot be imported ({error}): install what it asks for") from error
+        raise MissingDependencyError(
+            f"{name} cannot be imported ({_first_cause(error)}): install what it asks for"
+        ) from error
 
 
 @contextlib.contextmanager
@@ -122,6 +126,13 @@ def stand_ins() -> Iterator[tuple[str, ...]]:
     finally:
         for path in modules:
             sys.modules.pop(path, None)
+
+
+def _first_cause(error: BaseException) -> BaseException:
+    """Return what went wrong first: PaddleFormers' lazy modules say no more than that they could not be imported."""
+    while error.__cause__ is not None:
+        error = error.__cause__
+    return error
 
 
 def _make_module(path: str, names: tuple[str, ...]) -> ModuleType:

@@ -47,7 +47,7 @@ def choose_flash_attention(in_float32: bool) -> None:
     functions.can_use_flash_attention = lambda params: params.dropout == 0 and usual(params)
     missing = [name for name in GPU_FLAGS if not _has_flag(paddle, name)]
     for module in (paddle, sys.modules["paddle.base.framework"]):
-        module.get_flags = _with_defaults(module.get_flags, missing)  # type: ignore[attr-defined]
+        module.get_flags = with_defaults(module.get_flags, missing)  # type: ignore[attr-defined]
 
 
 def _has_flag(paddle: Any, name: str) -> bool:
@@ -58,7 +58,7 @@ def _has_flag(paddle: Any, name: str) -> bool:
     return True
 
 
-def _with_defaults(usual: Callable[..., dict[str, Any]], missing: Iterable[str]) -> Callable[..., dict[str, Any]]:
+def with_defaults(usual: Callable[..., dict[str, Any]], missing: Iterable[str]) -> Callable[..., dict[str, Any]]:
     """Answer for flags that Paddle lacks; the others are asked of ``usual``."""
 
     def get_flags(flags: Any) -> dict[str, Any]:

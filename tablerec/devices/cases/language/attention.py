@@ -73,7 +73,9 @@ def _packed() -> Iterator[Case]:
     ends = {"": ([0, 3, 10, 11], [0, 5, 12, 13]), "an empty sequence": ([0, 4, 4, 9], [0, 3, 5, 13])}
     for what, (q_ends, k_ends) in ends.items():
         for causal in (False, True):
-            call: Call = lambda p, q, k, v, e=(q_ends, k_ends), c=causal: _flash_attn_unpadded(p, q, k, v, *e, c)  # noqa: E731
+            call: Call = lambda p, q, k, v, e=(q_ends, k_ends), c=causal: _flash_attn_unpadded(
+                p, q, k, v, e[0], e[1], c
+            )  # noqa: E731
             rows = (n(q_ends[-1], 4, 16), n(k_ends[-1], 2, 16), n(k_ends[-1], 2, 16))
             yield _case(f"flash_attn_unpadded {what}{', causal' * causal}", "flash_attn_unpadded", call, rows)
     no_rows: Call = lambda p, q, k, v: _flash_attn_unpadded(p, q, k, v, [0, 0], [0, 0], True)  # noqa: E731
@@ -82,17 +84,12 @@ def _packed() -> Iterator[Case]:
 
 def _flash_attn_unpadded(p: Any, q: Any, k: Any, v: Any, q_ends: list[int], k_ends: list[int], causal: bool) -> Any:
     if p.device.get_device() == "cpu":
-        parts = [
-            _attend(
-                p,
-                *(x[e[i] : e[i + 1]].unsqueeze(0) for x, e in ((q, q_ends), (k, k_ends), (v, k_ends))),
-                seen,
-                None,
-                0.3,
-            )[0][0]
-            for i in range(len(q_ends) - 1)
-            for seen in [_below(q_ends[i + 1] - q_ends[i], k_ends[i + 1] - k_ends[i], causal)]
-        ]
+        parts = []
+        for i in range(len(q_ends) - 1):
+            queries, keys = slice(q_ends[i], q_ends[i + 1]), slice(k_ends[i], k_ends[i + 1])
+            seen = _below(q_ends[i + 1] - q_ends[i], k_ends[i + 1] - k_ends[i], causal)
+            sequence = q[queries].unsqueeze(0), k[keys].unsqueeze(0), v[keys].unsqueeze(0)
+            parts.append(_attend(p, sequence[0], sequence[1], sequence[2], seen, None, 0.3)[0][0])
         return p.concat(parts)
     starts = (p.to_tensor(ends, dtype="int32") for ends in (q_ends, k_ends))
     longest = (max(int(steps) for steps in np.diff(ends)) for ends in (q_ends, k_ends))
@@ -160,19 +157,16 @@ def _third_operator(
 def _in_fp8(p: Any, q: Any, k: Any, v: Any, scales: Any, causal: bool) -> Any:
     """Round to FP8 on the host, and attend: what the device is given in FP8 the CPU is given in float32."""
     rounded = [x.cpu().astype("float32").astype("float8_e4m3fn") for x in (q, k, v)]
-    if p.device.get_device() == "cpu":
-        given = [x.astype("float32") for x in rounded]
-        if scales is not None:
-            by_head = [scales[i][:, None, :, None] for i in range(3)]
-            given = [
-                given[0] * by_head[0].repeat_interleave(q.shape[2] // k.shape[2], 2),
-                given[1] * by_head[1],
-                given[2] * by_head[2],
-            ]
-        seen = _near(q.shape[1], k.shape[1], -1, 0 if causal else -1)
-        return _attend(p, *given, seen, None, 0.3)[0].astype(q.dtype)
-    descales = (None, None, None) if scales is None else tuple(scales[i].contiguous() for i in range(3))
-    return _third_operator(p, *(x._copy_to(q.place, True) for x in rounded), descales, causal, (-1, -1))
+    if p.device.get_device() != "cpu":
+        device_q, device_k, device_v = (x._copy_to(q.place, True) for x in rounded)
+        descales = (None, None, None) if scales is None else (scales[0], scales[1], scales[2])
+        return _third_operator(p, device_q, device_k, device_v, descales, causal, (-1, -1))
+    host_q, host_k, host_v = (x.astype("float32") for x in rounded)
+    if scales is not None:
+        q_scales, k_scales, v_scales = (scales[i][:, None, :, None] for i in range(3))
+        host_q = host_q * q_scales.repeat_interleave(q.shape[2] // k.shape[2], 2)
+        host_k, host_v = host_k * k_scales, host_v * v_scales
+    return _attend(p, host_q, host_k, host_v, _near(q.shape[1], k.shape[1], -1, 0 if causal else -1), None, 0.3)[0]
 
 
 def _below(queries: int, keys: int, causal: bool) -> np.ndarray:

@@ -46,8 +46,8 @@ def choose_flash_attention(in_float32: bool) -> None:
     usual = functions.can_use_flash_attention
     functions.can_use_flash_attention = lambda params: params.dropout == 0 and usual(params)
     missing = [name for name in GPU_FLAGS if not _has_flag(paddle, name)]
-    for module in (paddle, sys.modules["paddle.base.framework"]):
-        module.get_flags = with_defaults(module.get_flags, missing)  # type: ignore[attr-defined]
+    framework: Any = sys.modules["paddle.base.framework"]
+    paddle.get_flags = framework.get_flags = with_defaults(paddle.get_flags, missing)
 
 
 def _has_flag(paddle: Any, name: str) -> bool:

@@ -73,16 +73,15 @@ def _packed() -> Iterator[Case]:
     ends = {"": ([0, 3, 10, 11], [0, 5, 12, 13]), "an empty sequence": ([0, 4, 4, 9], [0, 3, 5, 13])}
     for what, (q_ends, k_ends) in ends.items():
         for causal in (False, True):
-            call: Call = lambda p, q, k, v, e=(q_ends, k_ends), c=causal: _flash_attn_unpadded(
-                p, q, k, v, e[0], e[1], c
-            )  # noqa: E731
+            call: Call = lambda p, q, k, v, e=(q_ends, k_ends, causal): _flash_attn_unpadded(p, q, k, v, e)  # noqa: E731
             rows = (n(q_ends[-1], 4, 16), n(k_ends[-1], 2, 16), n(k_ends[-1], 2, 16))
             yield _case(f"flash_attn_unpadded {what}{', causal' * causal}", "flash_attn_unpadded", call, rows)
-    no_rows: Call = lambda p, q, k, v: _flash_attn_unpadded(p, q, k, v, [0, 0], [0, 0], True)  # noqa: E731
+    no_rows: Call = lambda p, q, k, v: _flash_attn_unpadded(p, q, k, v, ([0, 0], [0, 0], True))  # noqa: E731
     yield _case("flash_attn_unpadded of nothing", "flash_attn_unpadded", no_rows, (n(0, 2, 8), n(0, 2, 8), n(0, 2, 8)))
 
 
-def _flash_attn_unpadded(p: Any, q: Any, k: Any, v: Any, q_ends: list[int], k_ends: list[int], causal: bool) -> Any:
+def _flash_attn_unpadded(p: Any, q: Any, k: Any, v: Any, how: tuple[list[int], list[int], bool]) -> Any:
+    q_ends, k_ends, causal = how
     if p.device.get_device() == "cpu":
         parts = []
         for i in range(len(q_ends) - 1):

@@ -6,17 +6,13 @@ names one. All patches stand at position 0, since where they are is in their vec
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import paddle
 from paddle import Tensor, nn
 from paddle.nn import functional as F  # noqa: N812
 
+from tablerec.language.reader.config import ReaderConfig
 from tablerec.language.reader.layers import Angles, Attention, Block, RMSNorm, text_angles
 from tablerec.language.reader.vocabulary import N_TOKENS
-
-if TYPE_CHECKING:
-    from tablerec.language.reader.network import ReaderConfig
 
 
 class Decoder(nn.Layer):

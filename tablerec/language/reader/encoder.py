@@ -6,17 +6,13 @@ column, and attention stays within a picture; queries and keys are turned by row
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import paddle
 from paddle import Tensor, nn
 from paddle.nn import functional as F  # noqa: N812
 
+from tablerec.language.reader.config import ReaderConfig
 from tablerec.language.reader.layers import Angles, Attention, Block, RMSNorm, linear, patch_angles
 from tablerec.language.reader.vocabulary import PLACES
-
-if TYPE_CHECKING:
-    from tablerec.language.reader.network import ReaderConfig
 
 
 class Encoder(nn.Layer):

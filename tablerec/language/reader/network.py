@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +13,8 @@ from numpy.typing import NDArray
 from paddle import Tensor, nn
 from paddle.nn import functional as F  # noqa: N812
 
-from tablerec.errors import InputError, SettingsError
+from tablerec.errors import InputError
+from tablerec.language.reader.config import ReaderConfig
 from tablerec.language.reader.decoder import Decoder
 from tablerec.language.reader.encoder import Encoder
 from tablerec.language.reader.layers import PackedAttention
@@ -23,51 +23,6 @@ from tablerec.models.arrays import Arrays, arrays_to_network, load_arrays, load_
 
 LARGEST_FILE = 15 << 20
 """Bytes of a file of weights at most."""
-
-
-@dataclass(frozen=True, slots=True)
-class ReaderConfig:
-    """Sizes of the network.
-
-    Args:
-        size: Of the vector of a patch or token; a multiple of ``heads``.
-        heads: Of attention, in both parts.
-        groups: Of keys and values in the decoder; ``heads`` is a multiple.
-        hidden: Of the gated layers.
-        encoder_blocks: Blocks of the encoder.
-        decoder_blocks: Blocks of the decoder.
-        stem: Channels of the three convolutions in front of the encoder.
-        max_tokens: Of a table.
-        places: Whether two tokens of place stand before each text.
-
-    Raises:
-        SettingsError: Sizes do not go together.
-    """
-
-    size: int = 384
-    heads: int = 6
-    groups: int = 2
-    hidden: int = 1024
-    encoder_blocks: int = 6
-    decoder_blocks: int = 8
-    stem: tuple[int, int, int] = (32, 64, 128)
-    max_tokens: int = 1536
-    places: bool = True
-
-    def __post_init__(self) -> None:
-        if self.size % self.heads or self.size // self.heads % 4 or self.heads % self.groups:
-            raise SettingsError(
-                f"size {self.size}, heads {self.heads} and groups {self.groups} do not go together: size / heads must "
-                "be a multiple of 4, and heads of groups"
-            )
-
-
-SIZES: Mapping[str, ReaderConfig] = {
-    "full": ReaderConfig(),
-    "small": ReaderConfig(128, 4, 2, 352, 3, 4, (16, 32, 64)),
-    "tiny": ReaderConfig(32, 2, 1, 64, 1, 1, (4, 8, 8), 256),
-}
-"""Networks by name: 24 million parameters, 1.5 million, and one for tests."""
 
 
 class Reader(nn.Layer):

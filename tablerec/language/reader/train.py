@@ -23,12 +23,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tablerec.errors import SettingsError, TablerecError, TrainingError
+from tablerec.language.reader.config import SIZES
 from tablerec.language.reader.data import LEVELS, Drawing, Example, Level, level_of, levels_named
 from tablerec.language.reader.packing import IGNORED, Batch, Shape, pack
 from tablerec.language.reader.vocabulary import BYTES, X_PLACES
 from tablerec.training.data.feed import SampleFeed
 
-SIZES = ("full", "small", "tiny")
 VALIDATION_SEED = 1_000_003
 FEWEST_PATCHES, FEWEST_TOKENS = 256, 512
 """Of a row: small pictures share it."""
@@ -228,7 +228,7 @@ class Run:
         paddle.seed(settings.seed)
         levels = levels_named(settings.levels)
         longest = max(level.tokens for level in levels) + 1
-        config = replace(network.SIZES[settings.size], max_tokens=longest, places=settings.places)
+        config = replace(SIZES[settings.size], max_tokens=longest, places=settings.places)
         self.net = network.Reader(config)
         if settings.precision != "float32":
             self.net.to(dtype=settings.precision)
@@ -516,7 +516,7 @@ def train(settings: Settings, device: str = "cpu", report: Callable[[str], None]
 @click.command(context_settings={"show_default": True, "help_option_names": ["-h", "--help"]})
 @click.option("--output", type=click.Path(path_type=Path), required=True, help="Folder of the run; it is gone on with.")
 @click.option("--levels", type=click.Choice(list(LEVELS)), default="tables", help="What is drawn.")
-@click.option("--size", type=click.Choice(SIZES), default="full", help="Of the network.")
+@click.option("--size", type=click.Choice(list(SIZES)), default="full", help="Of the network.")
 @click.option("--device", default="cpu", help="cpu, or tablerec_gpu with --plugin.")
 @click.option("--plugin", type=click.Path(path_type=Path), help="The library of `tablerec device build`.")
 @click.option("--minutes", type=float, default=20.0, help="Of the whole training.")

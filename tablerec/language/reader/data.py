@@ -41,6 +41,31 @@ class Example(NamedTuple):
     starts: NDArray[np.float32]
 
 
+class Flat(NamedTuple):
+    """An example in arrays of fixed size, as it comes from the processes that draw.
+
+    Args:
+        starts: ``(most tokens, 2)`` float32.
+        sizes: ``(4,)`` int32: height, width, tokens, starts.
+        tokens: ``(most tokens,)`` uint16.
+        pixels: ``(most pixels,)`` uint8.
+    """
+
+    starts: NDArray[np.float32]
+    sizes: NDArray[np.int32]
+    tokens: NDArray[np.uint16]
+    pixels: NDArray[np.uint8]
+
+    def example(self) -> Example:
+        """Copy what there is of it."""
+        height, width, n_tokens, n_starts = self.sizes.tolist()
+        return Example(
+            self.pixels[: height * width].reshape(height, width).copy(),
+            self.tokens[:n_tokens].copy(),
+            self.starts[:n_starts].copy(),
+        )
+
+
 @dataclass(frozen=True, slots=True)
 class Level:
     """How large the tables of a part of the training are.
@@ -213,9 +238,15 @@ class Drawing:
             f"none of {TRIES} drawn tables fits {self.levels[number]}: allow more patches and tokens, or fewer cells"
         )
 
-    def prepare(self, load: Callable[[int], Example], index: int) -> _Flat:
-        """Draw the example of an index, as arrays of fixed size."""
-        return _flatten(load(index), self)
+    def prepare(self, load: Callable[[int], Example], index: int) -> Flat:
+        """Draw the example of an index."""
+        flat = Flat(**{name: np.zeros(shape, kind) for name, (kind, shape) in self.layout().items()})
+        example = load(index)
+        flat.sizes[:] = *example.grey.shape, len(example.tokens), len(example.starts)
+        flat.pixels[: example.grey.size] = example.grey.reshape(-1)
+        flat.tokens[: len(example.tokens)] = example.tokens
+        flat.starts[: len(example.starts)] = example.starts
+        return flat
 
     def layout(self) -> Mapping[str, tuple[Any, tuple[int, ...]]]:
         """Type and shape of the arrays."""
@@ -228,32 +259,9 @@ class Drawing:
             "pixels": (np.uint8, (patches * PATCH * PATCH,)),
         }
 
-    def make(self, arrays: Mapping[str, Any]) -> Example:
+    def make(self, arrays: Mapping[str, Any]) -> Flat:
         """Make an example of the arrays."""
-        height, width, n_tokens, n_starts = arrays["sizes"].tolist()
-        return Example(
-            arrays["pixels"][: height * width].reshape(height, width).copy(),
-            arrays["tokens"][:n_tokens].copy(),
-            arrays["starts"][:n_starts].copy(),
-        )
-
-
-class _Flat(NamedTuple):
-    starts: NDArray[np.float32]
-    sizes: NDArray[np.int32]
-    tokens: NDArray[np.uint16]
-    pixels: NDArray[np.uint8]
-
-
-def _flatten(example: Example, drawing: Drawing) -> _Flat:
-    shapes = {name: np.zeros(shape, kind) for name, (kind, shape) in drawing.layout().items()}
-    flat = _Flat(**shapes)
-    (height, width), n_tokens, n_starts = example.grey.shape, len(example.tokens), len(example.starts)
-    flat.sizes[:] = height, width, n_tokens, n_starts
-    flat.pixels[: height * width] = example.grey.reshape(-1)
-    flat.tokens[:n_tokens] = example.tokens
-    flat.starts[:n_starts] = example.starts
-    return flat
+        return Flat(**arrays)
 
 
 def levels_named(name: str) -> tuple[Level, ...]:

@@ -133,7 +133,6 @@ class Batches:
         self._rng = np.random.default_rng([settings.seed, first])
         self._ready: queue.Queue[Batch | BaseException] = queue.Queue(2)
         self._ends = threading.Event()
-        self.n_taken = 0
         self._owed = 0.0
         self._thread = threading.Thread(target=self._run, daemon=True)
         self._thread.start()
@@ -201,11 +200,10 @@ class Batches:
         return batch
 
     def _add(self, *, wait: bool) -> bool:
-        example = self._feed.take(wait=wait)
-        if example is not None:
-            self._examples.append(example)
-            self.n_taken += 1
-        return example is not None
+        flat = self._feed.take(wait=wait)
+        if flat is not None:
+            self._examples.append(flat.example())
+        return flat is not None
 
 
 class Run:
@@ -477,7 +475,7 @@ def _has_flash(settings: Settings, head_size: int, report: Callable[[str], None]
     except Exception as error:
         if settings.attention == "flash":
             raise SettingsError(f"attention flash: the device does not have it ({error}); choose plain") from error
-        report(f"no flash attention here ({str(error).strip().splitlines()[-1][:120]}): products and a softmax")
+        report("the device has no flash attention of unlike lengths: products and a softmax do it")
         return False
 
 

@@ -13,6 +13,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from postprocess.cell import Cell
+from postprocess.table import Table
 from tablerec.errors import SettingsError, TrainingError
 from tablerec.language.reader.patches import PATCH, Grey, fit
 from tablerec.language.reader.vocabulary import (
@@ -77,7 +79,8 @@ class Level:
         cells: Rows times columns at most.
         patches: Patches of a picture at most.
         tokens: Tokens of a table at most.
-        recipe: What is drawn, see ``tablerec.synth.load_recipe``.
+        recipe: What is drawn, see ``tablerec.synth.load_recipe``; or ``numbers``: numbers of one or two digits in
+            ruled cells, which a small network learns to read on a CPU.
         plain: Whether pictures are as they were drawn, without scanner and camera.
     """
 
@@ -92,7 +95,7 @@ class Level:
 
 
 LEVELS: Mapping[str, Sequence[Level]] = {
-    "digits": (Level(1 << 40, 2, 2, 4, 40, 48, "ruled", plain=True),),
+    "numbers": (Level(1 << 40, 2, 2, 4, 40, 48, "numbers"),),
     "tables": (
         Level(30_000, 3, 3, 6, 160, 128, "ruled", plain=True),
         Level(100_000, 6, 5, 20, 440, 320, "mixed", plain=True),
@@ -171,6 +174,40 @@ def to_example(sample: Sample, level: Level, *, places: bool = True) -> Example 
     return Example(grey, tokens.astype(np.uint16), scale * np.array(starts, np.float32).reshape(-1, 2))
 
 
+def draw_numbers(level: Level, rng: np.random.Generator, *, places: bool = True) -> Example:
+    """Draw a small table of numbers, some of its cells merged.
+
+    Args:
+        level: How many rows and columns there may be.
+        rng: What it is like.
+        places: Whether tokens of place stand before each text.
+
+    >>> example = draw_numbers(LEVELS["numbers"][0], np.random.default_rng(0))
+    >>> example.grey.shape, len(example.starts) > 0
+    ((54, 68), True)
+    """
+    import cv2
+
+    rows, columns = int(rng.integers(1, level.rows + 1)), int(rng.integers(1, level.columns + 1))
+    height, width, edge = int(rng.integers(22, 29)), int(rng.integers(30, 41)), int(rng.integers(1, 6))
+    grey = np.full((rows * height + 2 * edge, columns * width + 2 * edge), 255, np.uint8)
+    cells, starts = list[Cell](), list[tuple[float, float]]()
+    merged = columns > 1 and rng.random() < 0.3
+    for row in range(rows):
+        for col in range(0, columns, columns if merged and row == 0 else 1):
+            span = columns if merged and row == 0 else 1
+            left, top = edge + col * width, edge + row * height
+            cv2.rectangle(grey, (left, top), (left + span * width, top + height), int(rng.integers(0, 120)), 1)
+            text = str(rng.integers(100)) if rng.random() < 0.9 else ""
+            at = left + int(rng.integers(4, 8)) + (span - 1) * width // 2, top + height // 2 + 5
+            cv2.putText(grey, text, at, cv2.FONT_HERSHEY_SIMPLEX, 0.42, int(rng.integers(0, 60)), 1, cv2.LINE_AA)
+            cells.append(Cell(row, col, colspan=span, text=text))
+            starts += [(at[0], at[1] - 5)] if text else []
+    table = Table(cells)
+    tokens = table_to_tokens(table, [(0, 0)] * len(cells) if places else None)
+    return Example(grey, tokens.astype(np.uint16), np.array(starts, np.float32).reshape(-1, 2))
+
+
 def _first_words(sample: Sample) -> dict[int, tuple[float, float]]:
     """Left end and middle of the first word of each cell."""
     found: dict[int, tuple[float, float]] = {}
@@ -221,16 +258,19 @@ class Drawing:
 
     def load(self, source: str) -> Callable[[int], Example]:
         """Open the source; its name says nothing here."""
-        recipes = [recipe_of(level, dict(self.scripts)) for level in self.levels]
+        recipes = [None if level.recipe == "numbers" else recipe_of(level, dict(self.scripts)) for level in self.levels]
         return lambda index: self._draw(recipes, index)
 
-    def _draw(self, recipes: Sequence[Recipe], index: int) -> Example:
+    def _draw(self, recipes: Sequence[Recipe | None], index: int) -> Example:
         rng = np.random.default_rng([self.seed, index])
         number = level_of(self.levels, index) if self.fixed is None else self.fixed
         if self.fixed is None and number and rng.random() < EARLIER:
             number = int(rng.integers(number))
+        recipe = recipes[number]
+        if recipe is None:
+            return draw_numbers(self.levels[number], rng, places=self.places)
         for trial in range(TRIES):
-            sample = draw(recipes[number], self.seed, index * TRIES + trial)
+            sample = draw(recipe, self.seed, index * TRIES + trial)
             example = to_example(sample, self.levels[number], places=self.places)
             if example is not None:
                 return example

@@ -339,7 +339,7 @@ class Run:
                 f"step {self.step} validation of level {number}: loss {float(loss):.3f}, next token right "
                 + ", ".join(f"{name} {share:.3f}" for name, share in shares.items())
                 + f"; whole tables: grid {structure:.2f}, all {exact:.2f}, {time.monotonic() - begun:.1f} s",
-                level=number, validation_loss=float(loss), **shares, grid=structure, exact=exact,
+                level=number, validation_loss=float(loss), next_token=shares, grid=structure, exact=exact,
             )  # fmt: skip
 
     def save(self) -> None:

@@ -7,7 +7,8 @@
     patches.py      pictures as patches
     data.py         drawn tables as examples, small ones first
     packing.py      examples of unlike sizes in batches of one size
-    config.py       sizes of the network
+    batches.py      batches for the training, packed by a thread
+    config.py       sizes of the network, and what a training is told
     layers.py       norms, rotary positions, attention, gated layers
     encoder.py      patches to vectors
     decoder.py      vectors and tokens to the next token

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -66,6 +67,35 @@ class Reader(nn.Layer):
         # Its own mean counts the ignored ones too.
         total = F.cross_entropy(scores.flatten(0, 1), labels.flatten(), ignore_index=IGNORED, reduction="sum")
         return total / max(1, int((batch.labels != IGNORED).sum())), scores
+
+
+def seconds_of_attention(net: Reader, batch: Batch, *, flash: bool, rounds: int = 3) -> float:
+    """Measure attention in a block of the decoder, with its gradient.
+
+    Args:
+        net: The network.
+        batch: Whose examples attend.
+        flash: See ``Reader.forward``.
+        rounds: Of which the quickest counts, after one more.
+    """
+    config, (rows, length) = net.config, batch.inputs.shape
+    tensors = [
+        paddle.randn([rows, length, heads, config.size // config.heads]).astype(net.dtype)
+        for heads in (config.heads, config.groups, config.groups)
+    ]
+    for each in tensors:
+        each.stop_gradient = False
+    positions, owners = paddle.to_tensor(batch.positions), paddle.to_tensor(batch.owners)
+    bounds = paddle.to_tensor(bounds_of(batch.owners)) if flash else None
+    attention = PackedAttention(net.decoder.angles, positions, owners, True, net.dtype, bounds)
+    seconds = []
+    for _ in range(rounds + 1):
+        paddle.device.synchronize()
+        begun = time.perf_counter()
+        attention(0, *tensors).sum().backward()
+        paddle.device.synchronize()
+        seconds.append(time.perf_counter() - begun)
+    return min(seconds[1:])
 
 
 def count_parameters(net: nn.Layer) -> int:

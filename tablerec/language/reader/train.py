@@ -7,102 +7,30 @@ checkpoints, with which the same command goes on, and the weights as ``reader-1-
 from __future__ import annotations
 
 import json
-import queue
 import signal
 import threading
 import time
-from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 import numpy as np
 from numpy.typing import NDArray
 
 from tablerec.errors import SettingsError, TablerecError, TrainingError
-from tablerec.language.reader.config import SIZES
-from tablerec.language.reader.data import LEVELS, Drawing, Example, Level, level_of, levels_named
-from tablerec.language.reader.packing import IGNORED, Batch, Shape, pack
+from tablerec.language.reader.batches import Batches, shape_of
+from tablerec.language.reader.config import SIZES, Settings
+from tablerec.language.reader.data import LEVELS, Drawing, levels_named
+from tablerec.language.reader.packing import IGNORED, Batch, pack
 from tablerec.language.reader.vocabulary import BYTES, X_PLACES
-from tablerec.training.data.feed import SampleFeed
+
+if TYPE_CHECKING:
+    from tablerec.language.reader.network import Reader
 
 VALIDATION_SEED = 1_000_003
-FEWEST_PATCHES, FEWEST_TOKENS = 256, 512
-"""Of a row: small pictures share it."""
-PATCH_SHARE = 0.55
-"""Rows of patches for as many tokens in rows of tokens."""
-
-
-@dataclass(frozen=True, slots=True)
-class Settings:
-    """What the command is told.
-
-    Args:
-        output: Folder of the run.
-        levels: What is drawn, by name.
-        size: Of the network, by name.
-        minutes: Of the whole training; the learning rate falls at their end.
-        stop_after: Seconds after which this call saves and ends, whatever is left; None: when the training ends.
-        precision: ``bfloat16`` keeps the weights in float32 beside those that compute; or ``float32``.
-        attention: ``flash``, ``plain``, or ``auto``: flash where the device has it.
-        budget: Places in rows of tokens, in a batch.
-        learning_rate: The highest.
-        warmup: Steps until it is reached.
-        fall: Share of the time in which it falls to 0.
-        weight_decay: Of all but norms.
-        seed: Of weights and tables.
-        scripts: Languages by weight.
-        places: Whether tokens of place are written.
-        workers: Processes that draw.
-        buffer: Examples that are kept and drawn from.
-        min_buffer: Examples that must be there before the first step.
-        uses: How often an example is used, where there are no workers; else as often as there is time for.
-        log_every: Steps.
-        validate_every: Seconds; 0: never.
-        save_every: Seconds.
-    """
-
-    output: Path
-    levels: str = "tables"
-    size: str = "full"
-    minutes: float = 20.0
-    stop_after: float | None = None
-    precision: str = "float32"
-    attention: str = "auto"
-    budget: int = 65536
-    learning_rate: float = 1e-3
-    warmup: int = 300
-    fall: float = 0.35
-    weight_decay: float = 0.05
-    seed: int = 0
-    scripts: tuple[tuple[str, float], ...] = (("english", 8), ("latin", 1))
-    places: bool = True
-    workers: int = 0
-    buffer: int = 20_000
-    min_buffer: int = 1_000
-    uses: float = 4.0
-    log_every: int = 50
-    validate_every: float = 120.0
-    save_every: float = 120.0
-
-
-def shape_of(levels: Sequence[Level], number: int, budget: int) -> Shape:
-    """Return the shape of batches while a level is drawn: one row at least holds its largest example.
-
-    >>> shape_of(LEVELS["tables"], 0, 65536)
-    Shape(patch_rows=141, patches=256, token_rows=128, tokens=512)
-    """
-    patches = max([FEWEST_PATCHES, *(_up(level.patches) for level in levels[: number + 1])])
-    tokens = max([FEWEST_TOKENS, *(_up(level.patches + level.tokens) for level in levels[: number + 1])])
-    rows = max(1, budget // tokens)
-    return Shape(max(1, -(-int(PATCH_SHARE * rows * tokens) // patches)), patches, rows, tokens)
-
-
-def _up(value: int) -> int:
-    return -(-value // 64) * 64
 
 
 def rate_at(progress: float, step: int, settings: Settings) -> float:
@@ -114,96 +42,6 @@ def rate_at(progress: float, step: int, settings: Settings) -> float:
     """
     rise = min(1.0, (step + 1) / max(1, settings.warmup))
     return settings.learning_rate * rise * min(1.0, max(0.0, 1 - progress) / max(settings.fall, 1e-9))
-
-
-class Batches:
-    """Batches, packed by a thread from the newest examples.
-
-    Args:
-        settings: See ``Settings``.
-        first: Index of the first sample.
-    """
-
-    def __init__(self, settings: Settings, first: int) -> None:
-        self._settings = settings
-        self._levels = levels_named(settings.levels)
-        drawing = Drawing(self._levels, settings.seed, settings.scripts, settings.places)
-        self._feed = SampleFeed(f"levels {settings.levels}", first, drawing, settings.workers)
-        self._examples: deque[Example] = deque(maxlen=settings.buffer)
-        self._rng = np.random.default_rng([settings.seed, first])
-        self._ready: queue.Queue[Batch | BaseException] = queue.Queue(2)
-        self._ends = threading.Event()
-        self._owed = 0.0
-        self._thread = threading.Thread(target=self._run, daemon=True)
-        self._thread.start()
-
-    @property
-    def next_index(self) -> int:
-        """Index of the next sample."""
-        return self._feed.next_index
-
-    @property
-    def level(self) -> int:
-        """Number of the level that is drawn."""
-        return level_of(self._levels, self.next_index)
-
-    def take(self) -> Batch:
-        """Return the next batch.
-
-        Raises:
-            TrainingError: Nothing can be drawn.
-        """
-        found = self._ready.get()
-        if isinstance(found, BaseException):
-            raise found
-        return found
-
-    def close(self) -> None:
-        """End the thread and the processes."""
-        self._ends.set()
-        while self._thread.is_alive():
-            try:
-                self._ready.get(timeout=0.1)
-            except queue.Empty:
-                continue
-        self._feed.close()
-
-    def _run(self) -> None:
-        try:
-            while not self._ends.is_set():
-                batch = self._pack()
-                while not self._ends.is_set():
-                    try:
-                        self._ready.put(batch, timeout=0.2)
-                        break
-                    except queue.Full:
-                        continue
-        except BaseException as error:
-            self._ready.put(error)
-
-    def _pack(self) -> Batch:
-        s, examples = self._settings, self._examples
-        while len(examples) < s.min_buffer and not self._ends.is_set():
-            self._add(wait=True)
-        if s.workers:
-            for _ in range(512):
-                if not self._add(wait=False):
-                    break
-        while self._owed >= 1:
-            self._add(wait=True)
-            self._owed -= 1
-        shape = shape_of(self._levels, self.level, s.budget)
-        draw = lambda: examples[int(self._rng.integers(len(examples)))]  # noqa: E731
-        batch = pack(draw, shape, self._rng)
-        if not s.workers:
-            self._owed += batch.n_examples / s.uses
-        return batch
-
-    def _add(self, *, wait: bool) -> bool:
-        flat = self._feed.take(wait=wait)
-        if flat is not None:
-            self._examples.append(flat.example())
-        return flat is not None
 
 
 class Run:
@@ -243,10 +81,10 @@ class Run:
         self.step, self.seconds, self.n_seen = 0, 0.0, 0
         first = self._resume()
         settings.output.mkdir(parents=True, exist_ok=True)
-        self.flash = _has_flash(settings, config.size // config.heads, report)
+        self._flash: dict[tuple[int, ...], bool] = {}  # by shape of a batch
         report(
-            f"{network.count_parameters(self.net) / 1e6:.2f} M parameters in {settings.precision} on {device}, "
-            f"attention {'flash' if self.flash else 'plain'}, from step {self.step}, sample {first}"
+            f"{network.count_parameters(self.net) / 1e6:.2f} M parameters in {settings.precision} on {device}, from "
+            f"step {self.step}, sample {first}"
         )
         self.batches = Batches(settings, first)
         self.validation = (
@@ -300,13 +138,19 @@ class Run:
     def _train(self, batch: Batch) -> Any:
         self.net.train()
         self.optimizer.set_lr(rate_at(self.progress, self.step, self.settings))
-        loss, _ = self.net.loss(batch, self.flash)
+        loss, _ = self.net.loss(batch, self._has_flash(batch))
         loss.backward()
         self.optimizer.step()
         self.optimizer.clear_grad()
         self.step += 1
         self.n_seen += batch.n_examples
         return loss.detach()
+
+    def _has_flash(self, batch: Batch) -> bool:
+        shape = batch.inputs.shape
+        if shape not in self._flash:
+            self._flash[shape] = choose_attention(self.net, batch, self.settings, self._report)
+        return self._flash[shape]
 
     def note(self, text: str, **values: Any) -> None:
         """Report a line, and keep its values in the curve."""
@@ -328,7 +172,7 @@ class Run:
             shape = shape_of(levels, number, 4 * shape_of(levels, number, 1).tokens)
             batch = pack(lambda taken=taken: next(taken, None), shape)  # type: ignore[misc]
             with paddle.no_grad():
-                loss, scores = self.net.loss(batch, self.flash)
+                loss, scores = self.net.loss(batch)
             shares = _right(scores.argmax(-1).numpy(), batch.labels)
             some = examples[:8]
             most = max(len(example.tokens) for example in some) + 16
@@ -457,26 +301,35 @@ def _compare(tokens: NDArray[np.int64], true: NDArray[Any]) -> tuple[bool, bool]
     return np.array_equal(grids[0], grids[1]), np.array_equal(texts[0], texts[1])
 
 
-def _has_flash(settings: Settings, head_size: int, report: Callable[[str], None]) -> bool:
-    """Whether the device's flash attention is used: tried once, with its gradient."""
+def choose_attention(net: Reader, batch: Batch, settings: Settings, report: Callable[[str], None]) -> bool:
+    """Tell whether flash attention is used for batches of this shape: where the device has it, and is faster with it.
+
+    Args:
+        net: The network.
+        batch: Some batch.
+        settings: Of which ``attention`` and ``precision`` count.
+        report: Told how long both take.
+
+    Raises:
+        SettingsError: The device lacks what was asked for.
+    """
     if settings.attention == "plain" or settings.precision == "float32":
         return False
-    import paddle
+    from tablerec.language.reader.network import seconds_of_attention
 
-    q = paddle.ones([8, 2, head_size], settings.precision)
-    q.stop_gradient = False
-    bounds = paddle.to_tensor(np.array([0, 3, 8], np.int32))
     try:
-        found, _ = paddle.nn.functional.flash_attention.flash_attn_unpadded(
-            q, q[:, :1], q[:, :1], bounds, bounds, 8, 8, head_size**-0.5, causal=True
-        )
-        found.sum().backward()
-        return bool(paddle.isfinite(q.grad.astype("float32")).all())
-    except Exception as error:
+        flash = seconds_of_attention(net, batch, flash=True)
+    except (RuntimeError, SystemError, OSError) as error:
         if settings.attention == "flash":
             raise SettingsError(f"attention flash: the device does not have it ({error}); choose plain") from error
         report("the device has no flash attention of unlike lengths: products and a softmax do it")
         return False
+    plain = seconds_of_attention(net, batch, flash=False)
+    report(
+        f"attention of a decoder's block, {batch.inputs.shape[0]} x {batch.inputs.shape[1]} places, with its gradient: "
+        f"flash {1000 * flash:.1f} ms, products and a softmax {1000 * plain:.1f} ms"
+    )
+    return settings.attention == "flash" or flash < plain
 
 
 @contextmanager

@@ -8,8 +8,10 @@ import pytest
 from click.testing import CliRunner
 
 from tablerec.errors import SettingsError, TrainingError
+from tablerec.language.reader.batches import shape_of
+from tablerec.language.reader.config import Settings
 from tablerec.language.reader.data import LEVELS
-from tablerec.language.reader.train import Settings, main, shape_of, train
+from tablerec.language.reader.train import main, train
 
 paddle = pytest.importorskip("paddle")
 from tablerec.language.reader.network import load_reader  # noqa: E402

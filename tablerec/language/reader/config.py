@@ -62,6 +62,7 @@ class Settings:
     Args:
         output: Folder of the run.
         levels: What is drawn, by name.
+        pace: Samples of each level, as a multiple of what the levels say.
         size: Of the network, by name.
         minutes: Of the whole training; the learning rate falls at their end.
         stop_after: Seconds after which this call saves and ends, whatever is left; None: when the training ends.
@@ -86,6 +87,7 @@ class Settings:
 
     output: Path
     levels: str = "tables"
+    pace: float = 1.0
     size: str = "full"
     minutes: float = 20.0
     stop_after: float | None = None

@@ -82,6 +82,7 @@ class Level:
         recipe: What is drawn, see ``tablerec.synth.load_recipe``; or ``numbers``: numbers of one or two digits in
             ruled cells, which a small network learns to read on a CPU.
         plain: Whether pictures are as they were drawn, without scanner and camera.
+        share: How large batches are, as a share of the largest: while all is new, many steps count for more.
     """
 
     samples: int
@@ -92,14 +93,15 @@ class Level:
     tokens: int
     recipe: str = "mixed"
     plain: bool = False
+    share: float = 1.0
 
 
 LEVELS: Mapping[str, Sequence[Level]] = {
     "numbers": (Level(1 << 40, 2, 2, 4, 40, 48, "numbers"),),
     "tables": (
-        Level(30_000, 3, 3, 6, 160, 128, "ruled", plain=True),
-        Level(100_000, 6, 5, 20, 440, 320, "mixed", plain=True),
-        Level(200_000, 12, 8, 60, 880, 640),
+        Level(150_000, 3, 3, 6, 160, 128, "ruled", plain=True, share=0.25),
+        Level(300_000, 6, 5, 20, 440, 320, "mixed", plain=True, share=0.5),
+        Level(350_000, 12, 8, 60, 880, 640),
         Level(1 << 40, 24, 10, 120, 1400, 1152),
     ),
 }
@@ -114,7 +116,7 @@ TRIES = 40
 def level_of(levels: Sequence[Level], index: int) -> int:
     """Return the number of the level that a sample is of.
 
-    >>> [level_of(LEVELS["tables"], index) for index in (0, 29_999, 30_000, 10**7)]
+    >>> [level_of(LEVELS["tables"], index) for index in (0, 149_999, 150_000, 10**7)]
     [0, 0, 1, 3]
     """
     ends = np.cumsum([level.samples for level in levels])[:-1].tolist()

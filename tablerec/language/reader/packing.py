@@ -72,7 +72,7 @@ def pack(draw: Callable[[], Example | None], shape: Shape, rng: np.random.Genera
         shape: How large the batch is.
         rng: Moves each picture by up to a patch, so that patches are cut elsewhere; None: they begin where they do.
     """
-    batch = _empty(shape)
+    batch = empty_batch(shape)
     patch_ends, token_ends = [0] * shape.patch_rows, [0] * shape.token_rows
     n_examples = refused = 0
     while refused < REFUSALS:
@@ -107,7 +107,8 @@ def pack(draw: Callable[[], Example | None], shape: Shape, rng: np.random.Genera
     return batch._replace(n_examples=n_examples)
 
 
-def _empty(shape: Shape) -> Batch:
+def empty_batch(shape: Shape) -> Batch:
+    """Return a batch of no examples."""
     patches, tokens = (shape.patch_rows, shape.patches), (shape.token_rows, shape.tokens)
     return Batch(
         np.full((shape.patch_rows * shape.patches, 1, WINDOW, WINDOW), 255, np.uint8),

@@ -21,9 +21,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tablerec.errors import SettingsError, TablerecError, TrainingError
-from tablerec.language.reader.batches import Batches, shape_of
+from tablerec.language.reader.batches import Batches, levels_of, shape_of
 from tablerec.language.reader.config import SIZES, Settings
-from tablerec.language.reader.data import LEVELS, Drawing, levels_named
+from tablerec.language.reader.data import LEVELS, Drawing
 from tablerec.language.reader.packing import IGNORED, Batch, pack
 from tablerec.language.reader.vocabulary import BYTES, X_PLACES
 
@@ -62,7 +62,7 @@ class Run:
         self.begun = time.monotonic()
         paddle.set_device(device)
         paddle.seed(settings.seed)
-        levels = levels_named(settings.levels)
+        levels = levels_of(settings)
         longest = max(level.tokens for level in levels) + 1
         config = replace(SIZES[settings.size], max_tokens=longest, places=settings.places)
         self.net = network.Reader(config)
@@ -165,11 +165,11 @@ class Run:
         from tablerec.language.reader.generate import read_grey
 
         self.net.eval()
-        levels = levels_named(self.settings.levels)
+        levels = levels_of(self.settings)
         for number, examples in enumerate(self.validation[: self.batches.level + 1]):
             begun = time.monotonic()
             taken = iter(examples)
-            shape = shape_of(levels, number, 4 * shape_of(levels, number, 1).tokens)
+            shape = shape_of(levels, number, int(4 / levels[number].share) * shape_of(levels, number, 1).tokens)
             batch = pack(lambda taken=taken: next(taken, None), shape)  # type: ignore[misc]
             with paddle.no_grad():
                 loss, scores = self.net.loss(batch)
@@ -367,6 +367,7 @@ def train(settings: Settings, device: str = "cpu", report: Callable[[str], None]
 @click.command(context_settings={"show_default": True, "help_option_names": ["-h", "--help"]})
 @click.option("--output", type=click.Path(path_type=Path), required=True, help="Folder of the run; it is gone on with.")
 @click.option("--levels", type=click.Choice(list(LEVELS)), default="tables", help="What is drawn.")
+@click.option("--pace", type=float, default=1.0, help="Samples of each level, as a multiple of the usual.")
 @click.option("--size", type=click.Choice(list(SIZES)), default="full", help="Of the network.")
 @click.option("--device", default="cpu", help="cpu, or tablerec_gpu with --plugin.")
 @click.option("--plugin", type=click.Path(path_type=Path), help="The library of `tablerec device build`.")

@@ -8,10 +8,11 @@ import pytest
 from click.testing import CliRunner
 
 from tablerec.errors import SettingsError, TrainingError
-from tablerec.language.reader.batches import shape_of
+from tablerec.language.reader.batches import Batches, shape_of
 from tablerec.language.reader.config import Settings
 from tablerec.language.reader.data import LEVELS
 from tablerec.language.reader.train import main, train
+from tablerec.language.reader.vocabulary import END
 
 paddle = pytest.importorskip("paddle")
 from tablerec.language.reader.network import load_reader  # noqa: E402
@@ -32,7 +33,7 @@ def test_rows_hold_the_largest_example_of_each_level() -> None:
     for number, level in enumerate(levels):
         shape = shape_of(levels, number, 65536)
         assert shape.patches >= level.patches and shape.tokens >= level.patches + level.tokens
-        assert 0.9 * 65536 <= shape.token_rows * shape.tokens <= 65536
+        assert 0.9 * level.share * 65536 <= shape.token_rows * shape.tokens <= level.share * 65536
 
 
 def test_a_training_learns_and_goes_on_where_it_was(tmp_path: Path) -> None:
@@ -74,6 +75,26 @@ def test_a_checkpoint_of_another_network_is_refused(tmp_path: Path) -> None:
     train(Settings(tmp_path, **SMALL, stop_after=0.0), report=lambda _: None)
     with pytest.raises(SettingsError, match="choose another --output"):
         Run(Settings(tmp_path, **{**SMALL, "size": "mini"}), "cpu", lambda _: None)
+
+
+def test_another_process_packs_what_workers_draw(tmp_path: Path) -> None:
+    settings = Settings(tmp_path, **SMALL, workers=1)
+    batches = Batches(settings, 100)
+    try:
+        for _ in range(5):
+            batch = batches.take()
+            assert batch.n_examples == batch.owners.max() > 3 and (batch.labels == END).sum() == batch.n_examples
+        assert batches.next_index >= 124
+    finally:
+        batches.close()
+
+
+def test_what_cannot_be_drawn_ends_the_process_that_packs(tmp_path: Path) -> None:
+    settings = {**SMALL, "levels": "tables", "scripts": (("none of these", 1.0),)}
+    batches = Batches(Settings(tmp_path, **settings, workers=1), 0)
+    with pytest.raises(TrainingError, match="none of these"):
+        batches.take()
+    batches.close()
 
 
 def test_what_cannot_be_drawn_ends_the_training(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

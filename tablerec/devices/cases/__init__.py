@@ -22,7 +22,7 @@ from tablerec.devices.cases import (
     training,
 )
 from tablerec.devices.cases.case import Case
-from tablerec.devices.cases.language import transformer
+from tablerec.devices.cases.language import einsum, entropy, experts, float8, linear, sampling, transformer
 
 _PARTS = (
     elementwise,
@@ -37,6 +37,12 @@ _PARTS = (
     training,
     ctc,
     transformer,
+    entropy,
+    einsum,
+    linear,
+    experts,
+    sampling,
+    float8,
 )
 
 

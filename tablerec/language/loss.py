@@ -10,6 +10,7 @@ cross entropy keeps their softmax beside them, and whoever casts half precision 
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 ROWS = 1024
@@ -18,10 +19,10 @@ ROWS = 1024
 def cross_entropy_in_place(logits: Any, labels: Any, ignored: int = -100) -> Any:
     """Compute the loss of each token; the logits' memory holds their softmax afterwards, and later their gradient.
 
-    On the CPU, and in half precision, where the loss itself would be rounded, nothing is overwritten.
+    In half precision the softmax is a tensor of its own, and the loss is rounded: cast to float32 first.
 
     Args:
-        logits: Float, shape (..., classes): the result of an operator whose gradient does not need it, such as a product.
+        logits: Float, shape (..., classes); the result of an operator whose gradient does not need it, as of a product.
         labels: int64, shape (...): the number of a class, or ``ignored``.
         ignored: The label of tokens that do not count; their loss is 0.
 
@@ -34,10 +35,10 @@ def cross_entropy_in_place(logits: Any, labels: Any, ignored: int = -100) -> Any
     """
     import paddle
 
-    labels = labels.unsqueeze(-1)
-    if logits.place.is_cpu_place() or logits.dtype not in (paddle.float32, paddle.float64):
-        return paddle.nn.functional.softmax_with_cross_entropy(logits, labels, ignore_index=ignored).squeeze(-1)
-    return paddle._C_ops.cross_entropy_with_softmax_(logits, labels, False, True, True, ignored, -1)[1].squeeze(-1)
+    operators = paddle._C_ops
+    overwrites = logits.dtype in (paddle.float32, paddle.float64)
+    compute = operators.cross_entropy_with_softmax_ if overwrites else operators.cross_entropy_with_softmax
+    return compute(logits, labels.unsqueeze(-1), False, True, True, ignored, -1)[1].squeeze(-1)
 
 
 def head_cross_entropy(
@@ -49,7 +50,7 @@ def head_cross_entropy(
     rows: int = ROWS,
     transposed: bool = True,
 ) -> Any:
-    """Compute the mean loss of ``hidden @ weight`` against labels, and its gradients at once, ``rows`` tokens at a time.
+    """Compute the mean loss of ``hidden @ weight`` and its gradients at once, ``rows`` tokens at a time.
 
     Each part's logits are cast to float32, and their gradient takes their memory; the product is computed once, not
     again for the gradient. The mean is over all tokens that count, not over the means of parts.
@@ -69,47 +70,55 @@ def head_cross_entropy(
     return _head_loss().apply(hidden, weight, bias, labels, ignored, rows, transposed)
 
 
+@functools.cache
 def _head_loss() -> Any:
     import paddle
 
     class HeadCrossEntropy(paddle.autograd.PyLayer):  # type: ignore[misc]
         @staticmethod
-        def forward(
-            ctx: Any, hidden: Any, weight: Any, bias: Any, labels: Any, ignored: int, rows: int, transposed: bool
-        ) -> Any:
-            tokens, classes = hidden.reshape([-1, hidden.shape[-1]]), labels.reshape([-1])
-            counted = (classes != ignored).astype("float32").sum().clip(min=1.0)
-            leaves = [None if leaf is None else _leaf(leaf) for leaf in (weight, bias)]
-            parts, total = [], paddle.zeros([], "float32")
-            with paddle.enable_grad():
-                for start in range(0, len(tokens), rows):
-                    part = _leaf(tokens[start : start + rows], hidden.stop_gradient)
-                    logits = paddle.matmul(part, leaves[0], transpose_y=transposed)
-                    if bias is not None:
-                        logits = logits + leaves[1]
-                    logits = logits.astype("float32")
-                    loss = cross_entropy_in_place(logits, classes[start : start + rows], ignored).sum() / counted
-                    if not loss.stop_gradient:
-                        loss.backward()
-                    total += loss.detach()
-                    parts.append(part.grad)
-            found = [paddle.concat(parts).reshape(hidden.shape) if parts and parts[0] is not None else None]
-            found += [None if leaf is None else leaf.grad for leaf in leaves]
-            ctx.wanted = [leaf is not None and not leaf.stop_gradient for leaf in (hidden, weight, bias)]
-            ctx.given = [leaf is not None for leaf in (hidden, weight, bias)]
-            ctx.gradients = found
-            return total
+        def forward(ctx: Any, hidden: Any, weight: Any, bias: Any, *how: Any) -> Any:
+            given = [tensor for tensor in (hidden, weight, bias) if tensor is not None]
+            loss, found = _by_parts(hidden, weight, bias, *how)
+            # A gradient that nobody computed, as there were no tokens, is zero.
+            ctx.gradients = [
+                None if tensor.stop_gradient else paddle.zeros_like(tensor) if gradient is None else gradient
+                for tensor, gradient in zip(given, found, strict=True)
+            ]
+            return loss
 
         @staticmethod
         def backward(ctx: Any, scale: Any) -> Any:
-            gradients = []
-            for given, wanted, gradient in zip(ctx.given, ctx.wanted, ctx.gradients, strict=True):
-                if given:
-                    gradients.append(gradient.multiply_(scale.astype(gradient.dtype)) if wanted else None)
-            ctx.gradients = ()
-            return (*gradients, None)
+            gradients, ctx.gradients = ctx.gradients, []
+            return (*(g if g is None else g.multiply_(scale.astype(g.dtype)) for g in gradients), None)
 
     return HeadCrossEntropy
+
+
+def _by_parts(
+    hidden: Any, weight: Any, bias: Any, labels: Any, ignored: int, rows: int, transposed: bool
+) -> tuple[Any, list[Any]]:
+    """Return the mean loss, and the gradients of hidden, weight and, where there is one, bias."""
+    import paddle
+
+    tokens, classes = hidden.reshape([-1, hidden.shape[-1]]), labels.reshape([-1])
+    counted = (classes != ignored).astype("float32").sum().clip(min=1.0)
+    weight, bias = _leaf(weight), None if bias is None else _leaf(bias)
+    parts, total = [], paddle.zeros([], "float32")
+    with paddle.enable_grad():
+        for start in range(0, len(tokens), rows):
+            part = _leaf(tokens[start : start + rows], hidden.stop_gradient)
+            logits = paddle.matmul(part, weight, transpose_y=transposed)
+            if bias is not None:
+                logits = logits + bias
+            losses = cross_entropy_in_place(logits.astype("float32"), classes[start : start + rows], ignored)
+            loss = losses.sum() / counted
+            del logits, losses  # the memory of half precision's logits is free before the gradient
+            if not loss.stop_gradient:
+                loss.backward()
+            total += loss.detach()
+            parts.append(part.grad)
+    of_hidden = paddle.concat(parts).reshape(hidden.shape) if parts and not hidden.stop_gradient else None
+    return total, [of_hidden, weight.grad, *([] if bias is None else [bias.grad])]
 
 
 def _leaf(tensor: Any, stop: bool | None = None) -> Any:
@@ -121,8 +130,8 @@ def _leaf(tensor: Any, stop: bool | None = None) -> Any:
 class HeadLoss:
     """``head_cross_entropy`` as the criterion of a causal model of PaddleFormers.
 
-    Set ``model.config.use_fused_head_and_loss_fn`` to True, so that the head hands over its weight instead of logits, and
-    ``model.criterion`` to this.
+    Set ``model.config.use_fused_head_and_loss_fn`` to True, so that the head hands over its weight instead of logits,
+    and ``model.criterion`` to this.
 
     Args:
         rows: Tokens at a time.

@@ -43,7 +43,7 @@ def _dispatching() -> Iterator[Case]:
             yield Case(
                 f"{label} gradient",
                 (name, f"{name}_grad"),
-                lambda p, x, c, how=how: _dispatch_chosen(p, x, *_top(p, c, how[0]), *how)[:2],
+                lambda p, x, c, how=how: _rows_and_weights(p, _dispatch_chosen(p, x, *_top(p, c, how[0]), *how)),
                 inputs,
                 _TYPES,
                 True,
@@ -165,6 +165,12 @@ def _on_cpu(p: Any) -> bool:
 
 def _routes(results: Any) -> Any:
     return [result.detach() for result in results]
+
+
+def _rows_and_weights(p: Any, results: Any) -> Any:
+    """Return both in one, as Paddle's gradient must have one for each."""
+    rows, weights = results[:2]
+    return p.concat([rows.flatten(), weights.astype(rows.dtype).flatten()])
 
 
 def _top(p: Any, chances: Any, k: int) -> Any:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from tablerec.devices.cases.case import FLOATS, HALVES, INTEGERS, Case, n
+from tablerec.devices.cases.case import FLOATS, HALVES, INTEGERS, Call, Case, Input, n
 
 _TYPES = FLOATS + HALVES
 
@@ -20,7 +20,6 @@ def cases() -> Iterator[Case]:
 
 
 def _dispatching() -> Iterator[Case]:
-    name = "moe_gate_dispatch_partial_nosoftmaxtopk"
     for tokens, width, experts, k, capacity, first, last in (
         (7, 6, 4, 2, 7, 0, 4),
         (50, 8, 4, 2, 9, 0, 4),  # some find no place
@@ -28,67 +27,27 @@ def _dispatching() -> Iterator[Case]:
         (300, 5, 3, 1, 40, 0, 3),
         (400, 4, 6, 2, 400, 0, 6),  # several runs
     ):
+        inputs = n(tokens, width), n(tokens, experts, low=0.1, high=1.0, dtype="float32")
         for padded, last_ones in ((True, False), (False, False), (False, True)):
-            how = (k, capacity, experts, padded, first, last, last_ones)
-            label = f"{name} {tokens} x {width}, {k} of {first}-{last} of {experts}, {capacity}"
+            call: Call = lambda p, x, c, a=(k, capacity, experts, padded, first, last, last_ones): _dispatch_chosen(  # noqa: E731
+                p, x, *_top(p, c, a[0]), *a
+            )
+            label = f"{tokens} x {width}, {k} of {first}-{last} of {experts}, {capacity}"
             label += " padded" * padded + " last" * last_ones
-            inputs = n(tokens, width), n(tokens, experts, low=0.1, high=1.0, dtype="float32")
-            yield Case(
-                label,
-                (name,),
-                lambda p, x, c, how=how: _routes(_dispatch_chosen(p, x, *_top(p, c, how[0]), *how)),
-                inputs,
-                _TYPES,
-            )
-            yield Case(
-                f"{label} gradient",
-                (name, f"{name}_grad"),
-                lambda p, x, c, how=how: _rows_and_weights(p, _dispatch_chosen(p, x, *_top(p, c, how[0]), *how)),
-                inputs,
-                _TYPES,
-                True,
-                4,
-                4,
-            )
-    name = "moe_gate_dispatch"
+            yield from _routed("moe_gate_dispatch_partial_nosoftmaxtopk", label, call, inputs)
     for tokens, width, experts, k, capacity in (
         (7, 6, 4, 2, 7),
         (50, 8, 4, 2, 9),
         (300, 5, 33, 3, 40),
         (4, 3, 1, 1, 9),
     ):
+        inputs = n(tokens, width), n(tokens, experts, low=0.1, high=1.0, dtype="float32")
         for padded in (True, False):
-            for biased in (False, True):
-                label = (
-                    f"{name} {tokens} x {width}, {k} of {experts}, {capacity}{' padded' * padded}{' biased' * biased}"
-                )
-                inputs = (
-                    n(tokens, width),
-                    n(tokens, experts, low=0.1, high=1.0, dtype="float32"),
-                    n(experts, dtype="float32"),
-                )
-                how = (k, capacity, padded)
-                yield Case(
-                    label,
-                    (name,),
-                    lambda p, x, c, b, how=how, biased=biased: _routes(
-                        _dispatch(p, x, c, b.detach() if biased else None, *how)
-                    ),
-                    inputs,
-                    _TYPES,
-                )
-                yield Case(
-                    f"{label} gradient",
-                    (name, f"{name}_grad"),
-                    lambda p, x, c, b, how=how, biased=biased: _dispatch(p, x, c, b.detach() if biased else None, *how)[
-                        :2
-                    ],
-                    inputs,
-                    _TYPES,
-                    True,
-                    4,
-                    4,
-                )
+            label = f"{tokens} x {width}, {k} of {experts}, {capacity}" + " padded" * padded
+            call = lambda p, x, c, a=(k, capacity, padded): _dispatch(p, x, c, None, *a)  # noqa: E731
+            yield from _routed("moe_gate_dispatch", label, call, inputs)
+            biased: Call = lambda p, x, c, b, a=(k, capacity, padded): _dispatch(p, x, c, b.detach(), *a)  # noqa: E731
+            yield from _routed("moe_gate_dispatch", f"{label} biased", biased, (*inputs, n(experts, dtype="float32")))
     for grouped in (False, True):
         for of_kind in (0, 4):
             yield Case(
@@ -105,6 +64,14 @@ def _dispatching() -> Iterator[Case]:
         (n(1),),
         ("float32",),
     )
+
+
+def _routed(name: str, label: str, call: Call, inputs: tuple[Input, ...]) -> Iterator[Case]:
+    """Yield a case of all results, and one of the gradients of rows and weights."""
+    numbers: Call = lambda p, *x: [result.detach() for result in call(p, *x)]  # noqa: E731
+    yield Case(f"{name} {label}", (name,), numbers, inputs, _TYPES)
+    both: Call = lambda p, *x: _rows_and_weights(p, *call(p, *x)[:2])  # noqa: E731
+    yield Case(f"{name} {label} gradient", (name, f"{name}_grad"), both, inputs, _TYPES, True, 4, 4)
 
 
 def _combining() -> Iterator[Case]:
@@ -163,13 +130,8 @@ def _on_cpu(p: Any) -> bool:
     return bool(p.device.get_device() == "cpu")
 
 
-def _routes(results: Any) -> Any:
-    return [result.detach() for result in results]
-
-
-def _rows_and_weights(p: Any, results: Any) -> Any:
+def _rows_and_weights(p: Any, rows: Any, weights: Any) -> Any:
     """Return both in one, as Paddle's gradient must have one for each."""
-    rows, weights = results[:2]
     return p.concat([rows.flatten(), weights.astype(rows.dtype).flatten()])
 
 

@@ -22,7 +22,16 @@ from tablerec.devices.cases import (
     training,
 )
 from tablerec.devices.cases.case import Case
-from tablerec.devices.cases.language import attention, transformer
+from tablerec.devices.cases.language import (
+    attention,
+    einsum,
+    entropy,
+    experts,
+    float8,
+    linear,
+    sampling,
+    transformer,
+)
 
 _PARTS = (
     elementwise,
@@ -38,6 +47,12 @@ _PARTS = (
     ctc,
     transformer,
     attention,
+    entropy,
+    einsum,
+    linear,
+    experts,
+    sampling,
+    float8,
 )
 
 

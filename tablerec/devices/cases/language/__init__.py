@@ -1,1 +1,2 @@
-"""Cases of the operators that language models ask for, a module for each file of kernels: ``transformer``."""
+"""Cases of the operators that language models ask for, a module for each file of kernels: ``transformer``,
+``quantized``."""

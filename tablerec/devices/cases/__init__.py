@@ -29,6 +29,7 @@ from tablerec.devices.cases.language import (
     experts,
     float8,
     linear,
+    quantized,
     sampling,
     transformer,
 )
@@ -53,6 +54,7 @@ _PARTS = (
     experts,
     sampling,
     float8,
+    quantized,
 )
 
 

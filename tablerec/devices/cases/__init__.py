@@ -22,7 +22,7 @@ from tablerec.devices.cases import (
     training,
 )
 from tablerec.devices.cases.case import Case
-from tablerec.devices.cases.language import transformer
+from tablerec.devices.cases.language import decoding, transformer
 
 _PARTS = (
     elementwise,
@@ -37,6 +37,7 @@ _PARTS = (
     training,
     ctc,
     transformer,
+    decoding,
 )
 
 

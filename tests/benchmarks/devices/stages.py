@@ -258,7 +258,7 @@ def cellnet(report: Report, plugin: Plugin, part: str, tiny: bool) -> None:
     import paddle
 
     from tablerec.detect.factory import WEIGHTS
-    from tablerec.devices.bench.graph import CapturedNetwork
+    from tablerec.devices.graph import CapturedNetwork
     from tablerec.devices.bench.operators import seconds_per_call
     from tablerec.models.cellnet import decode
     from tablerec.models.export import load_cellnet
@@ -333,7 +333,7 @@ def agreement(report: Report, plugin: Plugin, name: str, size: int) -> None:
     import numpy as np
     import paddle
 
-    from tablerec.devices.bench.graph import CapturedNetwork
+    from tablerec.devices.graph import CapturedNetwork
     from tablerec.devices.bench.networks import inference_network
 
     picture = np.random.default_rng(0).random((1, 3, size, size), "float32")

@@ -1,1 +1,4 @@
-"""Cases of the operators that language models ask for, a module for each file of kernels: ``transformer``."""
+"""Cases of the operators that language models ask for.
+
+A module for each file of kernels: ``decoding``, ``transformer``.
+"""

@@ -1,7 +1,7 @@
 """Keys and values in tensors of fixed length, and the attention that PaddleFormers' layers get over them.
 
-A layer of PaddleFormers hands its new keys and values to a cache, and passes what it gets back to the attention function
-that its configuration names. So a cache and a function of our own are enough; the modelling code stays as it is.
+A layer of PaddleFormers hands its new keys and values to a cache, and what it gets back to the attention function that
+its configuration names. So a cache and a function of our own are enough; the modelling code stays as it is.
 """
 
 from __future__ import annotations

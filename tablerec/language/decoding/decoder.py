@@ -284,8 +284,8 @@ def _base_of(model: Any) -> Any:
     missing = [name for name in _NEEDED if not hasattr(base, name)] + ["lm_head"] * (not hasattr(model, "lm_head"))
     if missing or not len(base.layers) or not hasattr(base.layers[0], "self_attn"):
         raise SettingsError(
-            f"{type(model).__name__} lacks {', '.join(missing) or 'layers with self_attn'}: give a causal language model "
-            "of PaddleFormers, such as LlamaForCausalLM; of a LoRAModel give its model"
+            f"{type(model).__name__} lacks {', '.join(missing) or 'layers with self_attn'}: give a causal language "
+            "model of PaddleFormers, such as LlamaForCausalLM; of a LoRAModel give its model"
         )
     return base
 

@@ -18,7 +18,7 @@ template <class T> struct Decoding {
   const int* lengths;
   T *keys, *values, *out;  // keys and values: [batch, kept, places, size]
   int64_t batch, heads, kept, places, size, masked;
-  float scale;
+  Compute<T> scale;
 
   HOST_DEVICE int64_t group() const { return heads / kept; }  // heads that share a key
   HOST_DEVICE int64_t length(int64_t row) const {
@@ -47,7 +47,7 @@ template <class T> void decode_plainly(const Context& context, const char* name,
       const T *key = place < length ? keys + place * size : new_key, *value = place < length ? values + place * size : new_value;
       C score = 0;
       for (int64_t d = 0; d < size; ++d) score += C(q[d]) * C(key[d]);
-      score = score * C(by.scale) + by.template bias<C>(row, place);
+      score = score * by.scale + by.template bias<C>(row, place);
       C now = score > most ? score : most, fade = exp(most - now), weight = exp(score - now);
       for (int64_t d = 0; d < size; ++d) sums[d] = sums[d] * fade + weight * C(value[d]);
       total = total * fade + weight;
@@ -272,7 +272,7 @@ void MaskedMultiheadAttention(const X& context, const Tensor& x, const Tensor& c
   by.keys = write<T>(context, cache_out);
   by.values = by.keys + by.batch * by.kept * by.places * by.size;
   by.out = write<T>(context, out);
-  by.scale = 1 / std::sqrt(float(by.size));
+  by.scale = 1 / std::sqrt(Compute<T>(by.size));
 #ifdef TABLEREC_CUDA
   if constexpr (!std::is_same<T, double>::value)
     if (decode_fast<T, 64>(context, name, by) || decode_fast<T, 128>(context, name, by) || decode_fast<T, 256>(context, name, by)) return;

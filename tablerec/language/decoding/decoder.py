@@ -116,7 +116,7 @@ class Decoder:
     def generate(
         self,
         prompts: Sequence[Sequence[int]],
-        max_tokens: int = 256,
+        max_tokens: int | None = None,
         ends: Collection[int] | int | None = None,
         seed: int | Sequence[int] = 0,
     ) -> list[list[int]]:
@@ -124,7 +124,7 @@ class Decoder:
 
         Args:
             prompts: Token ids, at least one in each row; rows may differ in length.
-            max_tokens: The most tokens to write for a row.
+            max_tokens: The most tokens to write for a row; by default what is left beside the longest prompt.
             ends: The tokens that end a row; by default those of the model's configuration.
             seed: Of the random numbers. Row ``r`` draws from the stream of ``seed + r``, or of ``seed[r]``.
 
@@ -136,6 +136,8 @@ class Decoder:
         """
         import paddle
 
+        if max_tokens is None:
+            max_tokens = max(self._length - max(map(len, prompts), default=0), 1)
         self._check(prompts, max_tokens)
         if not prompts or not max_tokens:
             return [[] for _ in prompts]

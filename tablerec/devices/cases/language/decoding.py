@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from tablerec.devices.cases.case import HALVES, Call, Case, n
+from tablerec.devices.cases.case import FLOATS, HALVES, Call, Case, n
 
 _NAME = "masked_multihead_attention"
-_TYPES = ("float32", *HALVES)
+_TYPES = FLOATS + HALVES
 
 
 def cases() -> Iterator[Case]:

@@ -29,7 +29,8 @@ def make(name, device, fused=False):
     model = make_model(name, fused=fused)
     random = np.random.default_rng(5)
     for key, value in sorted(model.state_dict().items()):
-        drawn = random.normal(0, 0.3, value.shape) if len(value.shape) > 1 else random.normal(1, 0.1, value.shape)
+        spread = 0.03 if "embed" in key else 0.3
+        drawn = random.normal(0, spread, value.shape) if len(value.shape) > 1 else random.normal(1, 0.1, value.shape)
         value.set_value(paddle.to_tensor(drawn.astype("float32")))
     model.eval()
     return model
@@ -49,8 +50,10 @@ def of_family(name):
     rows = []
     for prompt in PROMPTS:
         ids = paddle.to_tensor([prompt])
+        # With a cache, Gemma3 of PaddleFormers 1.2 hides the wrong places of a prompt that is longer than its window.
         tokens, _ = model.generate(
-            ids, max_new_tokens=N, decode_strategy="greedy_search", attention_mask=paddle.ones_like(ids), eos_token_id=None
+            ids, max_new_tokens=N, decode_strategy="greedy_search", eos_token_id=None, use_cache=name != "gemma3",
+            attention_mask=paddle.ones_like(ids),
         )
         rows.append(tokens[0].tolist())
     result = {{"paddleformers": rows, "cpu": decoder(model).generate(PROMPTS, N, ends=())}}
@@ -59,7 +62,7 @@ def of_family(name):
     model = make(name, plugin.device)
     result["device"] = decoder(model).generate(PROMPTS, N, ends=())
     result["graph"] = decoder(model, True).generate(PROMPTS, N, ends=())
-    result["graph sampled"] = decoder(model, True, sampling=sampling).generate(PROMPTS, N, ends=(), seed=3)
+    result["device sampled"] = decoder(model, sampling=sampling).generate(PROMPTS, N, ends=(), seed=3)
     sampled = decoder(model, sampling=sampling, batch=1)
     result["alone sampled"] = [sampled.generate([p], N, ends=(), seed=3 + row)[0] for row, p in enumerate(PROMPTS)]
     return result
@@ -69,10 +72,12 @@ result = {{name: of_family(name) for name in FAMILIES}}
 model = make("llama", plugin.device, fused=True)
 greedy = result["llama"]["device"]
 alone = decoder(model, batch=1)
-result["fused"] = decoder(model, True).generate(PROMPTS, N, ends=())
+both = decoder(model, True)
+result["fused"] = both.generate(PROMPTS, N, ends=())
+sampled = decoder(model, True, sampling=Sampling(1.5, 100, 0.95, 1.1))
+result["graph sampled"] = [sampled.generate(PROMPTS, N, ends=(), seed=seed) for seed in (3, 4, [3, 4, 5, 6])]
 result["alone"] = [alone.generate([prompt], N, ends=())[0] for prompt in PROMPTS]
 ends = [greedy[0][3], greedy[2][11]]
-both = decoder(model, True)
 result["ended"] = [ends, both.generate(PROMPTS, N, ends=ends)]
 result["again"] = both.generate(PROMPTS, N, ends=())
 result["fewer"] = both.generate(PROMPTS[2:3], N, ends=())
@@ -84,18 +89,36 @@ def counted(decoder, n):
     plugin.reset()
     decoder.generate([[5, 6]] * 4, n, ends=())
     return plugin.counters()
-counted(both, 8)
 eight, sixteen = counted(both, 8), counted(both, 16)
 result["counters of eight tokens"] = {{name: sixteen[name] - eight[name] for name in eight}}
 result["kernels of sixteen tokens"] = plugin.kernels()
 result["nodes"] = both.nodes
-long = decoder(model, True, batch=1, length=600)
-long.generate([[5]], 8, ends=())
+long = decoder(model, batch=1, length=600)
+long.generate([[5]], 16, ends=())
 in_use = [plugin.counters()["bytes_in_use"]]
 plugin.reset()
 long.generate([[5, 6, 7]], 590, ends=())
 in_use += [plugin.counters()[name] for name in ("bytes_in_use", "peak_bytes_in_use")]
 result["memory"] = in_use
+def attempt(call):
+    try:
+        call()
+        return ""
+    except Exception as error:
+        return f"{type(error).__name__}: {error}"
+small = decoder(model, batch=2)
+result["refused"] = [
+    attempt(lambda: small.generate([[1]] * 3)),
+    attempt(lambda: small.generate([[1], []])),
+    attempt(lambda: small.generate([[1] * 60], 5)),
+    attempt(lambda: small.generate([[1, 1000]], 5)),
+    attempt(lambda: small.generate([[-1]], 5)),
+    attempt(lambda: small.generate([[1]], -5)),
+    attempt(lambda: small.generate([[1]], 5, seed=[1, 2])),
+    attempt(lambda: decoder(model, batch=0)),
+    attempt(lambda: decoder(paddle.nn.Linear(2, 2))),
+    attempt(lambda: small.generate([[1] * 59], 5)),
+]
 model.train()
 config = dict(model.config.to_dict()), model.config._attn_implementation
 decoder(model).generate([[5]], 1)
@@ -126,8 +149,14 @@ def test_the_device_writes_what_the_cpu_writes(found: dict[str, Any], name: str)
 def test_sampled_tokens_are_the_same_on_each_device_and_in_each_batch(found: dict[str, Any], name: str) -> None:
     of = found[name]
     assert of["cpu sampled"] != of["cpu"]
-    assert of["graph sampled"] == of["cpu sampled"]
+    assert of["device sampled"] == of["cpu sampled"]
     assert of["alone sampled"] == of["cpu sampled"]
+
+
+def test_a_graph_draws_new_numbers_each_time_and_the_same_for_the_same_seed(found: dict[str, Any]) -> None:
+    first, other, again = found["graph sampled"]
+    assert first == again == found["llama"]["cpu sampled"]
+    assert first != other
 
 
 def test_fused_operators_write_the_same(found: dict[str, Any]) -> None:
@@ -184,42 +213,20 @@ def test_the_model_is_as_before_afterwards(found: dict[str, Any]) -> None:
     assert found["as before"] == [True, True]
 
 
-def test_what_cannot_be_decoded_is_refused_with_the_reason() -> None:
-    code = """
-from tablerec.language.decoding.decoder import _base_of
-def attempt(call):
-    try:
-        call()
-        return ""
-    except Exception as error:
-        return f"{type(error).__name__}: {error}"
-model = make("llama", "cpu")
-small = decoder(model, batch=2)
-answer([
-    attempt(lambda: small.generate([[1]] * 3)),
-    attempt(lambda: small.generate([[1], []])),
-    attempt(lambda: small.generate([[1] * 60], 5)),
-    attempt(lambda: small.generate([[1, 1000]], 5)),
-    attempt(lambda: small.generate([[-1]], 5)),
-    attempt(lambda: small.generate([[1]], -5)),
-    attempt(lambda: small.generate([[1]], 5, seed=[1, 2])),
-    attempt(lambda: decoder(model, batch=0)),
-    attempt(lambda: decoder(paddle.nn.Linear(2, 2))),
-    attempt(lambda: small.generate([[1] * 59], 5)),
-])
-"""
+def test_what_cannot_be_decoded_is_refused_with_the_reason(found: dict[str, Any]) -> None:
     expected = (
         "batch of 2",
         "prompt 1 is empty",
-        "65 tokens|60 tokens",
+        "prompt 0 has 60 tokens",
         "token 1000",
         "token -1",
-        "max_tokens",
-        "2 seeds",
+        "max_tokens is -5",
+        "2 seeds for 1 prompts",
         "batch is 0",
-        "lacks embed_tokens",
+        "Linear lacks embed_tokens",
     )
-    *refused, accepted = ask(SETUP + code)
+    *refused, accepted = found["refused"]
     assert accepted == ""
+    assert len(refused) == len(expected)
     for text, part in zip(refused, expected, strict=True):
-        assert text.startswith("SettingsError") and any(each in text for each in part.split("|")), text
+        assert text.startswith("SettingsError") and part in text

@@ -2,6 +2,7 @@
 
 - ``sampling``: how the next token is chosen from the logits.
 - ``cache``: keys and values in tensors of fixed length, and the attention that PaddleFormers' layers get over them.
+- ``rotary``: the angles of all positions, and the fused turning where the device has it.
 - ``decoder``: prompts in, tokens out; a step for one token can be captured as a graph.
 
 Prompts are prefilled in chunks, then every step writes one token for each row. All that changes from step to step (the

@@ -11,7 +11,9 @@ import numpy as np
 from tablerec.devices.graph import CapturedNetwork
 from tablerec.devices.plugin import Plugin, registered_kernels
 from tablerec.errors import MissingDependencyError, SettingsError
-from tablerec.language.decoding.cache import ATTENTION, KERNEL, StaticCache, register_attention
+from tablerec.language.decoding import cache, rotary
+from tablerec.language.decoding.cache import ATTENTION, StaticCache, register_attention
+from tablerec.language.decoding.rotary import FUNCTION, Rotary
 from tablerec.language.decoding.sampling import Sampling, choose, draw
 
 GREEDY = Sampling()
@@ -25,7 +27,8 @@ class Decoder:
 
     The embedding, the layers, the norm and the head are PaddleFormers' own. The loop over the layers is ours, and so is
     the attention, over a cache of fixed length; the angles of rotary positions are computed once, by the model, for all
-    positions. Llama, ERNIE-4.5, Qwen3 and Gemma3 are tried. Parameters may be trained between calls, but not replaced.
+    positions, and turned by Paddle's fused operator where the device has it. Llama, ERNIE-4.5, Qwen3 and Gemma3 are
+    tried. Parameters may be trained between calls, but not replaced.
 
     Args:
         model: The model, on Paddle's current device.
@@ -75,7 +78,8 @@ class Decoder:
         attention = self._base.layers[0].self_attn
         weight = self._base.embed_tokens.weight
         self._vocabulary, dtype = int(weight.shape[0]), weight.dtype
-        kind = paddle.get_device().partition(":")[0]
+        named = registered_kernels(paddle.get_device().partition(":")[0])
+        kernels = {kernel for kernel, dtypes in named.items() if str(dtype).removeprefix("paddle.") in dtypes}
         with paddle.no_grad():
             self._cache = StaticCache(
                 len(self._base.layers),
@@ -84,12 +88,9 @@ class Decoder:
                 length,
                 attention.head_dim,
                 dtype,
-                fused=_name(dtype) in registered_kernels(kind).get(KERNEL, ()),
+                fused=cache.KERNEL in kernels,
             )
-            positions = paddle.arange(length, dtype="int64").unsqueeze(0)
-            # [length, numbers of a head] each; in the model's type, as it would compute them in each call.
-            tables = self._base.rotary_emb(paddle.zeros([1, 1, 1], dtype), positions)
-            self._angles = [paddle.assign(table[0]) for table in tables]
+            self._rotary = Rotary(self._base, length, dtype, rotary.KERNEL in kernels)
             # What changes from step to step, set in place: a graph reads and writes where it was captured.
             self._token = paddle.zeros([batch, 1], "int64")
             self._done = paddle.zeros([batch, 1], "bool")
@@ -145,7 +146,7 @@ class Decoder:
         seeds = [seed + row for row in range(len(prompts))] if isinstance(seed, int) else list(seed)
         if len(seeds) != len(prompts):
             raise SettingsError(f"{len(seeds)} seeds for {len(prompts)} prompts: give one, or one for each")
-        with paddle.no_grad(), _in_use(self._model, self._base):
+        with paddle.no_grad(), _in_use(self._model, self._base, self._rotary):
             if self._plugin and self._graph is None:
                 self._graph = CapturedNetwork(self._plugin, self._step, [])
             self._begin(prompts, ends)
@@ -209,7 +210,7 @@ class Decoder:
         for start in range(0, longest, self._chunk):
             stop = min(start + self._chunk, longest)
             self._cache.begin_chunk(start, stop)
-            angles = [table[start:stop].unsqueeze(0) for table in self._angles]
+            angles = self._rotary.begin_chunk(self._batch, start, stop)
             self._layers(paddle.to_tensor(tokens[:, start:stop]), angles)
 
     def _write(self, max_tokens: int, draws: np.ndarray) -> np.ndarray:
@@ -237,8 +238,7 @@ class Decoder:
 
         self._cache.begin_step()
         lengths = self._cache.lengths
-        angles = [paddle.nn.functional.embedding(lengths, table) for table in self._angles]
-        hidden = self._base.norm(self._layers(self._token, angles))
+        hidden = self._base.norm(self._layers(self._token, self._rotary.begin_step(lengths)))
         logits = self._model.lm_head(hidden)[:, 0]
         cap = getattr(self._model.config, "final_logit_softcapping", None)
         if cap is not None:
@@ -257,7 +257,7 @@ class Decoder:
         paddle.assign(token, self._token)
         paddle.assign(self._place + 1, self._place)
 
-    def _layers(self, tokens: Any, angles: Sequence[Any]) -> Any:
+    def _layers(self, tokens: Any, angles: tuple[Any, Any]) -> Any:
         weight = self._base.embed_tokens.weight
         hidden = self._base.embed_tokens(tokens)
         if hidden.dtype != weight.dtype:
@@ -265,7 +265,7 @@ class Decoder:
         for layer in self._base.layers:
             hidden = layer(
                 hidden,
-                position_embeddings=tuple(angles),
+                position_embeddings=angles,
                 past_key_values=self._cache,
                 # Not looked at, but Gemma3 takes another attention where it is given nothing.
                 attn_mask_startend_row_indices=self._cache.lengths,
@@ -293,13 +293,15 @@ def _base_of(model: Any) -> Any:
 
 
 @contextlib.contextmanager
-def _in_use(model: Any, base: Any) -> Iterator[None]:
-    """Switch a model to inference and to our attention; everything is as before afterwards."""
+def _in_use(model: Any, base: Any, angles: Rotary) -> Iterator[None]:
+    """Switch a model to inference, to our attention and the fused turning; everything is as before afterwards."""
     holders = [model.config, base.config, *(layer.self_attn.config for layer in base.layers)]
     changes = [(each, "_attn_implementation", ATTENTION) for each in holders]
     changes += [(each, "apply_rope_fusion", False) for each in holders]  # it knows no positions
     # Some layers note the name when they are made.
     changes += [(layer.self_attn, "attn_implementation", ATTENTION) for layer in base.layers]
+    if angles.replaces:
+        changes.append((angles.home, FUNCTION, angles.replacement))
     changes = [(each, name, value) for each, name, value in changes if hasattr(each, name)]
     before = [(each, name, getattr(each, name)) for each, name, _ in changes]
     trains = [layer for layer in model.sublayers(include_self=True) if layer.training]
@@ -329,7 +331,3 @@ def _cut(row: list[int], ends: set[int]) -> list[int]:
     """
     last = next((place for place, token in enumerate(row) if token in ends), len(row))
     return row[: last + 1]
-
-
-def _name(dtype: Any) -> str:
-    return str(dtype).removeprefix("paddle.")

@@ -104,13 +104,13 @@ def ours(report: Report, plugin: Any, part: str, batch: int, tiny: bool) -> None
     with plugin.profile() as times:
         decoder.generate(given, few, ends=())
     longest = sorted(times.items(), key=lambda item: -item[1].milliseconds)[:12]
+    in_use, grown = before["bytes_in_use"], after["bytes_in_use"] - before["bytes_in_use"]
     report.add(
         f"{part}, batch {batch}: {batch / each:.1f} tokens/s ({each * 1e3:.3f} ms a step), prompt of {PROMPT} in "
         f"{prefill * 1e3:.1f} ms, {launches:.0f} launches a step, cache {decoder.cache_bytes / 2**20:.0f} MiB, memory "
-        f"{before['bytes_in_use'] / 2**20:.1f} MiB, {(after['bytes_in_use'] - before['bytes_in_use']) / 2**20:+.3f} MiB "
-        "over the run",
+        f"{in_use / 2**20:.1f} MiB, {grown / 2**20:+.3f} MiB over the run",
         part=part, batch=batch, tokens_per_second=batch / each, seconds_per_step=each, prefill=prefill,
-        launches=launches, nodes=decoder.nodes, memory_before=before["bytes_in_use"], memory_after=after["bytes_in_use"], first=first,
+        launches=launches, nodes=decoder.nodes, memory=in_use, grown=grown, first=first,
     )  # fmt: skip
     for name, spent in longest:
         report.add(f"    {name:32} {spent.launches:6} launches, {spent.milliseconds:9.2f} ms", kernel=name)

@@ -24,6 +24,7 @@ from tablerec.devices.cases import (
 from tablerec.devices.cases.case import Case
 from tablerec.devices.cases.language import (
     attention,
+    decoding,
     einsum,
     entropy,
     experts,
@@ -55,6 +56,7 @@ _PARTS = (
     sampling,
     float8,
     quantized,
+    decoding,
 )
 
 

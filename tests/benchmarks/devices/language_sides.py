@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,11 @@ from tablerec.language.models import QWEN3_06B
 from tablerec.language.training import Pair, loss_of, pack_pairs
 
 BETA = 0.1
+DPO = SimpleNamespace(
+    beta=BETA, loss_type="sigmoid", label_smoothing=0.0, pref_loss_ratio=1.0, sft_loss_ratio=0.0, offset_alpha=0.0,
+    normalize_logps=False, ignore_eos_token=False, reference_free=False,
+)  # fmt: skip
+"""What the criterion reads of PaddleFormers' ``DPOConfig``, whose module imports its whole command line."""
 OPTIMIZER = {"epsilon": 1e-8, "weight_decay": 0.01, "clip": 1.0}
 
 
@@ -269,11 +275,10 @@ class Ours(Side):
 
     def dpo_step(self, dtype: str, batches: list[list[Pair]]) -> Callable[[int], Any]:
         """With PaddleFormers' criterion; the reference's likelihoods are computed once, before the first step."""
-        from paddleformers.cli.train.dpo.dpo_argument import DPOConfig
         from paddleformers.nn.criterion import CriterionLayer
 
         paddle = self.paddle
-        net = self.make(dtype, "eager", dpo_config=DPOConfig(beta=BETA))
+        net = self.make(dtype, "eager", dpo_config=DPO)
         criterion = CriterionLayer(net.config)
         update = self.update(net, RATES["dpo"])
         packed = [{key: paddle.to_tensor(value) for key, value in pack_pairs(pairs).items()} for pairs in batches]

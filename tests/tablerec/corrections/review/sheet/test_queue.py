@@ -62,7 +62,7 @@ def test_texts_wait_are_shown_and_sent_when_somebody_answers(page: Any, correcti
     expect_banner(page, "Steps that wait: 3")
     assert texts_shown(page)[0] == ["a", "b", "c"]
     choose(page, 2, 2)  # the next click once took the message away
-    expect_banner(page, "tablerec review does not answer")
+    expect_banner(page, "tablerec review is not responding")
     press(page, "Control+z")
     expect_banner(page, "Steps that wait: 4")
     assert texts_shown(page)[0] == ["a", "b", "0.2"]
@@ -135,11 +135,11 @@ def test_a_refused_text_stays_until_it_is_dealt_with(page: Any, correction: Corr
     banner.wait_for()
     assert banner.locator("q").text_content() == "a\tb\tc\td"
     page.evaluate("() => navigator.clipboard.writeText('other')")
-    banner.get_by_role("button", name="Copy the text").click()
+    banner.get_by_role("button", name="Copy text").click()
     page.wait_for_function("() => navigator.clipboard.readText().then((text) => text.startsWith('a\\tb'))")
     press(page, "Control+Home", "Alt+Shift+a")
     expect_version(page, correction, 2)
-    banner.get_by_role("button", name="Again").click()
+    banner.get_by_role("button", name="Retry").click()
     expect_version(page, correction, 3)
     assert correction.table.to_grid()[0] == list("abcd") and banners(page) == 0
 
@@ -148,7 +148,7 @@ def test_a_refused_text_is_dropped(page: Any, correction: Correction) -> None:
     page.keyboard.insert_text("x" * 10_001)
     press(page, "Enter")
     expect_banner(page, "at most 10,000 characters")
-    page.get_by_role("button", name="Drop the text").click()
+    page.get_by_role("button", name="Discard text").click()
     assert banners(page) == 0
     expect_texts(page, correction, changed())
 
@@ -189,7 +189,7 @@ def test_what_is_undone_after_saving_is_saved_again(page: Any, correction: Corre
 
 
 def test_no_table_is_taken_back(page: Any, correction: Correction) -> None:
-    button = page.get_by_role("button", name="No table", exact=True)
+    button = page.get_by_role("button", name="Not a table", exact=True)
     for verdict, pressed in (("rejected", "true"), ("open", "false")):
         press(page, "Alt+n")
         page.locator(f'[data-tool="reject"][aria-pressed="{pressed}"]').wait_for()

@@ -49,7 +49,7 @@ def test_all_tables_are_taken_along_as_a_workbook(page: Any, two_pictures: Revie
     assert dialog.get_by_label("Link cells to their pictures").is_disabled()
     dialog.get_by_label("Saved tables (1)").check()
     dialog.get_by_role("button", name="Create file").click()
-    dialog.get_by_text("1 tables in tables_csv.zip").wait_for()
+    dialog.get_by_text("Tables in tables_csv.zip: 1").wait_for()
     with zipfile.ZipFile(tmp_path / "corrections" / "outputs" / "tables_csv.zip") as archive:
         assert archive.namelist() == ["scan_1_1.csv"]
     page.keyboard.press("Escape")

@@ -68,12 +68,12 @@ def test_readings_that_differ_are_compared_with_the_picture_and_taken_as_one(pag
         dialog = read_twice(page)
         first = dialog.get_by_role("group", name="Row 1, column 1")
         assert dialog.get_by_role("group").count() == 9 and first.get_by_role("radio").count() == 3
-        assert first.get_by_role("radio", name="00.5 km now").is_checked()
+        assert first.get_by_role("radio", name="00.5 km current").is_checked()
         assert dialog.locator("svg image").first.get_attribute("href") == "/tables/scan_1_1/picture"
         first.get_by_role("radio", name="OO.5 km").check()
         dialog.get_by_role("group", name="Row 2, column 2").get_by_role("textbox").fill("typed")
         dialog.get_by_role("button", name="Use selected texts").click()
-        page.locator("#note", has_text="2 texts were taken").wait_for()
+        page.locator("#note", has_text="Texts changed: 2.").wait_for()
         expect_version(page, correction, 1)
         assert correction.table[0, 0].text == "OO.5 km" and correction.table[0, 1].text == "01.5 km ab"
         assert correction.table[1, 1].text == "typed" and correction.table[1, 1].typed

@@ -39,7 +39,7 @@ def test_all_are_replaced_in_one_step(page: Any, correction: Correction) -> None
     page.get_by_label("Find", exact=True).fill(".")
     page.get_by_label("Replace with").fill(",")
     page.get_by_role("button", name="Replace all").click()
-    expect_status(page, "Replaced in 9 cells")
+    expect_status(page, "Cells replaced: 9.")
     assert correction.version == 1 and correction.table.to_grid()[2] == ["2,0", "2,1", "2,2"]
     press(page, "Control+z")
     expect_version(page, correction, 2)

@@ -59,12 +59,12 @@ def test_texts_wait_are_shown_and_sent_when_somebody_answers(page: Any, correcti
     for text in "abc":
         page.keyboard.type(text)
         press(page, "Tab")
-    expect_banner(page, "Steps that wait: 3")
+    expect_banner(page, "Waiting changes: 3")
     assert texts_shown(page)[0] == ["a", "b", "c"]
     choose(page, 2, 2)  # the next click once took the message away
     expect_banner(page, "tablerec review is not responding")
     press(page, "Control+z")
-    expect_banner(page, "Steps that wait: 4")
+    expect_banner(page, "Waiting changes: 4")
     assert texts_shown(page)[0] == ["a", "b", "0.2"]
     away.end()
     try_now(page)
@@ -78,7 +78,7 @@ def test_texts_wait_are_shown_and_sent_when_somebody_answers(page: Any, correcti
 def test_a_step_whose_answer_was_lost_is_done_once(page: Any, correction: Correction) -> None:
     away = Away(page, is_done=True)
     press(page, "Alt+r")
-    expect_banner(page, "Steps that wait: 1")
+    expect_banner(page, "Waiting changes: 1")
     assert correction.version == 1
     away.end()
     page.evaluate("window.dispatchEvent(new Event('online'))")
@@ -93,7 +93,7 @@ def test_pauses_grow(page: Any, two_pictures: ReviewServer) -> None:
     away = Away(page)
     page.keyboard.type("x")
     press(page, "Enter")
-    expect_banner(page, "Steps that wait: 1")
+    expect_banner(page, "Waiting changes: 1")
     for tries, pause in enumerate((500, 1000, 2000, 4000), start=1):
         page.clock.run_for(pause - 50)
         assert away.tries == tries
@@ -108,10 +108,10 @@ def test_a_reload_loses_nothing(page: Any, correction: Correction) -> None:
     press(page, "Enter")
     press(page, "Alt+Shift+c")
     page.keyboard.type("not yet kept")
-    expect_banner(page, "Steps that wait: 2")
+    expect_banner(page, "Waiting changes: 2")
     page.on("dialog", lambda dialog: dialog.accept())  # steps wait: the browser asks
     page.reload()
-    expect_banner(page, "Steps that wait: 3")
+    expect_banner(page, "Waiting changes: 3")
     assert [row[0] for row in texts_shown(page)] == ["typed", "not yet kept", "2.0"]
     away.end()
     try_now(page)
@@ -169,7 +169,7 @@ def test_a_refusal_without_a_text_goes_with_escape_or_once_it_works(page: Any, c
 def test_saving_while_away_does_not_go_on_to_the_next_table_later(page: Any, correction: Correction) -> None:
     away = Away(page)
     press(page, "Control+Enter")
-    expect_banner(page, "Steps that wait: 1")
+    expect_banner(page, "Waiting changes: 1")
     away.end()
     try_now(page)
     page.locator("#tables .done").first.wait_for()

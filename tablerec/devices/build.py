@@ -175,7 +175,7 @@ def _included(name: str, texts: dict[str, bytes]) -> set[str]:
     """Find a source and the plugin's own headers that it includes, directly or not."""
     pending, included = [name], {name}
     while pending:
-        for header in re.findall(rb'^#include "([a-z_]+\.h)"', texts[pending.pop()], re.MULTILINE):
+        for header in re.findall(rb'^#include "([a-z0-9_]+\.h)"', texts[pending.pop()], re.MULTILINE):
             if header.decode() not in included and header.decode() in texts:
                 included.add(header.decode())
                 pending.append(header.decode())

@@ -1,5 +1,6 @@
 // Operators that repeat elements, and sum what was repeated.
 #include "elements.h"
+#include "float8.h"
 #include "reduce.h"
 #include "register.h"
 
@@ -30,7 +31,7 @@ template <class T, class X>
 void ExpandGrad(const X& context, const Tensor&, const Tensor& dout, const phi::IntArray&, Tensor* dx) {
   sum_to_shape<T>(context, "expand_grad", read<T>(dout), dout.dims(), dx);
 }
-REGISTER(expand, Expand, kAll + kHalves)
+REGISTER(expand, Expand, kMoved)
 REGISTER(expand_grad, ExpandGrad, kFloats + kHalves)
 REGISTER(expand_as, ExpandAs, kAll + kHalves)
 REGISTER(expand_as_grad, ExpandAsGrad, kFloats + kHalves)

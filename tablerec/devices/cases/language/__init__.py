@@ -1,5 +1,5 @@
 """Cases of the operators that language models ask for, a module for each file of kernels.
 
-``einsum``, ``entropy``, ``experts``, ``linear``, ``sampling``, ``transformer``; ``float8`` tries what is cast to
-numbers of one byte, and moved.
+``attention``, ``decoding``, ``einsum``, ``entropy``, ``experts``, ``linear``, ``quantized``, ``sampling``,
+``transformer``; ``float8`` tries what is cast to numbers of one byte, and moved.
 """

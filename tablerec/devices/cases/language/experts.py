@@ -29,7 +29,7 @@ def _dispatching() -> Iterator[Case]:
     ):
         inputs = n(tokens, width), n(tokens, experts, low=0.1, high=1.0, dtype="float32")
         for padded, last_ones in ((True, False), (False, False), (False, True)):
-            call: Call = lambda p, x, c, a=(k, capacity, experts, padded, first, last, last_ones): _dispatch_chosen(  # noqa: E731
+            call: Call = lambda p, x, c, a=(k, capacity, experts, padded, first, last, last_ones): dispatch_chosen(  # noqa: E731
                 p, x, *_top(p, c, a[0]), *a
             )
             label = f"{tokens} x {width}, {k} of {first}-{last} of {experts}, {capacity}"
@@ -56,14 +56,14 @@ def _dispatching() -> Iterator[Case]:
             yield Case(
                 f"expand_modality_expert_id {of_kind}{' grouped' * grouped}",
                 ("expand_modality_expert_id",),
-                lambda p, e, a=(of_kind, 5, 1, grouped): _expand(p, e, *a),
+                lambda p, e, a=(of_kind, 5, 1, grouped): expand_kinds(p, e, *a),
                 (n(6, 3, low=0, high=8),),
                 INTEGERS,
             )
     yield Case(
         "build_src_rank_and_local_expert_id",
         ("build_src_rank_and_local_expert_id",),
-        lambda p, x: _source_ranks(p, [3, 0, 5, 1], 2),
+        lambda p, x: source_ranks(p, [3, 0, 5, 1], 2),
         (n(1),),
         ("float32",),
     )
@@ -101,7 +101,7 @@ def _counting() -> Iterator[Case]:
             yield Case(
                 f"int_bincount {length} in [{low}, {high}) {to}",
                 ("int_bincount",),
-                lambda p, x, a=(low, high, to): _bincount(p, x, *a),
+                lambda p, x, a=(low, high, to): count_numbers(p, x, *a),
                 (n(length, low=0, high=700 if high == 700 else 8),),
                 INTEGERS,
             )
@@ -145,7 +145,7 @@ def _top(p: Any, chances: Any, k: int) -> Any:
     return weights, experts.astype("int32").detach()
 
 
-def _dispatch_chosen(
+def dispatch_chosen(
     p: Any,
     x: Any,
     weights: Any,
@@ -204,7 +204,8 @@ def _dispatch(p: Any, x: Any, chances: Any, bias: Any, k: int, capacity: int, pa
     return [rows, weights * p.to_tensor(kept.astype("float32")), *numbers]
 
 
-def _expand(p: Any, e: Any, of_kind: int, group: int, kind: int, grouped: bool) -> Any:
+def expand_kinds(p: Any, e: Any, of_kind: int, group: int, kind: int, grouped: bool) -> Any:
+    """Number experts of several kinds side by side on a rank; on the CPU by NumPy."""
     if not _on_cpu(p):
         return p.incubate.nn.functional.expand_modality_expert_id(e, of_kind, group, kind, grouped)
     chosen = e.numpy() + (np.arange(e.shape[1]) * group if grouped else 0)
@@ -213,7 +214,8 @@ def _expand(p: Any, e: Any, of_kind: int, group: int, kind: int, grouped: bool) 
     return p.to_tensor(chosen.astype(str(e.dtype)[len("paddle.") :]))
 
 
-def _source_ranks(p: Any, counts: list[int], of_rank: int) -> Any:
+def source_ranks(p: Any, counts: list[int], of_rank: int) -> Any:
+    """Return rank and own number of the expert of each place; on the CPU by NumPy."""
     if not _on_cpu(p):
         given = p.to_tensor(counts, "int64")
         return p.incubate.nn.functional.build_src_rank_and_local_expert_id(given, counts, of_rank)
@@ -243,7 +245,8 @@ def _combine(p: Any, x: Any, weights: Any) -> Any:
     return Combined.apply(x, weights)
 
 
-def _bincount(p: Any, x: Any, low: int, high: int, to: str) -> Any:
+def count_numbers(p: Any, x: Any, low: int, high: int, to: str) -> Any:
+    """Count each number; on the CPU by NumPy."""
     if not _on_cpu(p):
         return p.incubate.nn.functional.int_bincount(x, low, high, to)
     return p.to_tensor(np.bincount(x.numpy(), minlength=high)[low:high].astype(to))

@@ -266,6 +266,8 @@ class Decoder:
                 attn_mask_startend_row_indices=self._cache.lengths,
                 use_cache=True,
             )
+            if isinstance(hidden, tuple):  # with what a router gave
+                hidden = hidden[0]
         return hidden
 
     def close(self) -> None:

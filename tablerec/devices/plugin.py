@@ -20,6 +20,7 @@ LIBRARY_SETTINGS = {"libcublas.so.13": "TABLEREC_CUBLAS", "libcudnn.so.9": "TABL
 """Variables of the environment that name another file to open."""
 
 _KERNEL = "kernel."
+_CUDA_RUNTIME = "libcudart.so.13"
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,6 +135,7 @@ def load_plugin(
     os.environ["TABLEREC_DEVICE_NAME"] = device_name
     os.environ["TABLEREC_TF32"] = str(int(tf32))
     _preload(_libraries())
+    _name_cuda_runtime()
     import paddle
 
     if device_name not in paddle.device.get_all_custom_device_type():
@@ -198,6 +200,12 @@ def _preload(names: tuple[str, ...]) -> None:
     for name, folder in _pairs(names, nvidia_folders("lib")):
         with contextlib.suppress(OSError):
             ctypes.CDLL(str(folder / name), mode=ctypes.RTLD_GLOBAL)
+
+
+def _name_cuda_runtime() -> None:
+    """Tell the headers of cuDNN's graphs where NVIDIA's wheels have the runtime that they open by name."""
+    for _, folder in _pairs((_CUDA_RUNTIME,), nvidia_folders("lib")):
+        os.environ.setdefault("CUDNN_FRONTEND_CUDART_LIB_NAME", str(folder / _CUDA_RUNTIME))
 
 
 def _pairs(names: tuple[str, ...], folders: list[Path]) -> Iterator[tuple[str, Path]]:

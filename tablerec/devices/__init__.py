@@ -8,6 +8,7 @@
 - ``doctor``: lists devices and says what stands in the way of using one.
 - ``trace``: the operators that a program asks for, and which of them a device lacks.
 - ``parity``: each operator, and networks in training, compared with the CPU; ``cases`` holds the calls.
+- ``graph``: a network captured as a graph of launches, which is then repeated.
 - ``bench``: operators and whole networks, timed.
 - ``exercise``: what the notebook on porting builds and runs.
 - ``command``: the verbs of ``tablerec device``.

@@ -22,7 +22,18 @@ from tablerec.devices.cases import (
     training,
 )
 from tablerec.devices.cases.case import Case
-from tablerec.devices.cases.language import attention, transformer
+from tablerec.devices.cases.language import (
+    attention,
+    decoding,
+    einsum,
+    entropy,
+    experts,
+    float8,
+    linear,
+    quantized,
+    sampling,
+    transformer,
+)
 
 _PARTS = (
     elementwise,
@@ -38,6 +49,14 @@ _PARTS = (
     ctc,
     transformer,
     attention,
+    entropy,
+    einsum,
+    linear,
+    experts,
+    sampling,
+    float8,
+    quantized,
+    decoding,
 )
 
 

@@ -13,7 +13,8 @@ H (hidden), I (intermediate), A heads of D for queries and K for keys and values
   and the attention's output; 16 D for the angles of the positions, in bfloat16; and where attention is computed by single
   operators the scores, 3 e A S in bfloat16 (their softmax is float32) and e A S in float32. A fused attention keeps none.
   Adapters add what they have reduced, and their copies in bfloat16. If layers are computed again, only their inputs
-  e H stay, and one layer's activations at a time, with their gradients 1.4 times as much.
+  e H stay, and one layer's activations at a time. While its gradients are computed, a layer takes 1.5 times its scores
+  more, or 0.4 times all that it keeps.
 - *logits*: V numbers for a token: the softmax in float32, kept; when the loss is computed besides the logits in e bytes and
   in float32. With ``loss_tokens`` only so many tokens have them, some copies of each.
 
@@ -35,8 +36,8 @@ CHUNK = 4096
 """Bytes to which the plugin's devices round up a tensor."""
 ERROR = 0.1
 """Largest relative error of a predicted peak where it was measured: Llama and ERNIE-4.5, attention by single operators."""
-_WITH_GRADIENTS = 1.4
-"""What a layer takes while its gradients are computed, over what it keeps."""
+_OF_SCORES, _OF_REST = 1.5, 0.4
+"""What a layer takes more while its gradients are computed, for each byte of scores, or else of all that it keeps."""
 _BUCKET = 1 << 22
 _OF_BUCKET = 41
 """Values that the optimizer of 8 bits makes whole at a time, and what each takes meanwhile, in bytes."""
@@ -204,13 +205,15 @@ def predict(decoder: Decoder, method: Method, batch: int, length: int, *, fused_
         optimizer = trained * (2 + 8 / 256)
     else:
         optimizer = float(trained * (8 + 4 * (per_number == 2)) + 2 * CHUNK * tensors)
-    layer = _layer(decoder, method, e, batch, length, fused_attention)
+    scores = 0 if fused_attention else batch * length**2 * decoder.heads * (6 if e == 2 else 4)
+    layer = scores + _layer(decoder, method, e, batch * length)
+    more = max(_OF_SCORES * scores, _OF_REST * layer)
     of_input = float(e * tokens * decoder.hidden)
     activations = decoder.layers * (of_input if method.recompute else layer) + of_input
     kept, at_loss, at_begin = _logits(decoder, method, e, tokens)
     fixed = weights + adapters + (0.0 if method.state_on_host else optimizer)
     of_head = 0.0 if method.lora is not None else float(e * decoder.vocabulary * decoder.hidden)
-    inner = _WITH_GRADIENTS * layer if method.recompute else (_WITH_GRADIENTS - 1) * layer
+    inner = layer + more if method.recompute else more
     whole = _OF_BUCKET * min(trained, _BUCKET) + gradients if method.optimizer == "adamw8bit" else 0.0
     return Predicted(
         weights,
@@ -221,7 +224,7 @@ def predict(decoder: Decoder, method: Method, batch: int, length: int, *, fused_
         at_loss,
         loss=fixed + activations + at_loss,
         begin=fixed + activations + max(at_begin, inner) + of_head,
-        end=fixed + gradients + _WITH_GRADIENTS * layer,
+        end=fixed + gradients + of_input + layer + more,
         update=weights + adapters + gradients + optimizer + whole,
     )
 
@@ -245,18 +248,17 @@ def _weights(decoder: Decoder, method: Method, e: int) -> tuple[float, float, in
     return weights, 4.0 * factors, factors
 
 
-def _layer(decoder: Decoder, method: Method, e: int, batch: int, length: int, fused: bool) -> float:
-    """Return what a layer keeps for its gradients."""
+def _layer(decoder: Decoder, method: Method, e: int, tokens: int) -> float:
+    """Return what a layer keeps for its gradients, scores left out."""
     queries, keys = decoder.heads * decoder.head_dim, decoder.kv_heads * decoder.head_dim
-    scores = 0 if fused else decoder.heads * length * (6 if e == 2 else 4)
     angles = (16 if e == 2 else 8) * decoder.head_dim
-    for_token = 4 * e * (decoder.hidden + decoder.intermediate) + (8 + 4 * e) * queries + 8 * keys + scores + angles
+    for_token = 4 * e * (decoder.hidden + decoder.intermediate) + (8 + 4 * e) * queries + 8 * keys + angles
     copies = 0.0
     if method.lora is not None:
         products = decoder.products()
         for_token += 2 * e * method.lora.rank * len(products)
         copies = float(e * method.lora.rank * sum(sum(each) for each in products)) if e == 2 else 0.0
-    return batch * length * for_token + copies
+    return tokens * for_token + copies
 
 
 def _logits(decoder: Decoder, method: Method, e: int, tokens: int) -> tuple[float, float, float]:

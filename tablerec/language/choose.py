@@ -15,7 +15,7 @@ from tablerec.training.settings import LoRA
 SAFETY = 1.1
 """Predicted bytes times this have to fit: the error of the predictions."""
 CHOSEN = "method.yaml"
-_LOSS_TOKENS = 1024
+_LOSS_TOKENS = (None, 1024, 128)
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +75,7 @@ def list_methods(precision: str = "bfloat16", rank: int = 8, *, whole: bool = Tr
     kinds += [replace(lora, frozen=frozen) for frozen in ("whole", "int8", "int4")]  # type: ignore[arg-type]
     methods = []
     for kind, host, again, optimizer, tokens in product(
-        kinds, (False, True), (False, True), ("adamw", "adamw8bit"), (None, _LOSS_TOKENS)
+        kinds, (False, True), (False, True), ("adamw", "adamw8bit"), _LOSS_TOKENS
     ):
         few = kind.lora is not None and (host or optimizer == "adamw8bit")  # the state of adapters is small
         if not few:

@@ -1,9 +1,13 @@
 """Language models on the plugin's device: PaddleFormers' models, tuned on little memory, and decoding.
 
-::
-
-    method.py   how a decoder is tuned on little memory, in one call
-    memory.py   what that takes, predicted from config.json
-    choose.py   the method that fits into the memory there is
-    measure.py  what steps take, by Paddle's count
+- ``standins``: PaddleFormers' models without the packages that it imports and PyPI does not have.
+- ``models``: small decoders with random weights, and batches for them.
+- ``training``: training and greedy decoding of them, by PaddleFormers' own code.
+- ``sample``, ``bench``: what ``tablerec device coverage`` and ``tablerec device bench`` run.
+- ``loss``: cross entropy over very many classes, by parts of the tokens.
+- ``method``: how a decoder is tuned on little memory, prepared in one call.
+- ``memory``: what that takes, predicted from ``config.json``; ``measure``: what it takes, by Paddle's count.
+- ``choose``: the method that fits into the memory there is.
+- ``decoding``: prompts in, tokens out, with a static cache and a captured graph.
+- ``reader``: a table reader that writes tokens, a small vision-language model.
 """

@@ -1,0 +1,54 @@
+"""The reader on the simulated device, with the CPU fallback off."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.helpers.plugin_process import ask, needs_device
+
+pytestmark = needs_device
+
+CODE = """
+import numpy as np
+from tablerec.language.reader.config import SIZES
+from tablerec.language.reader.data import LEVELS, Drawing
+from tablerec.language.reader.generate import read_grey
+from tablerec.language.reader.network import Reader
+from tablerec.language.reader.packing import Shape, pack
+load = Drawing(tuple(LEVELS["numbers"]), 3).load("")
+examples = [load(index) for index in range(4)]
+taken = iter(examples)
+batch = pack(lambda: next(taken, None), Shape(1, 80, 1, 160))
+paddle.set_device("cpu")
+paddle.seed(0)
+state = {name: each.numpy() for name, each in Reader(SIZES["tiny"]).state_dict().items()}
+def train(device, dtype):
+    paddle.set_device(device)
+    net = Reader(SIZES["tiny"])
+    net.set_state_dict({name: paddle.to_tensor(each) for name, each in state.items()})
+    if dtype != "float32":
+        net.to(dtype=dtype)
+    update = paddle.optimizer.AdamW(
+        5e-3, parameters=net.parameters(), grad_clip=paddle.nn.ClipGradByGlobalNorm(1.0),
+        multi_precision=dtype != "float32",
+    )
+    losses = []
+    for _ in range(4):
+        loss, _ = net.loss(batch)
+        loss.backward()
+        update.step()
+        update.clear_grad()
+        losses.append(float(loss))
+    net.eval()
+    readings = read_grey(net, [example.grey for example in examples[:2]], 20)
+    return losses, [reading.tokens.tolist() for reading in readings]
+answer([train("cpu", "float32"), train(plugin.device, "float32"), train(plugin.device, "bfloat16")])
+"""
+
+
+def test_training_and_decoding_follow_the_cpu() -> None:
+    (expected, tokens), (losses, same), (halves, _) = ask(CODE)
+    assert losses[-1] < losses[0] - 0.2
+    assert losses == pytest.approx(expected, rel=2e-6)
+    assert same == tokens
+    assert halves == pytest.approx(expected, rel=1e-2)

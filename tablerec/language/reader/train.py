@@ -141,7 +141,7 @@ class Run:
         loss, _ = self.net.loss(batch, self._has_flash(batch))
         loss.backward()
         self.optimizer.step()
-        self.optimizer.clear_grad()
+        self.optimizer.clear_grad(set_to_zero=False)  # a launch less for each weight
         self.step += 1
         self.n_seen += batch.n_examples
         return loss.detach()

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from tablerec.devices.attention import choose_flash_attention
 from tablerec.devices.build import build_plugin, built_for, nvidia_folders, paddle_folder, paddle_version
 from tablerec.errors import MissingDependencyError, SettingsError
 
@@ -106,7 +107,8 @@ def load_plugin(
 ) -> Plugin:
     """Load a plugin and import Paddle with it.
 
-    Paddle looks for plugins once, when it is imported: call this before.
+    Paddle looks for plugins once, when it is imported: call this before. Its attention functions choose the
+    device's flash attention from then on (``attention``; ``TABLEREC_ATTENTION=math`` leaves them as they are).
 
     Args:
         path: The library that ``build_plugin`` returned; by default the simulated one is built.
@@ -142,7 +144,10 @@ def load_plugin(
     # Paddle lists by name the custom devices that may use bfloat16, and turns auto_cast off for others: ask the device.
     sys.modules["paddle.amp.auto_cast"]._is_custom_device_bfloat16_supported = paddle.amp.is_bfloat16_supported  # type: ignore[attr-defined]
     paddle.set_flags({"FLAGS_enable_api_kernel_fallback": fallback})
-    return Plugin(device_name, library)
+    plugin = Plugin(device_name, library)
+    # In float32 CUDA has no fast kernel: products by cuBLAS are faster there.
+    choose_flash_attention(in_float32=not plugin.uses_cuda())
+    return plugin
 
 
 def _require_same_version(library: Path) -> None:

@@ -40,6 +40,5 @@ def to_recipe(output: Path, n_held_out: int, steps: int = STEPS) -> dict[str, An
             "first_index": 0,
             "samples": n_held_out,
             "every": 1000,
-            "patience": 3,
         },
     }

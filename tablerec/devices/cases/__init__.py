@@ -22,7 +22,18 @@ from tablerec.devices.cases import (
     training,
 )
 from tablerec.devices.cases.case import Case
-from tablerec.devices.cases.language import transformer
+from tablerec.devices.cases.language import (
+    attention,
+    decoding,
+    einsum,
+    entropy,
+    experts,
+    float8,
+    linear,
+    quantized,
+    sampling,
+    transformer,
+)
 
 _PARTS = (
     elementwise,
@@ -37,6 +48,15 @@ _PARTS = (
     training,
     ctc,
     transformer,
+    attention,
+    entropy,
+    einsum,
+    linear,
+    experts,
+    sampling,
+    float8,
+    quantized,
+    decoding,
 )
 
 

@@ -1,5 +1,6 @@
 // Operators that compute each element by itself, and their gradients.
 #include "elements.h"
+#include "float8.h"
 #include "reduce.h"
 #include "register.h"
 
@@ -520,10 +521,12 @@ template <class T, class X> void Cast(const X& context, const Tensor& x, phi::Da
     case phi::DataType::INT16: return cast_to<T, int16_t>(context, x, out);
     case phi::DataType::FLOAT16: return cast_to<T, phi::dtype::float16>(context, x, out);
     case phi::DataType::BFLOAT16: return cast_to<T, phi::dtype::bfloat16>(context, x, out);
+    case phi::DataType::FLOAT8_E4M3FN: return cast_to<T, phi::dtype::float8_e4m3fn>(context, x, out);
+    case phi::DataType::FLOAT8_E5M2: return cast_to<T, phi::dtype::float8_e5m2>(context, x, out);
     default: REQUIRE(false, "cast to %s is not supported on %s", phi::DataTypeToString(type), device_name());
   }
 }
-REGISTER_AMENDED(cast, Cast, kAll + kHalves, gives_another_type)
+REGISTER_AMENDED(cast, Cast, kMoved, gives_another_type)
 
 template <class B>
 void choose(const Context& context, const Tensor& condition, const Tensor& x, const Tensor& y, Tensor* out, const B* a,

@@ -1,5 +1,6 @@
 // Operators that copy and rearrange elements.
 #include "elements.h"
+#include "float8.h"
 #include "reduce.h"
 #include "register.h"
 
@@ -17,7 +18,7 @@ template <class T, class X> void Contiguous(const X& context, const Tensor& x, T
   auto r = write<T>(context, out);
   copy_walk(context, "contiguous", at, bits(read<T>(x)), bits(r));
 }
-REGISTER(contiguous, Contiguous, kAll + kHalves)
+REGISTER(contiguous, Contiguous, kMoved)
 
 template <class B>
 void copy_between(const Context& context, int64_t count, const Walk<1>& from, const Walk<1>& to, const B* a, B* r) {
@@ -35,19 +36,19 @@ void StridedCopy(const X& context, const Tensor& x, const std::vector<int64_t>& 
   copy_between(context, x.numel(), walk(x.dims(), strides_of(x)), walk(out->dims(), strides), bits(read<T>(x)),
                out->numel() ? bits(in_kernel_view(out->data<T>())) : nullptr);
 }
-REGISTER(strided_copy, StridedCopy, kAll + kHalves)
+REGISTER(strided_copy, StridedCopy, kMoved)
 
 template <class T, class X> void Fill(const X& context, const Tensor&, const phi::Scalar& value, Tensor* out) {
   auto r = write<T>(context, out);
   fill_elements(context, "fill", out->numel(), bits_of(value.to<T>()), bits(r));
 }
-REGISTER(fill, Fill, kAll + kHalves)
+REGISTER(fill, Fill, kMoved)
 
 template <class T, class X> void Assign(const X& context, const Tensor& x, Tensor* out) {
   auto r = write<T>(context, out);
   copy_elements(context, "assign", x.numel(), bits(read<T>(x)), bits(r));
 }
-REGISTER(assign, Assign, kAll + kHalves)
+REGISTER(assign, Assign, kMoved)
 
 // ---- rearrangement
 
@@ -72,7 +73,7 @@ void TransposeGrad(const X& context, const Tensor& dout, const std::vector<int>&
   for (size_t k = 0; k < axes.size(); ++k) inverse[to_axis(axes[k], axes.size())] = k;
   permute<T>(context, "transpose_grad", dout, inverse, dx);
 }
-REGISTER(transpose, Transpose, kAll + kHalves)
+REGISTER(transpose, Transpose, kMoved)
 REGISTER(transpose_grad, TransposeGrad, kFloats + kHalves)
 
 template <class U>
@@ -146,10 +147,10 @@ template <class T, class X>
 void SplitWithNum(const X& context, const Tensor& x, int, const phi::Scalar& axis, std::vector<Tensor*> parts) {
   split<T>(context, "split_with_num", x, axis.to<int64_t>(), parts);
 }
-REGISTER(concat, Concat, kAll + kHalves)
+REGISTER(concat, Concat, kMoved)
 REGISTER(concat_grad, ConcatGrad, kFloats + kHalves)
-REGISTER(split, SplitBySizes, kAll + kHalves)
-REGISTER(split_with_num, SplitWithNum, kAll + kHalves)
+REGISTER(split, SplitBySizes, kMoved)
+REGISTER(split_with_num, SplitWithNum, kMoved)
 
 template <class T, class X> void Stack(const X& context, const Tensors& x, int axis, Tensor* out) {
   auto r = write<T>(context, out);
@@ -160,7 +161,7 @@ template <class T, class X> void Stack(const X& context, const Tensors& x, int a
 template <class T, class X> void StackGrad(const X& context, const Tensor& dout, int axis, std::vector<Tensor*> dx) {
   cut<T>(context, "stack_grad", dout, axis, dx, std::vector<int64_t>(dx.size(), 1));
 }
-REGISTER(stack, Stack, kAll + kHalves)
+REGISTER(stack, Stack, kMoved)
 REGISTER(stack_grad, StackGrad, kFloats + kHalves)
 
 template <class T>
@@ -188,7 +189,7 @@ template <class T, class X>
 void ExpandGrad(const X& context, const Tensor&, const Tensor& dout, const phi::IntArray&, Tensor* dx) {
   sum_to_shape<T>(context, "expand_grad", read<T>(dout), dout.dims(), dx);
 }
-REGISTER(expand, Expand, kAll + kHalves)
+REGISTER(expand, Expand, kMoved)
 REGISTER(expand_grad, ExpandGrad, kFloats + kHalves)
 REGISTER(expand_as, ExpandAs, kAll + kHalves)
 REGISTER(expand_as_grad, ExpandAsGrad, kFloats + kHalves)

@@ -28,6 +28,7 @@ from typing import Any
 import numpy as np
 
 from postprocess.cell import Cell
+from postprocess.editing.living import deal
 from postprocess.editing.placing import complete, tidy
 from postprocess.export.json import table_from_dict, table_to_dict
 from postprocess.geometry.boxes import array_to_quad, boxes_to_quads
@@ -35,7 +36,7 @@ from postprocess.table import Table
 from tablerec.config import Settings
 from tablerec.corrections.editor import CorrectionFolder
 from tablerec.corrections.editor.answers import png_to_image
-from tablerec.corrections.learning.learner import Learner
+from tablerec.corrections.learning.learner import FOLDER, Learner
 from tablerec.corrections.learning.recipe import STEPS
 from tablerec.corrections.review.desk import Desk
 from tablerec.pipeline import Recognizer
@@ -108,7 +109,9 @@ class Review:
         """Correct a table and save it."""
         correction = self.desk.correction(name)
         if correction.verdict == "open":
-            step = {"do": "set_table", "table": table_to_dict(self.true[name])}
+            # With the texts that words give them, as they come along where a person moves lines.
+            table = deal(correction.history.states[0], self.true[name]).table
+            step = {"do": "set_table", "table": table_to_dict(table)}
             self.desk.corrections.do(correction, step)
             self.desk.corrections.do(correction, {"do": "save"})
 
@@ -174,8 +177,11 @@ def learn(review: Review, steps: int, pause: float) -> Path | None:
         print(f"{view['n_saved']} saved, {view['problem'] or ('paused' if view['is_paused'] else 'learned')}")
         if not view["gain"]:
             return None
-    print(json.dumps(learner.view()["gain"]))
-    return Path("learnt") / str(learner.view()["run"]) / "weights"
+    view = learner.view()
+    print(json.dumps(view["gain"]), "withheld" if view["is_withheld"] else "offered")
+    kept = json.loads((review.desk.corrections.folder / FOLDER / "state.json").read_text("utf-8"))
+    print("reads", "alone, as cellnet below" if view["run"] in kept["alone"] else "among its rivals, as auto below")
+    return Path(FOLDER) / str(view["run"]) / "weights"
 
 
 def summary(review: Review, names: Sequence[str], before: dict[str, Any], after: dict[str, Any]) -> list[str]:

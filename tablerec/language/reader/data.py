@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from postprocess.cell import Cell
 from postprocess.table import Table
 from tablerec.errors import SettingsError, TrainingError
-from tablerec.language.reader.patches import PATCH, Grey, fit
+from tablerec.language.reader.patches import PATCH_HEIGHT, PATCH_WIDTH, Grey, fit
 from tablerec.language.reader.vocabulary import (
     PLACES,
     X_PLACES,
@@ -97,12 +97,12 @@ class Level:
 
 
 LEVELS: Mapping[str, Sequence[Level]] = {
-    "numbers": (Level(1 << 40, 2, 2, 4, 40, 48, "numbers"),),
+    "numbers": (Level(1 << 40, 2, 2, 4, 80, 48, "numbers"),),
     "tables": (
-        Level(150_000, 3, 3, 6, 160, 128, "ruled", plain=True, share=0.25),
-        Level(300_000, 6, 5, 20, 440, 320, "mixed", plain=True, share=0.5),
-        Level(350_000, 12, 8, 60, 880, 640),
-        Level(1 << 40, 24, 10, 120, 1400, 1152),
+        Level(150_000, 3, 3, 6, 320, 128, "ruled", plain=True, share=0.25),
+        Level(300_000, 6, 5, 20, 864, 320, "mixed", plain=True, share=0.5),
+        Level(300_000, 12, 8, 60, 1568, 608),
+        Level(1 << 40, 18, 10, 100, 2304, 896),
     ),
 }
 """Levels by name; what a training goes through."""
@@ -229,13 +229,14 @@ def place(tokens: NDArray[np.integer], starts: NDArray[np.float32], left: int = 
         top: The same, downwards.
 
     >>> from tablerec.language.reader.vocabulary import describe
-    >>> describe(place(np.array([4, X_PLACES, Y_PLACES, 76]), np.array([[20, 5]], np.float32), left=12))
-    ['<cell>', '<x 2>', '<y 0>', 'A']
+    >>> describe(place(np.array([4, X_PLACES, Y_PLACES, 76]), np.array([[20, 5]], np.float32), left=5))
+    ['<cell>', '<x 3>', '<y 0>', 'A']
     """
     placed = tokens.astype(np.int64)
     at = np.flatnonzero((placed >= X_PLACES) & (placed < Y_PLACES))
     if len(at):
-        patches = ((starts + np.array([left, top], np.float32)) // PATCH).astype(np.int64).clip(0, PLACES - 1)
+        size = np.array([PATCH_WIDTH, PATCH_HEIGHT], np.float32)
+        patches = ((starts + np.array([left, top], np.float32)) // size).astype(np.int64).clip(0, PLACES - 1)
         placed[at], placed[at + 1] = X_PLACES + patches[:, 0], Y_PLACES + patches[:, 1]
     return placed
 
@@ -298,7 +299,7 @@ class Drawing:
             "starts": (np.float32, (tokens, 2)),
             "sizes": (np.int32, (4,)),
             "tokens": (np.uint16, (tokens,)),
-            "pixels": (np.uint8, (patches * PATCH * PATCH,)),
+            "pixels": (np.uint8, (patches * PATCH_HEIGHT * PATCH_WIDTH,)),
         }
 
     def make(self, arrays: Mapping[str, Any]) -> Flat:

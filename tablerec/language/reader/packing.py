@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tablerec.language.reader.data import Example, place
-from tablerec.language.reader.patches import PATCH, WINDOW, count_patches, cut
+from tablerec.language.reader.patches import PATCH_HEIGHT, PATCH_WIDTH, WINDOW, count_patches, cut
 from tablerec.language.reader.vocabulary import N_TOKENS, PAD, PLACES
 
 Integers = NDArray[np.int64]
@@ -44,7 +44,7 @@ class Batch(NamedTuple):
     """Examples for the network. ``S`` below is a ``Shape``.
 
     Args:
-        windows: ``(S.patch_rows * S.patches, 1, 24, 24)`` uint8.
+        windows: ``(S.patch_rows * S.patches, 1, 24, 16)`` uint8.
         patch_places: ``(S.patch_rows, S.patches)`` int64 row * ``PLACES`` + column in the picture.
         patch_owners: The same shape, int32: the example from 1, 0 where nothing stands.
         inputs: ``(S.token_rows, S.tokens)`` int64: tokens; a patch is ``N_TOKENS`` + its number in the batch.
@@ -79,7 +79,7 @@ def pack(draw: Callable[[], Example | None], shape: Shape, rng: np.random.Genera
         example = draw()
         if example is None:
             break
-        left, top = (0, 0) if rng is None else rng.integers(PATCH, size=2).tolist()
+        left, top = (0, 0) if rng is None else rng.integers([PATCH_WIDTH, PATCH_HEIGHT]).tolist()
         height, width = example.grey.shape
         n_patches, n_tokens = count_patches(height + top, width + left), len(example.tokens) - 1
         patch_row = _first_fit(patch_ends, n_patches, shape.patches)
@@ -111,7 +111,7 @@ def empty_batch(shape: Shape) -> Batch:
     """Return a batch of no examples."""
     patches, tokens = (shape.patch_rows, shape.patches), (shape.token_rows, shape.tokens)
     return Batch(
-        np.full((shape.patch_rows * shape.patches, 1, WINDOW, WINDOW), 255, np.uint8),
+        np.full((shape.patch_rows * shape.patches, 1, *WINDOW), 255, np.uint8),
         np.zeros(patches, np.int64),
         np.zeros(patches, np.int32),
         np.full(tokens, PAD, np.int64),

@@ -12,6 +12,7 @@ import time
 from pathlib import Path
 
 from tablerec.language.reader.data import Drawing, levels_named
+from tablerec.language.reader.patches import count_patches
 
 SEED = 2_000_003
 
@@ -65,7 +66,7 @@ def main() -> None:
             steps = max(len(reading.tokens) for reading in readings)
             total = sum(len(reading.tokens) for reading in readings)
             seconds = readings[0].seconds
-            patches = sum(-(-grey.shape[0] // 16) * -(-grey.shape[1] // 16) for grey in some) / batch
+            patches = sum(count_patches(*grey.shape) for grey in some) / batch
             print(
                 f"| {number} | {batch} | {patches:.0f} | {total / batch:.0f} | {1000 * first:.1f} | "
                 f"{1000 * (seconds - first) / max(1, steps - 1):.2f} | {total / seconds:.0f} | {seconds / batch:.3f} | "

@@ -53,7 +53,7 @@ def test_the_cache_changes_nothing(net: Reader, monkeypatch: pytest.MonkeyPatch,
     with monkeypatch.context() as patched:
         patched.setattr("tablerec.language.reader.packing.place", lambda tokens, *_: tokens.astype(np.int64))
         examples = iter([Example(picture, written, np.zeros((0, 2), np.float32))])
-        batch = pack(lambda: next(examples, None), Shape(1, 64, 1, 128))
+        batch = pack(lambda: next(examples, None), Shape(1, 96, 1, 160))
     scores = net(batch).numpy()[batch.labels != IGNORED]
     grammar = Grammar()
     for token, chance, score in zip(reading.tokens, reading.chances, scores, strict=False):

@@ -18,7 +18,7 @@ from tablerec.language.reader.packing import Shape, pack
 load = Drawing(tuple(LEVELS["numbers"]), 3).load("")
 examples = [load(index) for index in range(4)]
 taken = iter(examples)
-batch = pack(lambda: next(taken, None), Shape(1, 80, 1, 160))
+batch = pack(lambda: next(taken, None), Shape(1, 160, 1, 224))
 paddle.set_device("cpu")
 paddle.seed(0)
 state = {name: each.numpy() for name, each in Reader(SIZES["tiny"]).state_dict().items()}

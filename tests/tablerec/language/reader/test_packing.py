@@ -9,7 +9,7 @@ from tablerec.language.reader.data import LEVELS, Drawing, Example
 from tablerec.language.reader.packing import IGNORED, Shape, bounds_of, pack
 from tablerec.language.reader.vocabulary import BEGIN, END, N_TOKENS, PAD
 
-SHAPE = Shape(2, 80, 3, 128)
+SHAPE = Shape(2, 160, 3, 192)
 
 
 def examples(count: int) -> list[Example]:
@@ -32,7 +32,7 @@ def test_each_example_stands_whole_and_apart(moved: bool) -> None:
     some = examples(40)
     batch = pack(in_turn(some), SHAPE, np.random.default_rng(0) if moved else None)
     assert 2 < batch.n_examples < 40
-    assert batch.windows.shape == (160, 1, 24, 24) and batch.inputs.shape == batch.labels.shape == (3, 128)
+    assert batch.windows.shape == (320, 1, 24, 16) and batch.inputs.shape == batch.labels.shape == (3, 192)
     for number in range(1, batch.n_examples + 1):
         rows, columns = np.nonzero(batch.owners == number)
         assert len(set(rows)) == 1 and (np.diff(columns) == 1).all()
@@ -53,7 +53,7 @@ def test_a_batch_is_full_when_nothing_more_fits() -> None:
 
 
 def test_what_is_larger_than_a_row_is_passed_over() -> None:
-    assert pack(in_turn(examples(30)), Shape(1, 80, 1, 8)).n_examples == 0
+    assert pack(in_turn(examples(30)), Shape(1, 160, 1, 8)).n_examples == 0
 
 
 def test_bounds_part_rows_and_examples() -> None:

@@ -99,9 +99,9 @@ class Level:
 LEVELS: Mapping[str, Sequence[Level]] = {
     "numbers": (Level(1 << 40, 2, 2, 4, 80, 48, "numbers"),),
     "tables": (
-        Level(150_000, 3, 3, 6, 320, 128, "ruled", plain=True, share=0.25),
+        Level(250_000, 3, 3, 6, 320, 128, "ruled", plain=True, share=0.25),
         Level(300_000, 6, 5, 20, 864, 320, "mixed", plain=True, share=0.5),
-        Level(300_000, 12, 8, 60, 1568, 608),
+        Level(250_000, 12, 8, 60, 1568, 608),
         Level(1 << 40, 18, 10, 100, 2304, 896),
     ),
 }
@@ -116,7 +116,7 @@ TRIES = 40
 def level_of(levels: Sequence[Level], index: int) -> int:
     """Return the number of the level that a sample is of.
 
-    >>> [level_of(LEVELS["tables"], index) for index in (0, 149_999, 150_000, 10**7)]
+    >>> [level_of(LEVELS["tables"], index) for index in (0, 249_999, 250_000, 10**7)]
     [0, 0, 1, 3]
     """
     ends = np.cumsum([level.samples for level in levels])[:-1].tolist()

@@ -224,7 +224,7 @@ def _slots(free: Any) -> Iterator[int]:
 
 
 def _arrays(batch: Batch) -> list[NDArray[Any]]:
-    return list(batch[:7])
+    return list(batch[:8])
 
 
 def _n_bytes(shape: Shape) -> int:

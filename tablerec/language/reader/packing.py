@@ -51,6 +51,8 @@ class Batch(NamedTuple):
         positions: The same shape: 0 for patches, then 1 and so on; see ``decoder``.
         owners: The same shape, int32: as for the patches.
         labels: The same shape: the token that follows, or ``IGNORED``.
+        patch_labels: ``(S.patch_rows, S.patches)`` int64: the first byte of the character whose middle a patch holds,
+            as a token; ``PAD`` where there is none, ``IGNORED`` where nothing stands.
         n_examples: How many there are.
     """
 
@@ -61,6 +63,7 @@ class Batch(NamedTuple):
     positions: Integers
     owners: NDArray[np.int32]
     labels: Integers
+    patch_labels: Integers
     n_examples: int
 
 
@@ -97,6 +100,7 @@ def pack(draw: Callable[[], Example | None], shape: Shape, rng: np.random.Genera
         batch.windows[number : number + n_patches, 0] = windows
         batch.patch_places[here] = rows * PLACES + columns
         batch.patch_owners[here] = n_examples
+        batch.patch_labels[here] = _letters(example, left, top, int(columns[-1]) + 1, n_patches)
         tokens = place(example.tokens, example.starts, left, top)
         start = token + n_patches
         batch.inputs[token_row, token:start] = N_TOKENS + number + np.arange(n_patches)
@@ -105,6 +109,16 @@ def pack(draw: Callable[[], Example | None], shape: Shape, rng: np.random.Genera
         batch.owners[token_row, token : start + n_tokens] = n_examples
         batch.labels[token_row, start : start + n_tokens] = tokens[1:]
     return batch._replace(n_examples=n_examples)
+
+
+def _letters(example: Example, left: int, top: int, n_columns: int, n_patches: int) -> Integers:
+    """``(n_patches,)`` labels of the patches of a picture."""
+    labels = np.full(n_patches, PAD, np.int64)
+    columns, rows = ((example.letters + np.array([left, top])) // [PATCH_WIDTH, PATCH_HEIGHT]).astype(np.int64).T
+    inside = (columns >= 0) & (columns < n_columns) & (rows >= 0) & (rows < n_patches // n_columns)
+    # Of two characters in a patch the first one counts.
+    labels[(rows * n_columns + columns)[inside][::-1]] = example.codes[inside][::-1]
+    return labels
 
 
 def empty_batch(shape: Shape) -> Batch:
@@ -118,6 +132,7 @@ def empty_batch(shape: Shape) -> Batch:
         np.zeros(tokens, np.int64),
         np.zeros(tokens, np.int32),
         np.full(tokens, IGNORED, np.int64),
+        np.full(patches, IGNORED, np.int64),
         0,
     )
 

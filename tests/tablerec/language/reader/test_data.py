@@ -63,6 +63,18 @@ def test_places_lie_on_the_ink_of_their_text() -> None:
     assert set(moved.tolist()) <= {0, 1} and moved.any()
 
 
+def test_letters_lie_on_the_ink() -> None:
+    example = Drawing((SMALL,), 2).load("")(1)
+    assert len(example.letters) == len(example.codes) > 3
+    height, width = example.grey.shape
+    dark = [
+        example.grey[max(0, int(y) - 5) : int(y) + 6, max(0, int(x) - 4) : int(x) + 5]
+        for x, y in example.letters
+        if 0 <= x < width and 0 <= y < height
+    ]
+    assert np.mean([np.ptp(part) > 60 for part in dark]) > 0.9
+
+
 def test_pictures_without_one_table_or_too_large_are_no_examples() -> None:
     sample = draw(load_recipe("ruled"), 0, 0)
     assert to_example(sample, replace(SMALL, patches=9000, tokens=5000)) is not None

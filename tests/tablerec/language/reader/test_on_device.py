@@ -34,7 +34,7 @@ def train(device, dtype):
     )
     losses = []
     for _ in range(4):
-        loss, _ = net.loss(batch)
+        loss = net.loss(batch).total
         loss.backward()
         update.step()
         update.clear_grad()

@@ -47,6 +47,25 @@ def test_each_example_stands_whole_and_apart(moved: bool) -> None:
         assert positions.tolist() == [0] * n_patches + list(range(1, 1 + len(inputs) - n_patches))
 
 
+def test_patches_say_which_character_they_hold() -> None:
+    some = examples(5)
+    batch = pack(in_turn(some), SHAPE)
+    for number, example in enumerate(some, start=1):
+        labels = batch.patch_labels[batch.patch_owners == number]
+        assert set(labels[labels != PAD]) <= set(example.codes.tolist())
+        # The digits of these tables are about as wide as a patch: hardly one shares its patch.
+        assert len(example.codes) - 2 <= (labels != PAD).sum() <= len(example.codes)
+    assert (batch.patch_labels[batch.patch_owners == 0] == IGNORED).all()
+
+
+def test_of_two_characters_in_a_patch_the_first_counts() -> None:
+    example = examples(1)[0]._replace(
+        letters=np.array([[3, 3], [5, 3], [9999, 3], [-1, 3]], np.float32), codes=np.array([20, 21, 22, 23], np.uint16)
+    )
+    labels = pack(in_turn([example]), SHAPE).patch_labels
+    assert labels[0, 0] == 20 and (labels > PAD).sum() == 1
+
+
 def test_a_batch_is_full_when_nothing_more_fits() -> None:
     batch = pack(in_turn(examples(300)), SHAPE)
     assert (batch.patch_owners > 0).mean() > 0.7 or (batch.owners > 0).mean() > 0.7

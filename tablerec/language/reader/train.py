@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from tablerec.errors import SettingsError, TablerecError, TrainingError
 from tablerec.language.reader.batches import Batches, levels_of, shape_of
 from tablerec.language.reader.config import SIZES, Settings
-from tablerec.language.reader.data import LEVELS, Drawing
+from tablerec.language.reader.data import LEVELS, Drawing, Example
 from tablerec.language.reader.packing import IGNORED, Batch, pack
 from tablerec.language.reader.vocabulary import BYTES, X_PLACES
 
@@ -87,17 +87,7 @@ class Run:
             f"step {self.step}, sample {first}"
         )
         self.batches = Batches(settings, first)
-        self.validation = (
-            [
-                [
-                    Drawing(levels, VALIDATION_SEED, settings.scripts, settings.places, number).load("")(i)
-                    for i in range(16)
-                ]
-                for number in range(len(levels))
-            ]
-            if settings.validate_every
-            else []
-        )
+        self.validation = [unseen(settings, number) for number in range(len(levels) if settings.validate_every else 0)]
 
     def go(self, should_stop: Callable[[], bool]) -> None:
         """Train until the time is over."""
@@ -303,6 +293,12 @@ def _compare(tokens: NDArray[np.int64], true: NDArray[Any]) -> tuple[bool, bool]
     grids = [each[each < BYTES] for each in (tokens, wanted)]
     texts = [each[each < X_PLACES] for each in (tokens, wanted)]
     return np.array_equal(grids[0], grids[1]), np.array_equal(texts[0], texts[1])
+
+
+def unseen(settings: Settings, number: int, count: int = 16) -> list[Example]:
+    """Draw tables of a level that are in no training."""
+    load = Drawing(levels_of(settings), VALIDATION_SEED, settings.scripts, settings.places, number).load("")
+    return [load(index) for index in range(count)]
 
 
 def choose_attention(net: Reader, batch: Batch, settings: Settings, report: Callable[[str], None]) -> bool:

@@ -4,9 +4,11 @@
 - ``cuda``: NVIDIA's cards through ONNX Runtime: what is installed, and what stands in the way.
 - ``build``: compiles the plugin out of ``csrc``, for the simulated device (g++) or CUDA (nvcc).
 - ``plugin``: loads the library before Paddle is imported; reads its counters and profile.
+- ``attention``: makes Paddle's attention functions choose the device's flash attention.
 - ``doctor``: lists devices and says what stands in the way of using one.
 - ``trace``: the operators that a program asks for, and which of them a device lacks.
 - ``parity``: each operator, and networks in training, compared with the CPU; ``cases`` holds the calls.
+- ``graph``: a network captured as a graph of launches, which is then repeated.
 - ``bench``: operators and whole networks, timed.
 - ``exercise``: what the notebook on porting builds and runs.
 - ``command``: the verbs of ``tablerec device``.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import json
 import sys
+from collections import Counter
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -117,27 +118,49 @@ def trace_command(script: Path, arguments: tuple[str, ...], as_json: bool) -> No
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
 @click.option("--plugin", metavar="KIND|PATH", help=_PLUGIN_HELP)
 @click.option("--device", metavar="KIND", help="The kind of device, where its plugin is not ours.")
+@click.option("--list", "list_all", is_flag=True, help="Also list what the device has, with how often it is asked for.")
 @click.pass_context
 def coverage_command(
-    ctx: click.Context, script: Path, arguments: tuple[str, ...], plugin: str | None, device: str | None
+    ctx: click.Context,
+    script: Path,
+    arguments: tuple[str, ...],
+    plugin: str | None,
+    device: str | None,
+    list_all: bool,
 ) -> None:
     """Compare what a program asks for with what a device has.
+
+    SCRIPT is a program as for trace, or a small language model of PaddleFormers, which is
+    trained for a step and decodes three tokens: ernie4_5, llama, gemma3, gpt_oss, qwen3,
+    qwen3_moe or paddleocr_vl.
 
     What is missing runs on the CPU where Paddle's fallback is on, and fails where it is off.
     Exit code: 0 if nothing is missing, 1 otherwise.
     """
-    from tablerec.devices.trace import missing_operators, trace_script
+    from tablerec.devices.trace import missing_operators, trace_module, trace_script
+    from tablerec.language.models import MODELS
+    from tablerec.language.standins import require_paddleformers
 
     loaded = _load(plugin)
     kind = device or (loaded.device if loaded else None)
     if kind is None:
         raise SettingsError("nothing to compare with: name a --device, or a --plugin to load")
-    found = trace_script(script, arguments)
+    if str(script) in MODELS and not script.exists():
+        require_paddleformers()
+        found = trace_module("tablerec.language.sample", [str(script)])
+    else:
+        found = trace_script(script, arguments)
     missing = missing_operators(found, kind)
+    asked: Counter[tuple[str, str]] = Counter()
+    for operator, count in found.items():
+        asked[operator.name, operator.dtype] += count
+    lacking = {(name, dtype) for name, dtype, _ in missing}
+    for (name, dtype), count in sorted(asked.items()) if list_all else ():
+        if (name, dtype) not in lacking:
+            click.echo(f"{count:7} {name} {dtype}")
     for name, dtype, why in missing:
         click.echo(f"MISSING {name} {dtype}: {kind} {why}")
-    n_asked = len({(operator.name, operator.dtype) for operator in found})
-    click.echo(f"{n_asked} operators by type, {len(missing)} missing on {kind}")
+    click.echo(f"{len(asked)} operators by type, {len(missing)} missing on {kind}")
     if missing:
         ctx.exit(1)
 
@@ -194,10 +217,27 @@ def parity_command(ctx: click.Context, plugin: str | None, device: str | None, m
 )
 @click.option("--match", default="", metavar="TEXT", help="Only operators whose name holds this.")
 @click.option("--tiny", is_flag=True, help="Small shapes, for the simulated device.")
-@click.option("--model", metavar="NAME", help="A whole network: cellnet, cellnet_reduced, rtdetr_l, rtdetr_reduced.")
-@click.option("--batch", type=click.IntRange(1), default=None, help="Pictures at a time.  [default: the network's own]")
-@click.option("--size", type=click.IntRange(32), default=None, help="Their side.  [default: the network's own]")
-@click.option("--train/--infer", default=True, show_default=True, help="A training step, or a forward pass.")
+@click.option(
+    "--model",
+    metavar="NAME",
+    help="A whole network: cellnet, cellnet_reduced, rtdetr_l, rtdetr_reduced, or a small language model: ernie4_5, "
+    "llama, gemma3, gpt_oss, qwen3, qwen3_moe, paddleocr_vl.",
+)
+@click.option(
+    "--batch",
+    type=click.IntRange(1),
+    default=None,
+    help="Pictures or sequences at a time.  [default: the network's own]",
+)
+@click.option(
+    "--size",
+    type=click.IntRange(32),
+    default=None,
+    help="Their side in pixels, or their tokens.  [default: the network's own]",
+)
+@click.option(
+    "--train/--infer", default=True, show_default=True, help="A training step, or a forward pass or decoding."
+)
 @click.option("--amp", type=click.Choice(["O1", "O2"]), help="Level of paddle.amp, in half precision.")
 @click.option(
     "--mode", type=click.Choice(["dygraph", "static", "predictor", "graph"]), default="dygraph", show_default=True
@@ -221,8 +261,10 @@ def bench_command(plugin: str | None, device: str | None, **options: Any) -> Non
         raise SettingsError("--dtype: the plugin is loaded with TF32 or without; measure float32 and tf32 in two runs")
     loaded = _load(plugin, tf32="tf32" in dtypes)
     name = _device_name(device, loaded, "measure")
+    from tablerec.language.models import MODELS
+
     measure = _bench_operators if options["model"] is None else _bench_model
-    measure(name, loaded, dtypes, options)
+    (_bench_language if options["model"] in MODELS else measure)(name, loaded, dtypes, options)
 
 
 def _bench_operators(name: str, loaded: Any, dtypes: tuple[str, ...], options: dict[str, Any]) -> None:
@@ -277,6 +319,22 @@ def _bench_model(name: str, loaded: Any, dtypes: tuple[str, ...], options: dict[
             continue
         for line in speed.lines():
             click.echo(line)
+
+
+def _bench_language(name: str, loaded: Any, dtypes: tuple[str, ...], options: dict[str, Any]) -> None:
+    """Without fused operators, then with them: how many launches they save."""
+    from tablerec.language.bench import LanguageRun, measure_language_model
+
+    if options["mode"] != "dygraph" or options["amp"]:
+        raise SettingsError("language models run in the mode dygraph, with all weights in --dtype: leave out --amp")
+    given = {"batch": options["batch"], "length": options["size"]}
+    shape = {key: value for key, value in given.items() if value is not None}
+    for dtype in dtypes:
+        for fused in (False, True):
+            run = LanguageRun(options["model"], dtype=dtype, train=options["train"], fused=fused, **shape)
+            speed = measure_language_model(name, run, loaded, options["steps"])
+            for line in [json.dumps(asdict(speed))] if options["as_json"] else speed.lines():
+                click.echo(line)
 
 
 def _shape(shape: tuple[int, ...]) -> str:

@@ -11,9 +11,9 @@ import numpy as np
 
 from tablerec.devices.bench.networks import find_network, stand_in_loss
 from tablerec.devices.cases import all_cases
-from tablerec.devices.cases.case import HALVES, STAND_INS, Case
+from tablerec.devices.cases.case import HALVES, ROUNDED, STAND_INS, Case
 
-TOLERANCE = {"float32": 2e-6, "float64": 1e-12, "float16": 1e-3, "bfloat16": 8e-3}
+TOLERANCE = {"float32": 2e-6, "float64": 1e-12, "float16": 1e-3, "bfloat16": 8e-3, "float8_e4m3fn": 8e-3}
 """Largest difference by type, over one plus the largest value; a case may multiply it. Integers must be equal.
 
 A type out of ``STAND_INS`` is compared with the stand-in on the CPU, given the same rounded numbers.
@@ -92,8 +92,8 @@ def _compare(device: str, case: Case, dtype: str, kernels: Callable[[], dict[str
 
 
 def _rounded(paddle: Any, array: np.ndarray, dtype: str) -> np.ndarray:
-    """Round numbers to half precision and back."""
-    if dtype not in HALVES or array.dtype != np.float32:
+    """Round numbers to a type that NumPy lacks, and back."""
+    if dtype not in ROUNDED or array.dtype != np.float32:
         return array
     rounded: np.ndarray = paddle.to_tensor(array, place="cpu").astype(dtype).astype("float32").numpy()
     return rounded
@@ -131,14 +131,14 @@ def _results(paddle: Any, case: Case, arrays: list[np.ndarray], dtype: str) -> l
 
 
 def _to_tensor(paddle: Any, array: np.ndarray, dtype: str) -> Any:
-    """Copy an array to the device; NumPy lacks bfloat16, so half precision is made there."""
-    return paddle.to_tensor(array).astype(dtype) if dtype in HALVES else paddle.to_tensor(array.astype(dtype))
+    """Copy an array to the device; types that NumPy lacks are made there."""
+    return paddle.to_tensor(array).astype(dtype) if dtype in ROUNDED else paddle.to_tensor(array.astype(dtype))
 
 
 def _to_numpy(tensor: Any) -> np.ndarray:
     """Copy a tensor to the host, in the stand-in of its type."""
     dtype = str(tensor.dtype)[len("paddle.") :]
-    array: np.ndarray = (tensor.astype("float32") if dtype in HALVES else tensor).numpy()
+    array: np.ndarray = (tensor.astype("float32") if dtype in ROUNDED else tensor).numpy()
     return array.astype(STAND_INS.get(dtype, dtype))
 
 

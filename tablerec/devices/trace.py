@@ -53,11 +53,20 @@ def trace_script(script: str | Path, arguments: Sequence[str] = ()) -> Counter[O
     path = Path(script)
     if not path.is_file():
         raise InputError(f"{path} is missing: name a Python program that runs the model")
+    return _trace(str(path), [str(path), *arguments])
+
+
+def trace_module(module: str, arguments: Sequence[str] = ()) -> Counter[Operator]:
+    """Run a module as ``python -m`` does, and read what it asks for; all else as in ``trace_script``."""
+    return _trace(module, ["-m", module, *arguments])
+
+
+def _trace(name: str, arguments: Sequence[str]) -> Counter[Operator]:
     # Level 6 is below all others, so whoever has asked for a quiet Paddle is overruled.
     log = {"GLOG_v": "6", "GLOG_minloglevel": "0", "GLOG_logtostderr": "1"}
     environment = {**os.environ, **log, "PYTHONUNBUFFERED": "1"}
     environment.pop("CUSTOM_DEVICE_ROOT", None)  # a plugin that is loaded here would be the program's device
-    command = [sys.executable, str(path), *arguments]
+    command = [sys.executable, *arguments]
     last: list[str] = []
     with subprocess.Popen(  # noqa: S603
         command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, errors="replace", env=environment
@@ -65,7 +74,7 @@ def trace_script(script: str | Path, arguments: Sequence[str] = ()) -> Counter[O
         assert process.stderr is not None
         found = parse_log(_remember(process.stderr, last))
     if process.returncode:
-        raise InputError(f"{path} failed with code {process.returncode}:\n{''.join(last[-_LAST_LINES:]).rstrip()}")
+        raise InputError(f"{name} failed with code {process.returncode}:\n{''.join(last[-_LAST_LINES:]).rstrip()}")
     return found
 
 

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from tablerec.devices.bench.language import language_workloads
 from tablerec.devices.bench.networks import find_network
 from tablerec.devices.bench.workloads import FULL, Given, Scale, Workload, workloads
 from tablerec.devices.cases.case import HALVES
@@ -104,7 +105,7 @@ def measure_operators(
     plugin: Plugin | None = None,
     seconds: float = 0.02,
 ) -> Iterator[OperatorTime]:
-    """Measure the operators of ``workloads`` in the types that have a ceiling.
+    """Measure the operators of ``workloads`` and of ``language_workloads`` in the types that have a ceiling.
 
     Args:
         device: A device of Paddle, whose plugin is loaded.
@@ -114,7 +115,7 @@ def measure_operators(
         plugin: Measures kernels, where it is ours.
         seconds: How long a row of calls shall last.
     """
-    for workload in workloads(scale):
+    for workload in (*workloads(scale), *language_workloads(scale)):
         if match not in workload.name:
             continue
         for dtype in ceilings.operations_per_second:

@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tablerec.devices.bench.graph import CapturedNetwork
 from tablerec.devices.bench.networks import find_network, inference_network, stand_in_loss
 from tablerec.devices.bench.operators import DTYPES, wait
 from tablerec.devices.cases.case import HALVES
+from tablerec.devices.graph import CapturedNetwork
 from tablerec.devices.plugin import Plugin
 from tablerec.errors import SettingsError
 

@@ -44,14 +44,21 @@ class Workload:
 
 @dataclass(frozen=True, slots=True)
 class Scale:
-    """Batch and side of the pictures, in pixels, of CellNet and of RT-DETR."""
+    """Sizes of the workloads.
+
+    Args:
+        cellnet: Batch and side of the pictures, in pixels.
+        rtdetr: The same.
+        language: Tokens, numbers of a token, and classes of a language model.
+    """
 
     cellnet: tuple[int, int]
     rtdetr: tuple[int, int]
+    language: tuple[int, int, int]
 
 
-FULL = Scale((32, 960), (16, 640))
-TINY = Scale((1, 64), (1, 96))
+FULL = Scale((32, 960), (16, 640), (4096, 2048, 150_000))
+TINY = Scale((1, 64), (1, 96), (16, 32, 100))
 """For the simulated device."""
 
 # Channels in and out, kernel, stride, groups; the stride at which the input lies.

@@ -10,12 +10,15 @@ import numpy as np
 
 FLOATS = ("float32", "float64")
 HALVES = ("float16", "bfloat16")
+FLOAT8 = ("float8_e4m3fn", "float8_e5m2")
+ROUNDED = HALVES + FLOAT8
+"""Types that NumPy lacks: made from float32 on the device."""
 INTEGERS = ("int32", "int64")
 NUMBERS = FLOATS + INTEGERS
 BOOL = ("bool",)
 BYTES = ("uint8", "int8", "int16")
 EVERY = NUMBERS + BOOL + HALVES + BYTES
-STAND_INS = dict.fromkeys(HALVES, "float32") | dict.fromkeys(BYTES, "int32")
+STAND_INS = dict.fromkeys(ROUNDED, "float32") | dict.fromkeys(BYTES, "int32")
 """Types in which the CPU has few kernels, and the type in which it computes instead."""
 
 Call = Callable[..., Any]

@@ -1,4 +1,4 @@
-"""Batch norm, group norm, instance norm, layer norm, softmax, cross entropy."""
+"""Batch norm, group norm, instance norm, layer norm, softmax."""
 
 from __future__ import annotations
 
@@ -19,7 +19,6 @@ def cases() -> Iterator[Case]:
     yield from _rms_norm()
     yield from _softmax()
     yield from _causal_softmax()
-    yield from _cross_entropy()
 
 
 def _batch_norm() -> Iterator[Case]:
@@ -115,26 +114,3 @@ def _softmax() -> Iterator[Case]:
         for x, axis in ((n(4, 70), 1), (n(3, 9), 1), (n(2, 5, 3), 1), (n(2, 20, 9), 1), (n(2, 1500), -1), (n(0, 4), 1)):
             call: Call = lambda p, x, a=axis, f=name: getattr(p._C_ops, f)(x, a)  # noqa: E731
             yield Case(f"{name} {x.shape}", (name, f"{name}_grad"), call, (x,), _TYPES, True, 4, 4)
-
-
-def _cross_entropy() -> Iterator[Case]:
-    reached = ("cross_entropy_with_softmax", "cross_entropy_with_softmax_grad")
-    for x, labels, axis in (
-        (n(6, 5), n(6, 1, low=0, high=5, dtype="int64"), -1),
-        (n(6, 40), n(6, 1, low=0, high=40, dtype="int32"), -1),
-        (n(2, 5, 9), n(2, 1, 9, low=0, high=5, dtype="int64"), 1),
-    ):
-        for ignored in (-100, 2):
-            hard: Call = lambda p, x, t, a=axis, i=ignored: p.nn.functional.softmax_with_cross_entropy(  # noqa: E731
-                x, t, ignore_index=i, axis=a
-            )
-            name = f"cross entropy {x.shape} {labels.dtype}, {ignored} ignored"
-            yield Case(name, reached, hard, (x, labels), _TYPES, True, 4, 4)
-    soft: Call = lambda p, x, t: p.nn.functional.softmax_with_cross_entropy(  # noqa: E731
-        x, p.nn.functional.softmax(t.detach()), soft_label=True
-    )
-    yield Case("cross entropy, soft labels", reached, soft, (n(6, 40), n(6, 40)), _TYPES, True, 10, 8)
-    chances = n(6, 5, low=0.1, high=1.0)
-    of_chances: Call = lambda p, x, t: p.nn.functional.cross_entropy(x, t, reduction="none", use_softmax=False)  # noqa: E731
-    numbers = n(6, 1, low=0, high=5, dtype="int64")
-    yield Case("cross entropy of probabilities", reached, of_chances, (chances, numbers), _TYPES, True, 4, 8)

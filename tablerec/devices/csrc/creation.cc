@@ -1,5 +1,7 @@
 // Operators that create: constants, ranges, random numbers.
 #include "elements.h"
+#include "float8.h"
+#include "random.h"
 #include "register.h"
 
 namespace tablerec {
@@ -12,7 +14,7 @@ void Full(const X& context, const phi::IntArray& shape, const phi::Scalar& value
   auto r = write<T>(context, out);
   fill_elements(context, "full", out->numel(), bits_of(value.to<T>()), bits(r));
 }
-REGISTER(full, Full, kAll + kHalves)
+REGISTER(full, Full, kMoved)
 
 template <class T, class X>
 void FullLike(const X& context, const Tensor&, const phi::Scalar& value, phi::DataType, Tensor* out) {
@@ -20,7 +22,7 @@ void FullLike(const X& context, const Tensor&, const phi::Scalar& value, phi::Da
   fill_elements(context, "full_like", out->numel(), bits_of(value.to<T>()), bits(r));
 }
 inline void only_the_shape_of_the_first(phi::Kernel* kernel) { kernel->InputAt(0).SetBackend(phi::Backend::ALL_BACKEND); }
-REGISTER_AMENDED(full_like, FullLike, kAll + kHalves, only_the_shape_of_the_first)
+REGISTER_AMENDED(full_like, FullLike, kMoved, only_the_shape_of_the_first)
 
 template <class T> void fill_range(const Context& context, const char* name, T start, T end, T step, Tensor* out) {
   using C = Compute<T>;
@@ -106,16 +108,6 @@ REGISTER_AMENDED(one_hot, OneHot, kIntegers, gives_float)
 
 // ---- random numbers
 
-// The i-th number of a stream of uniform numbers in (0, 1) (SplitMix64: Steele, Lea and Flood, 2014).
-HOST_DEVICE inline double uniform_number(uint64_t seed, uint64_t i) {
-  uint64_t z = seed + (i + 1) * 0x9E3779B97F4A7C15ull;
-  z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9ull;
-  z = (z ^ (z >> 27)) * 0x94D049BB133111EBull;
-  z ^= z >> 31;
-  return (double(z >> 11) + 0.5) / 9007199254740992.0;
-}
-inline uint64_t seed_of(const Context& context, int seed) { return seed ? seed : context.GetGenerator()->Random64(); }
-
 template <class T, class X>
 void Uniform(const X& context, const phi::IntArray& shape, phi::DataType, const phi::Scalar& least, const phi::Scalar& most,
              int given_seed, Tensor* out) {
@@ -193,14 +185,6 @@ REGISTER(randint, Randint, kIntegers)
 REGISTER(bernoulli, Bernoulli, kFloats + kHalves)
 REGISTER(randperm, Randperm, kIntegers)
 
-// The class whose exponential clock, which runs as fast as it is likely, rings first; without replacement the next ones follow.
-struct Ring {
-  double time;
-  int64_t place;
-  HOST_DEVICE Ring operator()(Ring a, Ring b) const {
-    return a.time < b.time || (a.time == b.time && a.place < b.place) ? a : b;
-  }
-};
 template <class T, class X>
 void Multinomial(const X& context, const Tensor& x, const phi::Scalar& samples, bool replacement, Tensor* out) {
   int64_t classes = x.dims()[x.dims().size() - 1], rows = classes ? x.numel() / classes : 0, count = samples.to<int64_t>();

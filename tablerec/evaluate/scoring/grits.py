@@ -1,11 +1,12 @@
-"""GriTS-Top: how well the spans of two tables agree, slot by slot, under the best alignment of rows and columns."""
+"""GriTS: how well two tables agree, slot by slot, under the best alignment of rows and columns: spans, or texts."""
 
 from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tablerec.evaluate.truth import Grid
+from tablerec.evaluate.scoring.libraries import require_libraries
+from tablerec.evaluate.truth import Grid, normalize
 
 MAX_PAIRS = 4_000_000
 """Pairs of slots up to which the score is computed; beyond, the memory grows past a gigabyte."""
@@ -29,9 +30,52 @@ def grits_top(predicted: Grid, true: Grid) -> float | None:
     if predicted.owner.size * true.owner.size > MAX_PAIRS:
         return None
     overlap = _overlap(_extents(predicted)[:, None, :, None], _extents(true)[None, :, None, :])
-    by_rows = _align(_align(overlap))
-    by_cols = _align(_align(overlap.transpose(2, 3, 0, 1)))
-    return 2 * float(min(by_rows, by_cols)) / (predicted.owner.size + true.owner.size)
+    return _share(overlap, predicted, true)
+
+
+def grits_con(predicted: Grid, true: Grid) -> float | None:
+    """Return GriTS-Con, 0 to 1, or None where the tables are too large.
+
+    As ``grits_top``, but two slots are as similar as the texts of their cells: twice the length of their longest
+    common subsequence by the length of both. Texts are compared as ``normalize`` returns them.
+
+    Raises:
+        MissingDependencyError: rapidfuzz is not installed.
+
+    >>> from postprocess.table import Table
+    >>> grits_con(Table.from_texts([["a", "bx"]]), Table.from_texts([["a", "b"]]))
+    0.8333333333333333
+    """
+    require_libraries("rapidfuzz")
+    from rapidfuzz.distance import LCSseq
+    from rapidfuzz.process import cdist
+
+    if predicted.owner.size == 0 or true.owner.size == 0:
+        return float(predicted.owner.size == true.owner.size)
+    if predicted.owner.size * true.owner.size > MAX_PAIRS:
+        return None
+    # The last text is that of holes.
+    texts = [[*(normalize(cell.text) for cell in grid.cells), ""] for grid in (predicted, true)]
+    common = np.asarray(cdist(*texts, scorer=LCSseq.similarity, dtype=np.int32), float)
+    lengths = np.add.outer(*(np.array([len(text) for text in some], float) for some in texts))
+    alike = np.divide(2 * common, lengths, out=np.ones_like(common), where=lengths > 0)
+    return _share(alike[predicted.owner[:, None, :, None], true.owner[None, :, None, :]], predicted, true)
+
+
+def count_agreeing(similarity: NDArray[np.float64]) -> float:
+    """Return how many slots agree where rows and columns are matched in their order as well as they can be.
+
+    Args:
+        similarity: ``(rows, true rows, columns, true columns)``, 0 to 1.
+
+    >>> count_agreeing(np.ones((3, 2, 4, 5)))
+    8.0
+    """
+    return float(min(_align(_align(similarity)), _align(_align(similarity.transpose(2, 3, 0, 1)))))
+
+
+def _share(similarity: NDArray[np.float64], predicted: Grid, true: Grid) -> float:
+    return 2 * count_agreeing(similarity) / (predicted.owner.size + true.owner.size)
 
 
 def _extents(grid: Grid) -> NDArray[np.float64]:

@@ -3,7 +3,8 @@
 A linear layer y = x W becomes y = x W + s (x A) B. A convolution does the same with two convolutions: A has its
 kernel, stride, padding and dilation and ``rank`` outputs, B is 1 x 1; their product is again a kernel of its shape.
 Grouped and depthwise convolutions are left as they are: they hold few weights. B is zero at first, so that the first
-step starts from the network as it was.
+step starts from the network as it was. The factors are float32 whatever the layer computes in: the changes of a step are too
+small for fewer bits.
 """
 
 from __future__ import annotations
@@ -67,14 +68,15 @@ def _takes(layer: nn.Layer) -> bool:
 
 
 def _add_factors(layer: Any, settings: LoRA) -> None:
-    shape, rank = layer.weight.shape, settings.rank
+    shape, rank = getattr(layer, "kept_shape", None) or layer.weight.shape, settings.rank
     if isinstance(layer, nn.Linear):
         down, up, fan_in = [shape[0], rank], [rank, shape[1]], shape[0]
     else:
         down, up, fan_in = [rank, *shape[1:]], [shape[0], rank, 1, 1], math.prod(shape[1:])
     bound = 1 / math.sqrt(fan_in)
-    layer.lora_a = layer.create_parameter(down, default_initializer=nn.initializer.Uniform(-bound, bound))
-    layer.lora_b = layer.create_parameter(up, default_initializer=nn.initializer.Constant(0.0))
+    uniform, zero = nn.initializer.Uniform(-bound, bound), nn.initializer.Constant(0.0)
+    layer.lora_a = layer.create_parameter(down, dtype="float32", default_initializer=uniform)
+    layer.lora_b = layer.create_parameter(up, dtype="float32", default_initializer=zero)
     layer.lora_scale = settings.scale
     layer.lora_hook = layer.register_forward_post_hook(_add_change)
 
@@ -82,7 +84,8 @@ def _add_factors(layer: Any, settings: LoRA) -> None:
 def _add_change(layer: Any, inputs: tuple[Tensor, ...], output: Tensor) -> Tensor:
     x = inputs[0]
     if isinstance(layer, nn.Linear):
-        return output + layer.lora_scale * F.linear(F.linear(x, layer.lora_a), layer.lora_b)
+        a, b = (each if each.dtype == x.dtype else each.astype(x.dtype) for each in (layer.lora_a, layer.lora_b))
+        return output + layer.lora_scale * F.linear(F.linear(x, a), b)
     few = F.conv2d(x, layer.lora_a, None, layer._stride, layer._padding, layer._dilation)
     return output + layer.lora_scale * F.conv2d(few, layer.lora_b)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -132,11 +133,25 @@ def restore_blocks(codes: Tensor, scales: Tensor, *, signed: bool) -> Tensor:
     return scales * square * square
 
 
+def round_at_random(values: Tensor, dtype: Any) -> Tensor:
+    """Round float32 values to half precision, up or down, so that they are right on average.
+
+    >>> from paddle import bfloat16
+    >>> many = round_at_random(paddle.full([4096], 1.0 + 2**-9), bfloat16).astype("float32")
+    >>> sorted({float(each) for each in many}), abs(float(many.mean()) - 1.0 - 2**-9) < 4e-4
+    ([1.0, 1.0078125], True)
+    """
+    digits, least = (7, 2.0**-119) if dtype == paddle.bfloat16 else (10, 2.0**-14)
+    exponent = paddle.floor(paddle.log(paddle.clip(values.abs(), min=least)) / math.log(2.0) + 1e-6)
+    step = paddle.exp((exponent - digits) * math.log(2.0))
+    return (values + (paddle.rand(values.shape) - 0.5) * step).astype(dtype)
+
+
 class AdamW8bit:
     """AdamW (Loshchilov and Hutter, 2019) whose two moments are kept in 8 bits.
 
     The second moment changes by a thousandth in a step, which rounding to the nearest would lose: it is
-    rounded at random, with Paddle's generator.
+    rounded at random, with Paddle's generator. So are parameters in half precision, of which there is no second copy.
 
     Args:
         parameters: The trainable ones.
@@ -178,7 +193,8 @@ class AdamW8bit:
             change = self._change(number, paddle.concat(flat).astype("float32"))
             parts = paddle.split(change, [each.size for each, _ in bucket]) if len(bucket) > 1 else [change]
             for (each, decay), part in zip(bucket, parts, strict=True):
-                each.set_value(each * (1 - self._rate * decay) - part.reshape(each.shape))
+                value = each.astype("float32") * (1 - self._rate * decay) - part.reshape(each.shape)
+                each.set_value(value if each.dtype == value.dtype else round_at_random(value, each.dtype))
 
     def _change(self, number: int, gradient: Tensor) -> Tensor:
         codes1, scales1, codes2, scales2 = self._states[number]
@@ -193,8 +209,12 @@ class AdamW8bit:
         self._states[number] = (*rounded[0], *rounded[1])
         return change.flatten()[:size]
 
+    def move(self, place: Any) -> None:
+        """Copy the state to another place, where it stays until it is moved back; a step needs it on the device."""
+        self._states = [tuple(each._copy_to(place, True) for each in state) for state in self._states]
+
     def tensors(self) -> list[Tensor]:
-        """Return the state on the device."""
+        """Return the state, where it lies."""
         return [tensor for state in self._states for tensor in state]
 
     def arrays(self) -> dict[str, NDArray[Any]]:

@@ -258,8 +258,8 @@ def cellnet(report: Report, plugin: Plugin, part: str, tiny: bool) -> None:
     import paddle
 
     from tablerec.detect.factory import WEIGHTS
-    from tablerec.devices.bench.graph import CapturedNetwork
     from tablerec.devices.bench.operators import seconds_per_call
+    from tablerec.devices.graph import CapturedNetwork
     from tablerec.models.cellnet import decode
     from tablerec.models.export import load_cellnet
     from tablerec.models.inference import fold_norms
@@ -333,8 +333,8 @@ def agreement(report: Report, plugin: Plugin, name: str, size: int) -> None:
     import numpy as np
     import paddle
 
-    from tablerec.devices.bench.graph import CapturedNetwork
     from tablerec.devices.bench.networks import inference_network
+    from tablerec.devices.graph import CapturedNetwork
 
     picture = np.random.default_rng(0).random((1, 3, size, size), "float32")
     paddle.set_device("cpu")

@@ -10,7 +10,7 @@ pytestmark = needs_device
 
 SETUP = """
 import numpy as np
-from tablerec.devices.bench.graph import CapturedNetwork, CaptureError
+from tablerec.devices.graph import CapturedNetwork, CaptureError
 paddle.set_device(plugin.device)
 def attempt(call, *inputs):
     try:

@@ -158,8 +158,8 @@ def _hold_free_blocks(paddle: Any, most: int) -> list[Any]:
     """Take every free block of the pool, which gets no new chunk meanwhile: a refusal means that none is large enough.
 
     The first refusal makes Paddle give whole chunks back, and the plugin keeps them. The rest is
-    taken by falling powers of two: after a size was refused, every free block is smaller; after
-    one byte was, there is none.
+    taken by falling sizes: after one was refused, every free block is smaller; after one byte was,
+    there is none. The steps are large, as Paddle takes a tenth of a second to refuse.
     """
     held = []
     size = 1 << max(most, 1).bit_length()
@@ -167,5 +167,5 @@ def _hold_free_blocks(paddle: Any, most: int) -> list[Any]:
         try:
             held.append(paddle.empty([size], "uint8"))
         except MemoryError:
-            size //= 2
+            size = max(size // 16, 1) if size > 1 else 0
     return held

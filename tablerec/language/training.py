@@ -1,0 +1,324 @@
+"""Training and greedy decoding of language models on any device of Paddle, by PaddleFormers' own code.
+
+``follow_cpu`` compares a device with the CPU. ``training_arguments`` makes the arguments of PaddleFormers' ``Trainer``,
+``add_lora`` and ``dpo_trainer`` what else it needs for LoRA and for DPO, and ``train`` returns its losses.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from tablerec.devices import parse_device, require_paddle
+from tablerec.errors import MissingDependencyError, SettingsError
+from tablerec.language.models import make_batch, make_model
+from tablerec.language.standins import INSTALL_COMMAND, import_paddleformers
+
+LORA_TARGETS = (".*qkv_proj.*", ".*q_proj.*", ".*k_proj.*", ".*v_proj.*", ".*o_proj.*", ".*gate_proj.*", ".*up_proj.*",
+                ".*up_gate_proj.*", ".*down_proj.*")  # fmt: skip
+"""Names of the products of matrices in decoders, as PaddleFormers matches them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Course:
+    """How a short training and a greedy decoding went.
+
+    Args:
+        losses: One for each step.
+        tokens: The new tokens, ``(batch, count)`` int64.
+    """
+
+    losses: tuple[float, ...]
+    tokens: np.ndarray
+
+    def loss_error(self, expected: Course) -> float:
+        """Return the largest difference of a loss from another course's, relative to it."""
+        return max((abs(a - b) / abs(b) for a, b in zip(self.losses, expected.losses, strict=True)), default=0.0)
+
+
+def set_device(device: str) -> None:
+    """Make a device the one that Paddle works on; models and tensors that are made later lie there.
+
+    Args:
+        device: ``cpu``, or a device whose plugin is loaded, such as ``tablerec_gpu``.
+
+    Raises:
+        MissingDependencyError: Paddle does not know the device: load its plugin first.
+        SettingsError: There is no such device.
+    """
+    require_paddle(parse_device(device))
+    import paddle
+
+    paddle.set_device(device)
+
+
+def draw_state(name: str, seed: int = 3, **changes: Any) -> dict[str, np.ndarray]:
+    """Draw weights of a model on the CPU, to start from on several devices; arguments as of ``make_model``."""
+    import paddle
+
+    set_device("cpu")
+    paddle.seed(seed)
+    return {key: value.numpy() for key, value in make_model(name, **changes).state_dict().items()}
+
+
+def run_course(
+    device: str,
+    name: str,
+    state: Mapping[str, np.ndarray],
+    fused: bool = False,
+    steps: int = 5,
+    new_tokens: int = 6,
+    **changes: Any,
+) -> Course:
+    """Train a model for a few steps with AdamW and global clipping, then let it continue the batch's sequences.
+
+    Args:
+        device: A device of Paddle, whose plugin is loaded.
+        name: A name out of ``models.MODELS``.
+        state: The weights to start from.
+        fused: With fused operators, which the CPU lacks.
+        steps: Steps on one batch.
+        new_tokens: Tokens to decode for each sequence.
+        changes: Arguments of the configuration.
+    """
+    import paddle
+
+    from tablerec.devices.parity import make_optimizer
+
+    set_device(device)
+    net = make_model(name, fused, **changes)
+    net.set_state_dict({key: paddle.to_tensor(value) for key, value in state.items()})
+    batch = {key: paddle.to_tensor(value) for key, value in make_batch(name).items()}
+    update = make_optimizer("AdamW", net.parameters(), faster=10)
+    net.train()
+    losses = []
+    for _ in range(steps):
+        loss = loss_of(net(**batch))
+        loss.backward()
+        update.step()
+        update.clear_grad()
+        losses.append(loss.detach())
+    return Course(tuple(float(loss) for loss in losses), decode(net, batch, new_tokens))
+
+
+def loss_of(outputs: Any) -> Any:
+    """Return the loss out of what a model of PaddleFormers returns when it is given labels."""
+    return outputs[0] if isinstance(outputs, (tuple, list)) else outputs.loss
+
+
+def decode(net: Any, batch: Mapping[str, Any], count: int) -> np.ndarray:
+    """Continue sequences by the likeliest token each time, with a cache.
+
+    Args:
+        net: A model of PaddleFormers.
+        batch: Tensors by name, with ``input_ids``; labels are left out.
+        count: Tokens to add; fewer where all sequences end before.
+
+    Returns:
+        The new tokens, ``(batch, count)`` int64.
+    """
+    import paddle
+
+    net.eval()
+    given = {key: value for key, value in batch.items() if key != "labels"}
+    with paddle.no_grad():
+        tokens, _ = net.generate(**given, max_new_tokens=count, decode_strategy="greedy_search")
+    return np.asarray(tokens.numpy())
+
+
+def follow_cpu(device: str, name: str, fused: bool = False, **options: Any) -> tuple[Course, Course]:
+    """Run a course on a device and on the CPU, where nothing is fused, from the same weights; the device's comes first.
+
+    Args:
+        device: A device of Paddle, whose plugin is loaded.
+        name: A name out of ``models.MODELS``.
+        fused: Whether the device runs fused operators.
+        options: ``steps``, ``new_tokens`` and arguments of the configuration.
+    """
+    state = draw_state(name)
+    return run_course(device, name, state, fused, **options), run_course("cpu", name, state, **options)
+
+
+def training_arguments(folder: str | Path, device: str, steps: int, **options: Any) -> Any:
+    """Choose a device, and make the arguments of PaddleFormers' ``Trainer`` for it.
+
+    Call this before the model is made: the trainer works where its model lies, and its argument ``device`` is read by
+    PaddleFormers' command line alone. In float32, mixed precision is switched off; nothing is reported anywhere, every
+    loss is logged, and samples come in their order.
+
+    Args:
+        folder: Where checkpoints are written.
+        device: As for ``set_device``; of a card also with its number, ``tablerec_gpu:0``.
+        steps: Steps to train.
+        options: Fields of PaddleFormers' ``TrainingArguments``, such as ``per_device_train_batch_size``, ``bf16``,
+            ``learning_rate`` or ``save_steps``.
+
+    Raises:
+        MissingDependencyError: PaddleFormers or the device's plugin is missing.
+        SettingsError: There is no such device, or PaddleFormers refuses an option.
+    """
+    import_paddleformers()
+    set_device(device)
+    settings = {
+        "output_dir": str(folder),
+        "device": device,
+        "max_steps": steps,
+        "logging_steps": 1,
+        "save_strategy": "no",
+        "report_to": [],
+        "dataloader_shuffle": False,
+        "amp_master_grad": bool(options.get("bf16") or options.get("fp16")),
+        **options,
+    }
+    make = _import("paddleformers.trainer").TrainingArguments
+    try:
+        return make(**settings)
+    except (AssertionError, TypeError, ValueError) as error:
+        raise SettingsError(f"PaddleFormers' TrainingArguments: {error}") from error
+
+
+def add_lora(net: Any, rank: int = 8, **options: Any) -> Any:
+    """Freeze a model and add low-rank matrices to its products; only these are trained.
+
+    Args:
+        net: A model of PaddleFormers.
+        rank: Of the matrices.
+        options: Fields of PaddleFormers' ``LoRAConfig``: ``lora_alpha``, ``rslora``, ``lora_plus_scale``,
+            ``target_modules`` (all products of the decoder by default).
+
+    Returns:
+        PaddleFormers' ``LoRAModel``.
+    """
+    peft = _import("paddleformers.peft")
+    settings = {"r": rank, "lora_alpha": 2 * rank, "target_modules": list(LORA_TARGETS), **options}
+    return peft.LoRAModel(net, peft.LoRAConfig(**settings))
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """A prompt with an answer that is preferred and one that is not.
+
+    Args:
+        prompt: Token ids, at least one.
+        chosen: Token ids of the better answer, at least one.
+        rejected: Token ids of the other.
+    """
+
+    prompt: Sequence[int]
+    chosen: Sequence[int]
+    rejected: Sequence[int]
+
+    def __post_init__(self) -> None:
+        """Check that nothing is empty.
+
+        Raises:
+            SettingsError: Something is.
+        """
+        if not (self.prompt and self.chosen and self.rejected):
+            raise SettingsError("a pair needs a prompt and two answers of a token or more each")
+
+
+def pack_pairs(pairs: Sequence[Pair]) -> dict[str, np.ndarray]:
+    """Put each pair into one row, as PaddleFormers' DPO takes it: the prompt, and both answers behind it.
+
+    The rejected answer begins with the prompt's last token again and does not see the chosen one.
+
+    Args:
+        pairs: One or more.
+
+    Returns:
+        ``input_ids``, ``position_ids`` and ``response_labels``, ``(pairs, length)`` int64; ``attention_mask``,
+        ``(pairs, length, length)`` bool: what a row sees; and ``response_indexs``, ``(pairs, 4)`` int64: the row,
+        where its chosen labels begin, where its rejected ones do, and where these end.
+
+    >>> packed = pack_pairs([Pair([5, 6], [7, 8], [9])])
+    >>> packed["input_ids"].tolist(), packed["response_labels"].tolist(), packed["response_indexs"].tolist()
+    ([[5, 6, 7, 6]], [[-100, 7, 8, 9]], [[0, 1, 3, 4]])
+    """
+    lengths = [len(pair.prompt) + len(pair.chosen) + len(pair.rejected) - 1 for pair in pairs]
+    shape = (len(pairs), max(lengths, default=0))
+    ids, places, labels = np.zeros(shape, "int64"), np.zeros(shape, "int64"), np.full(shape, -100)
+    mask = np.zeros((*shape, shape[1]), bool)
+    spans = np.zeros((len(pairs), 4), "int64")
+    for row, (pair, length) in enumerate(zip(pairs, lengths, strict=True)):
+        first = len(pair.prompt) - 1
+        second = first + len(pair.chosen)
+        ids[row, :length] = [*pair.prompt, *pair.chosen[:-1], pair.prompt[-1], *pair.rejected[:-1]]
+        places[row, :length] = [*range(second), *range(first, first + len(pair.rejected))]
+        labels[row, first:length] = [*pair.chosen, *pair.rejected]
+        mask[row] = np.tri(shape[1], dtype=bool)
+        mask[row, second:, first:second] = False
+        spans[row] = row, first, second, length
+    return {
+        "input_ids": ids,
+        "position_ids": places,
+        "attention_mask": mask,
+        "response_labels": labels,
+        "response_indexs": spans,
+    }
+
+
+def dpo_trainer(net: Any, arguments: Any, pairs: Sequence[Pair], reference: Any = None, **options: Any) -> Any:
+    """Make PaddleFormers' trainer for direct preference optimization.
+
+    Args:
+        net: A model of PaddleFormers, or ``add_lora``'s, which is its own reference with the matrices left out.
+        arguments: From ``training_arguments``.
+        pairs: What is preferred to what.
+        reference: A model that stays as it is, where ``net`` has no LoRA.
+        options: Fields of PaddleFormers' ``DPOConfig``: ``beta``, ``loss_type``, ``sft_loss_ratio``.
+
+    Returns:
+        Its ``DPOTrainer``.
+    """
+    import paddle
+
+    settings = _import("paddleformers.cli.train.dpo.dpo_argument").DPOConfig(lora=reference is None, **options)
+    net.config.dpo_config = settings
+
+    class OneProcess(_import("paddleformers.cli.train.dpo.dpo_trainer").DPOTrainer):  # type: ignore[misc]
+        def _wrap_ref_model(self, model: Any) -> Any:
+            return model  # PaddleFormers gives it to fleet, which takes no other than PaddleFleet's in one process
+
+    def collate(rows: Sequence[Pair]) -> dict[str, Any]:
+        return {key: paddle.to_tensor(value) for key, value in pack_pairs(rows).items()}
+
+    return OneProcess(
+        net,
+        data_collator=collate,
+        args=arguments,
+        train_dataset=list(pairs),
+        ref_model=reference,
+        dpo_criterion=_import("paddleformers.nn.criterion").CriterionLayer(net.config),
+        dpo_config=settings,
+    )
+
+
+def train(trainer: Any) -> tuple[float, ...]:
+    """Let a trainer of PaddleFormers train.
+
+    Returns:
+        The loss of each step, as the trainer logs it: with eight digits behind the point.
+    """
+    losses: list[float] = []
+
+    class Note(_import("paddleformers.trainer").TrainerCallback):  # type: ignore[misc]
+        def on_log(self, *_: Any, logs: Mapping[str, float], **__: Any) -> None:
+            if "loss" in logs:
+                losses.append(logs["loss"])
+
+    trainer.add_callback(Note())
+    trainer.train()
+    return tuple(losses)
+
+
+def _import(name: str) -> Any:
+    try:
+        return importlib.import_module(name)
+    except ImportError as error:
+        raise MissingDependencyError(f"{name} cannot be imported ({error}): run {INSTALL_COMMAND}") from error

@@ -11,7 +11,7 @@ import subprocess
 import tempfile
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
@@ -21,6 +21,8 @@ KINDS = ("simulated", "cuda")
 SOURCES = Path(__file__).parent / "csrc"
 LIBRARY = "libpaddle-tablerec.so"
 
+_FOR_HOPPER = "attention_hopper_cuda.cc"
+_OF_GRAPHS = "attention_graphs_cuda.cc"
 _LAST_LINES = 12
 _COMMON = "backend.h"
 _FEWEST_USERS = 3
@@ -84,12 +86,13 @@ def build_plugin(
     paddle = paddle_folder()
     _require_headers(paddle)
     tools = _gcc(paddle) if kind == "simulated" else _nvcc(paddle, architecture)
+    for_file = {path.name: _tools_for(path.name, tools, architecture) for path in files if kind == "cuda"}
     cache = Path(folder) if folder else _cache_folder()
     texts = {path.name: path.read_bytes() for path in files}
     # The version travels in the file: the layout of Paddle's classes is not stable between versions.
     texts["version.cc"] = _VERSION_SOURCE.format(paddle_version(paddle)).encode()
     objects = {
-        name: cache / "objects" / f"{name}-{_key(name, texts, tools)[:20].decode()}.o"
+        name: cache / "objects" / f"{name}-{_key(name, texts, for_file.get(name, tools))[:20].decode()}.o"
         for name in texts
         if name.endswith(".cc")
     }
@@ -106,7 +109,7 @@ def build_plugin(
 
         def compile_one(name: str) -> None:
             flags = shared if _COMMON in _included(name, texts) else ()
-            _write(objects[name], partial(_compile, tools, flags, Path(folder) / name))
+            _write(objects[name], partial(_compile, for_file.get(name, tools), flags, Path(folder) / name))
 
         list(pool.map(compile_one, missing))
     _write(library, partial(_link, tools, list(objects.values())))
@@ -148,10 +151,13 @@ def built_for(library: Path) -> str:
 
 def nvidia_folders(part: str) -> list[Path]:
     """List the ``include`` or ``lib`` folders of NVIDIA's wheels, and of ``TABLEREC_NVIDIA`` before them."""
+    return [folder for root in _nvidia_roots() for folder in sorted(root.glob(f"*/{part}"))]
+
+
+def _nvidia_roots() -> list[Path]:
     roots = [Path(root) for root in os.environ.get("TABLEREC_NVIDIA", "").split(os.pathsep) if root]
     spec = importlib.util.find_spec("nvidia")
-    roots += [Path(root) for root in (spec.submodule_search_locations or [])] if spec else []
-    return [folder for root in roots for folder in sorted(root.glob(f"*/{part}"))]
+    return roots + ([Path(root) for root in (spec.submodule_search_locations or [])] if spec else [])
 
 
 def _source_files(kind: str, sources: Sequence[str | Path] | None) -> list[Path]:
@@ -232,6 +238,33 @@ def _nvcc(paddle: Path, architecture: str) -> _Toolchain:
     link = ("-shared", "-cudart", "static", f"-L{paddle / 'libs'}", "-Xlinker", "-l:libphi_core.so,-l:libcommon.so")
     compiled = ("-DTABLEREC_CUDA", "-Xcompiler", host, *(f"-I{folder}" for folder in include), "-x", "cu", "-c")
     return _Toolchain(compiler, (*flags, *compiled), link, _version(compiler))
+
+
+def _tools_for(name: str, tools: _Toolchain, architecture: str) -> _Toolchain:
+    """Add what single files need: Hopper's own instructions, and the headers of cuDNN's graphs where they are."""
+    if name == _FOR_HOPPER and architecture == "sm_90":
+        others = tuple(flag for flag in tools.flags if not flag.startswith("-arch="))
+        return replace(tools, flags=("-gencode=arch=compute_90a,code=sm_90a", "-DTABLEREC_HOPPER", *others))
+    if name == _OF_GRAPHS:
+        return replace(tools, flags=(*cudnn_frontend(tools.compiler), *tools.flags))
+    return tools
+
+
+def cudnn_frontend(compiler: str = "nvcc") -> tuple[str, ...]:
+    """Return what to tell the compiler of NVIDIA's headers ``nvidia-cudnn-frontend``; nothing where they are missing.
+
+    The wheel's headers are in ``include`` beside the folder ``nvidia``, and need ``nvrtc.h`` of ``nvidia-cuda-nvrtc``.
+    """
+    roots = _nvidia_roots()
+    toolkit = Path(shutil.which(compiler) or compiler).resolve().parent.parent / "include"
+    folders = [*nvidia_folders("include"), *(root.parent / "include" for root in roots), toolkit]
+    found = [
+        next((folder for folder in folders if (folder / header).is_file()), None)
+        for header in ("cudnn_frontend.h", "nvrtc.h")
+    ]
+    if None in found:
+        return ()
+    return ("-DTABLEREC_CUDNN_FRONTEND", *dict.fromkeys(f"-I{folder}" for folder in found))
 
 
 def _precompile(tools: _Toolchain, folder: Path, users: Sequence[str]) -> tuple[str, ...]:

@@ -21,6 +21,7 @@ LIBRARY_SETTINGS = {"libcublas.so.13": "TABLEREC_CUBLAS", "libcudnn.so.9": "TABL
 """Variables of the environment that name another file to open."""
 
 _KERNEL = "kernel."
+_CUDA_RUNTIME = "libcudart.so.13"
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,6 +138,7 @@ def load_plugin(
     _preload(_libraries())
     for name, folder in _pairs((NCCL,), nvidia_folders("lib")):
         os.environ.setdefault("TABLEREC_NCCL", str(folder / name))  # opened for several processes alone
+    _name_cuda_runtime()
     import paddle
 
     if device_name not in paddle.device.get_all_custom_device_type():
@@ -224,6 +226,12 @@ def _preload(names: tuple[str, ...]) -> None:
     for name, folder in _pairs(names, nvidia_folders("lib")):
         with contextlib.suppress(OSError):
             ctypes.CDLL(str(folder / name), mode=ctypes.RTLD_GLOBAL)
+
+
+def _name_cuda_runtime() -> None:
+    """Tell the headers of cuDNN's graphs where NVIDIA's wheels have the runtime that they open by name."""
+    for _, folder in _pairs((_CUDA_RUNTIME,), nvidia_folders("lib")):
+        os.environ.setdefault("CUDNN_FRONTEND_CUDART_LIB_NAME", str(folder / _CUDA_RUNTIME))
 
 
 def _pairs(names: tuple[str, ...], folders: list[Path]) -> Iterator[tuple[str, Path]]:

@@ -158,6 +158,41 @@ def test_given_sources_are_compiled_in_place_of_the_plugins(
     assert build.build_plugin(folder=tmp_path / "cache", jobs=1, sources=[source]) != first
 
 
+@pytest.mark.skipif(os.name != "posix", reason="the compiler is a shell script")
+def test_attention_is_told_of_hopper_and_of_the_headers_of_graphs_where_they_are(
+    fake_paddle: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    nvidia = tmp_path / "site" / "nvidia"
+    headers = [nvidia / "cu13" / "include" / name for name in ("cudnn.h", "cublas_v2.h", "nvrtc.h")]
+    for header in (*headers, tmp_path / "site" / "include" / "cudnn_frontend.h"):
+        header.parent.mkdir(parents=True, exist_ok=True)
+        header.touch()
+    monkeypatch.setattr(build, "_nvidia_roots", lambda: [nvidia])
+    calls = fake_compiler(tmp_path, monkeypatch, 'echo made > "$OUT"')
+    monkeypatch.setenv("NVCC", str(tmp_path / "compiler"))
+    sources = [build.SOURCES / f"attention{name}.cc" for name in ("", "_graphs_cuda", "_hopper_cuda")]
+
+    def compiled(architecture: str) -> list[str]:
+        build.build_plugin("cuda", tmp_path / "cache", 1, architecture, sources)
+        lines = calls.read_text(encoding="utf-8").splitlines()
+        calls.unlink()
+        return [line for source in sources for line in lines if " -c " in line and f"/{source.name} " in line]
+
+    plain, graphs, hopper = compiled("sm_90")
+    assert "-gencode=arch=compute_90a,code=sm_90a -DTABLEREC_HOPPER" in hopper and "-arch=sm_90 " not in hopper
+    assert (
+        "-arch=sm_90 " in graphs
+        and "-DTABLEREC_CUDNN_FRONTEND" in graphs
+        and f"-I{tmp_path / 'site' / 'include'} " in graphs
+    )
+    assert "-arch=sm_90 " in plain and "TABLEREC_HOPPER" not in plain and "FRONTEND" not in plain
+    headers[2].unlink()
+    (graphs,) = compiled("sm_90")  # the others are as before
+    assert "FRONTEND" not in graphs
+    *_, hopper = compiled("sm_100")
+    assert "-arch=sm_100 " in hopper and "TABLEREC_HOPPER" not in hopper
+
+
 @pytest.mark.parametrize("name", ["none.cc", "kernel.cu"])
 def test_sources_that_cannot_be_compiled(name: str, tmp_path: Path) -> None:
     (tmp_path / "kernel.cu").touch()

@@ -24,6 +24,8 @@ LIBRARY = "libpaddle-tablerec.so"
 _FOR_HOPPER = "attention_hopper_cuda.cc"
 _OF_GRAPHS = "attention_graphs_cuda.cc"
 _LAST_LINES = 12
+_COMMON = "backend.h"
+_FEWEST_USERS = 3
 _PADDLE_VERSION = re.compile(r"^full_version\s*=\s*'([^']*)'", re.MULTILINE)
 _STAMP = re.compile(rb"tablerec for paddle (\d[\w.+-]*)\0")
 _VERSION_SOURCE = (
@@ -44,6 +46,7 @@ class _Toolchain:
     flags: tuple[str, ...]
     link: tuple[str, ...]
     version: str
+    precompiles: bool = False
 
 
 def build_plugin(
@@ -102,8 +105,13 @@ def build_plugin(
         for name, text in texts.items():
             (Path(folder) / name).write_bytes(text)
         missing = [name for name, made in objects.items() if not made.is_file()]
-        compiled = partial(_compile_to, objects, for_file, tools, Path(folder))
-        list(pool.map(compiled, missing))
+        shared = _precompile(tools, Path(folder), [name for name in missing if _COMMON in _included(name, texts)])
+
+        def compile_one(name: str) -> None:
+            flags = shared if _COMMON in _included(name, texts) else ()
+            _write(objects[name], partial(_compile, for_file.get(name, tools), flags, Path(folder) / name))
+
+        list(pool.map(compile_one, missing))
     _write(library, partial(_link, tools, list(objects.values())))
     return library
 
@@ -169,15 +177,20 @@ def _cache_folder() -> Path:
     return Path(root) / "tablerec" / "devices"
 
 
+def _included(name: str, texts: dict[str, bytes]) -> set[str]:
+    """Find a source and the plugin's own headers that it includes, directly or not."""
+    pending, included = [name], {name}
+    while pending:
+        for header in re.findall(rb'^#include "([a-z0-9_]+\.h)"', texts[pending.pop()], re.MULTILINE):
+            if header.decode() not in included and header.decode() in texts:
+                included.add(header.decode())
+                pending.append(header.decode())
+    return included
+
+
 def _key(name: str, texts: dict[str, bytes], tools: _Toolchain) -> bytes:
     """Digest what decides an object file: the compiler, a source, and the headers that it includes."""
-    pending, included = [name], dict.fromkeys([name])
-    while pending:
-        for header in re.findall(rb'^#include "([a-z_]+\.h)"', texts[pending.pop()], re.MULTILINE):
-            if header.decode() not in included and header.decode() in texts:
-                included[header.decode()] = None
-                pending.append(header.decode())
-    return _digest([repr(tools).encode(), *(texts[part] for part in sorted(included))])
+    return _digest([repr(tools).encode(), *(texts[part] for part in sorted(_included(name, texts)))])
 
 
 def _digest(parts: Sequence[bytes]) -> bytes:
@@ -204,7 +217,7 @@ def _gcc(paddle: Path) -> _Toolchain:
     flags = ("-std=c++17", "-O2", "-fPIC", "-fvisibility=hidden", "-D_GLIBCXX_USE_CXX11_ABI=1", "-w")
     libs = paddle / "libs"
     link = ("-shared", f"-L{libs}", "-l:libphi_core.so", "-l:libcommon.so", f"-Wl,-rpath,{libs}")
-    return _Toolchain(compiler, (*flags, f"-I{paddle / 'include'}", "-c"), link, _version(compiler))
+    return _Toolchain(compiler, (*flags, f"-I{paddle / 'include'}", "-c"), link, _version(compiler), precompiles=True)
 
 
 def _nvcc(paddle: Path, architecture: str) -> _Toolchain:
@@ -254,14 +267,18 @@ def cudnn_frontend(compiler: str = "nvcc") -> tuple[str, ...]:
     return ("-DTABLEREC_CUDNN_FRONTEND", *dict.fromkeys(f"-I{folder}" for folder in found))
 
 
-def _compile_to(
-    objects: dict[str, Path], for_file: dict[str, _Toolchain], tools: _Toolchain, folder: Path, name: str
-) -> None:
-    _write(objects[name], partial(_compile, for_file.get(name, tools), folder / name))
+def _precompile(tools: _Toolchain, folder: Path, users: Sequence[str]) -> tuple[str, ...]:
+    """Compile once what most sources include, most of it Paddle's headers; return what their compilers are told."""
+    if not tools.precompiles or len(users) < _FEWEST_USERS:
+        return ()
+    header = folder / "precompiled.h"  # around the common one: a header that is compiled itself would be read twice
+    header.write_text(f'#include "{_COMMON}"\n', encoding="utf-8")
+    _run([tools.compiler, *tools.flags, "-x", "c++-header", str(header), "-o", f"{header}.gch"], header.name)
+    return ("-include", str(header))
 
 
-def _compile(tools: _Toolchain, source: Path, target: Path) -> None:
-    _run([tools.compiler, *tools.flags, str(source), "-o", str(target)], source.name)
+def _compile(tools: _Toolchain, flags: Sequence[str], source: Path, target: Path) -> None:
+    _run([tools.compiler, *tools.flags, *flags, str(source), "-o", str(target)], source.name)
 
 
 def _link(tools: _Toolchain, objects: Sequence[Path], target: Path) -> None:

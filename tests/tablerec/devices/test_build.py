@@ -97,6 +97,53 @@ def test_a_changed_source_is_compiled_alone(fake_paddle: Path, tmp_path: Path, m
 
 
 @pytest.mark.skipif(os.name != "posix", reason="the compiler is a shell script")
+def test_a_changed_header_is_compiled_again_where_it_is_included(
+    fake_paddle: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sources = tmp_path / "sources"
+    sources.mkdir()
+    texts = {
+        "a.cc": '#include "own.h"\n',
+        "b.cc": "#include <vector>\n",
+        "own.h": '#include "float8.h"\n',
+        "float8.h": "",
+    }
+    for name, text in texts.items():
+        (sources / name).write_text(text, encoding="utf-8")
+    monkeypatch.setattr(build, "SOURCES", sources)
+    calls = fake_compiler(tmp_path, monkeypatch, 'echo made > "$OUT"')
+    build.build_plugin(folder=tmp_path / "cache", jobs=1)
+    calls.unlink()
+    (sources / "float8.h").write_text("changed", encoding="utf-8")
+    build.build_plugin(folder=tmp_path / "cache", jobs=1)
+    compiled = [line for line in calls.read_text(encoding="utf-8").splitlines() if " -c " in line]
+    assert len(compiled) == 1 and "a.cc" in compiled[0]
+
+
+@pytest.mark.skipif(os.name != "posix", reason="the compiler is a shell script")
+def test_the_header_that_most_include_is_compiled_once(
+    fake_paddle: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sources = tmp_path / "sources"
+    sources.mkdir()
+    for name in ("a.cc", "b.cc", "c.cc"):
+        (sources / name).write_text('#include "elements.h"\n', encoding="utf-8")
+    (sources / "d.cc").touch()
+    (sources / "elements.h").write_text('#include "backend.h"\n', encoding="utf-8")
+    (sources / "backend.h").touch()
+    monkeypatch.setattr(build, "SOURCES", sources)
+    calls = fake_compiler(tmp_path, monkeypatch, 'echo made > "$OUT"')
+    build.build_plugin(folder=tmp_path / "cache", jobs=1)
+    header, *others = [line for line in calls.read_text(encoding="utf-8").splitlines() if " -c " in line]
+    assert "-x c++-header" in header and header.endswith("precompiled.h.gch")
+    assert sum("-include" in line for line in others) == 3 and len(others) == 5  # d.cc and the version do without
+    calls.unlink()
+    (sources / "a.cc").write_text('#include "elements.h"\n// changed', encoding="utf-8")
+    build.build_plugin(folder=tmp_path / "cache", jobs=1)
+    assert "c++-header" not in calls.read_text(encoding="utf-8")  # for one file it is not worth it
+
+
+@pytest.mark.skipif(os.name != "posix", reason="the compiler is a shell script")
 def test_given_sources_are_compiled_in_place_of_the_plugins(
     fake_paddle: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

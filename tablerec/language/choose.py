@@ -59,8 +59,9 @@ def describe(method: Method) -> str:
 def list_methods(precision: str = "bfloat16", rank: int = 8, *, whole: bool = True) -> list[Method]:
     """List methods, the one that keeps most of the model's quality and speed first.
 
-    What is trained and in how many bits comes first: all weights, LoRA, LoRA on 8 and on 4 bits. Among these what costs no
-    time comes first: the loss in parts; then the optimizer of 8 bits, layers computed again, and the state on the host.
+    What is trained and in how many bits comes first: all weights, LoRA, LoRA on 8 and on 4 bits. Among these what costs
+    no time comes first: the loss in parts; then the optimizer of 8 bits, layers computed again, and the state on the
+    host.
 
     Args:
         precision: Of computation.
@@ -92,7 +93,7 @@ def choose(
     sequences: int,
     methods: list[Method],
     *,
-    fused_attention: bool = False,
+    plain_attention: bool = False,
     report: Callable[[str], None] = lambda line: None,
 ) -> Choice:
     """Take the first method of which a step fits, with the largest batch that does.
@@ -103,7 +104,7 @@ def choose(
         length: Tokens of a sequence.
         sequences: In a step; batches divide them.
         methods: As ``list_methods`` gives them.
-        fused_attention: Whether attention keeps no scores.
+        plain_attention: Whether attention is computed by single operators.
         report: Called with a line for each kind of method that does not fit, and with the choice.
 
     Raises:
@@ -112,7 +113,7 @@ def choose(
     batches = [batch for batch in range(sequences, 0, -1) if sequences % batch == 0]
     least: tuple[float, Method] | None = None
     for method in methods:
-        found = [(batch, predict(decoder, method, batch, length, fused_attention=fused_attention)) for batch in batches]
+        found = [(batch, predict(decoder, method, batch, length, plain_attention=plain_attention)) for batch in batches]
         fitting = [(batch, each) for batch, each in found if SAFETY * each.peak <= memory_bytes]
         if fitting:
             batch, predicted = fitting[0]
@@ -126,8 +127,8 @@ def choose(
     if least is None:
         raise SettingsError("no method is given")
     raise SettingsError(
-        f"nothing fits into {memory_bytes / 1e9:.2f} GB: {describe(least[1])} takes {least[0] / 1e9:.2f} GB with one sequence "
-        f"of {length} tokens; give shorter ones or a smaller model"
+        f"nothing fits into {memory_bytes / 1e9:.2f} GB: {describe(least[1])} takes {least[0] / 1e9:.2f} GB with one "
+        f"sequence of {length} tokens; give shorter ones or a smaller model"
     )
 
 
@@ -139,7 +140,7 @@ def tune_decoder(
     sequences: int,
     report: Callable[[str], None],
     *,
-    fused_attention: bool = False,
+    plain_attention: bool = False,
 ) -> Path:
     """Choose how to tune a decoder, say why, and write it.
 
@@ -150,7 +151,7 @@ def tune_decoder(
         length: Tokens of a sequence.
         sequences: In a step.
         report: Called with each line for the user.
-        fused_attention: Whether attention keeps no scores.
+        plain_attention: Whether attention is computed by single operators.
 
     Returns:
         ``method.yaml`` in ``output``, for ``tablerec.language.method.read_method``.
@@ -167,7 +168,7 @@ def tune_decoder(
 
     decoder = read_decoder(path)
     choice = choose(
-        decoder, memory_bytes, length, sequences, list_methods(), fused_attention=fused_attention, report=report
+        decoder, memory_bytes, length, sequences, list_methods(), plain_attention=plain_attention, report=report
     )
     for name, size in choice.predicted.parts().items():
         report(f"  {name:12} {size / 1e9:9.3f} GB")

@@ -16,8 +16,14 @@ from tablerec.language.method import Method, read_method
 
 SMALL = Decoder(28, 1024, 3072, 16, 8, 128, 151936, tied=True)
 CONFIG = {
-    **{"num_hidden_layers": 28, "hidden_size": 1024, "intermediate_size": 3072, "num_attention_heads": 16},
-    **{"num_key_value_heads": 8, "head_dim": 128, "vocab_size": 151936, "tie_word_embeddings": True},
+    "num_hidden_layers": 28,
+    "hidden_size": 1024,
+    "intermediate_size": 3072,
+    "num_attention_heads": 16,
+    "num_key_value_heads": 8,
+    "head_dim": 128,
+    "vocab_size": 151936,
+    "tie_word_embeddings": True,
 }
 
 

@@ -17,8 +17,14 @@ from tests.helpers.plugin_process import ask, needs_device
 
 SMALL = Decoder(4, 256, 512, 8, 4, 32, 4096)
 CONFIG = {
-    **{"num_hidden_layers": 2, "hidden_size": 128, "intermediate_size": 256, "num_attention_heads": 8},
-    **{"num_key_value_heads": 4, "head_dim": 16, "vocab_size": 1024, "max_position_embeddings": 256},
+    "num_hidden_layers": 2,
+    "hidden_size": 128,
+    "intermediate_size": 256,
+    "num_attention_heads": 8,
+    "num_key_value_heads": 4,
+    "head_dim": 16,
+    "vocab_size": 1024,
+    "max_position_embeddings": 256,
 }
 METHODS = [
     Method(lora=None),

@@ -81,8 +81,8 @@ def pack(codes: NDArray[Any], bits: int) -> NDArray[np.int8]:
         bits: 8 or 4.
 
     Returns:
-        8 bits: ``(outputs, inputs)``. 4 bits: a row of ``inputs / 2`` bytes for each output, the even input in the lower
-        half, under the shape that Paddle gives it, ``(outputs / 2, inputs)``.
+        8 bits: ``(outputs, inputs)``. 4 bits: a row of ``inputs / 2`` bytes for each output, the even input in the
+        lower half, under the shape that Paddle gives it, ``(outputs / 2, inputs)``.
 
     >>> pack(np.array([[1, -1], [2, 3]]), 4).tolist()
     [[33, 63]]

@@ -37,7 +37,9 @@ class Method:
     group_size: int | None = setting(
         64, "Inputs that share a scale in 8 and 4 bits: 64 or 128; none: all of an output.", low=64, high=128
     )
-    lora: LoRA | None = setting(_LORA, "Changes of low rank, which alone are trained; none: all weights are trained.")
+    lora: LoRA | None = setting(  # noqa: RUF009 - frozen, as setting is
+        _LORA, "Changes of low rank, which alone are trained; none: all weights are trained."
+    )
     recompute: bool = setting(
         False, "Compute the activations of each layer of the decoder again for the gradients; its input alone is kept."
     )
@@ -206,6 +208,7 @@ def _divide_loss(net: Any, tokens: int) -> None:
     if not hasattr(net, "criterion") or not hasattr(net, "config"):
         raise SettingsError(f"{type(net).__name__} has no criterion of PaddleFormers: leave out loss_tokens")
     net.config.use_fused_head_and_loss_fn = True  # the head hands over its weight
+    del net.criterion  # a layer gives way to nothing but a layer
     net.criterion = HeadLoss(tokens)
 
 

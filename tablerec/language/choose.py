@@ -92,8 +92,6 @@ def choose(
     length: int,
     sequences: int,
     methods: list[Method],
-    *,
-    plain_attention: bool = False,
     report: Callable[[str], None] = lambda line: None,
 ) -> Choice:
     """Take the first method of which a step fits, with the largest batch that does.
@@ -104,7 +102,6 @@ def choose(
         length: Tokens of a sequence.
         sequences: In a step; batches divide them.
         methods: As ``list_methods`` gives them.
-        plain_attention: Whether attention is computed by single operators.
         report: Called with a line for each kind of method that does not fit, and with the choice.
 
     Raises:
@@ -113,7 +110,7 @@ def choose(
     batches = [batch for batch in range(sequences, 0, -1) if sequences % batch == 0]
     least: tuple[float, Method] | None = None
     for method in methods:
-        found = [(batch, predict(decoder, method, batch, length, plain_attention=plain_attention)) for batch in batches]
+        found = [(batch, predict(decoder, method, batch, length)) for batch in batches]
         fitting = [(batch, each) for batch, each in found if SAFETY * each.peak <= memory_bytes]
         if fitting:
             batch, predicted = fitting[0]
@@ -139,8 +136,6 @@ def tune_decoder(
     length: int,
     sequences: int,
     report: Callable[[str], None],
-    *,
-    plain_attention: bool = False,
 ) -> Path:
     """Choose how to tune a decoder, say why, and write it.
 
@@ -151,7 +146,6 @@ def tune_decoder(
         length: Tokens of a sequence.
         sequences: In a step.
         report: Called with each line for the user.
-        plain_attention: Whether attention is computed by single operators.
 
     Returns:
         ``method.yaml`` in ``output``, for ``tablerec.language.method.read_method``.
@@ -167,9 +161,7 @@ def tune_decoder(
     from tablerec.settings_fields import to_values
 
     decoder = read_decoder(path)
-    choice = choose(
-        decoder, memory_bytes, length, sequences, list_methods(), plain_attention=plain_attention, report=report
-    )
+    choice = choose(decoder, memory_bytes, length, sequences, list_methods(), report)
     for name, size in choice.predicted.parts().items():
         report(f"  {name:12} {size / 1e9:9.3f} GB")
     report(f"  {'most':12} {choice.predicted.peak / 1e9:9.3f} GB, at: {_MOMENTS[choice.predicted.moment]}")

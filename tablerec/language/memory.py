@@ -14,7 +14,7 @@ sizes H (hidden), I (intermediate), A heads of D for queries and K for keys and 
   single operators, keys and values are repeated for the heads, 4 e A D in all, and there are scores: 6 A S, or 4 A S
   in float32. Adapters add what they have reduced, and their copies in bfloat16. If layers are computed again, only
   their inputs e H stay, and one layer's activations at a time. While its gradients are computed, a layer takes 1.5
-  times its scores more, or 0.4 times all that it keeps.
+  times its scores more, or 0.55 times all that it keeps.
 - *logits*: V numbers for a token: the softmax in float32, kept; when the loss is computed besides the logits in e
   bytes and in float32. With ``loss_tokens`` only so many tokens have them, and the gradients of e H for a token are
   there at once.
@@ -37,7 +37,7 @@ CHUNK = 4096
 """Bytes to which the plugin's devices round up a tensor."""
 ERROR = 0.1
 """Largest relative error of a predicted peak where it was measured, with Llama and ERNIE-4.5."""
-_OF_SCORES, _OF_REST = 1.5, 0.4
+_OF_SCORES, _OF_REST = 1.5, 0.55
 """What a layer takes more while its gradients are computed, for each byte of scores, or else of all that it keeps."""
 _BUCKET = 1 << 22
 _OF_BUCKET = 41
@@ -179,7 +179,7 @@ class Predicted:
         return {each.name: getattr(self, each.name) for each in fields(self)[:6]}
 
 
-def predict(decoder: Decoder, method: Method, batch: int, length: int, *, plain_attention: bool = False) -> Predicted:
+def predict(decoder: Decoder, method: Method, batch: int, length: int) -> Predicted:
     """Predict what a step takes.
 
     Args:
@@ -187,7 +187,6 @@ def predict(decoder: Decoder, method: Method, batch: int, length: int, *, plain_
         method: How it is tuned.
         batch: Sequences at once.
         length: Tokens of each.
-        plain_attention: Whether attention is computed by single operators, not by the device's own.
 
     >>> small = Decoder(28, 1024, 3072, 16, 8, 128, 151936, tied=True)
     >>> full = predict(small, Method(lora=None), 4, 4096)
@@ -206,8 +205,8 @@ def predict(decoder: Decoder, method: Method, batch: int, length: int, *, plain_
         optimizer = trained * (2 + 8 / 256)
     else:
         optimizer = float(trained * (8 + 4 * (per_number == 2)) + 2 * CHUNK * tensors)
-    scores = batch * length**2 * decoder.heads * (6 if e == 2 else 4) if plain_attention else 0
-    layer = scores + _layer(decoder, method, e, batch * length, plain_attention)
+    scores = batch * length**2 * decoder.heads * (6 if e == 2 else 4) if method.attention == "plain" else 0
+    layer = scores + _layer(decoder, method, e, batch * length)
     more = max(_OF_SCORES * scores, _OF_REST * layer)
     of_input = float(e * tokens * decoder.hidden)
     activations = decoder.layers * (of_input if method.recompute else layer) + of_input
@@ -253,12 +252,12 @@ def _weights(decoder: Decoder, method: Method, e: int) -> tuple[float, float, in
     return weights, 4.0 * factors, factors
 
 
-def _layer(decoder: Decoder, method: Method, e: int, tokens: int, plain: bool) -> float:
+def _layer(decoder: Decoder, method: Method, e: int, tokens: int) -> float:
     """Return what a layer keeps for its gradients, scores left out."""
     queries, keys = decoder.heads * decoder.head_dim, decoder.kv_heads * decoder.head_dim
     angles = (16 if e == 2 else 8) * decoder.head_dim
     for_token = 4 * e * (decoder.hidden + decoder.intermediate) + 8 * (queries + keys) + angles
-    for_token += 4 * e * queries if plain else 2 * e * (queries + keys) + 4 * decoder.heads
+    for_token += 4 * e * queries if method.attention == "plain" else 2 * e * (queries + keys) + 4 * decoder.heads
     copies = 0.0
     if method.lora is not None:
         products = decoder.products()

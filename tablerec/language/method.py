@@ -40,6 +40,9 @@ class Method:
     lora: LoRA | None = setting(  # noqa: RUF009 - frozen, as setting is
         _LORA, "Changes of low rank, which alone are trained; none: all weights are trained."
     )
+    attention: Literal["fused", "plain"] = setting(
+        "fused", "By the device's own attention, which keeps no scores, or by single operators."
+    )
     recompute: bool = setting(
         False, "Compute the activations of each layer of the decoder again for the gradients; its input alone is kept."
     )
@@ -179,6 +182,8 @@ def prepare(net: nn.Layer, method: Method) -> Tuned:
         inner = "|".join(map(re.escape, layers))
         target = f"^(?:{inner})\\..*(?:{method.lora.target_modules})"
         add_lora(net, LoRA(method.lora.rank, method.lora.alpha, target))
+    if method.attention == "fused":
+        _fuse_attention(net)
     if method.loss_tokens is not None:
         _divide_loss(net, method.loss_tokens)
     if method.recompute:
@@ -199,6 +204,14 @@ def _place(net: Any, precision: str) -> None:
         return net._transform(tensor, place, precision if floats else None, True)
 
     net._apply(transform, place, None, True, True)
+
+
+def _fuse_attention(net: Any) -> None:
+    """Let layers that multiply scores by single operators ask Paddle for attention, which chooses the device's own."""
+    for layer in net.sublayers(include_self=True):
+        for holder, name in ((getattr(layer, "config", None), "_attn_implementation"), (layer, "attn_implementation")):
+            if getattr(holder, name, "") == "eager":
+                setattr(holder, name, "sdpa")
 
 
 def _divide_loss(net: Any, tokens: int) -> None:

@@ -89,7 +89,6 @@ def tune_command(
     plugin: str | None,
     length: int | None,
     sequences: int,
-    plain_attention: bool,
     fields: tuple[str, ...],
     allow_import: bool,
     **changes: Any,
@@ -111,7 +110,7 @@ def tune_command(
         from tablerec.language.choose import tune_decoder
 
         output = changes["output"] or (config if config.is_dir() else config.parent)
-        tune_decoder(config, output, read_bytes(memory), length, sequences, click.echo, plain_attention=plain_attention)
+        tune_decoder(config, output, read_bytes(memory), length, sequences, click.echo)
         return
     if minutes is None:
         raise SettingsError("tune needs --minutes, the time for measurements and trials")

@@ -30,7 +30,7 @@ METHODS = [
     Method(lora=None),
     Method(lora=None, precision="float32"),
     Method(),
-    Method(frozen="int8", recompute=True),
+    Method(frozen="int8", recompute=True, attention="plain"),
     Method(frozen="int4", recompute=True, loss_tokens=64, state_on_host=True),
     Method(lora=None, state_on_host=True, recompute=True, loss_tokens=64),
     Method(lora=None, optimizer="adamw8bit"),

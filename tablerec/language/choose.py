@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from itertools import product
 from pathlib import Path
+from typing import Literal
 
 from tablerec.errors import SettingsError
 from tablerec.language.memory import Decoder, Predicted, predict, read_decoder
@@ -56,7 +57,9 @@ def describe(method: Method) -> str:
     return ", ".join(words)
 
 
-def list_methods(precision: str = "bfloat16", rank: int = 8, *, whole: bool = True) -> list[Method]:
+def list_methods(
+    precision: Literal["float32", "bfloat16"] = "bfloat16", rank: int = 8, *, whole: bool = True
+) -> list[Method]:
     """List methods, the one that keeps most of the model's quality and speed first.
 
     What is trained and in how many bits comes first: all weights, LoRA, LoRA on 8 and on 4 bits. Among these what costs
@@ -71,9 +74,9 @@ def list_methods(precision: str = "bfloat16", rank: int = 8, *, whole: bool = Tr
     >>> [describe(method) for method in list_methods()[:2]]
     ['all weights, bfloat16', 'all weights, bfloat16, loss by 1024 tokens']
     """
-    kinds = [Method(precision=precision, lora=None)] if whole else []  # type: ignore[arg-type]
-    lora = Method(precision=precision, lora=LoRA(rank, 2.0 * rank))  # type: ignore[arg-type]
-    kinds += [replace(lora, frozen=frozen) for frozen in ("whole", "int8", "int4")]  # type: ignore[arg-type]
+    kinds = [Method(precision=precision, lora=None)] if whole else []
+    lora = Method(precision=precision, lora=LoRA(rank, 2.0 * rank))
+    kinds += [lora, replace(lora, frozen="int8"), replace(lora, frozen="int4")]
     methods = []
     for kind, host, again, optimizer, tokens in product(
         kinds, (False, True), (False, True), ("adamw", "adamw8bit"), _LOSS_TOKENS

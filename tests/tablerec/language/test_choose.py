@@ -68,7 +68,7 @@ def run(*arguments: str) -> tuple[int, str]:
 def test_the_command_writes_the_method(tmp_path: Path) -> None:
     pytest.importorskip("yaml")
     (tmp_path / "config.json").write_text(json.dumps(CONFIG))
-    code, said = run(str(tmp_path), "--memory", "1.6GB", "--length", "512", "-o", str(tmp_path / "out"))
+    code, said = run(str(tmp_path), "--memory", "1.2GB", "--length", "512", "-o", str(tmp_path / "out"))
     assert code == 0 and "chosen: LoRA on " in said and "logits" in said and "activations" in said
     method = read_method(tmp_path / "out" / "method.yaml")
     assert method.frozen in ("int8", "int4") and method.lora is not None

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import subprocess
 import sys
 import time
@@ -140,7 +141,7 @@ def print_table(options: argparse.Namespace) -> None:
     results = read_results(options)
     model, shape, batch, length = sizes(options)
     decoder = Decoder(
-        *(shape[f"num_{name}"] for name in ("hidden_layers",)),
+        shape["num_hidden_layers"],
         shape["hidden_size"],
         shape["intermediate_size"],
         shape["num_attention_heads"],
@@ -182,6 +183,7 @@ def main() -> None:
         run_method(options)
         return
     end = time.monotonic() + options.seconds - MARGIN
+    environment = {**os.environ, "GLOG_minloglevel": "2"}
     for name in [] if options.table else options.method or METHODS:
         if name in read_results(options):
             continue
@@ -195,7 +197,7 @@ def main() -> None:
         for flag, value in (("--batch", options.batch), ("--length", options.length)):
             command += [flag, str(value)] if value else []
         try:
-            code = subprocess.run(command, check=False, timeout=left).returncode
+            code = subprocess.run(command, check=False, timeout=left, env=environment).returncode
         except subprocess.TimeoutExpired:
             code = f"none after {left:.0f} s"  # type: ignore[assignment]
         if code:

@@ -1,4 +1,4 @@
-"""How a decoder is tuned on little memory, in one call: what is trained, in how many bits the rest lies, what is kept."""
+"""How a decoder is tuned on little memory: what is trained, in how many bits the rest lies, what is kept."""
 
 from __future__ import annotations
 
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 LAYERS = re.compile(r"(?:^|\.)layers\.\d+$")
 """Names of the decoder's layers in PaddleFormers."""
 CHECKPOINT = "checkpoint.safetensors"
+_LORA = LoRA()
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,8 +34,15 @@ class Method:
     frozen: Literal["whole", "int8", "int4"] = setting(
         "whole", "How the weights of linear layers are kept that are not trained; int8 and int4 need lora."
     )
-    group_size: Literal[64, 128, -1] = setting(64, "Inputs that share a scale in 8 and 4 bits; -1: all of an output.")
-    lora: LoRA | None = setting(LoRA(), "Changes of low rank, which alone are trained; none: all weights are trained.")
+    group_size: int | None = setting(
+        64, "Inputs that share a scale in 8 and 4 bits: 64 or 128; none: all of an output.", low=64, high=128
+    )
+    lora: LoRA | None = setting(  # noqa: RUF009 - frozen, as setting is
+        _LORA, "Changes of low rank, which alone are trained; none: all weights are trained."
+    )
+    attention: Literal["fused", "plain"] = setting(
+        "fused", "By the device's own attention, which keeps no scores, or by single operators."
+    )
     recompute: bool = setting(
         False, "Compute the activations of each layer of the decoder again for the gradients; its input alone is kept."
     )
@@ -51,6 +59,8 @@ class Method:
 
     def __post_init__(self) -> None:
         check_fields(self)
+        if self.group_size not in (None, 64, 128):
+            raise SettingsError(f"group_size is {self.group_size}: give 64, 128 or none")
         if self.frozen != "whole" and self.lora is None:
             raise SettingsError(f"frozen is {self.frozen} and lora is none: nothing would be trained, give lora")
 
@@ -92,7 +102,8 @@ class Tuned:
     def step(self) -> None:
         """Follow the gradients, and forget them."""
         self.optimizer.step()
-        self.optimizer.clear_grad()
+        for each in self.parameters.values():
+            each.grad = None  # Paddle's clear_gradient keeps the memory until the next one
 
     def save(self, folder: Path) -> Path:
         """Write what is trained and the optimizer's state, completely or not at all; the frozen weights are not in it.
@@ -162,14 +173,17 @@ def prepare(net: nn.Layer, method: Method) -> Tuned:
             f"{type(net).__name__} has no sublayers named layers.0, layers.1 and so on: it is no decoder"
         )
     if method.frozen != "whole":
-        quantize_frozen(net, method.frozen, method.group_size, "|".join(map(re.escape, layers)), method.precision)
+        target = "|".join(map(re.escape, layers))
+        quantize_frozen(net, method.frozen, method.group_size or -1, target, method.precision)
     _place(net, method.precision)
     if method.lora is not None:
         for parameter in net.parameters():
             parameter.stop_gradient = True
-        target = method.lora.target_modules
         inner = "|".join(map(re.escape, layers))
-        add_lora(net, LoRA(method.lora.rank, method.lora.alpha, f"^(?:{inner})\\..*(?:{target})"))
+        target = f"^(?:{inner})\\..*(?:{method.lora.target_modules})"
+        add_lora(net, LoRA(method.lora.rank, method.lora.alpha, target))
+    if method.attention == "fused":
+        _fuse_attention(net)
     if method.loss_tokens is not None:
         _divide_loss(net, method.loss_tokens)
     if method.recompute:
@@ -180,7 +194,7 @@ def prepare(net: nn.Layer, method: Method) -> Tuned:
 
 
 def _place(net: Any, precision: str) -> None:
-    """Bring all to the device, and parameters to a precision; buffers, such as the frequencies of positions, keep theirs."""
+    """Bring all to the device, and parameters to a precision; buffers, such as positions' frequencies, keep theirs."""
     import paddle
 
     place = paddle.framework._current_expected_place()
@@ -192,13 +206,23 @@ def _place(net: Any, precision: str) -> None:
     net._apply(transform, place, None, True, True)
 
 
+def _fuse_attention(net: Any) -> None:
+    """Let layers that multiply scores by single operators ask Paddle for attention, which chooses the device's own."""
+    for layer in net.sublayers(include_self=True):
+        for holder, name in ((getattr(layer, "config", None), "_attn_implementation"), (layer, "attn_implementation")):
+            if getattr(holder, name, "") == "eager":
+                setattr(holder, name, "sdpa")
+
+
 def _divide_loss(net: Any, tokens: int) -> None:
-    """Let PaddleFormers compute logits and loss of few tokens at a time, in forward and backward."""
-    criterion = getattr(net, "criterion", None)
-    if criterion is None or not hasattr(criterion, "loss_subbatch_sequence_length"):
+    """Compute logits and loss of few tokens at a time, and their gradients with them."""
+    from tablerec.language.loss import HeadLoss
+
+    if not hasattr(net, "criterion") or not hasattr(net, "config"):
         raise SettingsError(f"{type(net).__name__} has no criterion of PaddleFormers: leave out loss_tokens")
-    net.config.use_fused_head_and_loss_fn = criterion.use_fused_head_and_loss_fn = True
-    criterion.use_subbatch, criterion.loss_subbatch_sequence_length = True, tokens
+    net.config.use_fused_head_and_loss_fn = True  # the head hands over its weight
+    del net.criterion  # a layer gives way to nothing but a layer
+    net.criterion = HeadLoss(tokens)
 
 
 def _make_optimizer(method: Method, parameters: dict[str, Tensor]) -> Any:

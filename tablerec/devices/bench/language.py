@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 from tablerec.devices.bench.workloads import FULL, Given, Scale, Workload
 
@@ -14,6 +15,8 @@ def language_workloads(scale: Scale = FULL) -> Iterator[Workload]:
     tokens, width, classes = scale.language
     yield from _of_heads(tokens, width, classes)
     yield from _of_experts(tokens, width)
+    yield _of_attention(tokens)
+    yield from _of_weights(tokens, width, classes // 32 * 32)
     rows, out = Given((tokens, width)), Given((width, width))
     yield Workload(
         f"fused_gemm_epilogue {tokens}x{width}x{width}",
@@ -35,6 +38,24 @@ def language_workloads(scale: Scale = FULL) -> Iterator[Workload]:
         )
 
 
+def _of_weights(tokens: int, width: int, classes: int) -> Iterator[Workload]:
+    """Yield products with weights of 8 and 4 bits: of few rows, bound by reading the weight, and of many."""
+    for bits, group in ((8, -1), (4, -1), (4, 64)):
+        for rows, outputs in ((1, classes), (8, classes), (tokens, width)):
+            groups = [-(-width // group)] if group > 0 else []
+
+            def product(p: Any, x: Any, codes: Any, scales: Any, bits: int = bits, group: int = group) -> Any:
+                return p.nn.quant.weight_only_linear(x, codes, None, scales, f"int{bits}", 90, group)
+
+            yield Workload(
+                f"weight_only_linear int{bits} groups of {group} {rows}x{width}x{outputs}",
+                product,
+                (Given((rows, width)), Given((outputs * bits // 8, width), "int8", 100), Given((*groups, outputs))),
+                2.0 * rows * width * outputs,
+                gradient=group == -1 and rows == tokens,
+            )
+
+
 def _of_heads(tokens: int, width: int, classes: int) -> Iterator[Workload]:
     yield Workload(
         f"cross_entropy {tokens}x{classes}",
@@ -50,6 +71,19 @@ def _of_heads(tokens: int, width: int, classes: int) -> Iterator[Workload]:
                 (Given((rows, classes)), Given((rows,))),
                 gradient=False,
             )
+
+
+def _of_attention(tokens: int) -> Workload:
+    """Return causal attention with grouped heads of 128; in float32 the device has plain loops alone."""
+    batch, heads, kv_heads, size = 4, 16, 8, 128
+    steps = max(tokens // batch, 1)
+    queries, keys = (Given((batch, steps, h, size)) for h in (heads, kv_heads))
+    return Workload(
+        f"flash_attn, causal {batch}x{steps}x{heads}x{size}",
+        lambda p, q, k, v: p._C_ops.flash_attn(q, k, v, None, None, 0.0, True, False, False, "")[0],
+        (queries, keys, keys),
+        2.0 * batch * heads * steps * steps * size,
+    )
 
 
 def _of_experts(tokens: int, width: int) -> Iterator[Workload]:

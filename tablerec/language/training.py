@@ -171,6 +171,9 @@ def training_arguments(folder: str | Path, device: str, steps: int, **options: A
         "max_steps": steps,
         "logging_steps": 1,
         "save_strategy": "no",
+        # The usual format needs a group of processes to be read again.
+        "save_checkpoint_format": "unified_checkpoint",
+        "load_checkpoint_format": "unified_checkpoint",
         "report_to": [],
         "dataloader_shuffle": False,
         "amp_master_grad": bool(options.get("bf16") or options.get("fp16")),
@@ -300,8 +303,12 @@ def dpo_trainer(net: Any, arguments: Any, pairs: Sequence[Pair], reference: Any 
     )
 
 
-def train(trainer: Any) -> tuple[float, ...]:
+def train(trainer: Any, checkpoint: str | Path | None = None) -> tuple[float, ...]:
     """Let a trainer of PaddleFormers train.
+
+    Args:
+        trainer: Its ``Trainer``, or ``dpo_trainer``'s.
+        checkpoint: The folder of a checkpoint to go on from, ``FOLDER/checkpoint-2``.
 
     Returns:
         The loss of each step, as the trainer logs it: with eight digits behind the point.
@@ -314,7 +321,7 @@ def train(trainer: Any) -> tuple[float, ...]:
                 losses.append(logs["loss"])
 
     trainer.add_callback(Note())
-    trainer.train()
+    trainer.train(resume_from_checkpoint=None if checkpoint is None else str(checkpoint))
     return tuple(losses)
 
 

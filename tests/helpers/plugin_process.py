@@ -12,8 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
-from tests.helpers.ranks import rank_environments
+from tests.helpers.training.ranks import rank_environments
 
 ROOT = Path(__file__).resolve().parents[2]
 

@@ -136,7 +136,10 @@ def combine(x, weights, at):
     return (x[at] * weights.unsqueeze(-1)).sum(1)
 def count(x, low, high, dtype):
     return count_numbers(paddle, x, low, high, "int64")
+def keep(tensor, loader):
+    return tensor, None
 REPLACED = (
+    (moe_allgather_layer, "async_offload", keep),
     (moe_allgather_layer, "moe_gate_dispatch_partial_nosoftmaxtopk", dispatch),
     (moe_allgather_layer, "expand_modality_expert_id", expand),
     (moe_allgather_layer, "build_src_rank_and_local_expert_id", ranks),

@@ -165,7 +165,8 @@ def dispatch_chosen(
         )
     expert = chosen.numpy()
     tokens = len(expert)
-    kept, places, slots = np.zeros((tokens, k), bool), [], np.zeros((k, tokens), "int32")
+    places: list[int] = []
+    kept, slots = np.zeros((tokens, k), bool), np.zeros((k, tokens), "int32")
     own = np.zeros(experts, "int64")
     for e in range(first, last):
         found = [(choice, token) for choice in range(k) for token in range(tokens) if expert[token, choice] == e]
@@ -230,7 +231,7 @@ def _combine(p: Any, x: Any, weights: Any) -> Any:
     if _on_cpu(p):
         return (x[at] * weights.unsqueeze(-1)).sum(1)
 
-    class Combined(p.autograd.PyLayer):  # type: ignore[misc, name-defined]
+    class Combined(p.autograd.PyLayer):
         @staticmethod
         def forward(ctx: Any, x: Any, weights: Any) -> Any:
             ctx.save_for_backward(x, weights)

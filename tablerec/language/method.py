@@ -33,7 +33,9 @@ class Method:
     frozen: Literal["whole", "int8", "int4"] = setting(
         "whole", "How the weights of linear layers are kept that are not trained; int8 and int4 need lora."
     )
-    group_size: Literal[64, 128, -1] = setting(64, "Inputs that share a scale in 8 and 4 bits; -1: all of an output.")
+    group_size: int | None = setting(
+        64, "Inputs that share a scale in 8 and 4 bits: 64 or 128; none: all of an output.", low=64, high=128
+    )
     lora: LoRA | None = setting(LoRA(), "Changes of low rank, which alone are trained; none: all weights are trained.")
     recompute: bool = setting(
         False, "Compute the activations of each layer of the decoder again for the gradients; its input alone is kept."
@@ -51,6 +53,8 @@ class Method:
 
     def __post_init__(self) -> None:
         check_fields(self)
+        if self.group_size not in (None, 64, 128):
+            raise SettingsError(f"group_size is {self.group_size}: give 64, 128 or none")
         if self.frozen != "whole" and self.lora is None:
             raise SettingsError(f"frozen is {self.frozen} and lora is none: nothing would be trained, give lora")
 
@@ -92,7 +96,8 @@ class Tuned:
     def step(self) -> None:
         """Follow the gradients, and forget them."""
         self.optimizer.step()
-        self.optimizer.clear_grad()
+        for each in self.parameters.values():
+            each.grad = None  # Paddle's clear_gradient keeps the memory until the next one
 
     def save(self, folder: Path) -> Path:
         """Write what is trained and the optimizer's state, completely or not at all; the frozen weights are not in it.
@@ -162,14 +167,15 @@ def prepare(net: nn.Layer, method: Method) -> Tuned:
             f"{type(net).__name__} has no sublayers named layers.0, layers.1 and so on: it is no decoder"
         )
     if method.frozen != "whole":
-        quantize_frozen(net, method.frozen, method.group_size, "|".join(map(re.escape, layers)), method.precision)
+        target = "|".join(map(re.escape, layers))
+        quantize_frozen(net, method.frozen, method.group_size or -1, target, method.precision)
     _place(net, method.precision)
     if method.lora is not None:
         for parameter in net.parameters():
             parameter.stop_gradient = True
-        target = method.lora.target_modules
         inner = "|".join(map(re.escape, layers))
-        add_lora(net, LoRA(method.lora.rank, method.lora.alpha, f"^(?:{inner})\\..*(?:{target})"))
+        target = f"^(?:{inner})\\..*(?:{method.lora.target_modules})"
+        add_lora(net, LoRA(method.lora.rank, method.lora.alpha, target))
     if method.loss_tokens is not None:
         _divide_loss(net, method.loss_tokens)
     if method.recompute:

@@ -68,27 +68,51 @@ def command(config: Path, plugin: str | None, fields: tuple[str, ...], allow_imp
 @click.argument("config", type=click.Path(path_type=Path))
 @click.option("--memory", required=True, metavar="SIZE", help="Of the device, for example 4GB or 800MB.")
 @click.option(
-    "--minutes", type=click.FloatRange(min=0, min_open=True), required=True, help="For measurements and trials."
+    "--minutes", type=click.FloatRange(min=0, min_open=True), help="For measurements and trials; detectors need it."
 )
 @click.option("-o", "--output", type=click.Path(path_type=Path), help="Folder to write to, instead of the file's.")
 @click.option("--device", metavar="NAME", help="cpu, gpu, or the name of a device of a plugin.")
 @click.option("--plugin", metavar="KIND|PATH", help="Device plugin to load: simulated, cuda or a library.")
+@click.option("--length", type=click.IntRange(min=1), help="Of a language model: tokens of a sequence; it needs this.")
+@click.option(
+    "--sequences", type=click.IntRange(1, 4096), default=8, show_default=True, help="Of a language model: in a step."
+)
+@click.option("--fused-attention", is_flag=True, help="Of a language model: its attention keeps no scores.")
 @_SET
 @_ALLOW_IMPORT
 def tune_command(
     config: Path,
     memory: str,
-    minutes: float,
+    minutes: float | None,
     plugin: str | None,
+    length: int | None,
+    sequences: int,
+    fused_attention: bool,
     fields: tuple[str, ...],
     allow_import: bool,
     **changes: Any,
 ) -> None:
-    """Choose settings for `tablerec train` with the best score within a limit of memory, and say why.
+    """Choose how to train within a limit of memory, and say why.
 
-    A few steps of each way to train are measured; what cannot fit is left out; short trainings decide between the
-    rest. OUTPUT/tune/chosen.yaml is written. The same command continues a tuning that was stopped.
+    CONFIG is the settings of `tablerec train`: a few steps of each way to train are measured; what cannot fit is left
+    out; short trainings decide between the rest. OUTPUT/tune/chosen.yaml is written. The same command continues a
+    tuning that was stopped.
+
+    Or CONFIG is the config.json of a language model, or its folder: what each method takes is predicted, and
+    OUTPUT/method.yaml, by default beside CONFIG, has the first that fits.
     """
+    if config.is_dir() or config.name == "config.json":
+        _refuse_for_decoders(minutes=minutes, device=changes["device"], plugin=plugin, set=fields)
+        if length is None:
+            raise SettingsError("tune of a language model needs --length, the tokens of a sequence")
+        _require("tune", "yaml")
+        from tablerec.language.choose import tune_decoder
+
+        output = changes["output"] or (config if config.is_dir() else config.parent)
+        tune_decoder(config, output, read_bytes(memory), length, sequences, click.echo, fused_attention=fused_attention)
+        return
+    if minutes is None:
+        raise SettingsError("tune needs --minutes, the time for measurements and trials")
     from tablerec.training.settings import read_settings
 
     _require("tune", "paddle", "safetensors", "yaml")
@@ -96,6 +120,12 @@ def tune_command(
 
     settings = read_settings(config, {**_read_fields(fields), **_given(changes)}, allow_import=allow_import)
     tune(settings, read_bytes(memory), minutes, click.echo, plugin)
+
+
+def _refuse_for_decoders(**options: Any) -> None:
+    given = [f"--{name}" for name, value in options.items() if value]
+    if given:
+        raise SettingsError(f"tune of a language model only predicts: leave out {', '.join(given)}")
 
 
 def _given(changes: Mapping[str, Any]) -> dict[str, Any]:

@@ -5,8 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
+import numpy as np
+
+from postprocess.arrays import Ints
 from postprocess.cell import Cell
 from postprocess.table import Table
+from tablerec.evaluate.scoring.grits import MAX_PAIRS, count_agreeing
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,8 +20,9 @@ class Rightness:
     Args:
         n_tables: How many there are.
         n_right: Those without a fault.
-        n_cells: Cells of all of them, as they should be.
-        n_cells_right: Those that are at their place, with their span and text.
+        n_cells: Places in the grids of all of them, as they should be.
+        n_cells_right: Those with the right cell: its span and text. Rows and columns are matched in their order first,
+            so that a row too many costs that row, and not all below it.
     """
 
     n_tables: int = 0
@@ -32,18 +37,39 @@ def rate(pairs: Iterable[tuple[Table | None, Table]]) -> Rightness:
     Args:
         pairs: Of each as read, None where none was found, and as it should be.
 
-    >>> read, true = Table.from_texts([["a", "b"], ["x", ""]]), Table.from_texts([["a", "b"], ["c", ""]])
-    >>> rate([(read, true), (true, true), (None, true)])
+    >>> true = Table.from_texts([["a", "b"], ["x", ""]])
+    >>> rate([(Table.from_texts([["", "9"], ["a", "b"], ["c", ""]]), true), (true, true), (None, true)])
     Rightness(n_tables=3, n_right=1, n_cells=12, n_cells_right=7)
     """
     n_tables = n_right = n_cells = n_cells_right = 0
     for read, true in pairs:
-        wanted, found = to_keys(true), to_keys(read)
         n_tables += 1
-        n_cells += len(wanted)
-        n_cells_right += len(wanted & found)
-        n_right += wanted == found
+        n_cells += true.owner.size
+        if read is not None:
+            n_right += to_keys(true) == to_keys(read)
+            n_cells_right += _count_right(read, true)
     return Rightness(n_tables, n_right, n_cells, n_cells_right)
+
+
+def _count_right(read: Table, true: Table) -> int:
+    """Places in a grid with the right cell, see ``Rightness``."""
+    numbers: dict[tuple[object, ...], int] = {}
+    slots = [_to_slots(table, numbers) for table in (read, true)]
+    if slots[0].size * slots[1].size > MAX_PAIRS:
+        rows, cols = (min(sides) for sides in zip(slots[0].shape, slots[1].shape, strict=True))
+        return int(np.count_nonzero(slots[0][:rows, :cols] == slots[1][:rows, :cols]))
+    alike = slots[0][:, None, :, None] == slots[1][None, :, None, :]
+    return round(count_agreeing(alike.astype(float)))
+
+
+def _to_slots(table: Table, numbers: dict[tuple[object, ...], int]) -> Ints:
+    """A number for each place of a grid: the same where the cells are, and it is the same place of them."""
+    slots = np.full(table.owner.shape, -1)
+    for cell in table.cells:
+        for row, col in np.ndindex(cell.rowspan, cell.colspan):
+            key = (*to_key(cell)[2:], row, col)
+            slots[cell.row + row, cell.col + col] = numbers.setdefault(key, len(numbers))
+    return slots
 
 
 def is_no_worse(gain: Mapping[str, Mapping[str, Mapping[str, int]]]) -> bool:

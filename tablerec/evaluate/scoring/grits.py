@@ -62,11 +62,20 @@ def grits_con(predicted: Grid, true: Grid) -> float | None:
     return _share(alike[predicted.owner[:, None, :, None], true.owner[None, :, None, :]], predicted, true)
 
 
+def count_agreeing(similarity: NDArray[np.float64]) -> float:
+    """Return how many slots agree where rows and columns are matched in their order as well as they can be.
+
+    Args:
+        similarity: ``(rows, true rows, columns, true columns)``, 0 to 1.
+
+    >>> count_agreeing(np.ones((3, 2, 4, 5)))
+    8.0
+    """
+    return float(min(_align(_align(similarity)), _align(_align(similarity.transpose(2, 3, 0, 1)))))
+
+
 def _share(similarity: NDArray[np.float64], predicted: Grid, true: Grid) -> float:
-    """Return the share of slots that agree, of a similarity ``(rows, true rows, columns, true columns)``."""
-    by_rows = _align(_align(similarity))
-    by_cols = _align(_align(similarity.transpose(2, 3, 0, 1)))
-    return 2 * float(min(by_rows, by_cols)) / (predicted.owner.size + true.owner.size)
+    return 2 * count_agreeing(similarity) / (predicted.owner.size + true.owner.size)
 
 
 def _extents(grid: Grid) -> NDArray[np.float64]:

@@ -10,7 +10,7 @@ import numpy as np
 
 from tablerec.devices.graph import CapturedNetwork
 from tablerec.devices.plugin import Plugin, registered_kernels
-from tablerec.errors import MissingDependencyError, SettingsError
+from tablerec.errors import SettingsError
 from tablerec.language.decoding import cache, rotary
 from tablerec.language.decoding.cache import ATTENTION, StaticCache, register_attention
 from tablerec.language.decoding.rotary import FUNCTION, Rotary
@@ -60,12 +60,7 @@ class Decoder:
         chunk: int = 256,
         look: int = 16,
     ) -> None:
-        try:
-            register_attention()
-        except ImportError as error:
-            raise MissingDependencyError(
-                f"decoding needs PaddleFormers ({error}): pip install paddleformers"
-            ) from error
+        register_attention()
         import paddle
 
         for name, value in {"batch": batch, "length": length, "chunk": chunk, "look": look}.items():
@@ -271,6 +266,8 @@ class Decoder:
                 attn_mask_startend_row_indices=self._cache.lengths,
                 use_cache=True,
             )
+            if isinstance(hidden, tuple):  # with what a router gave
+                hidden = hidden[0]
         return hidden
 
     def close(self) -> None:
@@ -282,7 +279,7 @@ class Decoder:
 
 def _base_of(model: Any) -> Any:
     """Return the part of a causal language model that holds the layers."""
-    base = getattr(model, "model", None)
+    base: Any = getattr(model, "model", None)
     missing = [name for name in _NEEDED if not hasattr(base, name)] + ["lm_head"] * (not hasattr(model, "lm_head"))
     if missing or not len(base.layers) or not hasattr(base.layers[0], "self_attn"):
         raise SettingsError(
@@ -296,7 +293,7 @@ def _base_of(model: Any) -> Any:
 def _in_use(model: Any, base: Any, angles: Rotary) -> Iterator[None]:
     """Switch a model to inference, to our attention and the fused turning; everything is as before afterwards."""
     holders = [model.config, base.config, *(layer.self_attn.config for layer in base.layers)]
-    changes = [(each, "_attn_implementation", ATTENTION) for each in holders]
+    changes: list[tuple[Any, str, Any]] = [(each, "_attn_implementation", ATTENTION) for each in holders]
     changes += [(each, "apply_rope_fusion", False) for each in holders]  # it knows no positions
     # Some layers note the name when they are made.
     changes += [(layer.self_attn, "attn_implementation", ATTENTION) for layer in base.layers]

@@ -49,7 +49,7 @@ class ReaderConfig:
 SIZES: Mapping[str, ReaderConfig] = {
     "full": ReaderConfig(),
     "small": ReaderConfig(128, 4, 2, 352, 3, 4, (16, 32, 64)),
-    "mini": ReaderConfig(64, 2, 1, 176, 2, 2, (8, 16, 32), 256),
+    "mini": ReaderConfig(64, 2, 1, 176, 2, 3, (8, 16, 32), 256),
     "tiny": ReaderConfig(32, 2, 1, 64, 1, 1, (4, 8, 8), 256),
 }
 """Networks by name: 24 million parameters, 1.5 million, 0.2 million for a CPU, and one for tests."""

@@ -234,9 +234,7 @@ class Ours(Side):
         paddle = self.paddle
         attention = changes.pop("attention", None) or ("eager" if dtype == "float32" else self.attention())
         paddle.set_default_dtype(dtype)
-        net = make_model(
-            "qwen3", fused=True, **self.shape.configuration, _attn_implementation=attention, **changes
-        )
+        net = make_model("qwen3", fused=True, **self.shape.configuration, _attn_implementation=attention, **changes)
         paddle.set_default_dtype("float32")
         state = to_paddleformers(load_file(str(self.weights)), self.shape.configuration)
         missing = net.set_state_dict({name: paddle.to_tensor(value).astype(dtype) for name, value in state.items()})

@@ -62,7 +62,7 @@ def test_who_comes_later_to_a_cell_keeps_the_text_in_a_banner(page: Any, other: 
     expect_banner(other, "another window")
     assert other.locator(".banner q").inner_text() == "second"
     assert texts_shown(other)[0][0] == "first" and other.locator(".sheet td.other").inner_text() == "first"
-    other.get_by_role("button", name="Again", exact=True).click()
+    other.get_by_role("button", name="Retry", exact=True).click()
     expect_texts(other, correction, changed(r0c0="second"))
     assert other.locator(".banner").count() == 0
 

@@ -123,7 +123,7 @@ def load_plugin(
     Raises:
         MissingDependencyError: Paddle is missing, did not take the plugin, or is not the version
             that the plugin was compiled for.
-        SettingsError: Paddle is imported already.
+        SettingsError: Paddle is imported already, or ``TABLEREC_ATTENTION`` names no way to attend.
     """
     if "paddle" in sys.modules:
         raise SettingsError("the device plugin must be loaded before Paddle is imported: call load_plugin first")

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from itertools import product
 from pathlib import Path
+from typing import Literal
 
 from tablerec.errors import SettingsError
 from tablerec.language.memory import Decoder, Predicted, predict, read_decoder
@@ -56,11 +57,14 @@ def describe(method: Method) -> str:
     return ", ".join(words)
 
 
-def list_methods(precision: str = "bfloat16", rank: int = 8, *, whole: bool = True) -> list[Method]:
+def list_methods(
+    precision: Literal["float32", "bfloat16"] = "bfloat16", rank: int = 8, *, whole: bool = True
+) -> list[Method]:
     """List methods, the one that keeps most of the model's quality and speed first.
 
-    What is trained and in how many bits comes first: all weights, LoRA, LoRA on 8 and on 4 bits. Among these what costs no
-    time comes first: the loss in parts; then the optimizer of 8 bits, layers computed again, and the state on the host.
+    What is trained and in how many bits comes first: all weights, LoRA, LoRA on 8 and on 4 bits. Among these what costs
+    no time comes first: the loss in parts; then the optimizer of 8 bits, layers computed again, and the state on the
+    host.
 
     Args:
         precision: Of computation.
@@ -70,9 +74,9 @@ def list_methods(precision: str = "bfloat16", rank: int = 8, *, whole: bool = Tr
     >>> [describe(method) for method in list_methods()[:2]]
     ['all weights, bfloat16', 'all weights, bfloat16, loss by 1024 tokens']
     """
-    kinds = [Method(precision=precision, lora=None)] if whole else []  # type: ignore[arg-type]
-    lora = Method(precision=precision, lora=LoRA(rank, 2.0 * rank))  # type: ignore[arg-type]
-    kinds += [replace(lora, frozen=frozen) for frozen in ("whole", "int8", "int4")]  # type: ignore[arg-type]
+    kinds = [Method(precision=precision, lora=None)] if whole else []
+    lora = Method(precision=precision, lora=LoRA(rank, 2.0 * rank))
+    kinds += [lora, replace(lora, frozen="int8"), replace(lora, frozen="int4")]
     methods = []
     for kind, host, again, optimizer, tokens in product(
         kinds, (False, True), (False, True), ("adamw", "adamw8bit"), _LOSS_TOKENS
@@ -91,8 +95,6 @@ def choose(
     length: int,
     sequences: int,
     methods: list[Method],
-    *,
-    fused_attention: bool = False,
     report: Callable[[str], None] = lambda line: None,
 ) -> Choice:
     """Take the first method of which a step fits, with the largest batch that does.
@@ -103,7 +105,6 @@ def choose(
         length: Tokens of a sequence.
         sequences: In a step; batches divide them.
         methods: As ``list_methods`` gives them.
-        fused_attention: Whether attention keeps no scores.
         report: Called with a line for each kind of method that does not fit, and with the choice.
 
     Raises:
@@ -112,7 +113,7 @@ def choose(
     batches = [batch for batch in range(sequences, 0, -1) if sequences % batch == 0]
     least: tuple[float, Method] | None = None
     for method in methods:
-        found = [(batch, predict(decoder, method, batch, length, fused_attention=fused_attention)) for batch in batches]
+        found = [(batch, predict(decoder, method, batch, length)) for batch in batches]
         fitting = [(batch, each) for batch, each in found if SAFETY * each.peak <= memory_bytes]
         if fitting:
             batch, predicted = fitting[0]
@@ -126,8 +127,8 @@ def choose(
     if least is None:
         raise SettingsError("no method is given")
     raise SettingsError(
-        f"nothing fits into {memory_bytes / 1e9:.2f} GB: {describe(least[1])} takes {least[0] / 1e9:.2f} GB with one sequence "
-        f"of {length} tokens; give shorter ones or a smaller model"
+        f"nothing fits into {memory_bytes / 1e9:.2f} GB: {describe(least[1])} takes {least[0] / 1e9:.2f} GB with one "
+        f"sequence of {length} tokens; give shorter ones or a smaller model"
     )
 
 
@@ -138,8 +139,6 @@ def tune_decoder(
     length: int,
     sequences: int,
     report: Callable[[str], None],
-    *,
-    fused_attention: bool = False,
 ) -> Path:
     """Choose how to tune a decoder, say why, and write it.
 
@@ -150,7 +149,6 @@ def tune_decoder(
         length: Tokens of a sequence.
         sequences: In a step.
         report: Called with each line for the user.
-        fused_attention: Whether attention keeps no scores.
 
     Returns:
         ``method.yaml`` in ``output``, for ``tablerec.language.method.read_method``.
@@ -166,9 +164,7 @@ def tune_decoder(
     from tablerec.settings_fields import to_values
 
     decoder = read_decoder(path)
-    choice = choose(
-        decoder, memory_bytes, length, sequences, list_methods(), fused_attention=fused_attention, report=report
-    )
+    choice = choose(decoder, memory_bytes, length, sequences, list_methods(), report)
     for name, size in choice.predicted.parts().items():
         report(f"  {name:12} {size / 1e9:9.3f} GB")
     report(f"  {'most':12} {choice.predicted.peak / 1e9:9.3f} GB, at: {_MOMENTS[choice.predicted.moment]}")

@@ -1,22 +1,23 @@
-"""What the tuning of a decoder takes on the device, predicted from its ``config.json``: arithmetic, nothing is run.
+"""What the tuning of a decoder takes on the device, predicted from its ``config.json``: nothing is run.
 
-With T tokens in a batch of sequences of S, e bytes for a number in the precision, and for each of the L layers the sizes
-H (hidden), I (intermediate), A heads of D for queries and K for keys and values:
+With T tokens in a batch of sequences of S, e bytes for a number in the precision, and for each of the L layers the
+sizes H (hidden), I (intermediate), A heads of D for queries and K for keys and values:
 
-- *weights*: H (A + 2 K) D + A D H + 3 H I numbers in a layer's products, V H in the embeddings, and again in the head where
-  it is not tied. Products take e bytes a number, or 1 in 8 bits, or 1/2 in 4 bits, with e bytes for each scale.
+- *weights*: H (A + 2 K) D + A D H + 3 H I numbers in a layer's products, V H in the embeddings, and again in the head
+  where it is not tied. Products take e bytes a number, or 1 in 8 bits, or 1/2 in 4 bits, with e bytes for each scale.
 - *adapters*: rank (inputs + outputs) numbers of float32 for each product.
 - *gradients*: as much as what is trained.
 - *optimizer*: 8 bytes for a trained number with AdamW, 4 more where it has a second copy in float32, 2 with 8 bits.
-- *activations*, kept for the gradients in each layer: 4 e (H + I) for the inputs of norms and products, the gate, its SiLU
-  and the other half; (8 + 4 e) A D and 8 K D for queries and keys, which turn in float32 and are repeated for the heads,
-  and the attention's output; 16 D for the angles of the positions, in bfloat16; and where attention is computed by single
-  operators the scores, 3 e A S in bfloat16 (their softmax is float32) and e A S in float32. A fused attention keeps none.
-  Adapters add what they have reduced, and their copies in bfloat16. If layers are computed again, only their inputs
-  e H stay, and one layer's activations at a time. While its gradients are computed, a layer takes 1.5 times its scores
-  more, or 0.4 times all that it keeps.
-- *logits*: V numbers for a token: the softmax in float32, kept; when the loss is computed besides the logits in e bytes and
-  in float32. With ``loss_tokens`` only so many tokens have them, some copies of each.
+- *activations*, kept for the gradients in each layer: 4 e (H + I) for the inputs of norms and products, the gate, its
+  SiLU and the other half; 8 (A + K) D for queries and keys, which turn in float32; 2 e (A + K) D for them, the values
+  and the attention's output; 16 D for the angles of the positions, 8 D in float32. Where attention is computed by
+  single operators, keys and values are repeated for the heads, 4 e A D in all, and there are scores: 6 A S, or 4 A S
+  in float32. Adapters add what they have reduced, and their copies in bfloat16. If layers are computed again, only
+  their inputs e H stay, and one layer's activations at a time. While its gradients are computed, a layer takes 1.5
+  times its scores more, or 0.55 times all that it keeps.
+- *logits*: V numbers for a token: the softmax in float32, kept; when the loss is computed besides the logits in e
+  bytes and in float32. With ``loss_tokens`` only so many tokens have them, and the gradients of e H for a token are
+  there at once.
 
 The most is taken at one of four moments: when the loss is computed, when its gradients begin, when they end, when the
 optimizer steps. Paddle's pool rounds each tensor up to a chunk.
@@ -35,8 +36,8 @@ from tablerec.language.method import Method
 CHUNK = 4096
 """Bytes to which the plugin's devices round up a tensor."""
 ERROR = 0.1
-"""Largest relative error of a predicted peak where it was measured: Llama and ERNIE-4.5, attention by single operators."""
-_OF_SCORES, _OF_REST = 1.5, 0.4
+"""Largest relative error of a predicted peak where it was measured, with Llama and ERNIE-4.5."""
+_OF_SCORES, _OF_REST = 1.5, 0.55
 """What a layer takes more while its gradients are computed, for each byte of scores, or else of all that it keeps."""
 _BUCKET = 1 << 22
 _OF_BUCKET = 41
@@ -178,7 +179,7 @@ class Predicted:
         return {each.name: getattr(self, each.name) for each in fields(self)[:6]}
 
 
-def predict(decoder: Decoder, method: Method, batch: int, length: int, *, fused_attention: bool = False) -> Predicted:
+def predict(decoder: Decoder, method: Method, batch: int, length: int) -> Predicted:
     """Predict what a step takes.
 
     Args:
@@ -186,14 +187,13 @@ def predict(decoder: Decoder, method: Method, batch: int, length: int, *, fused_
         method: How it is tuned.
         batch: Sequences at once.
         length: Tokens of each.
-        fused_attention: Whether attention keeps no scores.
 
     >>> small = Decoder(28, 1024, 3072, 16, 8, 128, 151936, tied=True)
-    >>> full = predict(small, Method(lora=None), 4, 4096, fused_attention=True)
+    >>> full = predict(small, Method(lora=None), 4, 4096)
     >>> little = Method(frozen="int4", recompute=True, loss_tokens=1024)
-    >>> lora = predict(small, little, 4, 4096, fused_attention=True)
+    >>> lora = predict(small, little, 4, 4096)
     >>> full.moment, round(full.peak / 1e9), lora.peak < full.peak / 4
-    ('loss', 68, True)
+    ('loss', 66, True)
     """
     e, tokens = (4 if method.precision == "float32" else 2), batch * length
     products = decoder.products() * decoder.layers
@@ -205,14 +205,18 @@ def predict(decoder: Decoder, method: Method, batch: int, length: int, *, fused_
         optimizer = trained * (2 + 8 / 256)
     else:
         optimizer = float(trained * (8 + 4 * (per_number == 2)) + 2 * CHUNK * tensors)
-    scores = 0 if fused_attention else batch * length**2 * decoder.heads * (6 if e == 2 else 4)
+    scores = batch * length**2 * decoder.heads * (6 if e == 2 else 4) if method.attention == "plain" else 0
     layer = scores + _layer(decoder, method, e, batch * length)
     more = max(_OF_SCORES * scores, _OF_REST * layer)
     of_input = float(e * tokens * decoder.hidden)
     activations = decoder.layers * (of_input if method.recompute else layer) + of_input
-    kept, at_loss, at_begin = _logits(decoder, method, e, tokens)
+    at_loss, at_begin = _logits(decoder, method, e, tokens)
     fixed = weights + adapters + (0.0 if method.state_on_host else optimizer)
     of_head = 0.0 if method.lora is not None else float(e * decoder.vocabulary * decoder.hidden)
+    if (
+        method.loss_tokens is not None
+    ):  # the gradients of the head come with the loss, the last part's beside all others'
+        at_loss += 2 * of_head
     inner = layer + more if method.recompute else more
     whole = _OF_BUCKET * min(trained, _BUCKET) + gradients if method.optimizer == "adamw8bit" else 0.0
     return Predicted(
@@ -252,7 +256,8 @@ def _layer(decoder: Decoder, method: Method, e: int, tokens: int) -> float:
     """Return what a layer keeps for its gradients, scores left out."""
     queries, keys = decoder.heads * decoder.head_dim, decoder.kv_heads * decoder.head_dim
     angles = (16 if e == 2 else 8) * decoder.head_dim
-    for_token = 4 * e * (decoder.hidden + decoder.intermediate) + (8 + 4 * e) * queries + 8 * keys + angles
+    for_token = 4 * e * (decoder.hidden + decoder.intermediate) + 8 * (queries + keys) + angles
+    for_token += 4 * e * queries if method.attention == "plain" else 2 * e * (queries + keys) + 4 * decoder.heads
     copies = 0.0
     if method.lora is not None:
         products = decoder.products()
@@ -261,10 +266,11 @@ def _layer(decoder: Decoder, method: Method, e: int, tokens: int) -> float:
     return tokens * for_token + copies
 
 
-def _logits(decoder: Decoder, method: Method, e: int, tokens: int) -> tuple[float, float, float]:
-    """Return what logits and loss keep, and take when the loss is computed and when its gradients begin."""
-    if method.loss_tokens is not None and method.loss_tokens < tokens:
-        part = float(method.loss_tokens * decoder.vocabulary)
-        return 0.0, (22 + e) * part, (29 + e) * part
+def _logits(decoder: Decoder, method: Method, e: int, tokens: int) -> tuple[float, float]:
+    """Return what logits and loss take when the loss is computed and when its gradients begin."""
+    if method.loss_tokens is not None:
+        part = float(min(method.loss_tokens, tokens) * decoder.vocabulary)
+        kept = float(e * tokens * decoder.hidden)
+        return 2 * kept + (4 + e) * part, kept
     all_of_them = float(tokens * decoder.vocabulary)
-    return 4 * all_of_them, (8 + e) * all_of_them, (4 + e) * all_of_them
+    return (8 + e) * all_of_them, (4 + e) * all_of_them

@@ -1,4 +1,4 @@
-"""How a decoder is tuned on little memory, in one call: what is trained, in how many bits the rest lies, what is kept."""
+"""How a decoder is tuned on little memory: what is trained, in how many bits the rest lies, what is kept."""
 
 from __future__ import annotations
 
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 LAYERS = re.compile(r"(?:^|\.)layers\.\d+$")
 """Names of the decoder's layers in PaddleFormers."""
 CHECKPOINT = "checkpoint.safetensors"
+_LORA = LoRA()
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +37,12 @@ class Method:
     group_size: int | None = setting(
         64, "Inputs that share a scale in 8 and 4 bits: 64 or 128; none: all of an output.", low=64, high=128
     )
-    lora: LoRA | None = setting(LoRA(), "Changes of low rank, which alone are trained; none: all weights are trained.")
+    lora: LoRA | None = setting(  # noqa: RUF009 - frozen, as setting is
+        _LORA, "Changes of low rank, which alone are trained; none: all weights are trained."
+    )
+    attention: Literal["fused", "plain"] = setting(
+        "fused", "By the device's own attention, which keeps no scores, or by single operators."
+    )
     recompute: bool = setting(
         False, "Compute the activations of each layer of the decoder again for the gradients; its input alone is kept."
     )
@@ -176,6 +182,8 @@ def prepare(net: nn.Layer, method: Method) -> Tuned:
         inner = "|".join(map(re.escape, layers))
         target = f"^(?:{inner})\\..*(?:{method.lora.target_modules})"
         add_lora(net, LoRA(method.lora.rank, method.lora.alpha, target))
+    if method.attention == "fused":
+        _fuse_attention(net)
     if method.loss_tokens is not None:
         _divide_loss(net, method.loss_tokens)
     if method.recompute:
@@ -186,7 +194,7 @@ def prepare(net: nn.Layer, method: Method) -> Tuned:
 
 
 def _place(net: Any, precision: str) -> None:
-    """Bring all to the device, and parameters to a precision; buffers, such as the frequencies of positions, keep theirs."""
+    """Bring all to the device, and parameters to a precision; buffers, such as positions' frequencies, keep theirs."""
     import paddle
 
     place = paddle.framework._current_expected_place()
@@ -198,13 +206,23 @@ def _place(net: Any, precision: str) -> None:
     net._apply(transform, place, None, True, True)
 
 
+def _fuse_attention(net: Any) -> None:
+    """Let layers that multiply scores by single operators ask Paddle for attention, which chooses the device's own."""
+    for layer in net.sublayers(include_self=True):
+        for holder, name in ((getattr(layer, "config", None), "_attn_implementation"), (layer, "attn_implementation")):
+            if getattr(holder, name, "") == "eager":
+                setattr(holder, name, "sdpa")
+
+
 def _divide_loss(net: Any, tokens: int) -> None:
-    """Let PaddleFormers compute logits and loss of few tokens at a time, in forward and backward."""
-    criterion = getattr(net, "criterion", None)
-    if criterion is None or not hasattr(criterion, "loss_subbatch_sequence_length"):
+    """Compute logits and loss of few tokens at a time, and their gradients with them."""
+    from tablerec.language.loss import HeadLoss
+
+    if not hasattr(net, "criterion") or not hasattr(net, "config"):
         raise SettingsError(f"{type(net).__name__} has no criterion of PaddleFormers: leave out loss_tokens")
-    net.config.use_fused_head_and_loss_fn = criterion.use_fused_head_and_loss_fn = True
-    criterion.use_subbatch, criterion.loss_subbatch_sequence_length = True, tokens
+    net.config.use_fused_head_and_loss_fn = True  # the head hands over its weight
+    del net.criterion  # a layer gives way to nothing but a layer
+    net.criterion = HeadLoss(tokens)
 
 
 def _make_optimizer(method: Method, parameters: dict[str, Tensor]) -> Any:

@@ -77,7 +77,9 @@ def command(config: Path, plugin: str | None, fields: tuple[str, ...], allow_imp
 @click.option(
     "--sequences", type=click.IntRange(1, 4096), default=8, show_default=True, help="Of a language model: in a step."
 )
-@click.option("--fused-attention", is_flag=True, help="Of a language model: its attention keeps no scores.")
+@click.option(
+    "--plain-attention", is_flag=True, help="Of a language model: attention by single operators, which keeps scores."
+)
 @_SET
 @_ALLOW_IMPORT
 def tune_command(
@@ -87,7 +89,6 @@ def tune_command(
     plugin: str | None,
     length: int | None,
     sequences: int,
-    fused_attention: bool,
     fields: tuple[str, ...],
     allow_import: bool,
     **changes: Any,
@@ -109,7 +110,7 @@ def tune_command(
         from tablerec.language.choose import tune_decoder
 
         output = changes["output"] or (config if config.is_dir() else config.parent)
-        tune_decoder(config, output, read_bytes(memory), length, sequences, click.echo, fused_attention=fused_attention)
+        tune_decoder(config, output, read_bytes(memory), length, sequences, click.echo)
         return
     if minutes is None:
         raise SettingsError("tune needs --minutes, the time for measurements and trials")

@@ -69,6 +69,7 @@ NOT_RUN = {
     "TABLEREC_FONTS=fonts tablerec train": "trains for minutes",
 }
 EXAMPLES_NOT_RUN = {
+    "from tablerec.devices.plugin import load_plugin": "needs PaddleFormers; tests/tablerec/language",
     'from tablerec import recognize\n\ntable = recognize("data/samples': "tests/test_readme.py runs it",
     "from tablerec.serve.client import": "asks a running server; tests/tablerec/serve",
     "from tablerec.plugins.paddlex import create_pipeline": "tests/tablerec/plugins/paddlex/test_command.py",

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import contextlib
 import importlib.util
 import json
 import os
 import shutil
-import socket
 import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
+
+from tests.helpers.ranks import rank_environments
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -84,27 +84,7 @@ rank = dist.get_rank()
 
 def ask_ranks(code: str, count: int = 2, env: dict[str, str] | None = None, **options: object) -> list[Any]:
     """Run code in several processes, each a rank with a simulated device; return what each answered."""
-    with contextlib.ExitStack() as stack:
-        sockets = [stack.enter_context(socket.socket()) for _ in range(count)]
-        for each in sockets:
-            each.bind(("127.0.0.1", 0))
-        endpoints = [f"127.0.0.1:{each.getsockname()[1]}" for each in sockets]
-    common = {
-        "PADDLE_TRAINERS_NUM": str(count),
-        "PADDLE_TRAINER_ENDPOINTS": ",".join(endpoints),
-        "PADDLE_DISTRI_BACKEND": "xccl",
-        "FLAGS_selected_tablerec_gpus": "0",
-        "GLOG_minloglevel": "1",
-        **(env or {}),
-    }
-    processes = [
-        start(
-            code,
-            {**common, "PADDLE_TRAINER_ID": str(rank), "PADDLE_CURRENT_ENDPOINT": endpoints[rank]},
-            **options,
-        )
-        for rank in range(count)
-    ]
+    processes = [start(code, {**rank, **(env or {})}, **options) for rank in rank_environments(count)]
     try:
         return [answer_of(process) for process in processes]
     finally:

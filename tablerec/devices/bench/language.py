@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 from tablerec.devices.bench.workloads import FULL, Given, Scale, Workload
 
@@ -15,6 +16,7 @@ def language_workloads(scale: Scale = FULL) -> Iterator[Workload]:
     yield from _of_heads(tokens, width, classes)
     yield from _of_experts(tokens, width)
     yield _of_attention(tokens)
+    yield from _of_weights(tokens, width, classes // 32 * 32)
     rows, out = Given((tokens, width)), Given((width, width))
     yield Workload(
         f"fused_gemm_epilogue {tokens}x{width}x{width}",
@@ -34,6 +36,24 @@ def language_workloads(scale: Scale = FULL) -> Iterator[Workload]:
         yield Workload(
             f"cast to {name} {tokens}x{width}", lambda p, x, name=name: x.astype(name), (rows,), gradient=False
         )
+
+
+def _of_weights(tokens: int, width: int, classes: int) -> Iterator[Workload]:
+    """Yield products with weights of 8 and 4 bits: of few rows, bound by reading the weight, and of many."""
+    for bits, group in ((8, -1), (4, -1), (4, 64)):
+        for rows, outputs in ((1, classes), (8, classes), (tokens, width)):
+            groups = [-(-width // group)] if group > 0 else []
+
+            def product(p: Any, x: Any, codes: Any, scales: Any, bits: int = bits, group: int = group) -> Any:
+                return p.nn.quant.weight_only_linear(x, codes, None, scales, f"int{bits}", 90, group)
+
+            yield Workload(
+                f"weight_only_linear int{bits} groups of {group} {rows}x{width}x{outputs}",
+                product,
+                (Given((rows, width)), Given((outputs * bits // 8, width), "int8", 100), Given((*groups, outputs))),
+                2.0 * rows * width * outputs,
+                gradient=group == -1 and rows == tokens,
+            )
 
 
 def _of_heads(tokens: int, width: int, classes: int) -> Iterator[Workload]:

@@ -321,8 +321,8 @@ void WeightOnlyLinear(const X& context, const Tensor& x, const Tensor& weight, c
                       const std::string& weight_dtype, int32_t arch, int32_t group_size, Tensor* out) {
   const char* name = "weight_only_linear";
   auto w = quantized<T>(name, weight, weight_scale, weight_dtype, group_size);
-  auto a = read<T>(x), b = read<T>(bias);
   REQUIRE(!bias || (bias->dtype() == x.dtype() && bias->numel() == w.outputs), "%s: the bias has another type or size", name);
+  auto a = read<T>(x), b = read<T>(bias);
   auto r = write<T>(context, out);
   if (!r) return;
   int64_t rows = out->numel() / w.outputs;

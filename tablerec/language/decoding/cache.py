@@ -52,11 +52,17 @@ class StaticCache:
 
     def begin_chunk(self, start: int, stop: int) -> None:
         """Let the layers see the tokens at ``start`` to ``stop`` of every row."""
-        self._chunk, self._masks = (start, stop), {}
+        self._chunk = start, stop
+        self.forget()
 
     def begin_step(self) -> None:
         """Let the layers see one token of every row, at the row's length."""
-        self._chunk, self._masks = None, {}
+        self._chunk = None
+        self.forget()
+
+    def forget(self) -> None:
+        """Drop what was made for the layers of one call."""
+        self._masks = {}
 
     def update(self, key: Any, value: Any, layer: int, *_: Any) -> tuple[_OfLayer, Any]:
         """Take a layer's new keys and values, ``[batch, heads, tokens, size]``; what comes back is for ``_attend``."""

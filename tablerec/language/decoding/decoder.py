@@ -141,8 +141,11 @@ class Decoder:
         seeds = [seed + row for row in range(len(prompts))] if isinstance(seed, int) else list(seed)
         if len(seeds) != len(prompts):
             raise SettingsError(f"{len(seeds)} seeds for {len(prompts)} prompts: give one, or one for each")
+        if min(seeds) < 0:
+            raise SettingsError(f"a seed is {min(seeds)}: choose 0 or more")
         with paddle.no_grad(), _in_use(self._model, self._base, self._rotary):
             if self._plugin and self._graph is None:
+                _set(self._done, np.ones((self._batch, 1), bool))  # rows that do not grow
                 self._graph = CapturedNetwork(self._plugin, self._step, [])
             self._begin(prompts, ends)
             self._prefill(prompts)
@@ -251,6 +254,9 @@ class Decoder:
         paddle.assign(paddle.logical_or(self._done, paddle.gather(self._is_end, token[:, 0])[:, None]), self._done)
         paddle.assign(token, self._token)
         paddle.assign(self._place + 1, self._place)
+        # What is kept of a captured step would go back to the pool later, and the graph would write there.
+        self._cache.forget()
+        self._rotary.forget()
 
     def _layers(self, tokens: Any, angles: tuple[Any, Any]) -> Any:
         weight = self._base.embed_tokens.weight
@@ -295,6 +301,7 @@ def _in_use(model: Any, base: Any, angles: Rotary) -> Iterator[None]:
     holders = [model.config, base.config, *(layer.self_attn.config for layer in base.layers)]
     changes: list[tuple[Any, str, Any]] = [(each, "_attn_implementation", ATTENTION) for each in holders]
     changes += [(each, "apply_rope_fusion", False) for each in holders]  # it knows no positions
+    changes += [(each, "use_fused_head_and_loss_fn", False) for each in holders]  # it gives no logits
     # Some layers note the name when they are made.
     changes += [(layer.self_attn, "attn_implementation", ATTENTION) for layer in base.layers]
     if angles.replaces:

@@ -91,19 +91,15 @@ class Packer:
         s, examples = self._settings, self._examples
         while len(examples) < min(s.min_buffer, s.buffer):
             self._add(wait=True)
-        if s.workers:
-            while self._add(wait=False):
-                pass
-        while self._owed >= 1:
-            self._add(wait=True)
+        # No faster than they are used, even if there are more: levels go with what is seen.
+        while self._owed >= 1 and self._add(wait=not s.workers):
             self._owed -= 1
         batch = pack(
             lambda: examples[int(self._rng.integers(len(examples)))],
             shape_of(self._levels, self.level, s.budget),
             self._rng,
         )
-        if not s.workers:
-            self._owed += batch.n_examples / s.uses
+        self._owed += batch.n_examples / s.uses
         return batch
 
     def _add(self, *, wait: bool) -> bool:

@@ -383,7 +383,7 @@ def train(settings: Settings, device: str = "cpu", report: Callable[[str], None]
 @click.option("--workers", type=int, default=0, help="Processes that draw.")
 @click.option("--buffer", type=int, default=20_000, help="Examples that are kept.")
 @click.option("--min-buffer", type=int, default=1_000, help="Examples before the first step.")
-@click.option("--uses", type=float, default=4.0, help="Of an example, without workers.")
+@click.option("--uses", type=float, default=1.0, help="Of an example; more where workers are slow.")
 @click.option("--log-every", type=int, default=50, help="Steps.")
 @click.option("--validate-every", type=float, default=120.0, help="Seconds; 0: never.")
 @click.option("--save-every", type=float, default=120.0, help="Seconds.")

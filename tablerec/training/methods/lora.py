@@ -3,8 +3,8 @@
 A linear layer y = x W becomes y = x W + s (x A) B. A convolution does the same with two convolutions: A has its
 kernel, stride, padding and dilation and ``rank`` outputs, B is 1 x 1; their product is again a kernel of its shape.
 Grouped and depthwise convolutions are left as they are: they hold few weights. B is zero at first, so that the first
-step starts from the network as it was. The factors are float32 whatever the layer computes in: the changes of a step are too
-small for fewer bits.
+step starts from the network as it was. The factors are float32 whatever the layer computes in, as the changes of a step
+are too small for fewer bits.
 """
 
 from __future__ import annotations

@@ -14,8 +14,8 @@ class PagedOptimizer:
     """An optimizer whose state lies on the host but while it steps.
 
     A step begins when the activations are free again, so the most that is taken is the larger of two sums: weights,
-    gradients and activations; or weights, gradients and the state. Each step copies the state there and back. The host's
-    memory is pageable: the CPU wheel of Paddle has no pinned memory, and copies wait for the device.
+    gradients and activations; or weights, gradients and the state. Each step copies the state there and back. The
+    host's memory is pageable: the CPU wheel of Paddle has no pinned memory, and copies wait for the device.
 
     Args:
         optimizer: AdamW of Paddle, or ``AdamW8bit``.

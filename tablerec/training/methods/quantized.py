@@ -1,8 +1,8 @@
 """Frozen linear layers in 8 or 4 bits, which the device multiplies as they are: ``weight_only_linear`` of Paddle.
 
-``frozen`` makes a weight whole before each product, with operators that every device has. Here the device does so within
-the product, in registers or small tiles. Only for the gradient where scales have groups is a weight made whole, one at a
-time, as Paddle refuses its own kernel there.
+``frozen`` makes a weight whole before each product, with operators that every device has. Here the device does so
+within the product, in registers or small tiles. Only for the gradient where scales have groups is a weight made whole,
+one at a time, as Paddle refuses its own kernel there.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def quantize_frozen(
 
     Symmetric: the largest weight of a group becomes 127 or 7, so that a weight is off by a 254th or a 14th of it at
     most. Weights may still lie on the host: each goes to the device by itself, and its float values are freed. Layers
-    whose inputs and outputs are no multiples of 16, or 32 for outputs in 4 bits, stay as they are, and so do embeddings.
+    whose inputs and outputs are no multiples of 16, or 32 for outputs in 4 bits, stay as they are; embeddings do too.
 
     Args:
         net: The network. Its layers keep their names; ``weight`` is then made whole when it is asked for.
@@ -59,8 +59,8 @@ def quantize_frozen(
     ]
     if not chosen:
         raise SettingsError(
-            f"no linear layer can be kept as {kept}: inputs and outputs must be multiples of {_MULTIPLES[kept]}, and names "
-            f"must match {target!r}"
+            f"no linear layer can be kept as {kept}: inputs and outputs must be multiples of {_MULTIPLES[kept]}, and "
+            f"names must match {target!r}"
         )
     for _, layer in chosen:
         _quantize(layer, kept, group_size, precision)
@@ -78,8 +78,8 @@ def require_products(device: str) -> None:
     kind = parse_device(device).kind
     if "weight_only_linear" not in registered_kernels(kind):
         raise SettingsError(
-            f"{kind} has no products with weights of 8 or 4 bits (weight_only_linear): choose a device of the plugin, or "
-            "keep the weights as float32 or bfloat16"
+            f"{kind} has no products with weights of 8 or 4 bits (weight_only_linear): choose a device of the plugin, "
+            "or keep the weights as float32 or bfloat16"
         )
 
 

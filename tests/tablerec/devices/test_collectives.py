@@ -217,7 +217,8 @@ def loss(net, part):
     found = net(input_ids=paddle.to_tensor(ids[part]), labels=paddle.to_tensor(np.roll(ids[part], -1, 1)))
     return found[0] if isinstance(found, (tuple, list)) else found.loss
 net, alone = make(), make()
-loss(paddle.DataParallel(net), slice(2 * rank, 2 * rank + 2)).backward()
+parallel = paddle.DataParallel(net)
+loss(parallel, slice(2 * rank, 2 * rank + 2)).backward()
 loss(alone, slice(0, 4)).backward()
 pairs = [(p.grad, q.grad) for p, q in zip(net.parameters(), alone.parameters())]
 answer([len(pairs), max(float((p - q).abs().max() / (q.abs().max() + 1e-12)) for p, q in pairs)])

@@ -17,14 +17,20 @@ from tests.helpers.plugin_process import ask, needs_device
 
 SMALL = Decoder(4, 256, 512, 8, 4, 32, 4096)
 CONFIG = {
-    **{"num_hidden_layers": 2, "hidden_size": 128, "intermediate_size": 256, "num_attention_heads": 8},
-    **{"num_key_value_heads": 4, "head_dim": 16, "vocab_size": 1024, "max_position_embeddings": 256},
+    "num_hidden_layers": 2,
+    "hidden_size": 128,
+    "intermediate_size": 256,
+    "num_attention_heads": 8,
+    "num_key_value_heads": 4,
+    "head_dim": 16,
+    "vocab_size": 1024,
+    "max_position_embeddings": 256,
 }
 METHODS = [
     Method(lora=None),
     Method(lora=None, precision="float32"),
     Method(),
-    Method(frozen="int8", recompute=True),
+    Method(frozen="int8", recompute=True, attention="plain"),
     Method(frozen="int4", recompute=True, loss_tokens=64, state_on_host=True),
     Method(lora=None, state_on_host=True, recompute=True, loss_tokens=64),
     Method(lora=None, optimizer="adamw8bit"),
@@ -94,7 +100,7 @@ def test_each_remedy_takes_less() -> None:
 @needs_device
 @pytest.mark.skipif(importlib.util.find_spec("paddleformers") is None, reason="needs PaddleFormers")
 def test_the_peak_is_as_predicted(tmp_path: Path) -> None:
-    cases = [("Llama", method) for method in METHODS] + [("Ernie4_5", method) for method in METHODS[3:5]]
+    cases = [("Llama", method) for method in METHODS[1:]] + [("Ernie4_5", method) for method in METHODS[4:5]]
     code = f"""
 import gc
 import numpy as np

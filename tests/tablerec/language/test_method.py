@@ -95,7 +95,6 @@ methods = {{
     "all": replace(plain, recompute=True, loss_tokens=8, state_on_host=True),
     "adamw8bit": replace(plain, recompute=True, state_on_host=True, optimizer="adamw8bit"),
     "int8": replace(plain, frozen="int8", group_size=None),
-    "whole": replace(plain, frozen="whole"),
     "full": replace(plain, frozen="whole", lora=None),
     "full8bit": replace(plain, frozen="whole", lora=None, optimizer="adamw8bit"),
 }}

@@ -79,4 +79,4 @@ def test_training_and_decoding_follow_the_cpu(name: str, courses: dict[str, Any]
     if MODELS[name].fused:
         assert sum(fused.values()) < 0.95 * sum(plain.values())
         assert "fused_rms_norm_ext_grad" in fused and "fused_rms_norm_ext" not in plain
-    assert ("fused_softmax_mask_upper_triangle_grad" in fused) == ("_attn_implementation" in MODELS[name].fused)
+    assert ("flash_attn_grad" in fused) == ("_attn_implementation" in MODELS[name].fused)

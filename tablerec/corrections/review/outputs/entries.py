@@ -73,7 +73,7 @@ def to_entries(groups: Iterable[Sequence[Correction]], *, only_saved: bool) -> l
     kept = [[part for part in group if _is_wanted(part, only_saved)] for group in groups]
     entries = [Entry(parts, _whole(parts)) for parts in kept if parts]
     if not entries:
-        missing = "no table has been saved yet: save one, or choose all tables" if only_saved else "there is no table yet"
+        missing = "no table has been saved yet: save one, or choose all" if only_saved else "there is no table yet"
         raise InputError(missing).named("nothing_saved" if only_saved else "nothing_there")
     return entries
 

@@ -37,15 +37,15 @@ def cases() -> Iterator[Case]:
                 p, x, scales, codes, bias, *a
             )
             gradient = group == -1  # Paddle refuses it of groups
-            reached = ("weight_only_linear", "weight_only_linear_grad") if gradient else ("weight_only_linear",)
+            multiplied = ("weight_only_linear", *(("weight_only_linear_grad",) if gradient else ()))
             scales = n(groups, outputs, low=0.01, high=0.03)
             for x in (n(2, 5, inputs), n(1, inputs), n(40, inputs)):
                 name = f"weight_only_linear {x.shape} {title}"
-                yield Case(name, reached, product, (x, scales, codes), _TYPES, gradient, 8, 4)
+                yield Case(name, multiplied, product, (x, scales, codes), _TYPES, gradient, 8, 4)
             name = f"weight_only_linear with a bias, {title}"
-            yield Case(name, reached, product, (n(3, inputs), scales, codes, n(outputs)), _TYPES, gradient, 8, 4)
+            yield Case(name, multiplied, product, (n(3, inputs), scales, codes, n(outputs)), _TYPES, gradient, 8, 4)
             name = f"weight_only_linear without rows, {title}"
-            yield Case(name, reached, product, (n(2, 0, inputs), scales, codes), _TYPES, gradient)
+            yield Case(name, multiplied, product, (n(2, 0, inputs), scales, codes), _TYPES, gradient)
 
 
 def _quantize(p: Any, like: Any, codes: Any, bits: int, group: int) -> list[Any]:
@@ -81,8 +81,8 @@ def pack(codes: NDArray[Any], bits: int) -> NDArray[np.int8]:
         bits: 8 or 4.
 
     Returns:
-        8 bits: ``(outputs, inputs)``. 4 bits: a row of ``inputs / 2`` bytes for each output, the even input in the lower
-        half, under the shape that Paddle gives it, ``(outputs / 2, inputs)``.
+        8 bits: ``(outputs, inputs)``. 4 bits: a row of ``inputs / 2`` bytes for each output, the even input in the
+        lower half, under the shape that Paddle gives it, ``(outputs / 2, inputs)``.
 
     >>> pack(np.array([[1, -1], [2, 3]]), 4).tolist()
     [[33, 63]]

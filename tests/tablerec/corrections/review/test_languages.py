@@ -129,7 +129,8 @@ def test_what_is_refused_is_said_in_the_language_of_the_page(browser: Any, two_p
         page.keyboard.press("Alt+s")
         said = page.locator(".banner.error > span")
         said.wait_for()
-        assert said.inner_text() == "操作未完成：该单元格没有合并，请在其中画线" and said.get_attribute("lang") == "zh-CN"
+        assert said.inner_text() == "操作未完成：该单元格没有合并，请在其中画线"
+        assert said.get_attribute("lang") == "zh-CN"
         page.locator('[data-tool="language"]').click()
         page.locator(".banner.error > span", has_text="draw a line through it").wait_for()
         assert said.get_attribute("lang") == "en"

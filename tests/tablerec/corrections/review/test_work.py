@@ -190,7 +190,7 @@ def test_from_table_to_table(page: Any, tmp_path: Path) -> None:
         page.locator("#progress", has_text="2 of 3").wait_for()
         page.keyboard.press("Control+Enter")
         page.locator("#title", has_text="a_1_1").wait_for()
-        page.get_by_role("button", name="Save and next").click()
+        page.get_by_role("button", name="Save & next").click()
         page.locator("#progress", has_text="All 3 tables are done. Workbooks are in corrections/tables").wait_for()
 
 

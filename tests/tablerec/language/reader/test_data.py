@@ -28,7 +28,7 @@ def test_a_level_grows_no_smaller() -> None:
         assert sizes == sorted(sizes)
 
 
-@pytest.mark.parametrize("levels", [LEVELS["numbers"], (SMALL,)])
+@pytest.mark.parametrize("levels", [LEVELS["numbers"][1:], (SMALL,)])
 def test_an_index_gives_the_same_example_and_it_fits(levels: tuple[Level, ...]) -> None:
     drawing = Drawing(tuple(levels), 5)
     load, again = drawing.load(""), drawing.load("")
@@ -56,7 +56,7 @@ def test_examples_pass_through_arrays_of_fixed_size() -> None:
 
 
 def test_places_lie_on_the_ink_of_their_text() -> None:
-    example = Drawing(tuple(LEVELS["numbers"]), 2).load("")(0)
+    example = Drawing(tuple(LEVELS["numbers"][1:]), 2).load("")(0)
     for x, y in example.starts:
         assert example.grey[int(y) - 3 : int(y) + 4, int(x) : int(x) + 8].min() < 100
     moved = place(example.tokens, example.starts, 7, 0) - place(example.tokens, example.starts)

@@ -77,7 +77,7 @@ def test_workloads_have_names_of_their_own_and_sound_shapes(scale) -> None:
 
 @needs_device
 def test_operators_on_the_simulated_device() -> None:
-    done = device("bench", "--plugin", "simulated", "--tiny", "--match", "softmax", "--json")
+    done = device("bench", "--plugin", "simulated", "--tiny", "--match", "softmax ", "--json")
     assert done.returncode == 0, done.stderr
     ceilings, *found = map(json.loads, done.stdout.splitlines())
     assert ceilings["ceilings"]["bytes_per_second"] > 0

@@ -16,7 +16,7 @@ import numpy as np
 
 from tablerec.devices import parse_device, require_paddle
 from tablerec.errors import MissingDependencyError, SettingsError
-from tablerec.language.models import make_batch, make_model
+from tablerec.language.models import find_model, make_batch, make_model
 from tablerec.language.standins import INSTALL_COMMAND, import_paddleformers
 
 LORA_TARGETS = (".*qkv_proj.*", ".*q_proj.*", ".*k_proj.*", ".*v_proj.*", ".*o_proj.*", ".*gate_proj.*", ".*up_proj.*",
@@ -83,7 +83,7 @@ def run_course(
         state: The weights to start from.
         fused: With fused operators, which the CPU lacks.
         steps: Steps on one batch.
-        new_tokens: Tokens to decode for each sequence.
+        new_tokens: Tokens to decode for each sequence, where PaddleFormers can decode with the model.
         changes: Arguments of the configuration.
     """
     import paddle
@@ -103,7 +103,8 @@ def run_course(
         update.step()
         update.clear_grad()
         losses.append(loss.detach())
-    return Course(tuple(float(loss) for loss in losses), decode(net, batch, new_tokens))
+    tokens = decode(net, batch, new_tokens) if find_model(name).decodes else np.zeros((len(batch["input_ids"]), 0), int)
+    return Course(tuple(float(loss) for loss in losses), tokens)
 
 
 def loss_of(outputs: Any) -> Any:

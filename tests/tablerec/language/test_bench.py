@@ -19,6 +19,8 @@ needs_paddleformers = pytest.mark.skipif(
 def test_what_cannot_be_run_is_said() -> None:
     with pytest.raises(SettingsError, match="language model 'gpt2' is unknown"):
         LanguageRun("gpt2")
+    with pytest.raises(SettingsError, match="deepseek_v3: PaddleFormers cannot decode with it"):
+        LanguageRun("deepseek_v3", train=False)
     with pytest.raises(SettingsError, match="dtype 'tf32' is not for language models: choose float32, float16 or"):
         LanguageRun("llama", dtype="tf32")
 

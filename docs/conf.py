@@ -55,7 +55,9 @@ CONTENTS = {
     "tablerec/evaluate/README": ["data/samples/README", "tests/benchmarks/peers/README"],
     "tablerec/training/README": ["tablerec/training/MEASURED", "data/datasets/README", "data/migration/README"],
     "tablerec/course/README": ["tests/benchmarks/course/COMPARED"],
-    "tablerec/devices/README": [f"tablerec/devices/{name}" for name in ("MEASURED", "PORTING", "csrc/README")],
+    "tablerec/devices/README": [f"tablerec/devices/{name}" for name in ("MEASURED", "PORTING", "csrc/README")]
+    + ["tablerec/language/reader/README"],
+    "tablerec/devices/README.zh-CN": ["tablerec/language/reader/README.zh-CN"],
     "data/datasets/README": [f"data/datasets/{name}/README" for name in ("agreed_lines", "ctdar19", "kernel_docs")],
 }
 """Page -> the pages below it."""

@@ -438,7 +438,7 @@ def set_headers(table: Table, n_rows: int, n_cols: int) -> Table:
     ['column', 'column', 'row', None]
     """
     fits = 0 <= n_rows <= table.n_rows and 0 <= n_cols <= table.n_cols
-    message = f"{n_rows} header rows and {n_cols} columns of names do not fit a table of {table.shape}"
+    message = f"{n_rows} header rows and {n_cols} header columns do not fit a table of {table.shape}"
     check(fits, message, "headers_do_not_fit", n_rows, n_cols, *table.shape)
 
     def mark(cell: Cell) -> Cell:

@@ -12,9 +12,13 @@ import sys
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from tablerec.errors import SettingsError
+
 SETTING = "TABLEREC_ATTENTION"
 """Variable of the environment: ``cudnn`` (the default), ``own`` or ``plain`` say how the device attends; ``math``
 leaves Paddle's choice as it is."""
+
+WAYS = ("cudnn", "own", "plain", "math")
 
 GPU_FLAGS = {"FLAGS_flash_attn_version": 2, "FLAGS_cudnn_deterministic": 0}
 """Flags that Paddle's attention functions ask for and only GPU builds have, with their defaults there. The environment
@@ -29,11 +33,17 @@ def choose_flash_attention(in_float32: bool) -> None:
 
     Args:
         in_float32: Choose it for float32 too, not for half precision alone.
+
+    Raises:
+        SettingsError: ``TABLEREC_ATTENTION`` names no way.
     """
+    way = os.environ.get(SETTING) or WAYS[0]
+    if way not in WAYS:
+        raise SettingsError(f"{SETTING}={way!r} is no way to attend: choose {', '.join(WAYS[:-1])} or {WAYS[-1]}")
+    if way == "math":
+        return
     import paddle
 
-    if os.environ.get(SETTING) == "math":
-        return
     backends: Any = sys.modules["paddle.nn.attention.sdpa"]
     functions: Any = sys.modules["paddle.nn.functional.sdpa"]
     backends._backend_enabled[backends.SDPBackend.FLASH_ATTENTION] = True

@@ -11,7 +11,7 @@ import subprocess
 import tempfile
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
@@ -21,7 +21,13 @@ KINDS = ("simulated", "cuda")
 SOURCES = Path(__file__).parent / "csrc"
 LIBRARY = "libpaddle-tablerec.so"
 
+_FOR_HOPPER = "attention_hopper_cuda.cc"
+_OF_GRAPHS = "attention_graphs_cuda.cc"
 _LAST_LINES = 12
+_COMMON = "backend.h"
+_SLOW = ("sums.cc", "extremes.cc", "reduction.cc", "arithmetic_gradients.cc", "elementwise.cc", "arithmetic.cc")
+"""What compilers need longest for, which they begin with."""
+_FEWEST_USERS = 3
 _PADDLE_VERSION = re.compile(r"^full_version\s*=\s*'([^']*)'", re.MULTILINE)
 _STAMP = re.compile(rb"tablerec for paddle (\d[\w.+-]*)\0")
 _VERSION_SOURCE = (
@@ -42,6 +48,7 @@ class _Toolchain:
     flags: tuple[str, ...]
     link: tuple[str, ...]
     version: str
+    precompiles: bool = False
 
 
 def build_plugin(
@@ -81,12 +88,13 @@ def build_plugin(
     paddle = paddle_folder()
     _require_headers(paddle)
     tools = _gcc(paddle) if kind == "simulated" else _nvcc(paddle, architecture)
+    for_file = {path.name: _tools_for(path.name, tools, architecture) for path in files if kind == "cuda"}
     cache = Path(folder) if folder else _cache_folder()
     texts = {path.name: path.read_bytes() for path in files}
     # The version travels in the file: the layout of Paddle's classes is not stable between versions.
     texts["version.cc"] = _VERSION_SOURCE.format(paddle_version(paddle)).encode()
     objects = {
-        name: cache / "objects" / f"{name}-{_key(name, texts, tools)[:20].decode()}.o"
+        name: cache / "objects" / f"{name}-{_key(name, texts, for_file.get(name, tools))[:20].decode()}.o"
         for name in texts
         if name.endswith(".cc")
     }
@@ -99,7 +107,14 @@ def build_plugin(
         for name, text in texts.items():
             (Path(folder) / name).write_bytes(text)
         missing = [name for name, made in objects.items() if not made.is_file()]
-        list(pool.map(lambda name: _write(objects[name], partial(_compile, tools, Path(folder) / name)), missing))
+        missing.sort(key=lambda name: (name not in _SLOW, -len(texts[name])))
+        shared = _precompile(tools, Path(folder), [name for name in missing if _COMMON in _included(name, texts)])
+
+        def compile_one(name: str) -> None:
+            flags = shared if _COMMON in _included(name, texts) else ()
+            _write(objects[name], partial(_compile, for_file.get(name, tools), flags, Path(folder) / name))
+
+        list(pool.map(compile_one, missing))
     _write(library, partial(_link, tools, list(objects.values())))
     return library
 
@@ -139,10 +154,13 @@ def built_for(library: Path) -> str:
 
 def nvidia_folders(part: str) -> list[Path]:
     """List the ``include`` or ``lib`` folders of NVIDIA's wheels, and of ``TABLEREC_NVIDIA`` before them."""
+    return [folder for root in _nvidia_roots() for folder in sorted(root.glob(f"*/{part}"))]
+
+
+def _nvidia_roots() -> list[Path]:
     roots = [Path(root) for root in os.environ.get("TABLEREC_NVIDIA", "").split(os.pathsep) if root]
     spec = importlib.util.find_spec("nvidia")
-    roots += [Path(root) for root in (spec.submodule_search_locations or [])] if spec else []
-    return [folder for root in roots for folder in sorted(root.glob(f"*/{part}"))]
+    return roots + ([Path(root) for root in (spec.submodule_search_locations or [])] if spec else [])
 
 
 def _source_files(kind: str, sources: Sequence[str | Path] | None) -> list[Path]:
@@ -162,15 +180,20 @@ def _cache_folder() -> Path:
     return Path(root) / "tablerec" / "devices"
 
 
+def _included(name: str, texts: dict[str, bytes]) -> set[str]:
+    """Find a source and the plugin's own headers that it includes, directly or not."""
+    pending, included = [name], {name}
+    while pending:
+        for header in re.findall(rb'^#include "([a-z0-9_]+\.h)"', texts[pending.pop()], re.MULTILINE):
+            if header.decode() not in included and header.decode() in texts:
+                included.add(header.decode())
+                pending.append(header.decode())
+    return included
+
+
 def _key(name: str, texts: dict[str, bytes], tools: _Toolchain) -> bytes:
     """Digest what decides an object file: the compiler, a source, and the headers that it includes."""
-    pending, included = [name], dict.fromkeys([name])
-    while pending:
-        for header in re.findall(rb'^#include "([a-z_]+\.h)"', texts[pending.pop()], re.MULTILINE):
-            if header.decode() not in included and header.decode() in texts:
-                included[header.decode()] = None
-                pending.append(header.decode())
-    return _digest([repr(tools).encode(), *(texts[part] for part in sorted(included))])
+    return _digest([repr(tools).encode(), *(texts[part] for part in sorted(_included(name, texts)))])
 
 
 def _digest(parts: Sequence[bytes]) -> bytes:
@@ -197,7 +220,7 @@ def _gcc(paddle: Path) -> _Toolchain:
     flags = ("-std=c++17", "-O2", "-fPIC", "-fvisibility=hidden", "-D_GLIBCXX_USE_CXX11_ABI=1", "-w")
     libs = paddle / "libs"
     link = ("-shared", f"-L{libs}", "-l:libphi_core.so", "-l:libcommon.so", f"-Wl,-rpath,{libs}")
-    return _Toolchain(compiler, (*flags, f"-I{paddle / 'include'}", "-c"), link, _version(compiler))
+    return _Toolchain(compiler, (*flags, f"-I{paddle / 'include'}", "-c"), link, _version(compiler), precompiles=True)
 
 
 def _nvcc(paddle: Path, architecture: str) -> _Toolchain:
@@ -214,14 +237,62 @@ def _nvcc(paddle: Path, architecture: str) -> _Toolchain:
     host = "-fPIC,-fvisibility=hidden,-D_GLIBCXX_USE_CXX11_ABI=1"
     # Paddle's half types need CUDA_VERSION from cuda.h, and clash with CUDA's own operators.
     half = ("-include", "cuda.h", "-D__CUDA_NO_HALF_OPERATORS__", "-D__CUDA_NO_HALF_CONVERSIONS__")
+    # As if included already: 30,000 lines of x86's intrinsics, a quarter of what Paddle's headers cost nvcc each time.
+    unused = ("-D_IMMINTRIN_H_INCLUDED", "-D_X86INTRIN_H_INCLUDED")
     flags = ("-std=c++17", "-O2", f"-arch={architecture}", "--extended-lambda", "--expt-relaxed-constexpr", "-w", *half)
     link = ("-shared", "-cudart", "static", f"-L{paddle / 'libs'}", "-Xlinker", "-l:libphi_core.so,-l:libcommon.so")
-    compiled = ("-DTABLEREC_CUDA", "-Xcompiler", host, *(f"-I{folder}" for folder in include), "-x", "cu", "-c")
+    compiled = (
+        "-DTABLEREC_CUDA",
+        *unused,
+        "-Xcompiler",
+        host,
+        *(f"-I{folder}" for folder in include),
+        "-x",
+        "cu",
+        "-c",
+    )
     return _Toolchain(compiler, (*flags, *compiled), link, _version(compiler))
 
 
-def _compile(tools: _Toolchain, source: Path, target: Path) -> None:
-    _run([tools.compiler, *tools.flags, str(source), "-o", str(target)], source.name)
+def _tools_for(name: str, tools: _Toolchain, architecture: str) -> _Toolchain:
+    """Add what single files need: Hopper's own instructions, and the headers of cuDNN's graphs where they are."""
+    if name == _FOR_HOPPER and architecture == "sm_90":
+        others = tuple(flag for flag in tools.flags if not flag.startswith("-arch="))
+        return replace(tools, flags=("-gencode=arch=compute_90a,code=sm_90a", "-DTABLEREC_HOPPER", *others))
+    if name == _OF_GRAPHS:
+        return replace(tools, flags=(*cudnn_frontend(tools.compiler), *tools.flags))
+    return tools
+
+
+def cudnn_frontend(compiler: str = "nvcc") -> tuple[str, ...]:
+    """Return what to tell the compiler of NVIDIA's headers ``nvidia-cudnn-frontend``; nothing where they are missing.
+
+    The wheel's headers are in ``include`` beside the folder ``nvidia``, and need ``nvrtc.h`` of ``nvidia-cuda-nvrtc``.
+    """
+    roots = _nvidia_roots()
+    toolkit = Path(shutil.which(compiler) or compiler).resolve().parent.parent / "include"
+    folders = [*nvidia_folders("include"), *(root.parent / "include" for root in roots), toolkit]
+    found = [
+        next((folder for folder in folders if (folder / header).is_file()), None)
+        for header in ("cudnn_frontend.h", "nvrtc.h")
+    ]
+    if None in found:
+        return ()
+    return ("-DTABLEREC_CUDNN_FRONTEND", *dict.fromkeys(f"-I{folder}" for folder in found))
+
+
+def _precompile(tools: _Toolchain, folder: Path, users: Sequence[str]) -> tuple[str, ...]:
+    """Compile once what most sources include, most of it Paddle's headers; return what their compilers are told."""
+    if not tools.precompiles or len(users) < _FEWEST_USERS:
+        return ()
+    header = folder / "precompiled.h"  # around the common one: a header that is compiled itself would be read twice
+    header.write_text(f'#include "{_COMMON}"\n', encoding="utf-8")
+    _run([tools.compiler, *tools.flags, "-x", "c++-header", str(header), "-o", f"{header}.gch"], header.name)
+    return ("-include", str(header))
+
+
+def _compile(tools: _Toolchain, flags: Sequence[str], source: Path, target: Path) -> None:
+    _run([tools.compiler, *tools.flags, *flags, str(source), "-o", str(target)], source.name)
 
 
 def _link(tools: _Toolchain, objects: Sequence[Path], target: Path) -> None:

@@ -224,7 +224,10 @@ def parity_command(ctx: click.Context, plugin: str | None, device: str | None, m
     "llama, gemma3, gpt_oss, qwen3, qwen3_moe, paddleocr_vl.",
 )
 @click.option(
-    "--batch", type=click.IntRange(1), default=None, help="Pictures or sequences at a time.  [default: the network's own]"
+    "--batch",
+    type=click.IntRange(1),
+    default=None,
+    help="Pictures or sequences at a time.  [default: the network's own]",
 )
 @click.option(
     "--size",
@@ -232,7 +235,9 @@ def parity_command(ctx: click.Context, plugin: str | None, device: str | None, m
     default=None,
     help="Their side in pixels, or their tokens.  [default: the network's own]",
 )
-@click.option("--train/--infer", default=True, show_default=True, help="A training step, or a forward pass or decoding.")
+@click.option(
+    "--train/--infer", default=True, show_default=True, help="A training step, or a forward pass or decoding."
+)
 @click.option("--amp", type=click.Choice(["O1", "O2"]), help="Level of paddle.amp, in half precision.")
 @click.option(
     "--mode", type=click.Choice(["dygraph", "static", "predictor", "graph"]), default="dygraph", show_default=True

@@ -13,7 +13,7 @@ from tablerec.devices.bench.networks import find_network, stand_in_loss
 from tablerec.devices.cases import all_cases
 from tablerec.devices.cases.case import HALVES, ROUNDED, STAND_INS, Case
 
-TOLERANCE = {"float32": 2e-6, "float64": 1e-12, "float16": 1e-3, "bfloat16": 8e-3}
+TOLERANCE = {"float32": 2e-6, "float64": 1e-12, "float16": 1e-3, "bfloat16": 8e-3, "float8_e4m3fn": 8e-3}
 """Largest difference by type, over one plus the largest value; a case may multiply it. Integers must be equal.
 
 A type out of ``STAND_INS`` is compared with the stand-in on the CPU, given the same rounded numbers.

@@ -11,15 +11,17 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tablerec.devices.attention import choose_flash_attention
-from tablerec.devices.build import build_plugin, built_for, nvidia_folders, paddle_folder, paddle_version
+from tablerec.devices.build import LIBRARY, build_plugin, built_for, nvidia_folders, paddle_folder, paddle_version
 from tablerec.errors import MissingDependencyError, SettingsError
 
 DEVICE_NAME = "tablerec_gpu"
 NVIDIA_LIBRARIES = ("libcublasLt.so.13", "libcublas.so.13", "libcudnn.so.9")
+NCCL = "libnccl.so.2"
 LIBRARY_SETTINGS = {"libcublas.so.13": "TABLEREC_CUBLAS", "libcudnn.so.9": "TABLEREC_CUDNN"}
 """Variables of the environment that name another file to open."""
 
 _KERNEL = "kernel."
+_CUDA_RUNTIME = "libcudart.so.13"
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +123,7 @@ def load_plugin(
     Raises:
         MissingDependencyError: Paddle is missing, did not take the plugin, or is not the version
             that the plugin was compiled for.
-        SettingsError: Paddle is imported already.
+        SettingsError: Paddle is imported already, or ``TABLEREC_ATTENTION`` names no way to attend.
     """
     if "paddle" in sys.modules:
         raise SettingsError("the device plugin must be loaded before Paddle is imported: call load_plugin first")
@@ -134,6 +136,9 @@ def load_plugin(
     os.environ["TABLEREC_DEVICE_NAME"] = device_name
     os.environ["TABLEREC_TF32"] = str(int(tf32))
     _preload(_libraries())
+    for name, folder in _pairs((NCCL,), nvidia_folders("lib")):
+        os.environ.setdefault("TABLEREC_NCCL", str(folder / name))  # opened for several processes alone
+    _name_cuda_runtime()
     import paddle
 
     if device_name not in paddle.device.get_all_custom_device_type():
@@ -157,6 +162,29 @@ def _require_same_version(library: Path) -> None:
             f"{library} was compiled for Paddle {built}, but Paddle {installed} is installed: "
             "build it again with `tablerec device build`"
         )
+
+
+def has_collectives(kind: str) -> bool:
+    """Return whether processes on a kind of device can compute together by its plugin: Paddle's backend ``xccl``.
+
+    Args:
+        kind: The kind of device. Only a plugin of ours, loaded in this process, is asked; the CUDA plugin needs NCCL.
+
+    >>> has_collectives("cpu")
+    False
+    """
+    path = Path(os.environ.get("CUSTOM_DEVICE_ROOT", "")) / LIBRARY
+    if kind != os.environ.get("TABLEREC_DEVICE_NAME") or not path.is_file():
+        return False
+    plugin = Plugin(kind, path)
+    if not hasattr(ctypes.CDLL(str(path)), "tablerec_add_collectives"):
+        return False
+    try:
+        if plugin.uses_cuda():
+            ctypes.CDLL(os.environ.get("TABLEREC_NCCL", NCCL))
+    except OSError:
+        return False
+    return True
 
 
 def registered_kernels(kind: str) -> dict[str, set[str]]:
@@ -198,6 +226,12 @@ def _preload(names: tuple[str, ...]) -> None:
     for name, folder in _pairs(names, nvidia_folders("lib")):
         with contextlib.suppress(OSError):
             ctypes.CDLL(str(folder / name), mode=ctypes.RTLD_GLOBAL)
+
+
+def _name_cuda_runtime() -> None:
+    """Tell the headers of cuDNN's graphs where NVIDIA's wheels have the runtime that they open by name."""
+    for _, folder in _pairs((_CUDA_RUNTIME,), nvidia_folders("lib")):
+        os.environ.setdefault("CUDNN_FRONTEND_CUDART_LIB_NAME", str(folder / _CUDA_RUNTIME))
 
 
 def _pairs(names: tuple[str, ...], folders: list[Path]) -> Iterator[tuple[str, Path]]:

@@ -74,7 +74,7 @@ def head_cross_entropy(
 def _head_loss() -> Any:
     import paddle
 
-    class HeadCrossEntropy(paddle.autograd.PyLayer):  # type: ignore[misc]
+    class HeadCrossEntropy(paddle.autograd.PyLayer):
         @staticmethod
         def forward(ctx: Any, hidden: Any, weight: Any, bias: Any, *how: Any) -> Any:
             given = [tensor for tensor in (hidden, weight, bias) if tensor is not None]

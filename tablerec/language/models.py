@@ -35,7 +35,9 @@ _TINY: dict[str, Any] = {
     "bos_token_id": 1,
     "eos_token_id": 2,
 }
-_FUSED = ("fuse_rms_norm", "fuse_swiglu")
+_UNFUSED: dict[str, Any] = {"fuse_rms_norm": False, "fuse_swiglu": False}
+_FUSED: dict[str, Any] = {"fuse_rms_norm": True, "fuse_swiglu": True}
+_FUSED_ATTENTION: dict[str, Any] = {**_FUSED, "_attn_implementation": "sdpa"}
 QWEN3_06B: dict[str, Any] = {
     "vocab_size": 151_936,
     "hidden_size": 1024,
@@ -60,7 +62,7 @@ class LanguageModel:
         configuration: The class of its configuration.
         network: The class of its network with a head.
         options: What its small configuration has besides, or in place of, what is common to all.
-        fused: Settings of its configuration that ask for fused operators.
+        fused: What its configuration has besides with fused operators; empty where PaddleFormers has none for it.
         pictures: Whether it takes pictures.
     """
 
@@ -68,19 +70,23 @@ class LanguageModel:
     configuration: str
     network: str
     options: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
-    fused: tuple[str, ...] = _FUSED
+    fused: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType(_FUSED))
     pictures: bool = False
 
 
 MODELS: dict[str, LanguageModel] = {
-    "ernie4_5": LanguageModel("ernie4_5", "Ernie4_5Config", "Ernie4_5ForCausalLM", fused=(*_FUSED, "apply_rope_fusion")),
-    "llama": LanguageModel("llama", "LlamaConfig", "LlamaForCausalLM"),
-    # One layer of each kind; heads of 16 numbers are scaled by the square root of 16.
+    "ernie4_5": LanguageModel(
+        "ernie4_5", "Ernie4_5Config", "Ernie4_5ForCausalLM", fused={**_FUSED_ATTENTION, "apply_rope_fusion": True}
+    ),
+    "llama": LanguageModel("llama", "LlamaConfig", "LlamaForCausalLM", fused=_FUSED_ATTENTION),
+    # One layer of each kind; heads of 16 numbers are scaled by the square root of 16. It has a norm of its own, its
+    # GELU would become SwiGLU with fuse_swiglu, and its SDPA does not cut the mask of a sliding window that is full.
     "gemma3": LanguageModel(
         "gemma3_text",
         "Gemma3TextConfig",
         "Gemma3ForCausalLM",
         {"query_pre_attn_scalar": 16, "sliding_window": 16, "layer_types": ["sliding_attention", "full_attention"]},
+        fused={},
     ),
     "gpt_oss": LanguageModel(
         "gpt_oss",
@@ -89,12 +95,13 @@ MODELS: dict[str, LanguageModel] = {
         {"num_local_experts": 4, "num_experts_per_tok": 2, "sliding_window": 16},
     ),
     # The classes without "Deprecated" hand their work to PaddleFleet.
-    "qwen3": LanguageModel("qwen3", "Qwen3Config", "Qwen3ForCausalLMDeprecated"),
+    "qwen3": LanguageModel("qwen3", "Qwen3Config", "Qwen3ForCausalLMDeprecated", fused=_FUSED_ATTENTION),
     "qwen3_moe": LanguageModel(
         "qwen3_moe",
         "Qwen3MoeConfig",
         "Qwen3MoeForCausalLMDeprecated",
         {"moe_intermediate_size": 32, "num_experts": 4, "num_experts_per_tok": 2, "norm_topk_prob": True},
+        fused=_FUSED_ATTENTION,
     ),
     "paddleocr_vl": LanguageModel(
         "paddleocr_vl",
@@ -128,8 +135,8 @@ def find_model(name: str) -> LanguageModel:
     'Qwen3ForCausalLMDeprecated'
     >>> find_model("bert")
     Traceback (most recent call last):
-    postprocess.errors.SettingsError: language model 'bert' is unknown: choose ernie4_5, llama, gemma3, gpt_oss, qwen3, \
-qwen3_moe or paddleocr_vl
+    postprocess.errors.SettingsError: language model 'bert' is unknown: choose ernie4_5, llama, gemma3, gpt_oss, \
+qwen3, qwen3_moe or paddleocr_vl
     """
     if name not in MODELS:
         *first, last = MODELS
@@ -142,7 +149,7 @@ def make_model(name: str, fused: bool = False, **changes: Any) -> Any:
 
     Args:
         name: A name out of ``MODELS``.
-        fused: Fused norms, SwiGLU and rotation, which PaddleFormers has kernels of GPUs for: not on the CPU.
+        fused: With the model's fused operators, of which Paddle has kernels for GPUs alone: not on the CPU.
         changes: Arguments of the configuration, in place of those of the small one.
 
     Returns:
@@ -154,7 +161,7 @@ def make_model(name: str, fused: bool = False, **changes: Any) -> Any:
     """
     model = find_model(name)
     module = import_model(model.family)
-    options = {**_TINY, **model.options, **dict.fromkeys(model.fused, fused), **changes}
+    options = {**_TINY, **model.options, **_UNFUSED, **(model.fused if fused else {}), **changes}
     return getattr(module, model.network)(getattr(module, model.configuration)(**options))
 
 

@@ -48,7 +48,7 @@ def require_paddleformers() -> None:
     """
     for package, name in (("paddle", "Paddle"), ("paddleformers", "PaddleFormers")):
         if importlib.util.find_spec(package) is None:
-            raise MissingDependencyError(f"{name} is not installed: run {INSTALL_COMMAND}")
+            raise MissingDependencyError(f"{name} is not installed: run {INSTALL_COMMAND} (Python 3.12 or older)")
 
 
 def import_paddleformers() -> ModuleType:
@@ -68,7 +68,9 @@ def import_paddleformers() -> ModuleType:
         importlib.import_module("paddleformers.peft.lora.lora_model")
         log = importlib.import_module("paddleformers.utils.log")
     except ImportError as error:
-        raise MissingDependencyError(f"PaddleFormers cannot be imported ({error}): run {INSTALL_COMMAND}") from error
+        raise MissingDependencyError(
+            f"PaddleFormers cannot be imported ({_first_cause(error)}): run {INSTALL_COMMAND}"
+        ) from error
     if first:
         log.logger.set_level("ERROR")
     return module
@@ -95,7 +97,9 @@ def import_model(family: str) -> ModuleType:
     except ModuleNotFoundError as error:
         if error.name and name.startswith(error.name):
             raise SettingsError(f"PaddleFormers has no models named {family!r}") from error
-        raise MissingDependencyError(f"{name} cannot be imported ({error}): install what it asks for") from error
+        raise MissingDependencyError(
+            f"{name} cannot be imported ({_first_cause(error)}): install what it asks for"
+        ) from error
 
 
 @contextlib.contextmanager
@@ -124,6 +128,13 @@ def stand_ins() -> Iterator[tuple[str, ...]]:
             sys.modules.pop(path, None)
 
 
+def _first_cause(error: BaseException) -> BaseException:
+    """Return what went wrong first: PaddleFormers' lazy modules say no more than that they could not be imported."""
+    while error.__cause__ is not None:
+        error = error.__cause__
+    return error
+
+
 def _make_module(path: str, names: tuple[str, ...]) -> ModuleType:
     module = ModuleType(path)
     spec = ModuleSpec(path, None, origin="tablerec.language.standins", is_package=True)
@@ -149,4 +160,4 @@ def _make_class(path: str) -> type:
             "without, such as Qwen3ForCausalLMDeprecated"
         )
 
-    return type(path.rpartition(".")[2], (), {"__new__": refuse})
+    return type(path.rpartition(".")[2], (), {"__new__": refuse, "from_config": classmethod(refuse)})

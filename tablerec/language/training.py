@@ -1,7 +1,7 @@
 """Training and greedy decoding of language models on any device of Paddle, by PaddleFormers' own code.
 
 ``follow_cpu`` compares a device with the CPU. ``training_arguments`` makes the arguments of PaddleFormers' ``Trainer``,
-``add_lora`` and ``dpo_trainer`` what else it needs for LoRA and for DPO.
+``add_lora`` and ``dpo_trainer`` what else it needs for LoRA and for DPO, and ``train`` returns its losses.
 """
 
 from __future__ import annotations
@@ -274,18 +274,21 @@ def dpo_trainer(net: Any, arguments: Any, pairs: Sequence[Pair], reference: Any 
         options: Fields of PaddleFormers' ``DPOConfig``: ``beta``, ``loss_type``, ``sft_loss_ratio``.
 
     Returns:
-        Its ``DPOTrainer``: call ``train``.
+        Its ``DPOTrainer``.
     """
     import paddle
 
     settings = _import("paddleformers.cli.train.dpo.dpo_argument").DPOConfig(lora=reference is None, **options)
     net.config.dpo_config = settings
-    trainer = _import("paddleformers.cli.train.dpo.dpo_trainer").DPOTrainer
+
+    class OneProcess(_import("paddleformers.cli.train.dpo.dpo_trainer").DPOTrainer):  # type: ignore[misc]
+        def _wrap_ref_model(self, model: Any) -> Any:
+            return model  # PaddleFormers gives it to fleet, which takes no other than PaddleFleet's in one process
 
     def collate(rows: Sequence[Pair]) -> dict[str, Any]:
         return {key: paddle.to_tensor(value) for key, value in pack_pairs(rows).items()}
 
-    return trainer(
+    return OneProcess(
         net,
         data_collator=collate,
         args=arguments,
@@ -296,9 +299,22 @@ def dpo_trainer(net: Any, arguments: Any, pairs: Sequence[Pair], reference: Any 
     )
 
 
-def logged_losses(trainer: Any) -> tuple[float, ...]:
-    """Return the loss of each step of a trainer that has trained, as it was logged: with eight digits."""
-    return tuple(record["loss"] for record in trainer.state.log_history if "loss" in record)
+def train(trainer: Any) -> tuple[float, ...]:
+    """Let a trainer of PaddleFormers train.
+
+    Returns:
+        The loss of each step, as the trainer logs it: with eight digits behind the point.
+    """
+    losses: list[float] = []
+
+    class Note(_import("paddleformers.trainer").TrainerCallback):  # type: ignore[misc]
+        def on_log(self, *_: Any, logs: Mapping[str, float], **__: Any) -> None:
+            if "loss" in logs:
+                losses.append(logs["loss"])
+
+    trainer.add_callback(Note())
+    trainer.train()
+    return tuple(losses)
 
 
 def _import(name: str) -> Any:

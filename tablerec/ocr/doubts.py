@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from postprocess.arrays import Image
 
 SEEN = 13
-"""Height of a line in pixels below which print is read worse than its score says, though LineNet has learnt it."""
+"""Height of a line in pixels below which print is read worse than its score says, though LineNet has learned it."""
 APART = frozenset(("LATIN", "CYRILLIC", "ARABIC", "HEBREW"))
 """Scripts of which a word has one; Greek letters also stand in words of Latin ones."""
 _TWINS = {

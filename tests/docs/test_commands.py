@@ -29,6 +29,7 @@ NOT_RUN = {
     ". .venv": "is for a shell",
     "python3 -m venv": "makes an environment, as python -m tests.benchmarks.install.extras does",
     "python -m tests.benchmarks.": "measures for long; tests/benchmarks/test_help.py starts each",
+    "python -m tablerec.language.reader.train": "trains for minutes; tests/tablerec/language/reader has small ones",
     "python -m tablerec.course.build": "executes notebooks for minutes; tests/tablerec/course",
     "python data/": "makes data sets; tests/data runs the scripts",
     "pytest": "runs these tests",
@@ -68,6 +69,7 @@ NOT_RUN = {
     "TABLEREC_FONTS=fonts tablerec train": "trains for minutes",
 }
 EXAMPLES_NOT_RUN = {
+    "from tablerec.devices.plugin import load_plugin": "needs PaddleFormers; tests/tablerec/language",
     'from tablerec import recognize\n\ntable = recognize("data/samples': "tests/test_readme.py runs it",
     "from tablerec.serve.client import": "asks a running server; tests/tablerec/serve",
     "from tablerec.plugins.paddlex import create_pipeline": "tests/tablerec/plugins/paddlex/test_command.py",

@@ -13,6 +13,8 @@ from typing import Any
 
 import pytest
 
+from tests.helpers.ranks import rank_environments
+
 ROOT = Path(__file__).resolve().parents[2]
 
 needs_device = pytest.mark.skipif(
@@ -67,3 +69,25 @@ def device(*arguments: object, **env: str) -> subprocess.CompletedProcess[str]:
         check=False,
         timeout=300,
     )
+
+
+RANKS = """
+import contextlib, io
+import numpy as np
+import paddle.distributed as dist
+with contextlib.redirect_stderr(io.StringIO()):
+    dist.init_parallel_env()
+rank = dist.get_rank()
+"""
+"""Connects the processes of ``ask_ranks`` through the plugin."""
+
+
+def ask_ranks(code: str, count: int = 2, env: dict[str, str] | None = None, **options: object) -> list[Any]:
+    """Run code in several processes, each a rank with a simulated device; return what each answered."""
+    processes = [start(code, {**rank, **(env or {})}, **options) for rank in rank_environments(count)]
+    try:
+        return [answer_of(process) for process in processes]
+    finally:
+        for process in processes:
+            process.kill()
+            process.wait()

@@ -64,12 +64,12 @@ class Joined:
         with self._lock:
             group, others = self._group_of(name), self._group_of(self._tables.correction(below).head.name)
             if below in group:
-                raise InputError(f"{below}: is part of this table already").named("part_already", below)
+                raise InputError(f"{below}: is already part of this table").named("part_already", below)
             whole = [*group, *others]
             try:
                 join_tables([tidy(self._tables.correction(each).table) for each in whole])
             except TablerecError as error:
-                message = f"{below}: does not go on with {name}: {error}"
+                message = f"{below}: does not continue {name}: {error}"
                 raise InputError(message).named("does_not_go_on", below, name, error) from error
             kept = [each for each in self._groups if each not in (group, others)]
             self._write([*kept, whole])
@@ -99,7 +99,7 @@ class Joined:
         with self._lock:
             group = self._group_of(name)
             if len(group) < 2:
-                raise InputError(f"{name}: is on one page").named("on_one_page", name)
+                raise InputError(f"{name}: is on one page only").named("on_one_page", name)
             self._write([each for each in self._groups if each != group])
 
     def _group_of(self, name: str) -> list[str]:

@@ -97,7 +97,7 @@ class Offers:
         with self._lock:
             correction = self._tables.correction(name)
             if correction.version != version:
-                message = "the table was changed since: look at the preview again"
+                message = "the table has changed since: open the preview again"
                 raise InputError(message).named("look_again")
             fixes, batch = to_fixes(correction), {}
             shape = self._shape(correction, fixes)

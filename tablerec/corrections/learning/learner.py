@@ -187,10 +187,10 @@ class Learner:
         with self._lock:
             state = self._state
             if not state.run or not state.is_done:
-                raise InputError("nothing was learnt yet: let it learn first").named("nothing_learnt")
+                raise InputError("nothing has been learned yet: start learning first").named("nothing_learnt")
             self._check_idle()
             if self._is_withheld() and not anyway:
-                message = "saved tables are read worse with what was learned: say that you want it all the same"
+                message = "some saved tables are read worse with what was learned: choose to use it anyway"
                 raise InputError(message).named("worse")
             if state.current != state.run:
                 state.former.append(state.current)
@@ -223,7 +223,7 @@ class Learner:
         with self._lock:
             self._check_idle()
             if not self._state.former:
-                raise InputError("there is nothing to take back").named("nothing_to_take_back")
+                raise InputError("there is no learning to undo").named("nothing_to_take_back")
             self._state.current = self._state.former.pop()
             n_tables = take_back(self._tables, self._state.applied)
             self._state.applied, self._changes = {}, None
@@ -273,7 +273,7 @@ class Learner:
 
     def _check_idle(self) -> None:
         if self._doing:
-            message = "wait until what runs in the background is done, or stop it"
+            message = "wait for the task in the background to finish, or stop it"
             raise InputError(message).named("busy")
 
     def _begin_run(self) -> None:
@@ -426,7 +426,7 @@ class Learner:
             )
             is_no_worse(state.gain)
         except (OSError, ValueError, TypeError, LookupError, AttributeError, RecursionError, TablerecError) as error:
-            _logger.warning("%s: cannot be read (%s); what was learnt is not used", path, error)
+            _logger.warning("%s: cannot be read (%s); what was learned is not used", path, error)
             return State()
         if state.current and not self._has_weights(state.current):
             _logger.warning("%s: the weights of run %d are not there; the package's are used", path, state.current)

@@ -276,7 +276,7 @@ class Desk:
         turned = None if page is None else turn_picture(page, head.turn)
         if turned is None or (head.window and image_to_key(cut(turned.image, head.window)) != head.key):
             shown = display_name(str(file.path))
-            message = f"{shown}: was changed since it was read; start the review again"
+            message = f"{shown}: has changed since it was read; start the review again"
             raise InputError(message).named("changed_since", shown)
         return turned
 

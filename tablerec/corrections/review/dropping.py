@@ -66,7 +66,7 @@ def clean_name(name: str) -> str:
     if not stem or f".{suffix.lower()}" not in SUFFIXES:
         known = " ".join(sorted(SUFFIXES))
         shown = display_name(last[:100])
-        message = f"{shown!r}: is no picture or document by its name; these are: {known}"
+        message = f"{shown!r}: not a picture or document, by its name; supported: {known}"
         raise InputError(message).named("no_input", shown, known)
     stem = stem.encode()[:_LONGEST].decode(errors="ignore").rstrip(" .")
     return f"{'_' if _RESERVED.match(stem) else ''}{stem}{dot}{suffix}"

@@ -241,7 +241,7 @@ def _write_output(review: Review, data: dict[str, Any]) -> Reply:
 def _output(desk: Desk, name: str) -> Reply:
     path = desk.corrections.inside(FOLDER) / name
     if not desk.corrections.holds(path):
-        raise InputError(f"{name}: is not there any more; make it again").named("no_output", name)
+        raise InputError(f"{name}: no longer exists; create it again").named("no_output", name)
     kinds = {".xlsx": EXCEL, ".zip": "application/zip", ".json": "application/json"}
     headers = {"Content-Disposition": f'attachment; filename="{name}"'}
     return Reply(kinds[path.suffix], path.open("rb"), headers=headers)

@@ -15,6 +15,7 @@ def language_workloads(scale: Scale = FULL) -> Iterator[Workload]:
     tokens, width, classes = scale.language
     yield from _of_heads(tokens, width, classes)
     yield from _of_experts(tokens, width)
+    yield _of_attention(tokens)
     yield from _of_weights(tokens, width, classes // 32 * 32)
     rows, out = Given((tokens, width)), Given((width, width))
     yield Workload(
@@ -70,6 +71,19 @@ def _of_heads(tokens: int, width: int, classes: int) -> Iterator[Workload]:
                 (Given((rows, classes)), Given((rows,))),
                 gradient=False,
             )
+
+
+def _of_attention(tokens: int) -> Workload:
+    """Return causal attention with grouped heads of 128; in float32 the device has plain loops alone."""
+    batch, heads, kv_heads, size = 4, 16, 8, 128
+    steps = max(tokens // batch, 1)
+    queries, keys = (Given((batch, steps, h, size)) for h in (heads, kv_heads))
+    return Workload(
+        f"flash_attn, causal {batch}x{steps}x{heads}x{size}",
+        lambda p, q, k, v: p._C_ops.flash_attn(q, k, v, None, None, 0.0, True, False, False, "")[0],
+        (queries, keys, keys),
+        2.0 * batch * heads * steps * steps * size,
+    )
 
 
 def _of_experts(tokens: int, width: int) -> Iterator[Workload]:

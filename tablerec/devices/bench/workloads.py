@@ -58,7 +58,7 @@ class Scale:
 
 
 FULL = Scale((32, 960), (16, 640), (4096, 2048, 150_000))
-TINY = Scale((1, 64), (1, 96), (16, 32, 100))
+TINY = Scale((1, 64), (1, 96), (64, 32, 100))
 """For the simulated device."""
 
 # Channels in and out, kernel, stride, groups; the stride at which the input lies.

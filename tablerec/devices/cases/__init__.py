@@ -1,9 +1,10 @@
 """What each operator is tried on: calls in Paddle's own words, with shapes that include the empty and the 0-d.
 
 A case names the operators that it must reach, so that a test can ask whether all registered ones were tried.
-There is a module for each file of kernels: ``creation``, ``ctc``, ``elementwise``, ``indexing``, ``movement``,
-``normalization``, ``products``, ``reduction``, ``sorting``, ``spatial``, ``training``; ``language`` holds those that
-language models ask for. ``movement`` tries ``views`` too. ``case`` says what a case is.
+There is a module for each group of files of kernels (see the table in ``csrc/README.md``): ``elementwise``,
+``reduction``, ``movement`` (with views), ``indexing``, ``normalization``, ``creation``, ``sorting`` (with searching),
+``products`` (with convolutions), ``spatial`` (pooling and resizing), ``training`` (losses and optimizers), ``ctc``;
+``language`` holds those that language models ask for. ``case`` says what a case is.
 """
 
 from __future__ import annotations

@@ -269,6 +269,7 @@ template <int size, bool brain> void launch_on_hopper(const Context& context, co
   count_kernel("flash_attn_by_own");
 }
 
+#ifdef TABLEREC_HOPPER  // compiled for sm_90a
 bool attend_by_hopper(const Context& context, const char* name, const Attention& a, const AttentionMemory& m) {
   int device = 0, major = 0, minor = 0;
   cudaGetDevice(&device);
@@ -284,5 +285,8 @@ bool attend_by_hopper(const Context& context, const char* name, const Attention&
   else brain ? launch_on_hopper<128, true>(context, name, a, m) : launch_on_hopper<128, false>(context, name, a, m);
   return true;
 }
+#else
+bool attend_by_hopper(const Context&, const char*, const Attention&, const AttentionMemory&) { return false; }
+#endif
 
 }  // namespace tablerec

@@ -185,8 +185,9 @@ void GateDispatch(const X& context, const Tensor& x, const Tensor& chances, cons
 }
 template <class T, class X>
 void GateDispatchGrad(const X& context, const Tensor& weights, const Tensor& slots, const Tensor& chosen, const Tensor& dy,
-                      const Tensor& dweights, int64_t, int64_t, bool, Tensor* dx, Tensor* dchances) {
+                      const Tensor& dweights, int64_t, int64_t, bool padded, Tensor* dx, Tensor* dchances) {
   const char* name = "moe_gate_dispatch_grad";
+  REQUIRE(padded, "moe_gate_dispatch_grad without padding is not supported on %s: Paddle tells it a wrong number of experts", device_name());
   int64_t rows = weights.dims()[0], k = weights.dims()[1], experts = dchances->dims()[1];
   auto weight = read<float>(weights), g = read<float>(dweights);
   auto expert = read<int>(chosen);
@@ -409,14 +410,18 @@ REGISTER(moe_combine_grad, CombineGrad, kFloats + kHalves)
 
 // ---- how even the load is
 
+// `type` is a number out of either of Paddle's two lists of types.
 template <class T, class X>
-void IntBincount(const X& context, const Tensor& x, int64_t low, int64_t high, int64_t, Tensor* out) {
+void IntBincount(const X& context, const Tensor& x, int64_t low, int64_t high, int64_t type, Tensor* out) {
   const char* name = "int_bincount";
+  constexpr int64_t narrow = 2, wide = 3;  // in the older list
   REQUIRE(low < high, "int_bincount of the empty range [%d, %d)", int(low), int(high));
   out->Resize(phi::make_ddim({high - low}));
   auto a = read<T>(x);
-  if (out->dtype() == phi::DataType::INT32) return count_each(context, name, a, x.numel(), low, high - low, write<int>(context, out));
-  REQUIRE(out->dtype() == phi::DataType::INT64, "int_bincount in %s is not supported on %s", phi::DataTypeToString(out->dtype()), device_name());
+  if (type == narrow || phi::DataType(type) == phi::DataType::INT32)
+    return count_each(context, name, a, x.numel(), low, high - low, write<int>(context, out));
+  REQUIRE(type == wide || phi::DataType(type) == phi::DataType::INT64, "int_bincount in the type %d is not supported on %s; int32 and "
+          "int64 are", int(type), device_name());
   count_each(context, name, a, x.numel(), low, high - low, write<int64_t>(context, out));
 }
 REGISTER_AMENDED(int_bincount, IntBincount, kIntegers, gives_another_type)

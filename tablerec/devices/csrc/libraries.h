@@ -2,7 +2,6 @@
 #pragma once
 #include <cublas_v2.h>
 #include <cudnn.h>
-#include <dlfcn.h>
 
 #include <array>
 #include <cstdio>
@@ -11,26 +10,9 @@
 
 #include "convolution.h"
 #include "graph.h"
+#include "library.h"
 
 namespace tablerec {
-
-// `variable` of the environment may name another file.
-inline void* open_library(const char* variable, const char* file, const char* wanted_by) {
-  const char* named = getenv(variable);
-  if (named && *named) file = named;
-  void* library = dlopen(file, RTLD_NOW | RTLD_GLOBAL);
-  PADDLE_ENFORCE_EQ(library != nullptr, true,
-                    common::errors::Unavailable("%s on %s needs %s, which cannot be opened (%s). Install NVIDIA's wheels "
-                                                "nvidia-cudnn-cu13 and nvidia-cublas, set LD_LIBRARY_PATH, or name the file in %s.",
-                                                wanted_by, device_name(), file, dlerror(), variable));
-  return library;
-}
-template <class F> F* find_function(void* library, const char* name) {
-  void* found = dlsym(library, name);
-  PADDLE_ENFORCE_EQ(found != nullptr, true, common::errors::Unavailable("%s is missing: %s", name, dlerror()));
-  return reinterpret_cast<F*>(found);
-}
-#define LIBRARY_FUNCTION(name) decltype(::name)* name = find_function<decltype(::name)>(library, #name)
 
 inline bool tf32_allowed() {
   static const bool allowed = [] {
@@ -43,7 +25,7 @@ inline bool tf32_allowed() {
 // ---- cuBLAS
 
 struct Cublas {
-  void* library = open_library("TABLEREC_CUBLAS", "libcublas.so.13", "matmul");
+  void* library = open_library("TABLEREC_CUBLAS", "libcublas.so.13", "matmul", "nvidia-cublas");
   LIBRARY_FUNCTION(cublasCreate_v2);
   LIBRARY_FUNCTION(cublasSetStream_v2);
   // Spelled out: the header overloads this one.
@@ -143,7 +125,7 @@ bool multiply_with_cublas(const Context& context, const char* name, const T* x, 
 // ---- cuDNN
 
 struct Cudnn {
-  void* library = open_library("TABLEREC_CUDNN", "libcudnn.so.9", "conv2d");
+  void* library = open_library("TABLEREC_CUDNN", "libcudnn.so.9", "conv2d", "nvidia-cudnn-cu13");
   LIBRARY_FUNCTION(cudnnCreate);
   LIBRARY_FUNCTION(cudnnSetStream);
   LIBRARY_FUNCTION(cudnnGetErrorString);

@@ -163,4 +163,31 @@ void sum_to_shape(const Context& context, const char* name, const T* from, const
   reduce<T>(context, name, reduction(dims, axes), SumRule<T, T>{from}, out);
 }
 
+// Converts what a reduction left in the type that it sums in.
+template <class R, class A> void convert(const Context& context, const char* name, const A* from, Tensor* out) {
+  auto r = write<R>(context, out);
+  launch(context, name, out->numel(), DEVICE(int64_t i) { r[i] = R(from[i]); });
+}
+
+template <class C> HOST_DEVICE constexpr C lowest() {
+  return std::numeric_limits<C>::has_infinity ? -std::numeric_limits<C>::infinity() : std::numeric_limits<C>::lowest();
+}
+template <class C> HOST_DEVICE constexpr C highest() {
+  return std::numeric_limits<C>::has_infinity ? std::numeric_limits<C>::infinity() : std::numeric_limits<C>::max();
+}
+
+// For gradients: the strides of the output over the shape that was reduced.
+inline std::vector<int64_t> output_strides(const phi::DDim& dims, const std::vector<int64_t>& axes, bool all) {
+  std::vector<bool> is_reduced(dims.size(), all || axes.empty());
+  for (auto axis : axes) is_reduced[to_axis(axis, dims.size())] = true;
+  std::vector<int64_t> strides(dims.size(), 0);
+  int64_t step = 1;
+  for (int k = dims.size() - 1; k >= 0; --k) {
+    if (is_reduced[k]) continue;
+    strides[k] = step;
+    step *= dims[k];
+  }
+  return strides;
+}
+
 }  // namespace tablerec

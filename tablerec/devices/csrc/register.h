@@ -23,6 +23,9 @@ inline void gives_bool(phi::Kernel* kernel) { kernel->OutputAt(0).SetDataType(ph
 inline void gives_another_type(phi::Kernel* kernel) { kernel->OutputAt(0).SetDataType(phi::DataType::UNDEFINED); }
 inline void gives_indices_first(phi::Kernel* kernel) { kernel->OutputAt(0).SetDataType(phi::DataType::INT64); }
 inline void gives_indices_second(phi::Kernel* kernel) { kernel->OutputAt(1).SetDataType(phi::DataType::INT64); }
+inline void takes_other_types(phi::Kernel* kernel) {
+  for (size_t k = 0; k < kernel->args_def().output_defs().size(); ++k) kernel->OutputAt(k).SetDataType(phi::DataType::UNDEFINED);
+}
 
 template <auto function, Amend amend, class T> void register_one(const char* name) {
   using Function = std::remove_const_t<decltype(function)>;

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstring>
 
+#include "collectives.h"
 #include "counters.h"
 #include "paddle/phi/backends/device_ext.h"
 
@@ -75,4 +76,5 @@ inline C_Status profiler_collect(C_Profiler, uint64_t, void*) { return C_SUCCESS
     table->profiler_start_tracing = profiler_step;                            \
     table->profiler_stop_tracing = profiler_step;                             \
     table->profiler_collect_trace_data = profiler_collect;                    \
+    if (tablerec_add_collectives) tablerec_add_collectives(table);            \
   } while (0)

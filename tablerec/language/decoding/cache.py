@@ -6,9 +6,11 @@ its configuration names. So a cache and a function of our own are enough; the mo
 
 from __future__ import annotations
 
+import importlib
 from typing import Any
 
 from tablerec.errors import SettingsError
+from tablerec.language.standins import import_paddleformers
 
 ATTENTION = "static_cache"
 """The name under which ``register_attention`` makes the attention known to PaddleFormers."""
@@ -50,11 +52,17 @@ class StaticCache:
 
     def begin_chunk(self, start: int, stop: int) -> None:
         """Let the layers see the tokens at ``start`` to ``stop`` of every row."""
-        self._chunk, self._masks = (start, stop), {}
+        self._chunk = start, stop
+        self.forget()
 
     def begin_step(self) -> None:
         """Let the layers see one token of every row, at the row's length."""
-        self._chunk, self._masks = None, {}
+        self._chunk = None
+        self.forget()
+
+    def forget(self) -> None:
+        """Drop what was made for the layers of one call."""
+        self._masks = {}
 
     def update(self, key: Any, value: Any, layer: int, *_: Any) -> tuple[_OfLayer, Any]:
         """Take a layer's new keys and values, ``[batch, heads, tokens, size]``; what comes back is for ``_attend``."""
@@ -158,10 +166,13 @@ def attend(query: Any, keys: Any, values: Any, mask: Any, scale: float) -> Any:
 
 
 def register_attention() -> None:
-    """Make the attention over a ``StaticCache`` known to PaddleFormers, as ``ATTENTION``."""
-    from paddleformers.nn.attention.interface import ALL_ATTENTION_FUNCTIONS
+    """Make the attention over a ``StaticCache`` known to PaddleFormers, as ``ATTENTION``.
 
-    ALL_ATTENTION_FUNCTIONS.register(ATTENTION, _attend)
+    Raises:
+        MissingDependencyError: PaddleFormers is not installed.
+    """
+    import_paddleformers()
+    importlib.import_module("paddleformers.nn.attention.interface").ALL_ATTENTION_FUNCTIONS.register(ATTENTION, _attend)
 
 
 def _attend(module: Any, query: Any, key: _OfLayer, value: Any, scaling: float, **given: Any) -> tuple[Any, None]:

@@ -10,7 +10,7 @@ import numpy as np
 
 from tablerec.devices.graph import CapturedNetwork
 from tablerec.devices.plugin import Plugin, registered_kernels
-from tablerec.errors import MissingDependencyError, SettingsError
+from tablerec.errors import SettingsError
 from tablerec.language.decoding import cache, rotary
 from tablerec.language.decoding.cache import ATTENTION, StaticCache, register_attention
 from tablerec.language.decoding.rotary import FUNCTION, Rotary
@@ -60,12 +60,7 @@ class Decoder:
         chunk: int = 256,
         look: int = 16,
     ) -> None:
-        try:
-            register_attention()
-        except ImportError as error:
-            raise MissingDependencyError(
-                f"decoding needs PaddleFormers ({error}): pip install paddleformers"
-            ) from error
+        register_attention()
         import paddle
 
         for name, value in {"batch": batch, "length": length, "chunk": chunk, "look": look}.items():
@@ -146,8 +141,11 @@ class Decoder:
         seeds = [seed + row for row in range(len(prompts))] if isinstance(seed, int) else list(seed)
         if len(seeds) != len(prompts):
             raise SettingsError(f"{len(seeds)} seeds for {len(prompts)} prompts: give one, or one for each")
+        if min(seeds) < 0:
+            raise SettingsError(f"a seed is {min(seeds)}: choose 0 or more")
         with paddle.no_grad(), _in_use(self._model, self._base, self._rotary):
             if self._plugin and self._graph is None:
+                _set(self._done, np.ones((self._batch, 1), bool))  # rows that do not grow
                 self._graph = CapturedNetwork(self._plugin, self._step, [])
             self._begin(prompts, ends)
             self._prefill(prompts)
@@ -256,6 +254,9 @@ class Decoder:
         paddle.assign(paddle.logical_or(self._done, paddle.gather(self._is_end, token[:, 0])[:, None]), self._done)
         paddle.assign(token, self._token)
         paddle.assign(self._place + 1, self._place)
+        # What is kept of a captured step would go back to the pool later, and the graph would write there.
+        self._cache.forget()
+        self._rotary.forget()
 
     def _layers(self, tokens: Any, angles: tuple[Any, Any]) -> Any:
         weight = self._base.embed_tokens.weight
@@ -271,6 +272,8 @@ class Decoder:
                 attn_mask_startend_row_indices=self._cache.lengths,
                 use_cache=True,
             )
+            if isinstance(hidden, tuple):  # with what a router gave
+                hidden = hidden[0]
         return hidden
 
     def close(self) -> None:
@@ -282,7 +285,7 @@ class Decoder:
 
 def _base_of(model: Any) -> Any:
     """Return the part of a causal language model that holds the layers."""
-    base = getattr(model, "model", None)
+    base: Any = getattr(model, "model", None)
     missing = [name for name in _NEEDED if not hasattr(base, name)] + ["lm_head"] * (not hasattr(model, "lm_head"))
     if missing or not len(base.layers) or not hasattr(base.layers[0], "self_attn"):
         raise SettingsError(
@@ -296,8 +299,9 @@ def _base_of(model: Any) -> Any:
 def _in_use(model: Any, base: Any, angles: Rotary) -> Iterator[None]:
     """Switch a model to inference, to our attention and the fused turning; everything is as before afterwards."""
     holders = [model.config, base.config, *(layer.self_attn.config for layer in base.layers)]
-    changes = [(each, "_attn_implementation", ATTENTION) for each in holders]
+    changes: list[tuple[Any, str, Any]] = [(each, "_attn_implementation", ATTENTION) for each in holders]
     changes += [(each, "apply_rope_fusion", False) for each in holders]  # it knows no positions
+    changes += [(each, "use_fused_head_and_loss_fn", False) for each in holders]  # it gives no logits
     # Some layers note the name when they are made.
     changes += [(layer.self_attn, "attn_implementation", ATTENTION) for layer in base.layers]
     if angles.replaces:

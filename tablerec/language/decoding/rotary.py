@@ -32,7 +32,7 @@ class Rotary:
         positions = paddle.arange(places, dtype="int64").unsqueeze(0)
         # Of the model's input only the type is asked for. [places, numbers of a head] each.
         self._tables = [paddle.assign(table[0]) for table in base.rotary_emb(paddle.zeros([1, 1, 1], dtype), positions)]
-        self._positions = positions
+        self._positions: Any = None
         self.home = sys.modules[type(base.layers[0].self_attn).__module__]
         """The module whose ``FUNCTION`` may be replaced."""
         self._side_by_side = False
@@ -58,6 +58,10 @@ class Rotary:
         cosines, sines = (paddle.nn.functional.embedding(lengths, table) for table in self._tables)
         return cosines, sines
 
+    def forget(self) -> None:
+        """Drop what was made for the layers of one call."""
+        self._positions = None
+
     def replacement(self, query: Any, key: Any, cosines: Any, sines: Any, *_: Any) -> tuple[Any, Any]:
         """Turn ``[batch, heads, tokens, size]`` as the model's function does."""
         import paddle
@@ -81,8 +85,7 @@ class Rotary:
         expected = getattr(self.home, FUNCTION)(
             drawn, drawn, cosines[:places].unsqueeze(0), sines[:places].unsqueeze(0)
         )
-        positions = self._positions
-        self._positions = positions[:, :places]
+        self._positions = paddle.arange(places, dtype="int64").unsqueeze(0)
         for self._side_by_side in (False, True):
             half = [table[:, : size // 2] for table in self._tables]
             # Pairs that lie side by side have their angles there too.
@@ -91,5 +94,8 @@ class Rotary:
             found = self.replacement(drawn, drawn, *self._fused_tables)
             apart = [(a - b).abs().astype("float32").max().item() for a, b in zip(expected, found, strict=True)]
             if max(apart) < 0.1:  # half precision; pairs that are not pairs are apart by more than one
-                return True
-        return False
+                break
+        else:
+            return False
+        self.forget()
+        return True

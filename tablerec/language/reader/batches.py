@@ -21,9 +21,9 @@ from tablerec.language.reader.data import Drawing, Example, Level, level_of, lev
 from tablerec.language.reader.packing import Batch, Shape, empty_batch, pack
 from tablerec.training.data.feed import SampleFeed
 
-FEWEST_PATCHES, FEWEST_TOKENS = 256, 512
-"""Of a row: small pictures share it."""
-PATCH_SHARE = 0.64
+LONG_ENOUGH = 512
+"""Places of a row that holds several small pictures; a device has little use for shorter ones, a CPU has."""
+PATCH_SHARE = 0.76
 """Places in rows of patches by places in rows of tokens, in which the same patches stand before the tables."""
 SLOTS = 3
 """Batches that are ready or being read."""
@@ -41,11 +41,13 @@ def shape_of(levels: Sequence[Level], number: int, budget: int) -> Shape:
     """Return the shape of batches while a level is drawn: one row at least holds its largest example.
 
     >>> shape_of(levels_named("tables"), 0, 65536)
-    Shape(patch_rows=40, patches=256, token_rows=32, tokens=512)
+    Shape(patch_rows=32, patches=384, token_rows=32, tokens=512)
     """
-    patches = max([FEWEST_PATCHES, *(_up(level.patches) for level in levels[: number + 1])])
-    tokens = max([FEWEST_TOKENS, *(_up(level.patches + level.tokens) for level in levels[: number + 1])])
-    rows = max(1, int(levels[number].share * budget) // tokens)
+    places = int(levels[number].share * budget)
+    fewest = min(LONG_ENOUGH, places // 8)
+    patches = max([_up(int(0.75 * fewest)), *(_up(level.patches) for level in levels[: number + 1])])
+    tokens = max([_up(fewest), *(_up(level.patches + level.tokens) for level in levels[: number + 1])])
+    rows = max(1, places // tokens)
     return Shape(max(1, int(PATCH_SHARE * rows * tokens) // patches), patches, rows, tokens)
 
 
@@ -89,19 +91,15 @@ class Packer:
         s, examples = self._settings, self._examples
         while len(examples) < min(s.min_buffer, s.buffer):
             self._add(wait=True)
-        if s.workers:
-            while self._add(wait=False):
-                pass
-        while self._owed >= 1:
-            self._add(wait=True)
+        # No faster than they are used, even if there are more: levels go with what is seen.
+        while self._owed >= 1 and self._add(wait=not s.workers):
             self._owed -= 1
         batch = pack(
             lambda: examples[int(self._rng.integers(len(examples)))],
             shape_of(self._levels, self.level, s.budget),
             self._rng,
         )
-        if not s.workers:
-            self._owed += batch.n_examples / s.uses
+        self._owed += batch.n_examples / s.uses
         return batch
 
     def _add(self, *, wait: bool) -> bool:
@@ -224,7 +222,7 @@ def _slots(free: Any) -> Iterator[int]:
 
 
 def _arrays(batch: Batch) -> list[NDArray[Any]]:
-    return list(batch[:7])
+    return list(batch[:8])
 
 
 def _n_bytes(shape: Shape) -> int:

@@ -49,10 +49,10 @@ class ReaderConfig:
 SIZES: Mapping[str, ReaderConfig] = {
     "full": ReaderConfig(),
     "small": ReaderConfig(128, 4, 2, 352, 3, 4, (16, 32, 64)),
-    "mini": ReaderConfig(64, 2, 1, 176, 2, 2, (8, 16, 32), 256),
+    "mini": ReaderConfig(64, 2, 1, 176, 2, 3, (8, 16, 32), 256),
     "tiny": ReaderConfig(32, 2, 1, 64, 1, 1, (4, 8, 8), 256),
 }
-"""Networks by name: 24 million parameters, 1.5 million, 0.2 million for a CPU, and one for tests."""
+"""Networks by name: 24 million parameters, 1.6 million, 0.3 million for a CPU, and one for tests."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +79,7 @@ class Settings:
         workers: Processes that draw.
         buffer: Examples that are kept and drawn from.
         min_buffer: Examples that must be there before the first step.
-        uses: How often an example is used, where there are no workers; else as often as there is time for.
+        uses: How often an example is used; more often where workers do not draw fast enough.
         log_every: Steps.
         validate_every: Seconds; 0: never.
         save_every: Seconds.
@@ -104,7 +104,7 @@ class Settings:
     workers: int = 0
     buffer: int = 20_000
     min_buffer: int = 1_000
-    uses: float = 4.0
+    uses: float = 1.0
     log_every: int = 50
     validate_every: float = 120.0
     save_every: float = 120.0

@@ -16,8 +16,9 @@ from numpy.typing import NDArray
 from postprocess.cell import Cell
 from postprocess.table import Table
 from tablerec.errors import SettingsError, TrainingError
-from tablerec.language.reader.patches import PATCH, Grey, fit
+from tablerec.language.reader.patches import PATCH_HEIGHT, PATCH_WIDTH, Grey, fit
 from tablerec.language.reader.vocabulary import (
+    BYTES,
     PLACES,
     X_PLACES,
     Y_PLACES,
@@ -36,11 +37,15 @@ class Example(NamedTuple):
         tokens: ``(N,)`` uint16, see ``vocabulary``; those of places are set by ``place``.
         starts: ``(K, 2)`` float32 x and y in pixels where each text begins, its first line's middle; in the order of
             their tokens.
+        letters: ``(M, 2)`` float32 x and y of the middle of each character in the picture, about.
+        codes: ``(M,)`` uint16 the token of its first byte.
     """
 
     grey: Grey
     tokens: NDArray[np.uint16]
     starts: NDArray[np.float32]
+    letters: NDArray[np.float32]
+    codes: NDArray[np.uint16]
 
 
 class Flat(NamedTuple):
@@ -48,23 +53,29 @@ class Flat(NamedTuple):
 
     Args:
         starts: ``(most tokens, 2)`` float32.
-        sizes: ``(4,)`` int32: height, width, tokens, starts.
+        letters: ``(most tokens, 2)`` float32.
+        sizes: ``(5,)`` int32: height, width, tokens, starts, letters.
         tokens: ``(most tokens,)`` uint16.
+        codes: ``(most tokens,)`` uint16.
         pixels: ``(most pixels,)`` uint8.
     """
 
     starts: NDArray[np.float32]
+    letters: NDArray[np.float32]
     sizes: NDArray[np.int32]
     tokens: NDArray[np.uint16]
+    codes: NDArray[np.uint16]
     pixels: NDArray[np.uint8]
 
     def example(self) -> Example:
         """Copy what there is of it."""
-        height, width, n_tokens, n_starts = self.sizes.tolist()
+        height, width, n_tokens, n_starts, n_letters = self.sizes.tolist()
         return Example(
             self.pixels[: height * width].reshape(height, width).copy(),
             self.tokens[:n_tokens].copy(),
             self.starts[:n_starts].copy(),
+            self.letters[:n_letters].copy(),
+            self.codes[:n_letters].copy(),
         )
 
 
@@ -97,12 +108,12 @@ class Level:
 
 
 LEVELS: Mapping[str, Sequence[Level]] = {
-    "numbers": (Level(1 << 40, 2, 2, 4, 40, 48, "numbers"),),
+    "numbers": (Level(6_000, 1, 1, 1, 40, 16, "numbers"), Level(1 << 40, 2, 2, 4, 80, 48, "numbers")),
     "tables": (
-        Level(150_000, 3, 3, 6, 160, 128, "ruled", plain=True, share=0.25),
-        Level(300_000, 6, 5, 20, 440, 320, "mixed", plain=True, share=0.5),
-        Level(350_000, 12, 8, 60, 880, 640),
-        Level(1 << 40, 24, 10, 120, 1400, 1152),
+        Level(200_000, 3, 3, 6, 320, 128, "ruled", plain=True, share=0.25),
+        Level(200_000, 6, 5, 20, 864, 320, "mixed", plain=True, share=0.5),
+        Level(200_000, 12, 8, 60, 1568, 608),
+        Level(1 << 40, 18, 10, 100, 2304, 896),
     ),
 }
 """Levels by name; what a training goes through."""
@@ -116,7 +127,7 @@ TRIES = 40
 def level_of(levels: Sequence[Level], index: int) -> int:
     """Return the number of the level that a sample is of.
 
-    >>> [level_of(LEVELS["tables"], index) for index in (0, 149_999, 150_000, 10**7)]
+    >>> [level_of(LEVELS["tables"], index) for index in (0, 199_999, 200_000, 10**7)]
     [0, 0, 1, 3]
     """
     ends = np.cumsum([level.samples for level in levels])[:-1].tolist()
@@ -173,7 +184,36 @@ def to_example(sample: Sample, level: Level, *, places: bool = True) -> Example 
     if len(tokens) > level.tokens:
         return None
     starts = [start for cell, start in zip(table.cells, known, strict=True) if cell.text.strip() and start is not None]
-    return Example(grey, tokens.astype(np.uint16), scale * np.array(starts, np.float32).reshape(-1, 2))
+    letters, codes = find_letters(sample.words.quads, sample.words.texts)
+    first_texts = scale * np.array(starts, np.float32).reshape(-1, 2)
+    return Example(grey, tokens.astype(np.uint16), first_texts, scale * letters, codes)
+
+
+_NARROW, _WIDE = frozenset("ijlftrI.,:;'!|()[]/1 "), frozenset("mwMW@%—…")
+
+
+def find_letters(quads: NDArray[np.float32], texts: Sequence[str]) -> tuple[NDArray[np.float32], NDArray[np.uint16]]:
+    """Tell about where the characters of words stand: narrow ones take half as much as others, wide ones more.
+
+    Args:
+        quads: ``(N, 4, 2)`` of the words.
+        texts: Of the words.
+
+    Returns:
+        ``(M, 2)`` float32 middles; ``(M,)`` uint16 tokens of their first bytes.
+
+    >>> quad = np.array([[[0, 0], [30, 0], [30, 8], [0, 8]]], np.float32)
+    >>> find_letters(quad, ["ab1i"])[0].tolist()
+    [[5.0, 4.0], [15.0, 4.0], [22.5, 4.0], [27.5, 4.0]]
+    """
+    points, codes = list[NDArray[np.float32]](), list[int]()
+    for quad, text in zip(quads, texts, strict=True):
+        widths = np.array([0.5 if char in _NARROW else 1.5 if char in _WIDE else 1.0 for char in text], np.float32)
+        shares = (np.cumsum(widths) - widths / 2) / widths.sum()
+        begin, end = (quad[0] + quad[3]) / 2, (quad[1] + quad[2]) / 2
+        points.append(begin + shares[:, None] * (end - begin))
+        codes += [BYTES + char.encode("utf-8", "replace")[0] for char in text]
+    return np.concatenate([np.zeros((0, 2), np.float32), *points]).astype(np.float32), np.array(codes, np.uint16)
 
 
 def draw_numbers(level: Level, rng: np.random.Generator, *, places: bool = True) -> Example:
@@ -186,14 +226,14 @@ def draw_numbers(level: Level, rng: np.random.Generator, *, places: bool = True)
 
     >>> example = draw_numbers(LEVELS["numbers"][0], np.random.default_rng(0))
     >>> example.grey.shape, len(example.starts) > 0
-    ((54, 68), True)
+    ((33, 43), True)
     """
     import cv2
 
     rows, columns = int(rng.integers(1, level.rows + 1)), int(rng.integers(1, level.columns + 1))
     height, width, edge = int(rng.integers(22, 29)), int(rng.integers(30, 41)), int(rng.integers(1, 6))
     grey = np.full((rows * height + 2 * edge, columns * width + 2 * edge), 255, np.uint8)
-    cells, starts = list[Cell](), list[tuple[float, float]]()
+    cells, starts, quads, texts = list[Cell](), list[tuple[float, float]](), list[Any](), list[str]()
     merged = columns > 1 and rng.random() < 0.3
     for row in range(rows):
         for col in range(0, columns, columns if merged and row == 0 else 1):
@@ -204,10 +244,15 @@ def draw_numbers(level: Level, rng: np.random.Generator, *, places: bool = True)
             at = left + int(rng.integers(4, 8)) + (span - 1) * width // 2, top + height // 2 + 5
             cv2.putText(grey, text, at, cv2.FONT_HERSHEY_SIMPLEX, 0.42, int(rng.integers(0, 60)), 1, cv2.LINE_AA)
             cells.append(Cell(row, col, colspan=span, text=text))
-            starts += [(at[0], at[1] - 5)] if text else []
+            if text:
+                x0, y0, x1, y1 = at[0], at[1] - 9, at[0] + 8 * len(text), at[1]
+                starts.append((x0, at[1] - 5))
+                quads.append([[x0, y0], [x1, y0], [x1, y1], [x0, y1]])
+                texts.append(text)
     table = Table(cells)
     tokens = table_to_tokens(table, [(0, 0)] * len(cells) if places else None)
-    return Example(grey, tokens.astype(np.uint16), np.array(starts, np.float32).reshape(-1, 2))
+    letters, codes = find_letters(np.array(quads, np.float32).reshape(-1, 4, 2), texts)
+    return Example(grey, tokens.astype(np.uint16), np.array(starts, np.float32).reshape(-1, 2), letters, codes)
 
 
 def _first_words(sample: Sample) -> dict[int, tuple[float, float]]:
@@ -229,13 +274,14 @@ def place(tokens: NDArray[np.integer], starts: NDArray[np.float32], left: int = 
         top: The same, downwards.
 
     >>> from tablerec.language.reader.vocabulary import describe
-    >>> describe(place(np.array([4, X_PLACES, Y_PLACES, 76]), np.array([[20, 5]], np.float32), left=12))
-    ['<cell>', '<x 2>', '<y 0>', 'A']
+    >>> describe(place(np.array([4, X_PLACES, Y_PLACES, 76]), np.array([[20, 5]], np.float32), left=5))
+    ['<cell>', '<x 3>', '<y 0>', 'A']
     """
     placed = tokens.astype(np.int64)
     at = np.flatnonzero((placed >= X_PLACES) & (placed < Y_PLACES))
     if len(at):
-        patches = ((starts + np.array([left, top], np.float32)) // PATCH).astype(np.int64).clip(0, PLACES - 1)
+        size = np.array([PATCH_WIDTH, PATCH_HEIGHT], np.float32)
+        patches = ((starts + np.array([left, top], np.float32)) // size).astype(np.int64).clip(0, PLACES - 1)
         placed[at], placed[at + 1] = X_PLACES + patches[:, 0], Y_PLACES + patches[:, 1]
     return placed
 
@@ -284,7 +330,9 @@ class Drawing:
         """Draw the example of an index."""
         flat = Flat(**{name: np.zeros(shape, kind) for name, (kind, shape) in self.layout().items()})
         example = load(index)
-        flat.sizes[:] = *example.grey.shape, len(example.tokens), len(example.starts)
+        n_letters = min(len(example.letters), len(flat.letters))
+        flat.sizes[:] = *example.grey.shape, len(example.tokens), len(example.starts), n_letters
+        flat.letters[:n_letters], flat.codes[:n_letters] = example.letters[:n_letters], example.codes[:n_letters]
         flat.pixels[: example.grey.size] = example.grey.reshape(-1)
         flat.tokens[: len(example.tokens)] = example.tokens
         flat.starts[: len(example.starts)] = example.starts
@@ -296,9 +344,11 @@ class Drawing:
         tokens = max(level.tokens for level in self.levels)
         return {
             "starts": (np.float32, (tokens, 2)),
-            "sizes": (np.int32, (4,)),
+            "letters": (np.float32, (tokens, 2)),
+            "sizes": (np.int32, (5,)),
             "tokens": (np.uint16, (tokens,)),
-            "pixels": (np.uint8, (patches * PATCH * PATCH,)),
+            "codes": (np.uint16, (tokens,)),
+            "pixels": (np.uint8, (patches * PATCH_HEIGHT * PATCH_WIDTH,)),
         }
 
     def make(self, arrays: Mapping[str, Any]) -> Flat:

@@ -25,11 +25,11 @@ class Encoder(nn.Layer):
     def __init__(self, config: ReaderConfig) -> None:
         super().__init__()
         size, (a, b, c) = config.size, config.stem
-        # A window of 24 px: 11, 5, and 2 x 2 places of 8 px each, which are merged into one.
+        # A window of 24 x 16 px: 11 x 7, 5 x 3, and 2 x 1 places of 8 px each, which are merged into one.
         self.stem = nn.Sequential(
             nn.Conv2D(1, a, 4, 2), nn.GELU(), nn.Conv2D(a, b, 3, 2), nn.GELU(), nn.Conv2D(b, c, 3, 2), nn.GELU()
         )
-        self.merge = linear(4 * c, size, (4 * c) ** -0.5)
+        self.merge = linear(2 * c, size, (2 * c) ** -0.5)
         self.of_rows, self.of_columns = (_embedding(PLACES, size) for _ in range(2))
         scale = 0.02 / (2 * config.encoder_blocks) ** 0.5
         self.blocks = nn.LayerList(
@@ -43,7 +43,7 @@ class Encoder(nn.Layer):
         """Encode.
 
         Args:
-            windows: ``(B * L, 1, 24, 24)`` uint8.
+            windows: ``(B * L, 1, 24, 16)`` uint8.
             places: ``(B, L)`` int64, see ``packing.Batch``.
             attention: Within each picture.
 

@@ -18,7 +18,7 @@ from tablerec.language.reader.network import Reader
 from tablerec.language.reader.patches import Grey, cut, fit
 from tablerec.language.reader.vocabulary import BEGIN, N_TOKENS, PAD, PLACES, Written, tokens_to_table
 
-MAX_PATCHES = 1400
+MAX_PATCHES = 2304
 """Of a picture; larger ones are made smaller."""
 
 

@@ -6,7 +6,7 @@ import json
 import time
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import paddle
@@ -26,6 +26,26 @@ LARGEST_FILE = 15 << 20
 """Bytes of a file of weights at most."""
 
 
+PATCH_WEIGHT = 2.0
+"""Of the loss of the patches; most of them are empty."""
+
+
+class Losses(NamedTuple):
+    """What a training minimizes.
+
+    Args:
+        total: ``written`` and ``PATCH_WEIGHT`` times ``seen``.
+        written: Mean cross-entropy of the tokens, in nats.
+        seen: The same of the characters that patches hold.
+        scores: ``(token rows, tokens, N_TOKENS)`` of what follows each token.
+    """
+
+    total: Tensor
+    written: Tensor
+    seen: Tensor
+    scores: Tensor
+
+
 class Reader(nn.Layer):
     """A network that reads a picture and writes a table.
 
@@ -43,30 +63,40 @@ class Reader(nn.Layer):
         """What it computes in."""
         return str(self.decoder.tokens.dtype).rpartition(".")[2]
 
-    def forward(self, batch: Batch, flash: bool = False) -> Tensor:
-        """Score what follows each token of a batch.
+    def forward(self, batch: Batch, flash: bool = False) -> tuple[Tensor, Tensor]:
+        """Score what follows each token of a batch, and what each patch holds.
 
         Args:
             batch: See ``packing.Batch``.
             flash: Attend by the device's flash attention; else by products and a softmax.
 
         Returns:
-            ``(token rows, tokens, N_TOKENS)``.
+            ``(token rows, tokens, N_TOKENS)`` and ``(patch rows * patches, N_TOKENS)``.
         """
         tensors = [paddle.to_tensor(each) for each in batch[:6]]
         windows, places, patch_owners, inputs, positions, owners = tensors
         bounds = [paddle.to_tensor(bounds_of(each)) if flash else None for each in (batch.patch_owners, batch.owners)]
         within = PackedAttention(self.encoder.angles, places, patch_owners, False, self.dtype, bounds[0])
         before = PackedAttention(self.decoder.angles, positions, owners, True, self.dtype, bounds[1])
-        return self.decoder(inputs, self.encoder(windows, places, within), before)
+        patches = self.encoder(windows, places, within)
+        # The decoder copies what it sees: a patch shall look like the token of its character.
+        held = paddle.matmul(patches, self.decoder.tokens, transpose_y=True)
+        return self.decoder(inputs, patches, before), held
 
-    def loss(self, batch: Batch, flash: bool = False) -> tuple[Tensor, Tensor]:
-        """Compute the mean cross-entropy of the tokens, in nats, and the scores; see ``forward``."""
-        scores = self(batch, flash).astype("float32")
-        labels = paddle.to_tensor(batch.labels)
-        # Its own mean counts the ignored ones too.
-        total = F.cross_entropy(scores.flatten(0, 1), labels.flatten(), ignore_index=IGNORED, reduction="sum")
-        return total / max(1, int((batch.labels != IGNORED).sum())), scores
+    def loss(self, batch: Batch, flash: bool = False) -> Losses:
+        """Compute the losses of a batch; see ``forward``."""
+        scores, held = self(batch, flash)
+        written = _cross_entropy(scores.flatten(0, 1), batch.labels)
+        seen = _cross_entropy(held, batch.patch_labels)
+        return Losses(written + PATCH_WEIGHT * seen, written, seen, scores)
+
+
+def _cross_entropy(scores: Tensor, labels: NDArray[np.int64]) -> Tensor:
+    """Its mean over the labels that count, which is not Paddle's."""
+    total = F.cross_entropy(
+        scores.astype("float32"), paddle.to_tensor(labels.reshape(-1)), ignore_index=IGNORED, reduction="sum"
+    )
+    return total / max(1, int((labels != IGNORED).sum()))
 
 
 def seconds_of_attention(net: Reader, batch: Batch, *, flash: bool, rounds: int = 3) -> float:

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tablerec.language.reader.data import Example, place
-from tablerec.language.reader.patches import PATCH, WINDOW, count_patches, cut
+from tablerec.language.reader.patches import PATCH_HEIGHT, PATCH_WIDTH, WINDOW, count_patches, cut
 from tablerec.language.reader.vocabulary import N_TOKENS, PAD, PLACES
 
 Integers = NDArray[np.int64]
@@ -44,13 +44,15 @@ class Batch(NamedTuple):
     """Examples for the network. ``S`` below is a ``Shape``.
 
     Args:
-        windows: ``(S.patch_rows * S.patches, 1, 24, 24)`` uint8.
+        windows: ``(S.patch_rows * S.patches, 1, 24, 16)`` uint8.
         patch_places: ``(S.patch_rows, S.patches)`` int64 row * ``PLACES`` + column in the picture.
         patch_owners: The same shape, int32: the example from 1, 0 where nothing stands.
         inputs: ``(S.token_rows, S.tokens)`` int64: tokens; a patch is ``N_TOKENS`` + its number in the batch.
         positions: The same shape: 0 for patches, then 1 and so on; see ``decoder``.
         owners: The same shape, int32: as for the patches.
         labels: The same shape: the token that follows, or ``IGNORED``.
+        patch_labels: ``(S.patch_rows, S.patches)`` int64: the first byte of the character whose middle a patch holds,
+            as a token; ``PAD`` where there is none, ``IGNORED`` where nothing stands.
         n_examples: How many there are.
     """
 
@@ -61,6 +63,7 @@ class Batch(NamedTuple):
     positions: Integers
     owners: NDArray[np.int32]
     labels: Integers
+    patch_labels: Integers
     n_examples: int
 
 
@@ -79,7 +82,7 @@ def pack(draw: Callable[[], Example | None], shape: Shape, rng: np.random.Genera
         example = draw()
         if example is None:
             break
-        left, top = (0, 0) if rng is None else rng.integers(PATCH, size=2).tolist()
+        left, top = (0, 0) if rng is None else rng.integers([PATCH_WIDTH, PATCH_HEIGHT]).tolist()
         height, width = example.grey.shape
         n_patches, n_tokens = count_patches(height + top, width + left), len(example.tokens) - 1
         patch_row = _first_fit(patch_ends, n_patches, shape.patches)
@@ -97,6 +100,7 @@ def pack(draw: Callable[[], Example | None], shape: Shape, rng: np.random.Genera
         batch.windows[number : number + n_patches, 0] = windows
         batch.patch_places[here] = rows * PLACES + columns
         batch.patch_owners[here] = n_examples
+        batch.patch_labels[here] = _letters(example, left, top, int(columns[-1]) + 1, n_patches)
         tokens = place(example.tokens, example.starts, left, top)
         start = token + n_patches
         batch.inputs[token_row, token:start] = N_TOKENS + number + np.arange(n_patches)
@@ -107,17 +111,28 @@ def pack(draw: Callable[[], Example | None], shape: Shape, rng: np.random.Genera
     return batch._replace(n_examples=n_examples)
 
 
+def _letters(example: Example, left: int, top: int, n_columns: int, n_patches: int) -> Integers:
+    """``(n_patches,)`` labels of the patches of a picture."""
+    labels = np.full(n_patches, PAD, np.int64)
+    columns, rows = ((example.letters + np.array([left, top])) // [PATCH_WIDTH, PATCH_HEIGHT]).astype(np.int64).T
+    inside = (columns >= 0) & (columns < n_columns) & (rows >= 0) & (rows < n_patches // n_columns)
+    # Of two characters in a patch the first one counts.
+    labels[(rows * n_columns + columns)[inside][::-1]] = example.codes[inside][::-1]
+    return labels
+
+
 def empty_batch(shape: Shape) -> Batch:
     """Return a batch of no examples."""
     patches, tokens = (shape.patch_rows, shape.patches), (shape.token_rows, shape.tokens)
     return Batch(
-        np.full((shape.patch_rows * shape.patches, 1, WINDOW, WINDOW), 255, np.uint8),
+        np.full((shape.patch_rows * shape.patches, 1, *WINDOW), 255, np.uint8),
         np.zeros(patches, np.int64),
         np.zeros(patches, np.int32),
         np.full(tokens, PAD, np.int64),
         np.zeros(tokens, np.int64),
         np.zeros(tokens, np.int32),
         np.full(tokens, IGNORED, np.int64),
+        np.full(patches, IGNORED, np.int64),
         0,
     )
 

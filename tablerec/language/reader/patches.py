@@ -1,4 +1,4 @@
-"""A picture as patches: squares of 16 px, each seen with a margin of its neighbours."""
+"""A picture as patches of 16 x 8 px, about a letter each, seen with a margin of their neighbours."""
 
 from __future__ import annotations
 
@@ -14,20 +14,21 @@ from tablerec.language.reader.vocabulary import PLACES
 Grey: TypeAlias = NDArray[np.uint8]
 """``(H, W)`` uint8."""
 
-PATCH = 16
-"""Side of a patch, px."""
+PATCH_HEIGHT, PATCH_WIDTH = 16, 8
+"""Of a patch, px."""
 MARGIN = 4
 """What of the neighbours is seen on each side, px."""
-WINDOW = PATCH + 2 * MARGIN
+WINDOW = PATCH_HEIGHT + 2 * MARGIN, PATCH_WIDTH + 2 * MARGIN
+"""Height and width of what is seen, px."""
 
 
 def count_patches(height: int, width: int) -> int:
     """Patches of a picture, which may be cut at any pixel of its first patch.
 
-    >>> count_patches(1, 1), count_patches(16, 17), count_patches(17, 17)
+    >>> count_patches(1, 1), count_patches(16, 9), count_patches(17, 9)
     (1, 2, 4)
     """
-    return math.ceil(height / PATCH) * math.ceil(width / PATCH)
+    return math.ceil(height / PATCH_HEIGHT) * math.ceil(width / PATCH_WIDTH)
 
 
 def fit(image: Image, max_patches: int) -> tuple[Grey, float]:
@@ -42,17 +43,17 @@ def fit(image: Image, max_patches: int) -> tuple[Grey, float]:
 
     >>> grey, scale = fit(np.full((320, 640, 3), 255, np.uint8), 200)
     >>> grey.shape, round(scale, 2)
-    ((144, 289), 0.45)
+    ((96, 192), 0.3)
     """
     import cv2
 
     height, width = image.shape[:2]
-    longest = PATCH * (PLACES - 1)
-    scale = min(1.0, longest / max(height, width), math.sqrt(max_patches * PATCH * PATCH / (height * width)))
+    longest = PATCH_HEIGHT * (PLACES - 1) / height, PATCH_WIDTH * (PLACES - 1) / width
+    scale = min(1.0, *longest, math.sqrt(max_patches * PATCH_HEIGHT * PATCH_WIDTH / (height * width)))
     while True:
         size = max(1, int(width * scale)), max(1, int(height * scale))
         # One more, since training cuts pictures at any pixel of a patch.
-        if scale <= 0.01 or (-(-size[0] // PATCH) + 1) * (-(-size[1] // PATCH) + 1) <= max_patches:
+        if scale <= 0.01 or (-(-size[0] // PATCH_WIDTH) + 1) * (-(-size[1] // PATCH_HEIGHT) + 1) <= max_patches:
             break
         scale *= 0.98
     grey = cv2.cvtColor(image, cv2.COLOR_RGB2GRAY)
@@ -66,26 +67,27 @@ def cut(grey: Grey, left: int = 0, top: int = 0) -> tuple[NDArray[np.uint8], NDA
 
     Args:
         grey: ``(H, W)`` uint8.
-        left: Where the picture begins in the first patch, 0 to 15 px.
+        left: Where the picture begins in the first patch, px.
         top: The same, downwards.
 
     Returns:
-        ``(N, 24, 24)`` uint8 windows; ``(N,)`` int64 the row and ``(N,)`` the column of each.
+        ``(N, 24, 16)`` uint8 windows; ``(N,)`` int64 the row and ``(N,)`` the column of each.
 
-    >>> windows, rows, columns = cut(np.zeros((20, 40), np.uint8))
+    >>> windows, rows, columns = cut(np.zeros((20, 20), np.uint8))
     >>> windows.shape, rows.tolist(), columns.tolist()
-    ((6, 24, 24), [0, 0, 0, 1, 1, 1], [0, 1, 2, 0, 1, 2])
+    ((6, 24, 16), [0, 0, 0, 1, 1, 1], [0, 1, 2, 0, 1, 2])
     """
-    n_rows, n_columns = math.ceil((grey.shape[0] + top) / PATCH), math.ceil((grey.shape[1] + left) / PATCH)
-    canvas = np.full((n_rows * PATCH + 2 * MARGIN, n_columns * PATCH + 2 * MARGIN), _paper(grey), np.uint8)
+    n_rows, n_columns = math.ceil((grey.shape[0] + top) / PATCH_HEIGHT), math.ceil((grey.shape[1] + left) / PATCH_WIDTH)
+    size = n_rows * PATCH_HEIGHT + 2 * MARGIN, n_columns * PATCH_WIDTH + 2 * MARGIN
+    canvas = np.full(size, _paper(grey), np.uint8)
     top, left = top + MARGIN, left + MARGIN
     canvas[top : top + grey.shape[0], left : left + grey.shape[1]] = grey
     down, right = canvas.strides
     view = np.lib.stride_tricks.as_strided(
-        canvas, (n_rows, n_columns, WINDOW, WINDOW), (PATCH * down, PATCH * right, down, right), writeable=False
+        canvas, (n_rows, n_columns, *WINDOW), (PATCH_HEIGHT * down, PATCH_WIDTH * right, down, right), writeable=False
     )
     rows, columns = np.divmod(np.arange(n_rows * n_columns), n_columns)
-    return view.reshape(-1, WINDOW, WINDOW), rows, columns
+    return view.reshape(-1, *WINDOW), rows, columns
 
 
 def _paper(grey: Grey) -> int:

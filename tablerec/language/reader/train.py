@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from tablerec.errors import SettingsError, TablerecError, TrainingError
 from tablerec.language.reader.batches import Batches, levels_of, shape_of
 from tablerec.language.reader.config import SIZES, Settings
-from tablerec.language.reader.data import LEVELS, Drawing
+from tablerec.language.reader.data import LEVELS, Drawing, Example
 from tablerec.language.reader.packing import IGNORED, Batch, pack
 from tablerec.language.reader.vocabulary import BYTES, X_PLACES
 
@@ -87,17 +87,7 @@ class Run:
             f"step {self.step}, sample {first}"
         )
         self.batches = Batches(settings, first)
-        self.validation = (
-            [
-                [
-                    Drawing(levels, VALIDATION_SEED, settings.scripts, settings.places, number).load("")(i)
-                    for i in range(16)
-                ]
-                for number in range(len(levels))
-            ]
-            if settings.validate_every
-            else []
-        )
+        self.validation = [unseen(settings, number) for number in range(len(levels) if settings.validate_every else 0)]
 
     def go(self, should_stop: Callable[[], bool]) -> None:
         """Train until the time is over."""
@@ -136,15 +126,17 @@ class Run:
         return limit is not None and time.monotonic() - self.begun > limit
 
     def _train(self, batch: Batch) -> Any:
+        import paddle
+
         self.net.train()
         self.optimizer.set_lr(rate_at(self.progress, self.step, self.settings))
-        loss, _ = self.net.loss(batch, self._has_flash(batch))
-        loss.backward()
+        losses = self.net.loss(batch, self._has_flash(batch))
+        losses.total.backward()
         self.optimizer.step()
-        self.optimizer.clear_grad()
+        self.optimizer.clear_grad(set_to_zero=False)  # a launch less for each weight
         self.step += 1
         self.n_seen += batch.n_examples
-        return loss.detach()
+        return paddle.stack([losses.written.detach(), losses.seen.detach()])
 
     def _has_flash(self, batch: Batch) -> bool:
         shape = batch.inputs.shape
@@ -172,18 +164,19 @@ class Run:
             shape = shape_of(levels, number, int(4 / levels[number].share) * shape_of(levels, number, 1).tokens)
             batch = pack(lambda taken=taken: next(taken, None), shape)  # type: ignore[misc]
             with paddle.no_grad():
-                loss, scores = self.net.loss(batch)
-            shares = _right(scores.argmax(-1).numpy(), batch.labels)
+                losses = self.net.loss(batch)
+            loss = float(losses.written)
+            shares = _right(losses.scores.argmax(-1).numpy(), batch.labels)
             some = examples[:8]
             most = max(len(example.tokens) for example in some) + 16
             readings = read_grey(self.net, [example.grey for example in some], most)
             whole = [_compare(reading.tokens, example.tokens) for reading, example in zip(readings, some, strict=True)]
             structure, exact = (sum(each) / len(some) for each in zip(*whole, strict=True))
             self.note(
-                f"step {self.step} validation of level {number}: loss {float(loss):.3f}, next token right "
+                f"step {self.step} validation of level {number}: loss {loss:.3f}, next token right "
                 + ", ".join(f"{name} {share:.3f}" for name, share in shares.items())
                 + f"; whole tables: grid {structure:.2f}, all {exact:.2f}, {time.monotonic() - begun:.1f} s",
-                level=number, validation_loss=float(loss), next_token=shares, grid=structure, exact=exact,
+                level=number, validation_loss=loss, next_token=shares, grid=structure, exact=exact,
             )  # fmt: skip
 
     def save(self) -> None:
@@ -263,7 +256,7 @@ class _Meter:
         if not self.losses:
             return
         run, count = self._run, len(self.losses)
-        loss = sum(float(each) for each in self.losses) / count
+        loss, seen = np.mean([each.numpy() for each in self.losses], 0).tolist()
         seconds = time.monotonic() - self.begun
         if not np.isfinite(loss):
             raise TrainingError(
@@ -272,11 +265,12 @@ class _Meter:
             )
         uses = run.n_seen / max(1, run.batches.next_index)
         run.note(
-            f"step {run.step} loss {loss:.4f} level {run.batches.level} {self.examples / seconds:.0f} pictures/s "
+            f"step {run.step} loss {loss:.4f} patches {seen:.4f} level {run.batches.level} "
+            f"{self.examples / seconds:.0f} pictures/s "
             f"{self.tokens / seconds:.0f} tokens/s {self.places / seconds:.0f} places/s {1000 * seconds / count:.0f} "
             f"ms a step, of them waiting {1000 * self.waited / count:.0f}; drawn {run.batches.next_index}, used "
             f"{uses:.1f} times; left {run.settings.minutes - run.seconds / 60:.1f} min",
-            loss=loss, level=run.batches.level, pictures_per_second=self.examples / seconds,
+            loss=loss, patches=seen, level=run.batches.level, pictures_per_second=self.examples / seconds,
             tokens_per_second=self.tokens / seconds, drawn=run.batches.next_index, uses=uses,
             seconds_per_step=seconds / count, waiting=self.waited / count,
         )  # fmt: skip
@@ -299,6 +293,12 @@ def _compare(tokens: NDArray[np.int64], true: NDArray[Any]) -> tuple[bool, bool]
     grids = [each[each < BYTES] for each in (tokens, wanted)]
     texts = [each[each < X_PLACES] for each in (tokens, wanted)]
     return np.array_equal(grids[0], grids[1]), np.array_equal(texts[0], texts[1])
+
+
+def unseen(settings: Settings, number: int, count: int = 16) -> list[Example]:
+    """Draw tables of a level that are in no training."""
+    load = Drawing(levels_of(settings), VALIDATION_SEED, settings.scripts, settings.places, number).load("")
+    return [load(index) for index in range(count)]
 
 
 def choose_attention(net: Reader, batch: Batch, settings: Settings, report: Callable[[str], None]) -> bool:
@@ -383,7 +383,7 @@ def train(settings: Settings, device: str = "cpu", report: Callable[[str], None]
 @click.option("--workers", type=int, default=0, help="Processes that draw.")
 @click.option("--buffer", type=int, default=20_000, help="Examples that are kept.")
 @click.option("--min-buffer", type=int, default=1_000, help="Examples before the first step.")
-@click.option("--uses", type=float, default=4.0, help="Of an example, without workers.")
+@click.option("--uses", type=float, default=1.0, help="Of an example; more where workers are slow.")
 @click.option("--log-every", type=int, default=50, help="Steps.")
 @click.option("--validate-every", type=float, default=120.0, help="Seconds; 0: never.")
 @click.option("--save-every", type=float, default=120.0, help="Seconds.")

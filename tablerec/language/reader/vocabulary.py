@@ -29,7 +29,7 @@ LEFT, UP, CROSS = 8, 9, 10
 """The slot belongs to the cell to its left; above; both."""
 BYTES = 11
 """The token of byte 0; 256 of them."""
-PLACES = 128
+PLACES = 256
 """Columns, and rows, of patches in a picture at most."""
 X_PLACES = BYTES + 256
 Y_PLACES = X_PLACES + PLACES

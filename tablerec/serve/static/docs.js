@@ -31,10 +31,10 @@ function toSection(method, path, operation) {
   }
   const parameters = operation.parameters ?? [];
   if (parameters.length) {
-    section.append(toTable(["Option", "Values", "What it does"],
+    section.append(toTable(["Option", "Values", "Description"],
       parameters.map((each) => [each.name, toType(each.schema), each.description ?? each.schema.description ?? ""])));
   }
-  section.append(toTable(["Status", "Answer"],
+  section.append(toTable(["Status", "Response"],
     Object.entries(operation.responses).map(([status, answer]) => [status, answer.description ?? ""])));
   return section;
 }

@@ -219,7 +219,7 @@ async function run(mine) {
   const sum = (count) => job.files.reduce((total, file) => total + count(file), 0);
   const [nTables, nFailed] = [sum((file) => file.tables), sum((file) => file.failed.length)];
   end("done", () => [text("done", nTables, job.files.length), ...(nFailed ? [text("failed", nFailed)] : []),
-    text("expires", new Date(job.expires).toLocaleTimeString(tag()))].join(". "));
+    text("expires", new Date(job.expires).toLocaleTimeString(tag()))].join(text("between")));
   find("downloads").querySelector("button").focus();
 }
 

@@ -4,9 +4,9 @@ They are data parallel under ``paddle.distributed.launch``: each computes the gr
 all-reduce for each step of the optimizer adds the gradients of all, however many batches were accumulated before it.
 Paddle's DataParallel would reduce after each batch.
 
-The device's own collective is used where Paddle brings one (NCCL). Any other device goes through the host and Gloo,
-so that a plugin needs no collectives. Gloo waits for 30 seconds at most, and NCCL for a dead process without end: so
-the ranks meet before, see ``meeting``.
+The device's own collective is used where Paddle brings one (NCCL) or the plugin does (XCCL). Any other device goes
+through the host and Gloo, so that a plugin needs no collectives. Gloo waits for 30 seconds at most, and NCCL for a dead
+process without end: so the ranks meet before, see ``meeting``.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ import paddle
 from paddle import Tensor, nn
 
 from tablerec.devices import parse_device
+from tablerec.devices.plugin import has_collectives
 from tablerec.errors import SettingsError, TrainingError
 from tablerec.models.arrays import STATISTICS
 from tablerec.training.ranks.launch import is_launched
@@ -149,11 +150,17 @@ def join_ranks(settings: TrainSettings) -> Iterator[Ranks]:
 
 def _connect(settings: TrainSettings) -> tuple[int, int, Meeting, bool]:
     device = parse_device(settings.device)
-    own_collective = device.kind == "gpu" or (
-        device.kind != "cpu" and os.environ.get("PADDLE_DISTRI_BACKEND") == "xccl"
+    by_plugin = device.kind not in ("cpu", "gpu") and (
+        os.environ.get("PADDLE_DISTRI_BACKEND") == "xccl" or has_collectives(device.kind)
     )
+    own_collective = device.kind == "gpu" or by_plugin
+    local = int(os.environ.get("PADDLE_LOCAL_RANK", os.environ.get("PADDLE_RANK_IN_NODE", "0")))
+    mine = replace(settings, ranks=int(os.environ["PADDLE_TRAINERS_NUM"])).device_of(local)
     if not own_collective:
         os.environ["PADDLE_DISTRI_BACKEND"] = "gloo"
+    elif by_plugin:
+        os.environ["PADDLE_DISTRI_BACKEND"] = "xccl"
+        os.environ[f"FLAGS_selected_{device.kind}s"] = str(parse_device(mine).ids[0])
     if settings.memory.shard_optimizer and not own_collective and device.kind != "cpu":
         raise SettingsError(
             f"memory.shard_optimizer: Paddle has no collectives of its own for {device.kind}: leave it out"
@@ -173,7 +180,5 @@ def _connect(settings: TrainSettings) -> tuple[int, int, Meeting, bool]:
     key = "tablerec-meeting"
     meeting = open_meeting(number, count, host, lambda said: store.set(key, said), lambda: store.get(key).decode())
     # Paddle leaves the host as the device where it reduces there.
-    local = int(os.environ.get("PADDLE_LOCAL_RANK", os.environ.get("PADDLE_RANK_IN_NODE", "0")))
-    given = device.ids or device.kind != "gpu"
-    paddle.set_device(replace(settings, ranks=count).device_of(local) if given else f"gpu:{told.device_id}")
+    paddle.set_device(mine if device.ids or device.kind != "gpu" else f"gpu:{told.device_id}")
     return number, count, meeting, not own_collective

@@ -30,7 +30,7 @@ from typing import Any
 from tests.benchmarks.devices.stages import RESULTS, Report
 
 PARTS = {
-    "parity": 60,
+    "parity": 100,
     "graph 1": 60,
     "dygraph 1": 60,
     "graph 8": 60,

@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,11 @@ from tablerec.language.models import QWEN3_06B
 from tablerec.language.training import Pair, loss_of, pack_pairs
 
 BETA = 0.1
+DPO = SimpleNamespace(
+    beta=BETA, loss_type="sigmoid", label_smoothing=0.0, pref_loss_ratio=1.0, sft_loss_ratio=0.0, offset_alpha=0.0,
+    normalize_logps=False, ignore_eos_token=False, reference_free=False,
+)  # fmt: skip
+"""What the criterion reads of PaddleFormers' ``DPOConfig``, whose module imports its whole command line."""
 OPTIMIZER = {"epsilon": 1e-8, "weight_decay": 0.01, "clip": 1.0}
 
 
@@ -177,7 +183,11 @@ class Side:
             f"{held[-1] / 2**30:.3f} GiB, at most {self.memory()[1] / 2**30:.2f}; loss {float(loss):.4f}",
             flush=True,
         )
-        return {"tokens_per_second": rate, "seconds": spent, "held": held, "peak": self.memory()[1]}
+        return {"tokens_per_second": rate, "seconds": spent, "held": held, "peak": self.memory()[1], **self.details()}
+
+    def details(self) -> dict[str, Any]:
+        """Return, and print, what else is known of the run."""
+        return {}
 
     def losses(self, dtype: str) -> dict[str, Any]:
         found: dict[str, Any] = {}
@@ -219,30 +229,27 @@ class Ours(Side):
         counters = self.plugin.counters()
         return counters["bytes_in_use"], counters["peak_bytes_in_use"]
 
-    def attention(self) -> str:
-        """Fused attention where the plugin has it."""
-        from tablerec.devices.plugin import registered_kernels
+    def details(self) -> dict[str, Any]:
+        kernels = self.plugin.kernels()
+        flash = sum(count for name, count in kernels.items() if name.startswith("flash_attn"))
+        print(f"  {sum(kernels.values())} launches so far, {flash} of flash attention", flush=True)
+        return {"kernels": kernels}
 
-        return "flashmask" if "flash_attn" in registered_kernels(self.plugin.device) else "eager"
-
-    def make(self, dtype: str, **changes: Any) -> tuple[Any, Any]:
-        """Make the model with the weights, and its optimizer."""
+    def make(self, dtype: str, attention: str = "sdpa", **changes: Any) -> Any:
+        """Make the model with the weights."""
         from safetensors.numpy import load_file
 
         from tablerec.language.models import make_model
 
         paddle = self.paddle
-        attention = changes.pop("attention", None) or ("eager" if dtype == "float32" else self.attention())
         paddle.set_default_dtype(dtype)
-        net = make_model(
-            "qwen3", fused=True, **self.shape.configuration, _attn_implementation=attention, **changes
-        )
+        net = make_model("qwen3", fused=True, **self.shape.configuration, _attn_implementation=attention, **changes)
         paddle.set_default_dtype("float32")
         state = to_paddleformers(load_file(str(self.weights)), self.shape.configuration)
         missing = net.set_state_dict({name: paddle.to_tensor(value).astype(dtype) for name, value in state.items()})
         assert not any(missing), missing
         net.train()
-        return net, attention
+        return net
 
     def update(self, net: Any, rate: float) -> Any:
         clip = self.paddle.nn.ClipGradByGlobalNorm(OPTIMIZER["clip"])
@@ -252,8 +259,7 @@ class Ours(Side):
         )  # fmt: skip
 
     def sft_step(self, dtype: str, batches: list[np.ndarray]) -> Callable[[int], Any]:
-        net, attention = self.make(dtype)
-        print(f"  attention: {attention}", flush=True)
+        net = self.make(dtype)
         update = self.update(net, RATES["sft"])
         tensors = [(self.paddle.to_tensor(ids), self.paddle.to_tensor(labels_of(ids))) for ids in batches]
 
@@ -269,11 +275,10 @@ class Ours(Side):
 
     def dpo_step(self, dtype: str, batches: list[list[Pair]]) -> Callable[[int], Any]:
         """With PaddleFormers' criterion; the reference's likelihoods are computed once, before the first step."""
-        from paddleformers.cli.train.dpo.dpo_argument import DPOConfig
         from paddleformers.nn.criterion import CriterionLayer
 
         paddle = self.paddle
-        net, _ = self.make(dtype, attention="eager", dpo_config=DPOConfig(beta=BETA))
+        net = self.make(dtype, "eager", dpo_config=DPO)
         criterion = CriterionLayer(net.config)
         update = self.update(net, RATES["dpo"])
         packed = [{key: paddle.to_tensor(value) for key, value in pack_pairs(pairs).items()} for pairs in batches]

@@ -6,7 +6,8 @@ own; what it finds is printed at once and appended to ``results.jsonl`` in FOLDE
 so that a run that ``--seconds`` cut short goes on when it is called again. Random weights are made once, as
 ``weights.safetensors`` in the folder of ``--work``, with the names of transformers; both sides read them.
 
-    speed    tokens/s in bfloat16, sequences of 4,096, 16,384 tokens a step, AdamW and clipping; memory over the steps
+    speed    tokens/s in bfloat16, sequences of 4,096, 16,384 tokens a step, AdamW and clipping; memory over the steps.
+             torch twice: all weights in bfloat16, and weights in float32 under autocast
     losses   50 steps of SFT and of DPO on the same data, in float32 and in bfloat16
     compare  ratios of the speeds, largest differences of the losses: printed at the end of every run
 
@@ -37,14 +38,18 @@ PARTS = (
     "losses:ours:float32",
     "losses:torch:float32",
     "losses:ours:bfloat16",
-    "losses:torch:bfloat16",
+    "losses:torch:autocast",
 )
 MARGIN = 20
 """Seconds before the end that are kept for whoever called."""
 LEAST = 20
 """No part is begun with fewer seconds left."""
-ALLOWED = {"float32": 1e-4, "bfloat16": 1e-2}
-"""How far losses may be apart, relative to torch's."""
+LOSSES = (("float32", "float32", 1e-4), ("bfloat16", "autocast", 1e-2))
+"""The types of ours and of torch, and how far losses may be apart, relative to torch's.
+
+Ours keeps a copy of the weights in float32, as torch does under autocast. With all weights in bfloat16 alone torch's
+AdamW loses small steps: after 50 steps of the small shape its loss is 1 % higher in SFT and 5 % in DPO.
+"""
 
 
 def read_results(path: Path) -> dict[str, dict[str, Any]]:
@@ -73,8 +78,8 @@ def compare(results: dict[str, dict[str, Any]]) -> list[str]:
         if ours and other:
             ratio = ours["tokens_per_second"] / other["tokens_per_second"]
             lines.append(f"ours is {ratio:.3f} of torch ({name}): the issue asks for 0.9")
-    for dtype, allowed in ALLOWED.items():
-        mine, other = (results.get(f"losses:{side}:{dtype}") for side in ("ours", "torch"))
+    for dtype, of_torch, allowed in LOSSES:
+        mine, other = results.get(f"losses:ours:{dtype}"), results.get(f"losses:torch:{of_torch}")
         for method in ("sft", "dpo") if mine and other else ():
             apart = largest_difference(mine[method], other[method])
             lines.append(

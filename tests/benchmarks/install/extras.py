@@ -67,6 +67,13 @@ _LOAD = f"""
 from tablerec.plugins.langchain import TablerecLoader
 print(TablerecLoader({_PICTURE!r}).load())
 """
+_DECODE = """
+import paddle
+from tablerec.language.models import make_batch, make_model
+from tablerec.language.training import decode
+batch = {key: paddle.to_tensor(value) for key, value in make_batch("qwen3").items()}
+print(decode(make_model("qwen3"), batch, 3).shape)
+"""
 _TRAIN = {
     "data.source": f"crops:{ROOT / 'data/samples'}",
     "data.buffer_size": "4",
@@ -90,6 +97,7 @@ FIRST = {
         ),
         "step",
     ),
+    "language": First(("python", "-c", _DECODE), "(2, 3)"),
     "migrate": First(("python", "-c", _CONVERT), "import paddle"),
     "notebook": First(("jupyter", "lab", "--version")),
     "lab": First(("tablerec", "lab", "course", "--no-browser", "--port", "18080"), url=f"{_SERVER}/api"),

@@ -1,13 +1,13 @@
-"""The reader that writes tokens beside ``auto``: ``python -m tests.benchmarks.reader.scores WEIGHTS --out OUT``.
+"""The reader that writes tokens beside ``auto``: ``python -m tests.benchmarks.reader.scores WEIGHTS FOLDER``.
 
-WEIGHTS is a folder that ``tablerec.language.reader.train`` wrote. Pictures are drawn ones that are in no training, by
-level, and of recipes that no training draws; with ``--bench FOLDER`` real ones too (JSON with pictures, as for
-``tablerec eval``); both read the same ones. Each result is kept in OUT, so a run that ``--seconds`` ended goes on, and
-the reader may run on a card's machine (``--only reader --device tablerec_gpu --plugin LIBRARY``) and ``auto``
-elsewhere. Prints, by group and by number of cells: GriTS of topology and content, TEDS, share of tables whose grid is
-right, and whose texts are right as well; characters that were invented, misread and lost by an alignment of all texts,
-in percent of the true ones; texts in cells that are empty; and seconds a table. Then, on which tables either is right
-where the other is not.
+WEIGHTS is a folder that ``tablerec.language.reader.train`` wrote; FOLDER, and others behind it, hold pictures of a
+table with the truth as JSON, as for ``tablerec eval``: those of ``tests.benchmarks.reader.draw``, and
+``../shared/bench/dev``. Both read the same pictures. Each table is kept in OUT, so a run that ``--seconds`` ended
+goes on, and the reader may run on a card's machine (``--only reader --device tablerec_gpu --plugin LIBRARY``) and
+``auto`` elsewhere. Prints, by source and by number of cells: GriTS of topology and content, TEDS, share of tables
+whose grid is right, and whose texts are right as well; spanning cells in their place; characters that were invented,
+misread and lost by an alignment of all texts, in percent of the true ones; and seconds a table. Then, on which tables
+either has the right grid where the other has not.
 """
 
 from __future__ import annotations
@@ -16,74 +16,29 @@ import argparse
 import json
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from postprocess.arrays import Image
+from postprocess.cell import Cell
 from postprocess.table import Table
-from tablerec.errors import TablerecError
+from tablerec.errors import MissingDependencyError, TablerecError
 from tablerec.evaluate.runner import largest_table
 from tablerec.evaluate.scoring.cells import same_cells
 from tablerec.evaluate.scoring.grits import grits_con, grits_top
+from tablerec.evaluate.scoring.libraries import require_libraries
 from tablerec.evaluate.scoring.teds import teds
-from tablerec.evaluate.truth import Grid, normalize
-from tablerec.language.reader.data import LEAST_SCALE, levels_named, recipe_of
-from tablerec.language.reader.patches import fit
-from tablerec.synth import draw
+from tablerec.evaluate.truth import Grid, Truth, normalize
 from tests.benchmarks.reading.tables import sample_truths
 
-SEED = 2_000_003
-"""Of drawn pictures; a training has other seeds."""
-UNSEEN = ("unseen_cards", "unseen_questionnaire", "unseen_rota")
 BINS = (6, 20, 60, 120)
 """Cells of a table up to which it is in a group."""
 
 
-@dataclass(frozen=True)
-class Picture:
-    """A picture of a table and its truth.
-
-    Args:
-        name: Of the picture.
-        group: What it belongs to.
-        image: ``(H, W, 3)`` uint8 RGB.
-        truth: The table; without texts where these are not known.
-        has_text: Whether they are.
-    """
-
-    name: str
-    group: str
-    image: NDArray[np.uint8]
-    truth: Grid
-    has_text: bool = True
-
-
-def drawn(levels: str, count: int) -> Iterator[Picture]:
-    """Draw so many pictures of each level, and of each recipe that no training draws."""
-    scripts = {"english": 8, "latin": 1}
-    chosen = levels_named(levels)
-    groups = [(f"level {number}", level) for number, level in enumerate(chosen)]
-    groups += [(name, replace(chosen[-1], recipe=name)) for name in UNSEEN]
-    for group, level in groups:
-        recipe, index, found = recipe_of(level, scripts), 0, 0
-        while found < count and index < 20 * count:
-            sample, index = draw(recipe, SEED, index), index + 1
-            if len(sample.tables) == 1 and fit(sample.image, level.patches)[1] >= LEAST_SCALE:
-                found += 1
-                yield Picture(f"{group}-{index}", group, sample.image, sample.to_tables()[0])
-
-
-def real(folder: Path, count: int | None) -> Iterator[Picture]:
-    """Read pictures of a benchmark, its sources in turn."""
-    import cv2
-
-    for truth in sample_truths(folder, count, with_text=False):
-        image = cv2.imread(str(truth.image))
-        if image is not None and not truth.flawed:
-            yield Picture(truth.id, truth.source, np.ascontiguousarray(image[:, :, ::-1]), truth.table, truth.has_text)
+Call = Callable[[Image], tuple[Table | None, dict[str, Any]]]
+"""What reads a picture, ``(H, W, 3)`` uint8 RGB."""
 
 
 def compare(true: Grid, table: Table | None, *, has_text: bool) -> dict[str, Any]:
@@ -111,7 +66,6 @@ def compare(true: Grid, table: Table | None, *, has_text: bool) -> dict[str, Any
         "teds": teds(table, true) if len(table) else 0.0,
         "exact": float(scores["grid"] == 1 and texts[0] == texts[1]),
         "characters": sum(map(len, texts[1])), "invented": invented, "misread": misread, "lost": lost,
-        "in_empty": sum(map(bool, texts[0])) - sum(map(bool, texts[1])) if scores["grid"] else None,
     }  # fmt: skip
 
 
@@ -135,7 +89,7 @@ def _spans(grid: Grid) -> list[bool]:
     return [cell.rowspan * cell.colspan > 1 for cell in grid.cells]
 
 
-def reader(weights: Path, device: str) -> Callable[[Picture], tuple[Table, dict[str, Any]]]:
+def reader(weights: Path, device: str) -> Call:
     """Return what reads a picture by the network."""
     import paddle
 
@@ -147,24 +101,46 @@ def reader(weights: Path, device: str) -> Callable[[Picture], tuple[Table, dict[
     if device != "cpu":
         net.to(dtype="bfloat16")
 
-    def call(picture: Picture) -> tuple[Table, dict[str, Any]]:
-        found = read(net, [picture.image])[0]
+    def call(image: Image) -> tuple[Table | None, dict[str, Any]]:
+        found = read(net, [image])[0]
         chance = float(np.log(np.maximum(found.chances, 1e-9)).mean())
         return found.written.table, {"tokens": len(found.tokens), "cut": found.cut, "log_chance": chance}
 
     return call
 
 
-def auto() -> Callable[[Picture], tuple[Table | None, dict[str, Any]]]:
+def auto() -> Call:
     """Return what reads a picture as the product does."""
     from tablerec.config import Settings
     from tablerec.pipeline import Recognizer
 
     recognizer = Recognizer(Settings())
-    return lambda picture: (
-        largest_table(recognizer.recognize(np.ascontiguousarray(picture.image[:, :, ::-1])).pages[0].tables),
-        {},
-    )
+
+    def call(image: Image) -> tuple[Table | None, dict[str, Any]]:
+        return largest_table(recognizer.recognize(np.ascontiguousarray(image[:, :, ::-1])).pages[0].tables), {}
+
+    return call
+
+
+def to_cells(table: Table | None) -> list[list[Any]]:
+    """A table as JSON keeps it."""
+    cells = table.from_left().cells if table else ()
+    return [[cell.row, cell.col, cell.rowspan, cell.colspan, cell.text] for cell in cells]
+
+
+def from_cells(cells: Sequence[Sequence[Any]]) -> Table:
+    """A table of what ``to_cells`` gave.
+
+    >>> from_cells(to_cells(Table.from_texts([["a", "b"]]))).to_grid()
+    [['a', 'b']]
+    """
+    return Table([Cell(row, col, rowspan, colspan, text=text) for row, col, rowspan, colspan, text in cells])
+
+
+def score(record: dict[str, Any], truth: Truth) -> dict[str, Any]:
+    """Add the scores to what was read."""
+    more = {"group": truth.source, "cells": len(truth.table.cells)}
+    return record | more | compare(truth.table, from_cells(record["cells"]), has_text=truth.has_text)
 
 
 def summary(results: Sequence[dict[str, Any]]) -> Iterator[str]:
@@ -215,15 +191,45 @@ def _mean(some: Sequence[dict[str, Any]], key: str) -> str:
     return f"{sum(values) / len(values):.3f}" if values else "-"
 
 
+def read_all(truths: Sequence[Truth], calls: dict[str, Call], out: Path, end: float) -> list[dict[str, Any]]:
+    """Read what was not read before; what was is taken from OUT."""
+    import cv2
+
+    path = out / "read.jsonl"
+    records = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()] if path.is_file() else []
+    known = {(each["name"], each["who"]) for each in records}
+    warm = False
+    for truth in truths:
+        wanted = {who: call for who, call in calls.items() if (truth.id, who) not in known}
+        image = cv2.imread(str(truth.image)) if wanted and time.monotonic() < end else None
+        if image is None:
+            continue
+        image = np.ascontiguousarray(image[:, :, ::-1])
+        for who, call in wanted.items():
+            if not warm:
+                call(image)  # what is loaded and chosen at first is no time of a table
+            begun, problem = time.perf_counter(), {}
+            try:
+                table, notes = call(image)
+            except TablerecError as error:
+                table, notes, problem = None, {}, {"problem": str(error)}
+            seconds = round(time.perf_counter() - begun, 3)
+            record = {"name": truth.id, "who": who, "seconds": seconds, **notes, **problem, "cells": to_cells(table)}
+            records.append(record)
+            with path.open("a", encoding="utf-8") as file:
+                file.write(json.dumps(record, ensure_ascii=False) + "\n")
+            print(f"{truth.id} {who}: {len(record['cells'])} cells, {seconds} s {notes}", flush=True)
+        warm = True
+    return records
+
+
 def main() -> None:
     """Read and score."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("weights", type=Path)
-    parser.add_argument("--levels", default="tables", help="of the training  [default: tables]")
-    parser.add_argument("--drawn", type=int, default=12, help="pictures of each level and recipe  [default: 12]")
-    parser.add_argument("--bench", type=Path)
-    parser.add_argument("--count", type=int, help="pictures of the bench; all by default")
-    parser.add_argument("--only", choices=["reader", "auto"])
+    parser.add_argument("folders", type=Path, nargs="+", metavar="FOLDER")
+    parser.add_argument("--count", type=int, help="pictures of each folder, sources in turn; all by default")
+    parser.add_argument("--only", choices=["reader", "auto", "none"], help="who reads; none: what was read is scored")
     parser.add_argument("--device", default="cpu")
     parser.add_argument("--plugin", type=Path)
     parser.add_argument("--seconds", type=float, default=3600.0, help="no picture is begun after so many")
@@ -235,38 +241,21 @@ def main() -> None:
 
         load_plugin(options.plugin)
     options.out.mkdir(parents=True, exist_ok=True)
-    path = options.out / "pictures.jsonl"
-    lines = path.read_text(encoding="utf-8").splitlines() if path.is_file() else []
-    results = [json.loads(line) for line in lines]
-    known = {(each["name"], each["who"]) for each in results}
-    calls: dict[str, Callable[[Picture], tuple[Table | None, dict[str, Any]]]] = {}
-    if options.only != "auto":
+    every = [each for folder in options.folders for each in sample_truths(folder, options.count, with_text=False)]
+    truths = [each for each in every if not each.flawed]
+    calls: dict[str, Call] = {}
+    if options.only in (None, "reader"):
         calls["reader"] = reader(options.weights, options.device)
-    if options.only != "reader":
+    if options.only in (None, "auto"):
         calls["auto"] = auto()
-    pictures = list(drawn(options.levels, options.drawn))
-    pictures += list(real(options.bench, options.count)) if options.bench else []
-    if pictures:
-        for call in calls.values():
-            call(pictures[0])  # what is loaded and chosen at first is no time of a table
-    for picture in pictures:
-        for who, call in calls.items():
-            if (picture.name, who) in known or time.monotonic() > end:
-                continue
-            begun, problem = time.perf_counter(), ""
-            try:
-                table, notes = call(picture)
-            except TablerecError as error:
-                table, notes, problem = None, {}, str(error)
-            record = {
-                "name": picture.name, "group": picture.group, "who": who, "cells": len(picture.truth.cells),
-                "seconds": round(time.perf_counter() - begun, 3), **notes,
-                **compare(picture.truth, table, has_text=picture.has_text), **({"problem": problem} if problem else {}),
-            }  # fmt: skip
-            results.append(record)
-            with path.open("a", encoding="utf-8") as file:
-                file.write(json.dumps(record) + "\n")
-            print(f"{picture.name} {who}: {record}", flush=True)
+    records = read_all(truths, calls, options.out, end)
+    try:
+        require_libraries("apted", "rapidfuzz")
+    except MissingDependencyError as error:
+        print(f"{len(records)} tables were read; score them elsewhere with --only none ({error})", flush=True)
+        return
+    by_id = {truth.id: truth for truth in truths}
+    results = [score(record, by_id[record["name"]]) for record in records if record["name"] in by_id]
     text = "\n".join(summary(results))
     (options.out / "scores.md").write_text(text + "\n", encoding="utf-8")
     print(text, flush=True)

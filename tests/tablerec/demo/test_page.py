@@ -87,7 +87,7 @@ def test_addresses_are_those_of_the_workbook(tmp_path: Path) -> None:
 def test_sure_cells_are_not_to_be_checked(tmp_path: Path) -> None:
     sure = Confidence(0.97, (0.99,), (0.99,), "")
     html = to_html(result_of(table_of([["a"]], confidence=sure)), tmp_path)
-    assert "97% sure that every cell is in its place" in html and "<button" not in html
+    assert "97% probability that every cell is in place" in html and "<button" not in html
 
 
 def test_inner_tables_are_shown_in_their_cell(tmp_path: Path) -> None:

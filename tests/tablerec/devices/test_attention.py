@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from tablerec.devices.attention import GPU_FLAGS, with_defaults
+from tablerec.devices.attention import GPU_FLAGS, choose_flash_attention, with_defaults
+from tablerec.errors import SettingsError
 from tests.helpers.plugin_process import ROOT, ask, needs_device
 
 TRAIN = """
@@ -102,6 +103,14 @@ def test_paddles_functions_choose_flash_attention_where_the_device_has_it() -> N
 @needs_device
 def test_one_setting_leaves_paddles_choice_as_it_is() -> None:
     assert not any(ask(CHOICE, {"TABLEREC_ATTENTION": "math"}).values())
+
+
+def test_a_way_that_is_unknown_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TABLEREC_ATTENTION", "flash")
+    with pytest.raises(
+        SettingsError, match="TABLEREC_ATTENTION='flash' is no way to attend: choose cudnn, own, plain or"
+    ):
+        choose_flash_attention(in_float32=True)
 
 
 def test_flags_that_paddle_lacks_have_defaults_and_the_others_are_asked_of_it(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -97,6 +97,53 @@ def test_a_changed_source_is_compiled_alone(fake_paddle: Path, tmp_path: Path, m
 
 
 @pytest.mark.skipif(os.name != "posix", reason="the compiler is a shell script")
+def test_a_changed_header_is_compiled_again_where_it_is_included(
+    fake_paddle: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sources = tmp_path / "sources"
+    sources.mkdir()
+    texts = {
+        "a.cc": '#include "own.h"\n',
+        "b.cc": "#include <vector>\n",
+        "own.h": '#include "float8.h"\n',
+        "float8.h": "",
+    }
+    for name, text in texts.items():
+        (sources / name).write_text(text, encoding="utf-8")
+    monkeypatch.setattr(build, "SOURCES", sources)
+    calls = fake_compiler(tmp_path, monkeypatch, 'echo made > "$OUT"')
+    build.build_plugin(folder=tmp_path / "cache", jobs=1)
+    calls.unlink()
+    (sources / "float8.h").write_text("changed", encoding="utf-8")
+    build.build_plugin(folder=tmp_path / "cache", jobs=1)
+    compiled = [line for line in calls.read_text(encoding="utf-8").splitlines() if " -c " in line]
+    assert len(compiled) == 1 and "a.cc" in compiled[0]
+
+
+@pytest.mark.skipif(os.name != "posix", reason="the compiler is a shell script")
+def test_the_header_that_most_include_is_compiled_once(
+    fake_paddle: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sources = tmp_path / "sources"
+    sources.mkdir()
+    for name in ("a.cc", "b.cc", "c.cc"):
+        (sources / name).write_text('#include "elements.h"\n', encoding="utf-8")
+    (sources / "d.cc").touch()
+    (sources / "elements.h").write_text('#include "backend.h"\n', encoding="utf-8")
+    (sources / "backend.h").touch()
+    monkeypatch.setattr(build, "SOURCES", sources)
+    calls = fake_compiler(tmp_path, monkeypatch, 'echo made > "$OUT"')
+    build.build_plugin(folder=tmp_path / "cache", jobs=1)
+    header, *others = [line for line in calls.read_text(encoding="utf-8").splitlines() if " -c " in line]
+    assert "-x c++-header" in header and header.endswith("precompiled.h.gch")
+    assert sum("-include" in line for line in others) == 3 and len(others) == 5  # d.cc and the version do without
+    calls.unlink()
+    (sources / "a.cc").write_text('#include "elements.h"\n// changed', encoding="utf-8")
+    build.build_plugin(folder=tmp_path / "cache", jobs=1)
+    assert "c++-header" not in calls.read_text(encoding="utf-8")  # for one file it is not worth it
+
+
+@pytest.mark.skipif(os.name != "posix", reason="the compiler is a shell script")
 def test_given_sources_are_compiled_in_place_of_the_plugins(
     fake_paddle: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -106,9 +153,44 @@ def test_given_sources_are_compiled_in_place_of_the_plugins(
     first = build.build_plugin(folder=tmp_path / "cache", jobs=1, sources=[source])
     compiled = [line for line in calls.read_text(encoding="utf-8").splitlines() if " -c " in line]
     # The stamp with Paddle's version goes into every library.
-    assert len(compiled) == 2 and "mine.cc" in compiled[0] and "version.cc" in compiled[1]
+    assert len(compiled) == 2 and all(any(name in line for line in compiled) for name in ("mine.cc", "version.cc"))
     source.write_text("changed", encoding="utf-8")
     assert build.build_plugin(folder=tmp_path / "cache", jobs=1, sources=[source]) != first
+
+
+@pytest.mark.skipif(os.name != "posix", reason="the compiler is a shell script")
+def test_attention_is_told_of_hopper_and_of_the_headers_of_graphs_where_they_are(
+    fake_paddle: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    nvidia = tmp_path / "site" / "nvidia"
+    headers = [nvidia / "cu13" / "include" / name for name in ("cudnn.h", "cublas_v2.h", "nvrtc.h")]
+    for header in (*headers, tmp_path / "site" / "include" / "cudnn_frontend.h"):
+        header.parent.mkdir(parents=True, exist_ok=True)
+        header.touch()
+    monkeypatch.setattr(build, "_nvidia_roots", lambda: [nvidia])
+    calls = fake_compiler(tmp_path, monkeypatch, 'echo made > "$OUT"')
+    monkeypatch.setenv("NVCC", str(tmp_path / "compiler"))
+    sources = [build.SOURCES / f"attention{name}.cc" for name in ("", "_graphs_cuda", "_hopper_cuda")]
+
+    def compiled(architecture: str) -> list[str]:
+        build.build_plugin("cuda", tmp_path / "cache", 1, architecture, sources)
+        lines = calls.read_text(encoding="utf-8").splitlines()
+        calls.unlink()
+        return [line for source in sources for line in lines if " -c " in line and f"/{source.name} " in line]
+
+    plain, graphs, hopper = compiled("sm_90")
+    assert "-gencode=arch=compute_90a,code=sm_90a -DTABLEREC_HOPPER" in hopper and "-arch=sm_90 " not in hopper
+    assert (
+        "-arch=sm_90 " in graphs
+        and "-DTABLEREC_CUDNN_FRONTEND" in graphs
+        and f"-I{tmp_path / 'site' / 'include'} " in graphs
+    )
+    assert "-arch=sm_90 " in plain and "TABLEREC_HOPPER" not in plain and "FRONTEND" not in plain
+    headers[2].unlink()
+    (graphs,) = compiled("sm_90")  # the others are as before
+    assert "FRONTEND" not in graphs
+    *_, hopper = compiled("sm_100")
+    assert "-arch=sm_100 " in hopper and "TABLEREC_HOPPER" not in hopper
 
 
 @pytest.mark.parametrize("name", ["none.cc", "kernel.cu"])

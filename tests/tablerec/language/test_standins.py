@@ -93,12 +93,14 @@ for family, call in (("gpt9", None), ("qwen3", lambda module: module.Qwen3ForCau
         texts.append(f"{type(error).__name__}: {error}")
 families = [import_model(name).__name__ for name in ("qwen3_moe", "deepseek_v3", "paddleocr_vl")]
 from paddleformers.utils.import_utils import is_paddlefleet_available
-print(*texts, *families, is_paddlefleet_available(), set(STAND_INS) & set(sys.modules), sep="\n")
+for text in (*texts, *families, is_paddlefleet_available(), set(STAND_INS) & set(sys.modules)):
+    print(text)
 """
     done = subprocess.run(
         [sys.executable, "-W", "ignore", "-c", code], cwd=ROOT, capture_output=True, text=True, check=False
     )
-    *_, absent, fleet, moe, deepseek, vision, available, left = done.stdout.splitlines() or [done.stderr]
+    assert done.returncode == 0, done.stderr
+    *_, absent, fleet, moe, deepseek, vision, available, left = done.stdout.splitlines()
     assert absent == "SettingsError: PaddleFormers has no models named 'gpt9'"
     assert fleet.startswith("MissingDependencyError: Qwen3ModelProvider needs paddlefleet.")
     assert [name.split(".")[2] for name in (moe, deepseek, vision)] == ["qwen3_moe", "deepseek_v3", "paddleocr_vl"]

@@ -19,7 +19,7 @@ TUNE = """
 import tempfile
 import numpy as np
 from tablerec.language.models import make_batch, make_model
-from tablerec.language.training import Pair, add_lora, dpo_trainer, draw_state, logged_losses, set_device, training_arguments
+from tablerec.language.training import Pair, add_lora, dpo_trainer, draw_state, train, training_arguments
 state = draw_state("qwen3")
 folder = tempfile.mkdtemp()
 batch = make_batch("qwen3", size=8, length=24)
@@ -62,17 +62,17 @@ def dpo_lora(device):
     given = arguments(device, 2)
     return dpo_trainer(lora(), given, pairs)
 
-def train(make_trainer, device):
+def measure(make_trainer, device):
     trainer = make_trainer(device)
     plugin.reset()
-    trainer.train()
+    losses = train(trainer)
     places = {str(value.place) for value in trainer.model.state_dict().values()}
-    return logged_losses(trainer), plugin.kernels(), sorted(places)
+    return losses, plugin.kernels(), sorted(places)
 
 found = {}
 for name in ("sft", "sft_lora", "dpo", "dpo_lora"):
     try:
-        found[name] = [train(globals()[name], device) for device in ("cpu", plugin.device)]
+        found[name] = [measure(globals()[name], device) for device in ("cpu", plugin.device)]
     except Exception as error:
         import traceback
         found[name] = traceback.format_exc()

@@ -51,7 +51,7 @@ def test_files_become_one_workbook(browser: Any) -> None:
         page.get_by_role("button", name="Remove unwanted.png").click()
         expect_status(page, "Files: 3, 0.1 MB")
         engine.hold()
-        page.get_by_role("button", name="Read the tables").click()
+        page.get_by_role("button", name="Read tables").click()
         expect_status(page, "Reading: 0 of 4 pages")
         assert page.locator("progress").count() == 2
         engine.free.set()
@@ -78,7 +78,7 @@ def test_a_file_is_dropped(browser: Any, server: Running) -> None:
             }""",
             list(png()),
         )
-        page.get_by_role("button", name="Read the tables").click()
+        page.get_by_role("button", name="Read tables").click()
         expect_status(page, "Done. Tables: 1, files: 1")
 
 
@@ -86,15 +86,15 @@ def test_a_token_is_asked_for_once(browser: Any) -> None:
     with serving(token=TOKEN) as server, open_page(browser, locale="en-US", refused=True) as page:
         page.goto(server.url)
         choose(page, ("a.png", png()))
-        page.get_by_role("button", name="Read the tables").click()
+        page.get_by_role("button", name="Read tables").click()
         for token in ("not this one, certainly", TOKEN):
             page.get_by_label("Token", exact=True).fill(token)
-            page.get_by_role("button", name="Go on").click()
+            page.get_by_role("button", name="Continue").click()
         expect_status(page, "Done. Tables: 1")
         assert download(page, "CSV")
         page.reload()
         choose(page, ("a.png", png()))
-        page.get_by_role("button", name="Read the tables").click()
+        page.get_by_role("button", name="Read tables").click()
         expect_status(page, "Done. Tables: 1")
 
 
@@ -104,13 +104,13 @@ def test_reading_can_be_stopped(browser: Any) -> None:
         page.goto(server.url)
         engine.hold()
         choose(page, ("a.tif", tiff(30)))
-        page.get_by_role("button", name="Read the tables").click()
+        page.get_by_role("button", name="Read tables").click()
         expect_status(page, "Reading: 0 of 30 pages")
         page.get_by_role("button", name="Stop").click()
         expect_status(page, "Stopped")
         wait_until(lambda: not server.parts.jobs.count("running"))
         engine.free.set()
-        page.get_by_role("button", name="Read the tables").click()
+        page.get_by_role("button", name="Read tables").click()
         expect_status(page, "Done. Tables: 30")
 
 
@@ -118,7 +118,7 @@ def test_files_of_which_none_can_be_read(browser: Any, server: Running) -> None:
     with open_page(browser, locale="en-US", refused=True) as page:
         page.goto(server.url)
         choose(page, ("a.txt", b"text"), ("b.txt", b"text"))
-        page.get_by_role("button", name="Read the tables").click()
+        page.get_by_role("button", name="Read tables").click()
         expect_status(page, "none of 2 files and pages could be read")
         assert [each.inner_text().partition(":")[0] for each in page.locator(".error").all()[:2]] == ["a.txt", "b.txt"]
 

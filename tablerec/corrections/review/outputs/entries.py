@@ -73,7 +73,7 @@ def to_entries(groups: Iterable[Sequence[Correction]], *, only_saved: bool) -> l
     kept = [[part for part in group if _is_wanted(part, only_saved)] for group in groups]
     entries = [Entry(parts, _whole(parts)) for parts in kept if parts]
     if not entries:
-        missing = "no table is saved yet: save one, or take all" if only_saved else "there is no table yet"
+        missing = "no table has been saved yet: save one, or choose all" if only_saved else "there is no table yet"
         raise InputError(missing).named("nothing_saved" if only_saved else "nothing_there")
     return entries
 
@@ -89,5 +89,5 @@ def _whole(parts: Sequence[Correction]) -> Table:
         return join_tables([tidy(part.table) for part in parts])
     except TablerecError as error:
         names = ", ".join(part.head.name for part in parts)
-        message = f"{names}: are no longer one table ({error}); take them apart, or correct them"
+        message = f"{names}: are no longer one table ({error}); separate them, or correct them"
         raise InputError(message).named("no_longer_one", names, error) from error

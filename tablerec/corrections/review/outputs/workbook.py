@@ -17,10 +17,10 @@ CROPS = "crops"
 _TEXTS = {
     "en": {
         "contents": "Contents",
-        "columns": ("Table", "Source", "Page", "Rows", "Columns", "Verdict", "Share proved"),
+        "columns": ("Table", "Source", "Page", "Rows", "Columns", "Status", "Share verified"),
         "saved": "saved",
         "open": "open",
-        "crops": "Each cell leads to its picture.",
+        "crops": "Each cell links to its picture.",
     },
     "zh": {
         "contents": "目录",

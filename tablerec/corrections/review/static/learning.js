@@ -121,7 +121,7 @@ export function mountLearning(button, host) {
       const { before, after } = view.gain[kind], row = make("tr"), [cellsBefore, cellsAfter] = figures(view.gain[kind]);
       row.append(
         make("th", { scope: "row", textContent: text(`learn_${kind}`, before.n_tables) }),
-        make("td", { textContent: `${cellsBefore} % → ${cellsAfter} %` }),
+        make("td", { textContent: `${cellsBefore}% → ${cellsAfter}%` }),
         make("td", { textContent: `${before.n_right} → ${after.n_right}` }));
       return row;
     });
@@ -134,7 +134,7 @@ export function mountLearning(button, host) {
       const row = make("tr"), head = make("th", { scope: "row" }), label = make("label");
       label.append(make("input", { type: "checkbox", value: name, checked: !unchosen.has(name) }), make("span", { textContent: name }));
       head.append(label);
-      const sure = ([, , share]) => share === null ? "?" : `${Math.round(100 * share)} %`;
+      const sure = ([, , share]) => share === null ? "?" : `${Math.round(100 * share)}%`;
       row.append(
         head, make("td", { textContent: String(count) }),
         make("td", { textContent: `${before[0]} × ${before[1]} → ${after[0]} × ${after[1]}` }),

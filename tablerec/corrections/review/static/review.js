@@ -194,7 +194,7 @@ function makeItem(table) {
   if (table.name === current) button.setAttribute("aria-current", "true");
   const grade = table.sureness < .5 ? "unlikely" : table.sureness < .8 ? "unsure" : "sure";
   const mark = {
-    open: [`mark ${grade}`, `${Math.round(100 * table.sureness)} %`, text("sureness")],
+    open: [`mark ${grade}`, `${Math.round(100 * table.sureness)}%`, text("sureness")],
     saved: ["mark done", text("saved")], rejected: ["mark done", text("rejected")],
   }[table.verdict];
   const isChanged = table.n_steps && table.verdict === "open", where = whereOf(table);

@@ -29,7 +29,7 @@ def _dispatching() -> Iterator[Case]:
     ):
         inputs = n(tokens, width), n(tokens, experts, low=0.1, high=1.0, dtype="float32")
         for padded, last_ones in ((True, False), (False, False), (False, True)):
-            call: Call = lambda p, x, c, a=(k, capacity, experts, padded, first, last, last_ones): _dispatch_chosen(  # noqa: E731
+            call: Call = lambda p, x, c, a=(k, capacity, experts, padded, first, last, last_ones): dispatch_chosen(  # noqa: E731
                 p, x, *_top(p, c, a[0]), *a
             )
             label = f"{tokens} x {width}, {k} of {first}-{last} of {experts}, {capacity}"
@@ -45,31 +45,36 @@ def _dispatching() -> Iterator[Case]:
         for padded in (True, False):
             label = f"{tokens} x {width}, {k} of {experts}, {capacity}" + " padded" * padded
             call = lambda p, x, c, a=(k, capacity, padded): _dispatch(p, x, c, None, *a)  # noqa: E731
-            yield from _routed("moe_gate_dispatch", label, call, inputs)
+            # Without padding Paddle tells the gradient a wrong number of experts.
+            yield from _routed("moe_gate_dispatch", label, call, inputs, padded)
             biased: Call = lambda p, x, c, b, a=(k, capacity, padded): _dispatch(p, x, c, b.detach(), *a)  # noqa: E731
-            yield from _routed("moe_gate_dispatch", f"{label} biased", biased, (*inputs, n(experts, dtype="float32")))
+            yield from _routed(
+                "moe_gate_dispatch", f"{label} biased", biased, (*inputs, n(experts, dtype="float32")), padded
+            )
     for grouped in (False, True):
         for of_kind in (0, 4):
             yield Case(
                 f"expand_modality_expert_id {of_kind}{' grouped' * grouped}",
                 ("expand_modality_expert_id",),
-                lambda p, e, a=(of_kind, 5, 1, grouped): _expand(p, e, *a),
+                lambda p, e, a=(of_kind, 5, 1, grouped): expand_kinds(p, e, *a),
                 (n(6, 3, low=0, high=8),),
                 INTEGERS,
             )
     yield Case(
         "build_src_rank_and_local_expert_id",
         ("build_src_rank_and_local_expert_id",),
-        lambda p, x: _source_ranks(p, [3, 0, 5, 1], 2),
+        lambda p, x: source_ranks(p, [3, 0, 5, 1], 2),
         (n(1),),
         ("float32",),
     )
 
 
-def _routed(name: str, label: str, call: Call, inputs: tuple[Input, ...]) -> Iterator[Case]:
+def _routed(name: str, label: str, call: Call, inputs: tuple[Input, ...], gradient: bool = True) -> Iterator[Case]:
     """Yield a case of all results, and one of the gradients of rows and weights."""
     numbers: Call = lambda p, *x: [result.detach() for result in call(p, *x)]  # noqa: E731
     yield Case(f"{name} {label}", (name,), numbers, inputs, _TYPES)
+    if not gradient:
+        return
     both: Call = lambda p, *x: _rows_and_weights(p, *call(p, *x)[:2])  # noqa: E731
     yield Case(f"{name} {label} gradient", (name, f"{name}_grad"), both, inputs, _TYPES, True, 4, 4)
 
@@ -96,7 +101,7 @@ def _counting() -> Iterator[Case]:
             yield Case(
                 f"int_bincount {length} in [{low}, {high}) {to}",
                 ("int_bincount",),
-                lambda p, x, a=(low, high, to): _bincount(p, x, *a),
+                lambda p, x, a=(low, high, to): count_numbers(p, x, *a),
                 (n(length, low=0, high=700 if high == 700 else 8),),
                 INTEGERS,
             )
@@ -140,7 +145,7 @@ def _top(p: Any, chances: Any, k: int) -> Any:
     return weights, experts.astype("int32").detach()
 
 
-def _dispatch_chosen(
+def dispatch_chosen(
     p: Any,
     x: Any,
     weights: Any,
@@ -160,7 +165,8 @@ def _dispatch_chosen(
         )
     expert = chosen.numpy()
     tokens = len(expert)
-    kept, places, slots = np.zeros((tokens, k), bool), [], np.zeros((k, tokens), "int32")
+    places: list[int] = []
+    kept, slots = np.zeros((tokens, k), bool), np.zeros((k, tokens), "int32")
     own = np.zeros(experts, "int64")
     for e in range(first, last):
         found = [(choice, token) for choice in range(k) for token in range(tokens) if expert[token, choice] == e]
@@ -199,7 +205,8 @@ def _dispatch(p: Any, x: Any, chances: Any, bias: Any, k: int, capacity: int, pa
     return [rows, weights * p.to_tensor(kept.astype("float32")), *numbers]
 
 
-def _expand(p: Any, e: Any, of_kind: int, group: int, kind: int, grouped: bool) -> Any:
+def expand_kinds(p: Any, e: Any, of_kind: int, group: int, kind: int, grouped: bool) -> Any:
+    """Number experts of several kinds side by side on a rank; on the CPU by NumPy."""
     if not _on_cpu(p):
         return p.incubate.nn.functional.expand_modality_expert_id(e, of_kind, group, kind, grouped)
     chosen = e.numpy() + (np.arange(e.shape[1]) * group if grouped else 0)
@@ -208,7 +215,8 @@ def _expand(p: Any, e: Any, of_kind: int, group: int, kind: int, grouped: bool) 
     return p.to_tensor(chosen.astype(str(e.dtype)[len("paddle.") :]))
 
 
-def _source_ranks(p: Any, counts: list[int], of_rank: int) -> Any:
+def source_ranks(p: Any, counts: list[int], of_rank: int) -> Any:
+    """Return rank and own number of the expert of each place; on the CPU by NumPy."""
     if not _on_cpu(p):
         given = p.to_tensor(counts, "int64")
         return p.incubate.nn.functional.build_src_rank_and_local_expert_id(given, counts, of_rank)
@@ -223,7 +231,7 @@ def _combine(p: Any, x: Any, weights: Any) -> Any:
     if _on_cpu(p):
         return (x[at] * weights.unsqueeze(-1)).sum(1)
 
-    class Combined(p.autograd.PyLayer):  # type: ignore[misc, name-defined]
+    class Combined(p.autograd.PyLayer):
         @staticmethod
         def forward(ctx: Any, x: Any, weights: Any) -> Any:
             ctx.save_for_backward(x, weights)
@@ -238,7 +246,8 @@ def _combine(p: Any, x: Any, weights: Any) -> Any:
     return Combined.apply(x, weights)
 
 
-def _bincount(p: Any, x: Any, low: int, high: int, to: str) -> Any:
+def count_numbers(p: Any, x: Any, low: int, high: int, to: str) -> Any:
+    """Count each number; on the CPU by NumPy."""
     if not _on_cpu(p):
         return p.incubate.nn.functional.int_bincount(x, low, high, to)
     return p.to_tensor(np.bincount(x.numpy(), minlength=high)[low:high].astype(to))

@@ -57,7 +57,7 @@ def test_tables_with_other_columns_are_not_joined(tmp_path: Path) -> None:
     desk = open_pages(tmp_path, page_of(1), page_of(2, 4))
     joined = Joined(desk)
     assert joined.join_all() == 0
-    with pytest.raises(InputError, match="does not go on"):
+    with pytest.raises(InputError, match="does not continue"):
         joined.join("book_1_1", "book_2_1")
     assert joined.view("book_1_1")["next"]["score"] == 0
 

@@ -196,7 +196,7 @@ def test_a_label_never_leaves_its_picture(tmp_path: Path) -> None:
     ],
 )
 def test_a_table_that_reaches_out_of_its_picture_is_saved_without_a_label(tmp_path: Path, step: dict[str, Any]) -> None:
-    """A row that the picture does not show belongs into the workbook, and would be learnt as a row at the edge."""
+    """A row that the picture does not show belongs into the workbook, and would be learned as a row at the edge."""
     corrections, correction = begin(tmp_path)
     before = corrections.save(correction)
     assert correction.view()["no_label"] is None and len(before) == 4

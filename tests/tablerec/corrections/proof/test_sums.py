@@ -207,4 +207,4 @@ def test_what_rounding_explains_is_told_where_nothing_mends_a_total() -> None:
     rows += [["z", "17.2", "44.1"], ["w", "23.8", "19.6"], ["Total two", "41.0", "88.2"]]
     table = mark_headers(Table.from_texts(rows))
     messages = [finding.messages[0] for finding in prove(table).findings[at(table, 6, 2)]]
-    assert messages == ["the cells give 63.7; rounding explains 0.15 at most"]
+    assert messages == ["the cells add up to 63.7; rounding explains at most 0.15"]

@@ -122,7 +122,7 @@ def test_everything_by_keyboard_alone(page: Any, two_pictures: ReviewServer, tmp
     assert (tmp_path / "corrections" / "tables" / "scan_1_1.xlsx").is_file()
     page.locator('#tables [aria-current="true"]', has_text="second_1_1").wait_for()
     page.keyboard.press("F1")
-    page.get_by_role("dialog", name="Keys").wait_for()
+    page.get_by_role("dialog", name="Keyboard shortcuts").wait_for()
     page.keyboard.press("Escape")
 
 
@@ -241,7 +241,7 @@ def test_the_page_is_accessible(browser: Any, two_pictures: ReviewServer) -> Non
         found = axe.Axe().run(page)
         assert found.violations_count == 0, found.generate_report()
         page.keyboard.press("F1")
-        page.get_by_role("dialog", name="Keys").wait_for()
+        page.get_by_role("dialog", name="Keyboard shortcuts").wait_for()
         found = axe.Axe().run(page)
         assert found.violations_count == 0, found.generate_report()
 

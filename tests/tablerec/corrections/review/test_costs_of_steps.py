@@ -110,9 +110,9 @@ class Hands:
         self.click(self.look("Other grids").locator(".preview"))
 
     def take_readings(self) -> None:
-        dialog = self.look("Read twice")
+        dialog = self.look("Compare readings")
         dialog.get_by_role("radio", name="seen").check()  # the clerk counts one for each text
-        self.click(dialog.get_by_role("button", name="Take what is chosen"))
+        self.click(dialog.get_by_role("button", name="Use selected texts"))
 
 
 def type_on(hands: Hands) -> None:

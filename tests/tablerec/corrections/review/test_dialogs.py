@@ -64,7 +64,7 @@ def test_dialogs_are_used_by_keyboard_alone(browser: Any, tmp_path: Path) -> Non
         page.keyboard.press("Enter")
         page.get_by_role("dialog").wait_for()
         for _ in range(8):
-            if page.evaluate("() => document.activeElement.textContent") == "Make the file":
+            if page.evaluate("() => document.activeElement.textContent") == "Create file":
                 break
             page.keyboard.press("Tab")
         page.keyboard.press("Enter")

@@ -66,10 +66,10 @@ def test_the_page_speaks_as_the_browser_does_and_remembers_what_was_chosen(
         open_review(page, two_pictures)
         assert page.locator("html").get_attribute("lang") == "zh-CN"
         page.keyboard.press("F1")
-        page.get_by_role("dialog", name="快捷键").wait_for()
+        page.get_by_role("dialog", name="键盘快捷键").wait_for()
         page.keyboard.press("Escape")
         page.keyboard.press("Alt+t")
-        page.get_by_role("dialog", name="框出漏掉的表格").wait_for()
+        page.get_by_role("dialog", name="添加漏识别的表格").wait_for()
         left = [
             text for text in page.evaluate(SAID) if LETTERS.search(NAMES.sub("", text)) and not CHINESE.search(text)
         ]
@@ -129,7 +129,8 @@ def test_what_is_refused_is_said_in_the_language_of_the_page(browser: Any, two_p
         page.keyboard.press("Alt+s")
         said = page.locator(".banner.error > span")
         said.wait_for()
-        assert said.inner_text() == "没有完成：该单元格没有合并：请在其中画线" and said.get_attribute("lang") == "zh-CN"
+        assert said.inner_text() == "操作未完成：该单元格没有合并，请在其中画线"
+        assert said.get_attribute("lang") == "zh-CN"
         page.locator('[data-tool="language"]').click()
         page.locator(".banner.error > span", has_text="draw a line through it").wait_for()
         assert said.get_attribute("lang") == "en"

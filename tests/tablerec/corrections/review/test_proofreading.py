@@ -86,12 +86,12 @@ def test_one_key_says_right_and_typing_corrects(
     expect_version(page, correction, 2)
     assert correction.table[2, 2].text == "171.05"
     # A sum that agrees proves its column: what is left is gone through from top to bottom.
-    dialog.get_by_role("button", name="Go through the").click()
+    dialog.get_by_role("button", name="Continue with those").click()
     expect_place(dialog, "row 1, column 1")
     page.keyboard.press("Enter")
     expect_version(page, correction, 3)
     assert correction.table[0, 0].confirmed and not correction.table[0, 0].typed
-    dialog.locator(".share", has_text="% proved").wait_for()
+    dialog.locator(".share", has_text="% verified").wait_for()
     page.keyboard.press("Escape")
     dialog.wait_for(state="hidden")
     page.keyboard.press("Control+s")
@@ -185,7 +185,7 @@ def test_without_a_cell_with_text_there_is_nothing_to_prove(page: Any, tmp_path:
     empty = complete(Table.from_texts([[""]]), (340, 160))
     with serve(make_desk(tmp_path, ["blank.png"], [empty])) as running:
         dialog = open_proof(page, running)
-        dialog.locator(".done", has_text="All cells with text are proved.").wait_for()
+        dialog.locator(".done", has_text="All cells with text are verified.").wait_for()
 
 
 def test_what_proves_is_told_while_steps_go_on(page: Any, server: ReviewServer, correction: Correction) -> None:
@@ -216,7 +216,7 @@ def test_the_doubtful_words_of_a_long_text_are_marked(page: Any, tmp_path: Path)
         dialog = open_proof(page, running)
         field, mark = dialog.locator(".field textarea"), dialog.locator(".field mark")
         assert (field.input_value(), mark.all_inner_texts()) == ("Los Angeles\nin spring", ["Angeles"])
-        assert "in doubt: Angeles" in field.evaluate("field => field.ariaLabel")
+        assert "doubtful: Angeles" in field.evaluate("field => field.ariaLabel")
         # The mark lies below its word.
         boxes = [dialog.locator(each).bounding_box() for each in (".field", ".field mark", ".field textarea")]
         assert boxes[1]["height"] < boxes[0]["height"] / 1.5 and boxes[0]["height"] >= boxes[2]["height"]

@@ -38,14 +38,14 @@ def grid(table: Table) -> list[list[str]]:
 def test_a_table_that_was_missed_is_framed(page: Any, page_desk: ReviewServer, how: str) -> None:
     open_review(page, page_desk)
     page.keyboard.press("Alt+t")
-    dialog = page.get_by_role("dialog", name="Frame the table that was missed")
+    dialog = page.get_by_role("dialog", name="Add a table that was missed")
     dialog.get_by_text("Frame: 0, 66 to 340, 160").wait_for()  # the largest part of the page without a table
     assert dialog.locator(".known").count() == 1
     if how == "mouse":
         box = dialog.locator("img").bounding_box()
         scale = box["width"] / 340
         drag(page, (box["x"] + 170 * scale, box["y"] + 10 * scale), (box["x"] + 330 * scale, box["y"] + 150 * scale))
-        dialog.get_by_role("button", name="Add the table").click()
+        dialog.get_by_role("button", name="Add table").click()
         expected = (170, 10, 330, 150)
     else:
         for key in ("Control+Shift+ArrowLeft", "Control+ArrowRight", "Control+ArrowRight", "ArrowDown"):
@@ -61,8 +61,8 @@ def test_a_table_that_was_missed_is_framed(page: Any, page_desk: ReviewServer, h
 
 def test_a_frame_may_be_divided_evenly_or_left(page: Any, page_desk: ReviewServer) -> None:
     open_review(page, page_desk)
-    page.get_by_role("button", name="Missed table").click()
-    dialog = page.get_by_role("dialog", name="Frame the table that was missed")
+    page.get_by_role("button", name="Add table").click()
+    dialog = page.get_by_role("dialog", name="Add a table that was missed")
     dialog.get_by_text("Frame: 0").wait_for()
     dialog.get_by_label("Rows").fill("2")
     page.keyboard.press("Enter")
@@ -93,7 +93,7 @@ def test_a_line_moved_by_keys_is_undone_at_once(page: Any, two_pictures: ReviewS
     expect_version(page, correction, 15)
     page.keyboard.press("Alt+r")
     expect_version(page, correction, 16)
-    page.get_by_role("button", name="As found").click()
+    page.get_by_role("button", name="Reset").click()
     expect_version(page, correction, 22)
     assert correction.table == found
 
@@ -166,7 +166,7 @@ def test_texts_and_doubtful_cells_are_found(page: Any, tmp_path: Path) -> None:
         page.keyboard.press("Alt+f")
         page.keyboard.type("nowhere")
         page.keyboard.press("Enter")
-        expect_status(page, "No cell has this text")
+        expect_status(page, "No cell contains this text")
 
 
 def test_from_table_to_table(page: Any, tmp_path: Path) -> None:
@@ -179,19 +179,19 @@ def test_from_table_to_table(page: Any, tmp_path: Path) -> None:
             page.locator("#title", has_text=name).wait_for()
         page.keyboard.press("Control+Enter")
         page.locator("#title", has_text="c_1_1").wait_for()
-        page.get_by_label("Open ones only").check()
+        page.get_by_label("Open tables only").check()
         assert page.locator("#tables .name").all_inner_texts() == ["a_1_1", "c_1_1"]
         page.locator("#progress", has_text="1 of 3 tables done").wait_for()
         page.reload()
         page.locator("#title", has_text="c_1_1").wait_for()
-        assert page.get_by_label("Open ones only").is_checked()
+        assert page.get_by_label("Open tables only").is_checked()
         page.locator(".sheet td[data-place]").first.focus()
         page.keyboard.press("Alt+n")
         page.locator("#progress", has_text="2 of 3").wait_for()
         page.keyboard.press("Control+Enter")
         page.locator("#title", has_text="a_1_1").wait_for()
-        page.get_by_role("button", name="Save, next").click()
-        page.locator("#progress", has_text="all 3 tables are done: workbooks in corrections/tables").wait_for()
+        page.get_by_role("button", name="Save & next").click()
+        page.locator("#progress", has_text="All 3 tables are done. Workbooks are in corrections/tables").wait_for()
 
 
 def test_keys_are_for_the_table_that_is_open_alone(page: Any, two_pictures: ReviewServer) -> None:

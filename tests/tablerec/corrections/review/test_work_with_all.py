@@ -34,22 +34,22 @@ def test_all_tables_are_taken_along_as_a_workbook(page: Any, two_pictures: Revie
     open_review(page, two_pictures)
     page.keyboard.press("Control+s")
     page.locator("#tables .done").wait_for()
-    page.get_by_role("button", name="Take along").click()
-    dialog = page.get_by_role("dialog", name="Take along")
+    page.get_by_role("button", name="Export").click()
+    dialog = page.get_by_role("dialog", name="Export")
     assert dialog.get_by_label("Saved tables (1)").is_checked()
     dialog.get_by_label("All tables (2)").check()
-    dialog.get_by_label("Cells lead to their pictures").check()
-    dialog.get_by_role("button", name="Make the file").click()
+    dialog.get_by_label("Link cells to their pictures").check()
+    dialog.get_by_role("button", name="Create file").click()
     with page.expect_download() as download:
         dialog.get_by_role("link", name="Download tables.xlsx").click()
     download.value.save_as(tmp_path / "got.xlsx")
     workbook = openpyxl.load_workbook(tmp_path / "got.xlsx")
     assert workbook.sheetnames == ["Contents", "scan_1_1", "second_1_1"]
     dialog.get_by_role("combobox").select_option("csv")
-    assert dialog.get_by_label("Cells lead to their pictures").is_disabled()
+    assert dialog.get_by_label("Link cells to their pictures").is_disabled()
     dialog.get_by_label("Saved tables (1)").check()
-    dialog.get_by_role("button", name="Make the file").click()
-    dialog.get_by_text("1 tables in tables_csv.zip").wait_for()
+    dialog.get_by_role("button", name="Create file").click()
+    dialog.get_by_text("Tables in tables_csv.zip: 1").wait_for()
     with zipfile.ZipFile(tmp_path / "corrections" / "outputs" / "tables_csv.zip") as archive:
         assert archive.namelist() == ["scan_1_1.csv"]
     page.keyboard.press("Escape")
@@ -59,10 +59,10 @@ def test_all_tables_are_taken_along_as_a_workbook(page: Any, two_pictures: Revie
 def test_what_cannot_be_made_is_said_in_the_dialog(page: Any, two_pictures: ReviewServer, tmp_path: Path) -> None:
     open_review(page, two_pictures)
     (tmp_path / "corrections" / "outputs").write_text("in the way")
-    page.get_by_role("button", name="Take along").click()
-    dialog = page.get_by_role("dialog", name="Take along")
+    page.get_by_role("button", name="Export").click()
+    dialog = page.get_by_role("dialog", name="Export")
     assert dialog.get_by_label("Saved tables (0)").is_disabled()
-    dialog.get_by_role("button", name="Make the file").click()
+    dialog.get_by_role("button", name="Create file").click()
     dialog.locator(".error", has_text="cannot be written").wait_for()
 
 
@@ -104,15 +104,15 @@ def test_what_reads_worse_is_not_used_until_a_person_wants_it(page: Any, tmp_pat
     assert commands.desk is not None
     with serve(commands.desk, learner) as server:
         dialog = begin_to_learn(page, server)
-        dialog.get_by_role("cell", name="88.9 % → 0.0 %").wait_for()
-        dialog.get_by_text("the former detector reads on").wait_for()
-        assert dialog.get_by_role("button", name="Read the open tables anew").count() == 0
+        dialog.get_by_role("cell", name="88.9% → 0.0%").wait_for()
+        dialog.get_by_text("the previous detector stays in use").wait_for()
+        assert dialog.get_by_role("button", name="Read open tables again").count() == 0
         assert learner.weights is None
-        dialog.get_by_role("button", name="Use it all the same").click()
-        dialog.get_by_text("nothing would change").wait_for()
+        dialog.get_by_role("button", name="Use anyway").click()
+        dialog.get_by_text("Nothing would change").wait_for()
         assert learner.weights is not None
-        dialog.get_by_role("button", name="Take back what was learned").click()
-        dialog.get_by_role("button", name="Use it all the same").wait_for()
+        dialog.get_by_role("button", name="Undo learning").click()
+        dialog.get_by_role("button", name="Use anyway").wait_for()
         assert learner.weights is None
 
 
@@ -123,14 +123,14 @@ def test_it_learns_shows_what_would_change_and_takes_it_back(page: Any, tmp_path
     assert commands.desk is not None
     with serve(commands.desk, learner) as server:
         dialog = begin_to_learn(page, server)
-        dialog.get_by_role("cell", name="88.9 % → 88.9 %").first.wait_for()
-        dialog.get_by_role("button", name="Read the open tables anew").click()
+        dialog.get_by_role("cell", name="88.9% → 88.9%").first.wait_for()
+        dialog.get_by_role("button", name="Read open tables again").click()
         dialog.get_by_role("checkbox", name="t06_1_1").uncheck()
-        dialog.get_by_role("button", name="Change the chosen ones").click()
-        page.locator("#note", has_text="1 tables changed").wait_for()
+        dialog.get_by_role("button", name="Change selected tables").click()
+        page.locator("#note", has_text="Tables changed: 1.").wait_for()
         assert commands.desk.correction("t05_1_1").table[0, 0].text == "read anew"
         assert commands.desk.correction("t06_1_1").version == 0
         page.locator('.sheet td[data-place="0,0"]', has_text="read anew").wait_for()  # the table that is open shows it
-        dialog.get_by_role("button", name="Take back what was learned").click()
-        page.locator("#note", has_text="1 tables are as they were").wait_for()
+        dialog.get_by_role("button", name="Undo learning").click()
+        page.locator("#note", has_text="Tables restored: 1.").wait_for()
         page.locator('.sheet td[data-place="0,0"]', has_text="0.0").wait_for()

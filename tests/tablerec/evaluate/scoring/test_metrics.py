@@ -49,7 +49,7 @@ def make_truth(table: Table, **fields: bool) -> Truth:
 def test_empty_tables() -> None:
     one = Table([Cell(0, 0, text="x")])
     assert metrics.adjacency_f1(EMPTY, EMPTY) == grits.grits_top(EMPTY, EMPTY) == teds.teds(EMPTY, EMPTY) == 1
-    assert grits.grits_top(EMPTY, one) == 0
+    assert grits.grits_top(EMPTY, one) == grits.grits_con(EMPTY, one) == 0 and grits.grits_con(EMPTY, EMPTY) == 1
     assert metrics.same_size(EMPTY, EMPTY)
     assert not metrics.same_cells(EMPTY, one)
     assert metrics.detection_f1(quads_to_boxes([]), quads_to_boxes([]), 0.6) == 1
@@ -155,3 +155,19 @@ def test_teds_names_the_extra_when_its_libraries_are_missing(monkeypatch: pytest
     monkeypatch.setitem(sys.modules, "apted", None)
     with pytest.raises(MissingDependencyError, match=r'pip install "tablerec\[eval\]"'):
         teds.teds(EMPTY, EMPTY)
+
+
+def test_grits_con_looks_at_texts_alone() -> None:
+    true = Table.from_texts([["Year", "1 9"], ["", "x"]])
+    assert grits.grits_con(Table.from_texts([["Year", "19"], ["", "x"]]), true) == 1  # white space aside
+    # A text without any of the true one, and a text where there is none.
+    assert grits.grits_con(Table.from_texts([["2024", "19"], ["", "x"]]), true) == pytest.approx(3 / 4)
+    assert grits.grits_con(Table.from_texts([["Year", "19"], ["z", "x"]]), true) == pytest.approx(3 / 4)
+    # A row too many costs its slots, and nothing else.
+    assert grits.grits_con(Table.from_texts([["Year", "19"], ["q", "q"], ["", "x"]]), true) == pytest.approx(8 / 10)
+
+
+def test_grits_con_of_tables_that_are_too_large_is_unknown(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(grits, "MAX_PAIRS", 3)
+    one = Table.from_texts([["a", "b"]])
+    assert grits.grits_con(one, one) is None

@@ -82,6 +82,18 @@ result["ended"] = [ends, both.generate(PROMPTS, N, ends=ends)]
 result["again"] = both.generate(PROMPTS, N, ends=())
 result["fewer"] = both.generate(PROMPTS[2:3], N, ends=())
 result["none"] = [both.generate([], N), both.generate(PROMPTS, 0)]
+def places_of_tensors(decoder):
+    kept = dict()
+    for holder in (decoder, decoder._cache, decoder._rotary):
+        for name, value in vars(holder).items():
+            for tensor in paddle.utils.flatten(value) if isinstance(value, (list, tuple, dict)) else [value]:
+                if isinstance(tensor, paddle.Tensor):
+                    kept.setdefault(name, []).append(tensor.data_ptr())
+    return kept
+shortest = decoder(model, True, length=2)
+places = places_of_tensors(shortest)
+result["shortest"] = [shortest.generate([[5]], ends=()), decoder(model, length=2).generate([[5]], ends=())]
+result["kept"] = [places_of_tensors(shortest) == places, len(places)]
 result["single chunk"] = decoder(model, chunk=64, look=64).generate(PROMPTS, N, ends=())
 result["tokens a look"] = decoder(model, chunk=1, look=1).generate(PROMPTS, N, ends=())
 
@@ -115,6 +127,7 @@ result["refused"] = [
     attempt(lambda: small.generate([[-1]], 5)),
     attempt(lambda: small.generate([[1]], -5)),
     attempt(lambda: small.generate([[1]], 5, seed=[1, 2])),
+    attempt(lambda: small.generate([[1]], 5, seed=-1)),
     attempt(lambda: decoder(model, batch=0)),
     attempt(lambda: decoder(paddle.nn.Linear(2, 2))),
     attempt(lambda: small.generate([[1] * 59], 5)),
@@ -190,6 +203,17 @@ def test_a_decoder_forgets_what_it_wrote_before(found: dict[str, Any]) -> None:
     assert found["fewer"] == found["llama"]["cpu"][2:3]
 
 
+def test_nothing_that_a_step_makes_outlives_it(found: dict[str, Any]) -> None:
+    """A graph goes on writing where a tensor of its capture was, also when others have got its memory."""
+    same, count = found["kept"]
+    assert same and count > 10
+
+
+def test_a_decoder_may_be_as_short_as_a_prompt_and_its_answer(found: dict[str, Any]) -> None:
+    captured, called = found["shortest"]
+    assert captured == called and len(captured[0]) == 1
+
+
 def test_no_prompts_or_no_tokens_give_nothing(found: dict[str, Any]) -> None:
     assert found["none"] == [[], [[], [], [], []]]
 
@@ -225,6 +249,7 @@ def test_what_cannot_be_decoded_is_refused_with_the_reason(found: dict[str, Any]
         "token -1",
         "max_tokens is -5",
         "2 seeds for 1 prompts",
+        "a seed is -1",
         "batch is 0",
         "Linear lacks embed_tokens",
     )

@@ -31,7 +31,7 @@ def test_any_size_fits(size: tuple[int, int]) -> None:
 
 
 @pytest.mark.parametrize(("text", "problem"), [("", "empty"), ("1a", "'a'"), ("1" * 40, "positions")])
-def test_labels_that_cannot_be_learnt(text: str, problem: str) -> None:
+def test_labels_that_cannot_be_learned(text: str, problem: str) -> None:
     with pytest.raises(ValueError, match=problem):
         frame_line(Line(np.zeros((32, 128, 3), np.uint8), text), FRAME)
 

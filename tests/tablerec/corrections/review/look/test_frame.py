@@ -64,7 +64,7 @@ def test_it_is_set_by_its_handles_its_middle_and_the_zoom(page: Any, inked: Revi
     assert wide == pytest.approx([before[0] - 30, before[1], before[2] + 20, before[3] - 10], abs=1)
     pull(".frame .box", 5, 900)  # by its middle, as far as the page goes
     assert numbers(page) == pytest.approx([wide[0] + 5, 160 - (wide[3] - wide[1]), wide[2] + 5, 160], abs=1)
-    page.get_by_role("button", name="Larger").last.click()
+    page.get_by_role("button", name="Zoom in").last.click()
     assert page.locator(".frame img").bounding_box()["width"] == pytest.approx(1.5 * 340 * scale, rel=0.01)
     page.locator(".frame .stage").focus()
     page.keyboard.press("-")

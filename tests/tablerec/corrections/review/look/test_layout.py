@@ -21,7 +21,7 @@ def panes(page: Any) -> tuple[Box, Box]:
 
 def test_the_splitter_is_dragged_and_keyed_and_remembered(page: Any, two_pictures: ReviewServer) -> None:
     open_review(page, two_pictures)
-    splitter = page.get_by_role("separator", name="Border between picture and sheet")
+    splitter = page.get_by_role("separator", name="Divider between picture and sheet")
     bar, main = splitter.bounding_box(), page.locator(".main").bounding_box()
     assert bar["width"] >= 8 and bar["height"] == main["height"]
     assert splitter.get_attribute("aria-orientation") == "vertical"
@@ -48,7 +48,7 @@ def test_the_splitter_is_dragged_and_keyed_and_remembered(page: Any, two_picture
     page.reload()
     page.locator(".sheet td[data-place]").first.wait_for()
     assert page.evaluate(LAYOUT) == "above"
-    page.get_by_role("button", name="Arrange").click()
+    page.get_by_role("button", name="Layout").click()
     assert page.evaluate(LAYOUT) == "side"
 
 

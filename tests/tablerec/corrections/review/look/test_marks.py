@@ -72,7 +72,7 @@ def test_a_page_without_a_table_stands_last_and_says_so(page: Any, tmp_path: Pat
         open_review(page, server)
         page.locator("#title", has_text="b_1_1").wait_for()
         items = page.locator("#tables button").all_inner_texts()
-        assert items[0].startswith("b_1_1") and "50 %" in items[0] and "3 × 3" in items[0]
+        assert items[0].startswith("b_1_1") and "50%" in items[0] and "3 × 3" in items[0]
         assert items[1].split("\n") == ["a_1", "no table found", "a.png"]
         page.locator("#tables button", has_text="a_1").click()
         page.locator(".status", has_text="No table was found on this page").wait_for()
@@ -88,7 +88,7 @@ def test_title_and_notes_are_seen_and_changed(page: Any, two_pictures: ReviewSer
         table: Table = correction.table
         return table.title.text if table.title else "", [note.text for note in table.notes]
 
-    title, notes = (page.get_by_role("textbox", name=name) for name in ("Title of the table", "Notes below the table"))
+    title, notes = (page.get_by_role("textbox", name=name) for name in ("Table title", "Table notes"))
     title.fill("Table 3. Yield")
     page.keyboard.press("Enter")
     expect_version(page, correction, 1)

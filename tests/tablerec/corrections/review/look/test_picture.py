@@ -91,14 +91,14 @@ def test_the_chosen_cell_is_shown_large_once_or_all_the_time(page: Any, aside: R
     assert now["height"] >= 1.3 * before["height"] and now["y"] + now["height"] / 2 == pytest.approx(middle, abs=2)
     page.keyboard.press("ArrowDown")
     assert cell_box(page, correction, 5, 1) == pytest.approx(now, abs=1)  # once
-    page.get_by_role("button", name="Follow the cell").click()
+    page.get_by_role("button", name="Follow cell").click()
     large = now["height"]
     for row in (7, 8, 9, 10, 11):
         page.keyboard.press("ArrowDown")
         now = cell_box(page, correction, row, 1)
         assert now["height"] == pytest.approx(large, abs=1)
         assert pane["y"] < now["y"] and now["y"] + now["height"] < pane["y"] + pane["height"]
-    assert page.get_by_role("button", name="Follow the cell").get_attribute("aria-pressed") == "true"
+    assert page.get_by_role("button", name="Follow cell").get_attribute("aria-pressed") == "true"
     page.keyboard.press("Alt+Shift+Z")
     assert cell_box(page, correction, 0, 0)["x"] == pytest.approx(pane["x"] + EDGE, abs=1)
 
@@ -163,7 +163,7 @@ def test_the_right_button_draws_a_line_where_it_was_pressed(page: Any, aside: Re
     page.keyboard.press("End")
     assert page.evaluate("document.activeElement.dataset.tool") == "frame"
     page.keyboard.press("Enter")
-    page.get_by_role("dialog", name="Frame the table that was missed").wait_for()
+    page.get_by_role("dialog", name="Add a table that was missed").wait_for()
 
 
 EMBEDDED = """async ([state, picture]) => {

@@ -21,7 +21,7 @@ def test_the_theme_is_that_of_the_system_until_one_is_chosen(browser: Any, two_p
     with open_page(browser, color_scheme="dark") as page:
         open_review(page, two_pictures)
         assert brightness(page.evaluate(GROUND)) < 60
-        for theme, is_dark in (("light", False), ("dark", True), ("as the system has it", True), ("light", False)):
+        for theme, is_dark in (("light", False), ("dark", True), ("system", True), ("light", False)):
             page.get_by_role("button", name="Theme").click()
             page.locator(".status", has_text=f"Theme: {theme}.").wait_for()
             assert (brightness(page.evaluate(GROUND)) < 60) == is_dark
@@ -46,7 +46,7 @@ def test_forced_colours_leave_what_is_chosen_to_be_seen(browser: Any, two_pictur
         cells = ['.sheet [aria-selected="true"]', '.sheet [aria-selected="false"]']
         current, other, chosen, left = page.evaluate(colors, listed + cells)
         assert current != other and chosen != left
-        page.get_by_role("button", name="One border").click()
+        page.get_by_role("button", name="Single border").click()
         on, off = page.evaluate(colors, ['[data-tool="oneBorder"]', '[data-tool="rowLine"]'])
         assert on != off
 

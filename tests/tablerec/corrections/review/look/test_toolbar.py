@@ -23,8 +23,8 @@ def test_every_tool_has_a_sign_and_a_name_whether_it_is_seen_or_not(
     assert page.locator(".bar .tool svg.icon path").count() >= tools.count()
     assert (page.evaluate(NAMES_SEEN) == tools.count()) == all_seen
     for group, names in {
-        "Lines": ["Row line", "Column line", "One border"],
-        "Headers": ["Header rows", "Row names"],
+        "Lines": ["Row line", "Column line", "Single border"],
+        "Headers": ["Header rows", "Header columns"],
     }.items():
         for name in names:
             button = page.get_by_role("group", name=group, exact=True).get_by_role("button", name=name, exact=True)
@@ -60,7 +60,7 @@ def test_a_tool_that_is_clicked_leaves_the_focus_to_the_cells(page: Any, two_pic
 def test_hints_are_shown_until_they_are_read_or_sent_away_for_good(browser: Any, two_pictures: ReviewServer) -> None:
     with open_page(browser) as page:
         open_review(page, two_pictures)
-        hints = page.get_by_role("complementary", name="First steps")
+        hints = page.get_by_role("complementary", name="Getting started")
         hints.get_by_text("1 / 5").wait_for()
         for _ in range(4):
             hints.get_by_role("button", name="Next").click()
@@ -72,8 +72,8 @@ def test_hints_are_shown_until_they_are_read_or_sent_away_for_good(browser: Any,
         assert not hints.is_visible()
     with open_page(browser) as page:
         open_review(page, two_pictures)
-        hints = page.get_by_role("complementary", name="First steps")
-        hints.get_by_role("button", name="No more hints").click()
+        hints = page.get_by_role("complementary", name="Getting started")
+        hints.get_by_role("button", name="Don’t show again").click()
         page.reload()
         page.locator(".sheet td[data-place]").first.wait_for()
         assert not hints.is_visible()

@@ -48,11 +48,11 @@ def middle_of(correction: Correction, row: int, col: int) -> tuple[float, float]
 def test_a_word_is_dragged_into_a_cell_of_the_picture_or_the_sheet(page: Any, spelled: ReviewServer) -> None:
     open_review(page, spelled)
     correction = spelled.desk.correction("scan_1_1")
-    page.get_by_role("button", name="2 words in no cell").wait_for()
+    page.get_by_role("button", name="2 words not in any cell").wait_for()
     drag(page, to_screen(page, correction, *middle("left")), to_screen(page, correction, *middle_of(correction, 1, 1)))
     expect_version(page, correction, 1)
     assert "left" in correction.table[1, 1].text and "1.1" in correction.table[1, 1].text
-    page.get_by_role("button", name="1 word in no cell").wait_for()
+    page.get_by_role("button", name="1 word not in any cell").wait_for()
     cell = page.locator('.sheet td[data-place="2,0"]').bounding_box()
     start, end = (
         to_screen(page, correction, *middle("lost")),
@@ -69,7 +69,7 @@ def test_a_word_is_dragged_into_a_cell_of_the_picture_or_the_sheet(page: Any, sp
     page.locator(".words-button").wait_for(state="hidden")
     assert page.locator(".ghost, [data-drop]").count() == 0
     page.keyboard.press("Control+z")
-    page.get_by_role("button", name="1 word in no cell").wait_for()
+    page.get_by_role("button", name="1 word not in any cell").wait_for()
 
 
 def test_a_word_that_is_let_go_beside_the_cells_stays_where_it_is(page: Any, spelled: ReviewServer) -> None:
@@ -77,7 +77,7 @@ def test_a_word_that_is_let_go_beside_the_cells_stays_where_it_is(page: Any, spe
     correction = spelled.desk.correction("scan_1_1")
     drag(page, to_screen(page, correction, *middle("left")), to_screen(page, correction, 330, 8))
     assert page.locator(".ghost, [data-drop]").count() == 0
-    page.get_by_role("button", name="2 words in no cell").wait_for()
+    page.get_by_role("button", name="2 words not in any cell").wait_for()
     assert correction.version == 0
 
 

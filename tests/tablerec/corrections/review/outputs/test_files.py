@@ -63,7 +63,7 @@ def test_the_contents_lead_to_each_table(desk: Desk) -> None:
     assert workbook.sheetnames == ["Contents", "b_1_1", "a_1_1"]
     rows = [[cell.value for cell in row] for row in workbook["Contents"].iter_rows(max_row=3)]
     assert rows == [
-        ["Table", "Source", "Page", "Rows", "Columns", "Verdict", "Share proved"],
+        ["Table", "Source", "Page", "Rows", "Columns", "Status", "Share verified"],
         ["b_1_1", "b.png", 1, 3, 3, "saved", 0.1111],
         ["a_1_1", "a.png", 1, 3, 3, "open", 0],
     ]

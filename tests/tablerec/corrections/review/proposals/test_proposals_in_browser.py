@@ -31,7 +31,7 @@ def test_another_grid_is_seen_taken_by_one_click_and_undone_by_one_key(page: Any
         dialog.wait_for()
         assert dialog.locator(".preview polygon").count() == 6
         dialog.locator(".preview").click()
-        page.locator("#note", has_text="The grid was taken").wait_for()
+        page.locator("#note", has_text="Grid changed").wait_for()
         expect_version(page, correction, 1)
         assert correction.table.shape == (2, 3)
         page.keyboard.press("Control+z")
@@ -50,13 +50,13 @@ def test_without_a_reader_or_a_detector_the_page_says_so(page: Any, tmp_path: Pa
     with serve(make_desk(tmp_path)) as server:
         open_review(page, server)
         page.get_by_role("button", name="Other grids").click()
-        page.locator("#note", has_text="cannot be found again").wait_for()
+        page.locator("#note", has_text="cannot be recognized again").wait_for()
 
 
 def read_twice(page: Any) -> Any:
     """Open the dialog of other readings, and return it."""
-    page.get_by_role("button", name="Read twice").click()
-    dialog = page.get_by_role("dialog", name="Read twice")
+    page.get_by_role("button", name="Compare readings").click()
+    dialog = page.get_by_role("dialog", name="Compare readings")
     dialog.wait_for()
     return dialog
 
@@ -68,12 +68,12 @@ def test_readings_that_differ_are_compared_with_the_picture_and_taken_as_one(pag
         dialog = read_twice(page)
         first = dialog.get_by_role("group", name="Row 1, column 1")
         assert dialog.get_by_role("group").count() == 9 and first.get_by_role("radio").count() == 3
-        assert first.get_by_role("radio", name="00.5 km now").is_checked()
+        assert first.get_by_role("radio", name="00.5 km current").is_checked()
         assert dialog.locator("svg image").first.get_attribute("href") == "/tables/scan_1_1/picture"
         first.get_by_role("radio", name="OO.5 km").check()
         dialog.get_by_role("group", name="Row 2, column 2").get_by_role("textbox").fill("typed")
-        dialog.get_by_role("button", name="Take what is chosen").click()
-        page.locator("#note", has_text="2 texts were taken").wait_for()
+        dialog.get_by_role("button", name="Use selected texts").click()
+        page.locator("#note", has_text="Texts changed: 2.").wait_for()
         expect_version(page, correction, 1)
         assert correction.table[0, 0].text == "OO.5 km" and correction.table[0, 1].text == "01.5 km ab"
         assert correction.table[1, 1].text == "typed" and correction.table[1, 1].typed
@@ -89,6 +89,6 @@ def test_a_dialog_of_a_table_that_has_changed_says_so_and_takes_nothing(page: An
         dialog = read_twice(page)
         dialog.get_by_role("radio", name="OO.5 km").check()
         server.desk.corrections.do(correction, {"do": "set_text", "row": 0, "col": 0, "text": "mine"})
-        dialog.get_by_role("button", name="Take what is chosen").click()
+        dialog.get_by_role("button", name="Use selected texts").click()
         dialog.locator(".error", has_text="changed in another window").wait_for()
         assert correction.table[0, 0].text == "mine"

@@ -26,7 +26,7 @@ def test_found_texts_are_counted_and_gone_through(page: Any, correction: Correct
 def test_one_is_replaced_and_then_the_next(page: Any, correction: Correction) -> None:
     press(page, "Control+h")
     page.get_by_label("Find", exact=True).fill("1")
-    page.get_by_label("Replace by").fill("$&")  # nothing but a text
+    page.get_by_label("Replace with").fill("$&")  # nothing but a text
     press(page, "Enter", "Enter")
     expect_texts(page, correction, changed(r0c1="0.$&"))
     assert page.locator('.sheet [aria-selected="true"]').inner_text() == "1.0"
@@ -37,9 +37,9 @@ def test_one_is_replaced_and_then_the_next(page: Any, correction: Correction) ->
 def test_all_are_replaced_in_one_step(page: Any, correction: Correction) -> None:
     press(page, "Control+h")
     page.get_by_label("Find", exact=True).fill(".")
-    page.get_by_label("Replace by").fill(",")
+    page.get_by_label("Replace with").fill(",")
     page.get_by_role("button", name="Replace all").click()
-    expect_status(page, "Replaced in 9 cells")
+    expect_status(page, "Cells replaced: 9.")
     assert correction.version == 1 and correction.table.to_grid()[2] == ["2,0", "2,1", "2,2"]
     press(page, "Control+z")
     expect_version(page, correction, 2)
@@ -51,7 +51,7 @@ def test_nothing_is_found(page: Any, correction: Correction) -> None:
     page.get_by_label("Find", exact=True).fill("none such")
     for name in ("Replace all", "Replace"):
         page.get_by_role("button", name=name, exact=True).click()
-        expect_status(page, "No cell has this text")
+        expect_status(page, "No cell contains this text")
         press(page, "Control+Home")
     assert correction.version == 0
 

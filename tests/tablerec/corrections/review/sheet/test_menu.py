@@ -18,7 +18,7 @@ def menu(page: Any) -> Any:
 def test_by_the_mouse(page: Any, correction: Correction) -> None:
     choose(page, 1, 1, button="right")
     assert chosen(page) == ["1,1"]
-    menu(page).get_by_role("menuitem", name="Row above").click()
+    menu(page).get_by_role("menuitem", name="Insert row above").click()
     expect_version(page, correction, 1)
     assert correction.table.to_grid()[1] == ["", "", ""] and menu(page).count() == 0
     page.keyboard.type("x")
@@ -39,7 +39,7 @@ def test_a_click_within_what_is_chosen_leaves_it(page: Any, correction: Correcti
     page.locator("#title").click()  # elsewhere
     assert menu(page).count() == 0
     choose(page, 1, 1, button="right")
-    menu(page).get_by_role("menuitem", name="Empty").click()
+    menu(page).get_by_role("menuitem", name="Clear").click()
     expect_texts(page, correction, changed(r0c0="", r0c1="", r1c0="", r1c1=""))
 
 

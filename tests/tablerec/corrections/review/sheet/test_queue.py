@@ -59,12 +59,12 @@ def test_texts_wait_are_shown_and_sent_when_somebody_answers(page: Any, correcti
     for text in "abc":
         page.keyboard.type(text)
         press(page, "Tab")
-    expect_banner(page, "Steps that wait: 3")
+    expect_banner(page, "Waiting changes: 3")
     assert texts_shown(page)[0] == ["a", "b", "c"]
     choose(page, 2, 2)  # the next click once took the message away
-    expect_banner(page, "tablerec review does not answer")
+    expect_banner(page, "tablerec review is not responding")
     press(page, "Control+z")
-    expect_banner(page, "Steps that wait: 4")
+    expect_banner(page, "Waiting changes: 4")
     assert texts_shown(page)[0] == ["a", "b", "0.2"]
     away.end()
     try_now(page)
@@ -78,7 +78,7 @@ def test_texts_wait_are_shown_and_sent_when_somebody_answers(page: Any, correcti
 def test_a_step_whose_answer_was_lost_is_done_once(page: Any, correction: Correction) -> None:
     away = Away(page, is_done=True)
     press(page, "Alt+r")
-    expect_banner(page, "Steps that wait: 1")
+    expect_banner(page, "Waiting changes: 1")
     assert correction.version == 1
     away.end()
     page.evaluate("window.dispatchEvent(new Event('online'))")
@@ -93,7 +93,7 @@ def test_pauses_grow(page: Any, two_pictures: ReviewServer) -> None:
     away = Away(page)
     page.keyboard.type("x")
     press(page, "Enter")
-    expect_banner(page, "Steps that wait: 1")
+    expect_banner(page, "Waiting changes: 1")
     for tries, pause in enumerate((500, 1000, 2000, 4000), start=1):
         page.clock.run_for(pause - 50)
         assert away.tries == tries
@@ -108,10 +108,10 @@ def test_a_reload_loses_nothing(page: Any, correction: Correction) -> None:
     press(page, "Enter")
     press(page, "Alt+Shift+c")
     page.keyboard.type("not yet kept")
-    expect_banner(page, "Steps that wait: 2")
+    expect_banner(page, "Waiting changes: 2")
     page.on("dialog", lambda dialog: dialog.accept())  # steps wait: the browser asks
     page.reload()
-    expect_banner(page, "Steps that wait: 3")
+    expect_banner(page, "Waiting changes: 3")
     assert [row[0] for row in texts_shown(page)] == ["typed", "not yet kept", "2.0"]
     away.end()
     try_now(page)
@@ -135,11 +135,11 @@ def test_a_refused_text_stays_until_it_is_dealt_with(page: Any, correction: Corr
     banner.wait_for()
     assert banner.locator("q").text_content() == "a\tb\tc\td"
     page.evaluate("() => navigator.clipboard.writeText('other')")
-    banner.get_by_role("button", name="Copy the text").click()
+    banner.get_by_role("button", name="Copy text").click()
     page.wait_for_function("() => navigator.clipboard.readText().then((text) => text.startsWith('a\\tb'))")
     press(page, "Control+Home", "Alt+Shift+a")
     expect_version(page, correction, 2)
-    banner.get_by_role("button", name="Again").click()
+    banner.get_by_role("button", name="Retry").click()
     expect_version(page, correction, 3)
     assert correction.table.to_grid()[0] == list("abcd") and banners(page) == 0
 
@@ -148,7 +148,7 @@ def test_a_refused_text_is_dropped(page: Any, correction: Correction) -> None:
     page.keyboard.insert_text("x" * 10_001)
     press(page, "Enter")
     expect_banner(page, "at most 10,000 characters")
-    page.get_by_role("button", name="Drop the text").click()
+    page.get_by_role("button", name="Discard text").click()
     assert banners(page) == 0
     expect_texts(page, correction, changed())
 
@@ -169,7 +169,7 @@ def test_a_refusal_without_a_text_goes_with_escape_or_once_it_works(page: Any, c
 def test_saving_while_away_does_not_go_on_to_the_next_table_later(page: Any, correction: Correction) -> None:
     away = Away(page)
     press(page, "Control+Enter")
-    expect_banner(page, "Steps that wait: 1")
+    expect_banner(page, "Waiting changes: 1")
     away.end()
     try_now(page)
     page.locator("#tables .done").first.wait_for()
@@ -189,7 +189,7 @@ def test_what_is_undone_after_saving_is_saved_again(page: Any, correction: Corre
 
 
 def test_no_table_is_taken_back(page: Any, correction: Correction) -> None:
-    button = page.get_by_role("button", name="No table", exact=True)
+    button = page.get_by_role("button", name="Not a table", exact=True)
     for verdict, pressed in (("rejected", "true"), ("open", "false")):
         press(page, "Alt+n")
         page.locator(f'[data-tool="reject"][aria-pressed="{pressed}"]').wait_for()

@@ -117,7 +117,7 @@ def test_saving_and_help_work_wherever_the_focus_is(page: Any, correction: Corre
     for where in ("#only-open", ".tablerec-editor .find input", '[data-tool="rowLine"]'):
         page.locator(where).first.focus()
         press(page, "F1")
-        page.get_by_role("dialog", name="Keys").wait_for()
+        page.get_by_role("dialog", name="Keyboard shortcuts").wait_for()
         press(page, "Escape")
         page.locator(where).first.focus()
         press(page, "Control+s")

@@ -28,7 +28,7 @@ def test_a_window_of_the_same_browser_shows_what_is_typed_in_the_other(page: Any
     page.keyboard.type("from the first")
     press(page, "Enter")
     second.locator('.sheet td.other[data-place="0,0"]', has_text="from the first").wait_for()
-    expect_status(second, "Another window has changed 1 cells")
+    expect_status(second, "Cells changed in another window: 1.")
     choose(second, 2, 2)
     second.keyboard.type("from the second")
     press(second, "Enter")
@@ -47,7 +47,7 @@ def test_texts_of_both_are_kept_and_what_the_other_wrote_is_marked(
     press(other, "Enter")
     expect_texts(other, correction, changed(r0c0="first", r1c1="second"))
     assert other.locator(".sheet td.other").inner_text() == "first"
-    expect_status(other, "Another window has changed 1 cells")
+    expect_status(other, "Cells changed in another window: 1.")
     press(other, "F2", "Enter")  # the next step: it is known by now
     other.locator(".sheet:not(:has(td.other))").wait_for()
 
@@ -62,7 +62,7 @@ def test_who_comes_later_to_a_cell_keeps_the_text_in_a_banner(page: Any, other: 
     expect_banner(other, "another window")
     assert other.locator(".banner q").inner_text() == "second"
     assert texts_shown(other)[0][0] == "first" and other.locator(".sheet td.other").inner_text() == "first"
-    other.get_by_role("button", name="Again", exact=True).click()
+    other.get_by_role("button", name="Retry", exact=True).click()
     expect_texts(other, correction, changed(r0c0="second"))
     assert other.locator(".banner").count() == 0
 

@@ -29,9 +29,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from tests.helpers.training.ranks import rank_environments
 
 from tablerec.devices.plugin import Plugin, load_plugin
+from tests.helpers.devices.ranks import rank_environments
 
 MARGIN = 20
 """Seconds before the end in which nothing is begun."""

@@ -10,7 +10,7 @@ import pytest
 from tablerec.devices.bench import workloads as lists
 from tablerec.devices.bench.operators import Ceilings, OperatorTime
 from tablerec.devices.bench.workloads import FULL, TINY, workloads
-from tests.helpers.plugin_process import ask, device, needs_device
+from tests.helpers.devices.plugin_process import ask, device, needs_device
 
 CONVOLUTIONS = """
 from tablerec.devices.bench.networks import find_network

@@ -9,7 +9,7 @@ import pytest
 
 from tablerec.errors import SettingsError
 from tablerec.language.bench import LanguageRun, LanguageSpeed
-from tests.helpers.plugin_process import device, needs_device
+from tests.helpers.devices.plugin_process import device, needs_device
 
 needs_paddleformers = pytest.mark.skipif(
     importlib.util.find_spec("paddleformers") is None, reason="needs PaddleFormers"

@@ -10,7 +10,7 @@ import pytest
 
 from tablerec.errors import SettingsError
 from tablerec.language.models import IMAGE_TOKEN, MODELS, VOCABULARY, make_batch
-from tests.helpers.plugin_process import answer_of, needs_device, start
+from tests.helpers.devices.plugin_process import answer_of, needs_device, start
 
 needs_paddleformers = pytest.mark.skipif(
     importlib.util.find_spec("paddleformers") is None, reason="needs PaddleFormers"

@@ -10,7 +10,7 @@ import pytest
 
 from tablerec.errors import SettingsError
 from tablerec.language.training import Course, Pair, pack_pairs
-from tests.helpers.plugin_process import ask, needs_device
+from tests.helpers.devices.plugin_process import ask, needs_device
 
 needs_paddleformers = pytest.mark.skipif(
     importlib.util.find_spec("paddleformers") is None, reason="needs PaddleFormers"

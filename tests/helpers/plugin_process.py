@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from tests.helpers.ranks import rank_environments
+from tests.helpers.devices.ranks import rank_environments
 
 ROOT = Path(__file__).resolve().parents[2]
 

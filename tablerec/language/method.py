@@ -182,6 +182,8 @@ def prepare(net: nn.Layer, method: Method) -> Tuned:
         inner = "|".join(map(re.escape, layers))
         target = f"^(?:{inner})\\..*(?:{method.lora.target_modules})"
         add_lora(net, LoRA(method.lora.rank, method.lora.alpha, target))
+    if hasattr(net, "config"):
+        net.config.use_cache = False  # a layer that is computed again would find its own keys there
     if method.attention == "fused":
         _fuse_attention(net)
     if method.loss_tokens is not None:

@@ -6,7 +6,7 @@ import importlib.util
 
 import pytest
 
-from tests.helpers.plugin_process import ask, needs_device
+from tests.helpers.devices.plugin_process import ask, needs_device
 
 pytestmark = [
     needs_device,
@@ -82,6 +82,31 @@ answer([found, plugin.kernels()])
         assert wrong < 1e-4
         assert kept in (8, 14) and adapters == 2 * kept
     assert kernels["weight_only_linear"] and kernels["weight_only_linear_grad"] and kernels["weight_dequantize"]
+
+
+def test_layers_computed_again_find_no_cache_of_keys() -> None:
+    """Qwen3 keeps keys and values in training too, which doubled them where a layer was computed again."""
+    code = f"""{MAKE}
+from tablerec.language.models import make_batch, make_model
+batch = {{name: paddle.to_tensor(each) for name, each in make_batch("qwen3", 2, 24).items()}}
+found = []
+for recompute in (False, True):
+    paddle.set_device(plugin.device)
+    paddle.seed(0)
+    net = make_model("qwen3", fused=True)
+    paddle.seed(1)
+    tuned = prepare(net, Method(precision="float32", recompute=recompute))
+    for each in tuned.parameters.values():
+        each.set_value(paddle.ones_like(each) * 0.05)
+    loss = net(**batch)[0]
+    loss.backward()
+    found.append([float(loss), {{name: each.grad.numpy() for name, each in tuned.parameters.items()}}])
+(plain, expected), (again, grown) = found
+wrong = max(float(np.abs(grown[name] - each).max() / np.abs(each).max()) for name, each in expected.items())
+answer([plain, again, wrong])
+"""
+    plain, again, wrong = ask(code)
+    assert again == pytest.approx(plain, rel=1e-6) and wrong < 1e-5
 
 
 def test_every_remedy_learns_as_without_it() -> None:

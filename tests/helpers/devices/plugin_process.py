@@ -15,7 +15,7 @@ import pytest
 
 from tests.helpers.devices.ranks import rank_environments
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 
 needs_device = pytest.mark.skipif(
     importlib.util.find_spec("paddle") is None or shutil.which(os.environ.get("CXX") or "g++") is None,

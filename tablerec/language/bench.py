@@ -46,7 +46,8 @@ class LanguageRun:
         Raises:
             SettingsError: They do not.
         """
-        find_model(self.model)
+        if not (find_model(self.model).decodes or self.train):
+            raise SettingsError(f"{self.model}: PaddleFormers cannot decode with it; measure its training")
         if self.dtype != "float32" and self.dtype not in HALVES:
             raise SettingsError(
                 f"dtype {self.dtype!r} is not for language models: choose float32, {' or '.join(HALVES)}"

@@ -5,7 +5,7 @@ cross entropy keeps their softmax beside them, and whoever casts half precision 
 
 - ``cross_entropy_in_place``: softmax overwrites the logits, and their gradient overwrites the softmax.
 - ``head_cross_entropy``: the last product and the loss, some tokens at a time; all logits are never there at once.
-- ``HeadLoss``: the latter in place of the loss of a model of PaddleFormers.
+- ``use_head_loss``: the latter in place of the loss of a model of PaddleFormers.
 """
 
 from __future__ import annotations
@@ -127,28 +127,35 @@ def _leaf(tensor: Any, stop: bool | None = None) -> Any:
     return leaf
 
 
-class HeadLoss:
-    """``head_cross_entropy`` as the criterion of a causal model of PaddleFormers.
+def use_head_loss(network: Any, rows: int = ROWS, ignored: int = -100) -> None:
+    """Let a causal model of PaddleFormers compute its loss by ``head_cross_entropy``.
 
-    Set ``model.config.use_fused_head_and_loss_fn`` to True, so that the head hands over its weight instead of logits,
-    and ``model.criterion`` to this.
+    Its head then hands over its weight instead of logits, so the model returns no logits where it is given labels.
 
     Args:
+        network: The model; it has a ``criterion``, and a ``lm_head`` of PaddleFormers.
         rows: Tokens at a time.
         ignored: The label of tokens that do not count.
     """
+    network.config.use_fused_head_and_loss_fn = True
+    network.lm_head.config.use_fused_head_and_loss_fn = True
+    del network.criterion  # a layer may not be replaced by a function
+    network.criterion = HeadLoss(rows, ignored)
+
+
+class HeadLoss:
+    """``head_cross_entropy`` as a criterion: of what the head hands over, labels, and a mask of those that count."""
 
     def __init__(self, rows: int = ROWS, ignored: int = -100) -> None:
         self.rows, self.ignored = rows, ignored
 
     def __call__(self, head: Any, labels: Any, loss_mask: Any = None, **_: Any) -> tuple[Any, Any]:
-        """Return the mean loss, and their sum for the log, of ``(hidden, weight, bias, transposed)`` and labels."""
+        """Return the mean loss, and the same without a gradient for the log."""
         import paddle
 
         hidden, weight, bias, transposed = head
         if loss_mask is not None:
-            labels = paddle.where(
-                loss_mask.reshape(labels.shape).astype("bool"), labels, paddle.full_like(labels, self.ignored)
-            )
+            counts = loss_mask.reshape(labels.shape).astype("bool")
+            labels = paddle.where(counts, labels, paddle.full_like(labels, self.ignored))
         loss = head_cross_entropy(hidden, weight, labels, bias, self.ignored, self.rows, transposed)
         return loss, loss.detach()

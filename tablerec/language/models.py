@@ -64,6 +64,7 @@ class LanguageModel:
         options: What its small configuration has besides, or in place of, what is common to all.
         fused: What its configuration has besides with fused operators; empty where PaddleFormers has none for it.
         pictures: Whether it takes pictures.
+        decodes: Whether PaddleFormers can decode with it.
     """
 
     family: str
@@ -72,6 +73,7 @@ class LanguageModel:
     options: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
     fused: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType(_FUSED))
     pictures: bool = False
+    decodes: bool = True
 
 
 MODELS: dict[str, LanguageModel] = {
@@ -121,6 +123,41 @@ MODELS: dict[str, LanguageModel] = {
         },
         pictures=True,
     ),
+    "deepseek_v3": LanguageModel(
+        "deepseek_v3",
+        "DeepseekV3Config",
+        "DeepseekV3ForCausalLM",
+        {
+            "num_key_value_heads": 4,
+            "q_lora_rank": 32,
+            "kv_lora_rank": 16,
+            "qk_rope_head_dim": 8,
+            "head_dim": 8,
+            "qk_nope_head_dim": 16,
+            "v_head_dim": 16,
+            "first_k_dense_replace": 1,
+            "moe_intermediate_size": 32,
+            "n_shared_experts": 1,
+            "n_routed_experts": 4,
+            "num_experts_per_tok": 2,
+            "n_group": 2,
+            "topk_group": 1,
+            "topk_method": "noaux_tc",
+            "scoring_func": "sigmoid",
+            "norm_topk_prob": True,
+            # It reads these whatever the kind of its rotation.
+            "rope_scaling": {
+                "type": "yarn",
+                "factor": 4.0,
+                "original_max_position_embeddings": 32,
+                "beta_fast": 32,
+                "beta_slow": 1,
+                "mscale": 1.0,
+                "mscale_all_dim": 1.0,
+            },
+        },
+        decodes=False,
+    ),
 }
 """The small models by name."""
 
@@ -136,7 +173,7 @@ def find_model(name: str) -> LanguageModel:
     >>> find_model("bert")
     Traceback (most recent call last):
     postprocess.errors.SettingsError: language model 'bert' is unknown: choose ernie4_5, llama, gemma3, gpt_oss, \
-qwen3, qwen3_moe or paddleocr_vl
+qwen3, qwen3_moe, paddleocr_vl or deepseek_v3
     """
     if name not in MODELS:
         *first, last = MODELS

@@ -16,7 +16,7 @@ import numpy as np
 
 from tablerec.devices import parse_device, require_paddle
 from tablerec.errors import MissingDependencyError, SettingsError
-from tablerec.language.models import make_batch, make_model
+from tablerec.language.models import find_model, make_batch, make_model
 from tablerec.language.standins import INSTALL_COMMAND, import_paddleformers
 
 LORA_TARGETS = (".*qkv_proj.*", ".*q_proj.*", ".*k_proj.*", ".*v_proj.*", ".*o_proj.*", ".*gate_proj.*", ".*up_proj.*",
@@ -83,7 +83,7 @@ def run_course(
         state: The weights to start from.
         fused: With fused operators, which the CPU lacks.
         steps: Steps on one batch.
-        new_tokens: Tokens to decode for each sequence.
+        new_tokens: Tokens to decode for each sequence, where PaddleFormers can decode with the model.
         changes: Arguments of the configuration.
     """
     import paddle
@@ -103,7 +103,8 @@ def run_course(
         update.step()
         update.clear_grad()
         losses.append(loss.detach())
-    return Course(tuple(float(loss) for loss in losses), decode(net, batch, new_tokens))
+    tokens = decode(net, batch, new_tokens) if find_model(name).decodes else np.zeros((len(batch["input_ids"]), 0), int)
+    return Course(tuple(float(loss) for loss in losses), tokens)
 
 
 def loss_of(outputs: Any) -> Any:
@@ -170,6 +171,9 @@ def training_arguments(folder: str | Path, device: str, steps: int, **options: A
         "max_steps": steps,
         "logging_steps": 1,
         "save_strategy": "no",
+        # The usual format needs a group of processes to be read again.
+        "save_checkpoint_format": "unified_checkpoint",
+        "load_checkpoint_format": "unified_checkpoint",
         "report_to": [],
         "dataloader_shuffle": False,
         "amp_master_grad": bool(options.get("bf16") or options.get("fp16")),
@@ -299,8 +303,12 @@ def dpo_trainer(net: Any, arguments: Any, pairs: Sequence[Pair], reference: Any 
     )
 
 
-def train(trainer: Any) -> tuple[float, ...]:
+def train(trainer: Any, checkpoint: str | Path | None = None) -> tuple[float, ...]:
     """Let a trainer of PaddleFormers train.
+
+    Args:
+        trainer: Its ``Trainer``, or ``dpo_trainer``'s.
+        checkpoint: The folder of a checkpoint to go on from, ``FOLDER/checkpoint-2``.
 
     Returns:
         The loss of each step, as the trainer logs it: with eight digits behind the point.
@@ -313,7 +321,7 @@ def train(trainer: Any) -> tuple[float, ...]:
                 losses.append(logs["loss"])
 
     trainer.add_callback(Note())
-    trainer.train()
+    trainer.train(resume_from_checkpoint=None if checkpoint is None else str(checkpoint))
     return tuple(losses)
 
 

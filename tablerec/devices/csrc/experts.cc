@@ -337,7 +337,7 @@ void SourceRanks(const X& context, const Tensor& counts, const std::vector<int64
 inline void gives_int32(phi::Kernel* kernel) {
   for (int k : {0, 1}) kernel->OutputAt(k).SetDataType(phi::DataType::INT32);
 }
-REGISTER_AMENDED(build_src_rank_and_local_expert_id, SourceRanks, kIntegers, gives_int32)
+REGISTER_AMENDED(build_src_rank_and_local_expert_id, SourceRanks, Types<int64_t>(), gives_int32)
 
 // ---- what the experts gave, weighed and summed
 

@@ -1,5 +1,4 @@
 // What dygraph does by views, as kernels of their own: static graphs ask for these, and would run them on the CPU.
-#include "float8.h"
 #include "register.h"
 #include "shapes.h"
 
@@ -67,10 +66,10 @@ template <class T, class X> void Squeeze(const X& context, const Tensor& x, cons
 }
 template <class T, class X> void ShareData(const X&, const Tensor& x, Tensor* out) { out->ShareDataWith(x); }
 
-REGISTER(slice, Slice, kMoved)
+REGISTER(slice, Slice, kAll + kHalves)
 REGISTER(slice_grad, SliceGrad, kFloats + kHalves)
-REGISTER(unsqueeze, Unsqueeze, kMoved)
-REGISTER(squeeze, Squeeze, kMoved)
-REGISTER(share_data, ShareData, kMoved)
+REGISTER(unsqueeze, Unsqueeze, kAll + kHalves)
+REGISTER(squeeze, Squeeze, kAll + kHalves)
+REGISTER(share_data, ShareData, kAll + kHalves)
 
 }  // namespace tablerec

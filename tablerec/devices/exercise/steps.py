@@ -118,7 +118,7 @@ def table_of_functions(source: str | Path) -> list[tuple[str, bool]]:
     path = _find(source)
     text = path.read_text(encoding="utf-8")
     if "TABLEREC_FILL_INTERFACE" in text:
-        text += (SOURCES / "runtime.h").read_text(encoding="utf-8")
+        text += "".join((SOURCES / name).read_text(encoding="utf-8") for name in ("runtime.h", "collectives.h"))
     filled = set(re.findall(r"table->(\w+) =", text))
     return [(name, name in filled) for name in names]
 

@@ -31,7 +31,7 @@ from typing import Any
 import numpy as np
 
 from tablerec.devices.plugin import Plugin, load_plugin
-from tests.helpers.ranks import rank_environments
+from tests.helpers.devices.ranks import rank_environments
 
 MARGIN = 20
 """Seconds before the end in which nothing is begun."""

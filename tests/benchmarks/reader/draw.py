@@ -22,9 +22,9 @@ SEED = 2_000_003
 UNSEEN = ("unseen_cards", "unseen_questionnaire", "unseen_rota")
 
 
-def groups(levels: str) -> Iterator[tuple[str, Level]]:
+def groups() -> Iterator[tuple[str, Level]]:
     """Yield the groups of pictures and how large these may be."""
-    chosen = levels_named(levels)
+    chosen = levels_named("tables")
     for number, level in enumerate(chosen):
         yield f"level_{number}", level
     for name in UNSEEN:
@@ -60,10 +60,9 @@ def main() -> None:
 
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("out", type=Path)
-    parser.add_argument("--levels", default="tables", help="of the training  [default: tables]")
     parser.add_argument("--count", type=int, default=24, help="pictures of each level and recipe  [default: 24]")
     options = parser.parse_args()
-    for group, level in groups(options.levels):
+    for group, level in groups():
         folder = options.out / group
         folder.mkdir(parents=True, exist_ok=True)
         for number, sample in enumerate(samples(level, options.count)):

@@ -11,7 +11,7 @@ import pytest
 
 from tablerec.devices.attention import GPU_FLAGS, choose_flash_attention, with_defaults
 from tablerec.errors import SettingsError
-from tests.helpers.plugin_process import ROOT, ask, needs_device
+from tests.helpers.devices.plugin_process import ROOT, ask, needs_device
 
 TRAIN = """
 import numpy as np

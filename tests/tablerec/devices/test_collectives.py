@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.helpers.plugin_process import RANKS, ask_ranks, needs_device
+from tests.helpers.devices.plugin_process import RANKS, ask_ranks, needs_device
 
 pytestmark = needs_device
 
@@ -187,6 +187,13 @@ for level in ("os", "os_g", "p_g_os"):
         sharded.get_all_parameters()
     moments = getattr(update, "_optim", update)._accumulators["moment1"].values()
     found[level] = distance(net.parameters(), alone.parameters()), sum(int(np.prod(each.shape)) for each in moments)
+from pathlib import Path
+from tablerec.training.ranks.collective import join_ranks
+from tests.helpers.training import make_settings
+with join_ranks(make_settings(Path("unused"), ranks=2, shard_optimizer=True, device=plugin.device)) as ranks:
+    before = plugin.kernels()["all_reduce"]
+    summed = ranks.sum(paddle.full([5], rank + 1.0))
+    found["ranks"] = str(summed.place), summed.numpy().tolist(), plugin.kernels()["all_reduce"] - before
 answer(found)
 """
 
@@ -197,6 +204,8 @@ def test_data_parallel_and_sharded_states_train_as_one_process_with_the_whole_ba
     for each in (one, two):
         assert each["gradients"] < 1e-6 and each["all_reduce"] >= 1
         assert all(each[level][0] < 1e-6 for level in ("os", "os_g", "p_g_os"))
+        # Without a detour through the host.
+        assert each["ranks"] == ["Place(tablerec_gpu:0)", [3.0] * 5, 1]
     for level in ("os", "os_g"):
         assert one[level][1] + two[level][1] == parameters and one[level][1] and two[level][1]
 

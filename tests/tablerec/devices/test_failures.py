@@ -12,7 +12,7 @@ import pytest
 
 from tablerec.devices import build, plugin
 from tablerec.errors import MissingDependencyError, TablerecError
-from tests.helpers.plugin_process import ROOT, answer_of, ask, device, needs_device, start
+from tests.helpers.devices.plugin_process import ROOT, answer_of, ask, device, needs_device, start
 
 NONE = {"TABLEREC_SIMULATED_DEVICES": "0"}
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.helpers.plugin_process import ask, device, needs_device
+from tests.helpers.devices.plugin_process import ask, device, needs_device
 
 pytestmark = needs_device
 

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from tests.helpers.plugin_process import ask as ask_process
-from tests.helpers.plugin_process import needs_device
+from tests.helpers.devices.plugin_process import ask as ask_process
+from tests.helpers.devices.plugin_process import needs_device
 
 pytestmark = needs_device
 

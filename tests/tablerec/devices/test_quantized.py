@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from tablerec.devices.cases.language.quantized import pack
-from tests.helpers.plugin_process import ask, needs_device
+from tests.helpers.devices.plugin_process import ask, needs_device
 
 # For an architecture of NVIDIA's from 2017 Paddle keeps the order of rows: the codes plus 128 or 8, of which each four
 # or eight change places.

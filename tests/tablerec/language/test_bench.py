@@ -9,7 +9,7 @@ import pytest
 
 from tablerec.errors import SettingsError
 from tablerec.language.bench import LanguageRun, LanguageSpeed
-from tests.helpers.plugin_process import device, needs_device
+from tests.helpers.devices.plugin_process import device, needs_device
 
 needs_paddleformers = pytest.mark.skipif(
     importlib.util.find_spec("paddleformers") is None, reason="needs PaddleFormers"
@@ -19,6 +19,8 @@ needs_paddleformers = pytest.mark.skipif(
 def test_what_cannot_be_run_is_said() -> None:
     with pytest.raises(SettingsError, match="language model 'gpt2' is unknown"):
         LanguageRun("gpt2")
+    with pytest.raises(SettingsError, match="deepseek_v3: PaddleFormers cannot decode with it"):
+        LanguageRun("deepseek_v3", train=False)
     with pytest.raises(SettingsError, match="dtype 'tf32' is not for language models: choose float32, float16 or"):
         LanguageRun("llama", dtype="tf32")
 

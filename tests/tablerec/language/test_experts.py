@@ -7,7 +7,7 @@ import importlib.util
 import numpy as np
 import pytest
 
-from tests.helpers.plugin_process import ask, needs_device
+from tests.helpers.devices.plugin_process import ask, needs_device
 
 pytestmark = pytest.mark.skipif(importlib.util.find_spec("paddle") is None, reason="needs Paddle")
 needs_paddleformers = pytest.mark.skipif(

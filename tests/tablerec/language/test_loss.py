@@ -7,7 +7,7 @@ import importlib.util
 import numpy as np
 import pytest
 
-from tests.helpers.plugin_process import ask, needs_device
+from tests.helpers.devices.plugin_process import ask, needs_device
 
 pytestmark = pytest.mark.skipif(importlib.util.find_spec("paddle") is None, reason="needs Paddle")
 
@@ -62,6 +62,36 @@ def test_without_any_label_the_loss_is_zero() -> None:
         loss = head_cross_entropy(hidden, weight, paddle.full([tokens], -100, "int64"))
         loss.backward()
         assert float(loss) == 0 and not (hidden.grad != 0).any()
+
+
+@needs_device
+@pytest.mark.skipif(importlib.util.find_spec("paddleformers") is None, reason="needs PaddleFormers")
+def test_models_of_paddleformers_have_the_same_loss_and_gradients() -> None:
+    code = """
+import numpy as np
+from tablerec.language.loss import use_head_loss
+from tablerec.language.models import make_batch, make_model
+answers = []
+for name in ("llama", "ernie4_5"):
+    paddle.set_device(plugin.device)
+    paddle.seed(3)
+    network = make_model(name)
+    network.train()
+    batch = {key: paddle.to_tensor(value) for key, value in make_batch(name).items()}
+    found = []
+    for by_parts in (False, True):
+        if by_parts:
+            use_head_loss(network, rows=16)
+        out = network(**batch)
+        loss = out[0] if isinstance(out, (tuple, list)) else out.loss
+        loss.backward()
+        found.append((loss.numpy(), *(p.grad.numpy() for p in network.parameters() if p.grad is not None)))
+        network.clear_gradients()
+    answers.append([len(found[0]), len(found[1]), max(float(np.abs(a - b).max()) for a, b in zip(*found))])
+answer(answers)
+"""
+    for usual, by_parts, difference in ask(code):
+        assert usual == by_parts > 5 and difference < 1e-6
 
 
 MEMORY = """

@@ -13,7 +13,7 @@ from tablerec.errors import InputError
 from tablerec.language.memory import ERROR, Decoder, predict, read_decoder
 from tablerec.language.method import Method
 from tablerec.settings_fields import to_values
-from tests.helpers.plugin_process import ask, needs_device
+from tests.helpers.devices.plugin_process import ask, needs_device
 
 SMALL = Decoder(4, 256, 512, 8, 4, 32, 4096)
 CONFIG = {

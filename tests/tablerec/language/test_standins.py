@@ -12,7 +12,7 @@ import pytest
 
 from tablerec.errors import MissingDependencyError
 from tablerec.language.standins import STAND_INS, require_paddleformers, stand_ins
-from tests.helpers.plugin_process import ROOT
+from tests.helpers.devices.plugin_process import ROOT
 
 
 def test_all_modules_of_all_stand_ins_import_and_are_gone_after() -> None:

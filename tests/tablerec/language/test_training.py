@@ -10,7 +10,7 @@ import pytest
 
 from tablerec.errors import SettingsError
 from tablerec.language.training import Course, Pair, pack_pairs
-from tests.helpers.plugin_process import ask, needs_device
+from tests.helpers.devices.plugin_process import ask, needs_device
 
 needs_paddleformers = pytest.mark.skipif(
     importlib.util.find_spec("paddleformers") is None, reason="needs PaddleFormers"
@@ -46,7 +46,7 @@ def lora():
 
 def sft(device):
     from paddleformers.trainer import Trainer
-    given = arguments(device)
+    given = arguments(device, save_strategy="steps", save_steps=2)
     return Trainer(model=make(), args=given, train_dataset=samples)
 
 def sft_lora(device):
@@ -76,6 +76,7 @@ for name in ("sft", "sft_lora", "dpo", "dpo_lora"):
     except Exception as error:
         import traceback
         found[name] = traceback.format_exc()
+found["resumed"] = list(train(sft(plugin.device), f"{folder}/{plugin.device}/checkpoint-2"))
 answer(found)
 """
 
@@ -118,3 +119,10 @@ def test_paddleformers_trainers_follow_the_cpu(method: str, tuned: dict[str, Any
     assert losses == pytest.approx(expected, rel=1e-6)
     assert not none and kernels["adamw"] and kernels["embedding"]
     assert places == ["Place(tablerec_gpu:0)"]
+
+
+@needs_device
+@needs_paddleformers
+def test_a_training_goes_on_from_a_checkpoint(tuned: dict[str, Any]) -> None:
+    _, (losses, *_) = tuned["sft"]
+    assert tuned["resumed"] == losses[2:]

@@ -65,7 +65,7 @@ def _dispatching() -> Iterator[Case]:
         ("build_src_rank_and_local_expert_id",),
         lambda p, x: source_ranks(p, [3, 0, 5, 1], 2),
         (n(1),),
-        ("float32",),
+        ("int64",),
     )
 
 

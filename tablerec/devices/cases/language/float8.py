@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from tablerec.devices.cases.case import FLOAT8, HALVES, Case, n
+from tablerec.devices.cases.case import FLOAT8, HALVES, Call, Case, n
 
 
 def cases() -> Iterator[Case]:
@@ -30,6 +30,10 @@ def cases() -> Iterator[Case]:
         )
         yield Case(f"cast to {to}, empty", ("cast",), lambda p, x, to=to: x.astype(to), (n(0, 3),))
         yield Case(f"cast to {to} exactly", ("cast",), lambda p, x, to=to: _every_number(p, to), (n(1),), ("float32",))
+    yield from _moved()
+
+
+def _moved() -> Iterator[Case]:
     wide = n(6, 32)
     for name, reached, call, inputs in (
         ("assign", "assign", lambda p, x: p.assign(x), (wide,)),
@@ -38,12 +42,26 @@ def cases() -> Iterator[Case]:
         ("transpose", "contiguous", lambda p, x: p.transpose(x, [1, 0]).contiguous(), (wide,)),
         ("concat", "concat", lambda p, x, y: p.concat([x, y], 1), (wide, n(6, 5))),
         ("split", "split", lambda p, x: p.split(x, [8, 24], 1), (wide,)),
+        ("split evenly", "split_with_num", lambda p, x: p.split(x, 2, 1), (wide,)),
         ("stack", "stack", lambda p, x, y: p.stack([x, y], 1), (wide, wide)),
         ("expand", "expand", lambda p, x: p.expand(x, [3, 6, 32]), (wide,)),
         ("slice", "contiguous", lambda p, x: x[1:4, ::2].contiguous(), (wide,)),
+        ("full", "full", lambda p, x: p.full([2, 3], 1.5, x.dtype), (wide,)),
+        ("full_like", "full_like", lambda p, x: p.full_like(x, 1.5), (wide,)),
+        ("fill", "fill", lambda p, x: p.assign(x).fill_(3), (wide,)),
+        ("fill a view", "strided_copy", _fill_a_view, (wide,)),
         ("copy to the host and back", "cast", _there_and_back, (wide,)),
     ):
-        yield Case(f"{name} of float8", (reached,), call, inputs, FLOAT8, tolerance=0)
+        yield Case(f"{name} of float8", (reached,), call, inputs, FLOAT8)
+    no_views = (("FLAGS_use_stride_kernel", False),)
+    turn: Call = lambda p, x: p.transpose(x, [1, 0])  # noqa: E731
+    yield Case("transpose of float8, no views", ("transpose",), turn, (wide,), FLOAT8, flags=no_views)
+
+
+def _fill_a_view(p: Any, x: Any) -> Any:
+    copy = p.assign(x)
+    copy[1:, ::2].fill_(3)
+    return copy
 
 
 def _every_number(p: Any, to: str) -> Any:

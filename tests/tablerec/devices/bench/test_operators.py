@@ -10,7 +10,7 @@ import pytest
 from tablerec.devices.bench import workloads as lists
 from tablerec.devices.bench.operators import Ceilings, OperatorTime
 from tablerec.devices.bench.workloads import FULL, TINY, workloads
-from tests.helpers.plugin_process import ask, device, needs_device
+from tests.helpers.devices.plugin_process import ask, device, needs_device
 
 CONVOLUTIONS = """
 from tablerec.devices.bench.networks import find_network
@@ -77,7 +77,7 @@ def test_workloads_have_names_of_their_own_and_sound_shapes(scale) -> None:
 
 @needs_device
 def test_operators_on_the_simulated_device() -> None:
-    done = device("bench", "--plugin", "simulated", "--tiny", "--match", "softmax", "--json")
+    done = device("bench", "--plugin", "simulated", "--tiny", "--match", "softmax ", "--json")
     assert done.returncode == 0, done.stderr
     ceilings, *found = map(json.loads, done.stdout.splitlines())
     assert ceilings["ceilings"]["bytes_per_second"] > 0

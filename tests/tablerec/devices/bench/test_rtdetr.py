@@ -6,7 +6,7 @@ import importlib.util
 
 import pytest
 
-from tests.helpers.plugin_process import ask, needs_device
+from tests.helpers.devices.plugin_process import ask, needs_device
 
 pytestmark = [
     needs_device,

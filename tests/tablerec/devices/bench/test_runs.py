@@ -7,7 +7,7 @@ import pytest
 from tablerec.devices.bench.networks import NETWORKS, find_network
 from tablerec.devices.bench.runs import ModelRun, ModelSpeed
 from tablerec.errors import SettingsError
-from tests.helpers.plugin_process import ask, device, needs_device
+from tests.helpers.devices.plugin_process import ask, device, needs_device
 
 
 @pytest.mark.parametrize(

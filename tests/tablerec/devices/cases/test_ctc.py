@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.helpers.plugin_process import ask, needs_device
+from tests.helpers.devices.plugin_process import ask, needs_device
 
 pytestmark = needs_device
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.helpers.plugin_process import ask, needs_device
+from tests.helpers.devices.plugin_process import ask, needs_device
 
 pytestmark = [
     needs_device,

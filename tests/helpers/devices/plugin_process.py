@@ -13,9 +13,9 @@ from typing import Any
 
 import pytest
 
-from tests.helpers.ranks import rank_environments
+from tests.helpers.devices.ranks import rank_environments
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 
 needs_device = pytest.mark.skipif(
     importlib.util.find_spec("paddle") is None or shutil.which(os.environ.get("CXX") or "g++") is None,

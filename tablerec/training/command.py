@@ -77,9 +77,6 @@ def command(config: Path, plugin: str | None, fields: tuple[str, ...], allow_imp
 @click.option(
     "--sequences", type=click.IntRange(1, 4096), default=8, show_default=True, help="Of a language model: in a step."
 )
-@click.option(
-    "--plain-attention", is_flag=True, help="Of a language model: attention by single operators, which keeps scores."
-)
 @_SET
 @_ALLOW_IMPORT
 def tune_command(
@@ -103,7 +100,8 @@ def tune_command(
     OUTPUT/method.yaml, by default beside CONFIG, has the first that fits.
     """
     if config.is_dir() or config.name == "config.json":
-        _refuse_for_decoders(minutes=minutes, device=changes["device"], plugin=plugin, set=fields)
+        given = {"minutes": minutes, "device": changes["device"], "plugin": plugin, "set": fields}
+        _refuse_for_decoders({**given, "allow-import": allow_import})
         if length is None:
             raise SettingsError("tune of a language model needs --length, the tokens of a sequence")
         _require("tune", "yaml")
@@ -123,7 +121,7 @@ def tune_command(
     tune(settings, read_bytes(memory), minutes, click.echo, plugin)
 
 
-def _refuse_for_decoders(**options: Any) -> None:
+def _refuse_for_decoders(options: Mapping[str, Any]) -> None:
     given = [f"--{name}" for name, value in options.items() if value]
     if given:
         raise SettingsError(f"tune of a language model only predicts: leave out {', '.join(given)}")

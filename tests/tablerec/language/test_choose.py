@@ -81,6 +81,7 @@ def test_the_command_writes_the_method(tmp_path: Path) -> None:
     [
         (["--memory", "3GB"], "needs --length"),
         (["--memory", "3GB", "--length", "64", "--minutes", "3"], "leave out --minutes"),
+        (["--memory", "3GB", "--length", "64", "--allow-import"], "leave out --allow-import"),
         (["--memory", "10MB", "--length", "64"], "nothing fits"),
         (["--memory", "much", "--length", "64"], "no size"),
     ],
@@ -91,6 +92,11 @@ def test_the_command_refuses(tmp_path: Path, arguments: list[str], said: str) ->
     code, output = run(str(tmp_path), *arguments)
     assert code == 2 and said in output and "Traceback" not in output
     assert not (tmp_path / "method.yaml").exists()
+
+
+def test_detectors_need_minutes(tmp_path: Path) -> None:
+    code, output = run(str(tmp_path / "settings.yaml"), "--memory", "3GB")
+    assert code == 2 and "needs --minutes" in output
 
 
 @pytest.mark.parametrize(

@@ -49,7 +49,7 @@ def test_without_a_table_it_says_what_is_missing(tmp_path: Path) -> None:
         to_entries([], only_saved=False)
     desk = make_desk(tmp_path)
     desk.read_all()
-    with pytest.raises(InputError, match="save one, or take all"):
+    with pytest.raises(InputError, match="save one, or choose all"):
         entries(desk, only_saved=True)
 
 

@@ -66,6 +66,7 @@ NOT_RUN = {
     "tablerec serve": "serves until it is stopped; tests/tablerec/serve",
     "tablerec synth mixed -n 100 -o check/ --renderer browser": "needs Chromium; tests/tablerec/synth/browser",
     "tablerec train": "trains for minutes; tests/tablerec/training has small ones",
+    "tablerec tune MODEL_FOLDER": "needs a language model; tests/tablerec/language",
     "TABLEREC_FONTS=fonts tablerec train": "trains for minutes",
 }
 EXAMPLES_NOT_RUN = {

@@ -56,8 +56,10 @@ CONTENTS = {
     "tablerec/training/README": ["tablerec/training/MEASURED", "data/datasets/README", "data/migration/README"],
     "tablerec/course/README": ["tests/benchmarks/course/COMPARED"],
     "tablerec/devices/README": [f"tablerec/devices/{name}" for name in ("MEASURED", "PORTING", "csrc/README")]
-    + ["tablerec/language/reader/README"],
-    "tablerec/devices/README.zh-CN": ["tablerec/language/reader/README.zh-CN"],
+    + ["tablerec/language/README"],
+    "tablerec/devices/README.zh-CN": ["tablerec/language/README.zh-CN"],
+    "tablerec/language/README": ["tablerec/language/reader/README"],
+    "tablerec/language/README.zh-CN": ["tablerec/language/reader/README.zh-CN"],
     "data/datasets/README": [f"data/datasets/{name}/README" for name in ("agreed_lines", "ctdar19", "kernel_docs")],
 }
 """Page -> the pages below it."""

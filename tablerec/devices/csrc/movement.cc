@@ -75,28 +75,6 @@ void TransposeGrad(const X& context, const Tensor& dout, const std::vector<int>&
 REGISTER(transpose, Transpose, kMoved)
 REGISTER(transpose_grad, TransposeGrad, kFloats + kHalves)
 
-// Paddle's own gradient of a transposing is a view. Where gradients of several backward passes meet in a parameter, Paddle
-// adds memory to memory and does not look at strides: a view would be added to in a wrong order, and nobody would see it.
-template <class T, class X>
-void ContiguousTransposeGrad(const X& context, const Tensor& dout, const std::vector<int>& axes, Tensor* dx) {
-  auto meta = dx->meta();  // a kernel of views has to set the strides itself
-  meta.strides = meta.calc_strides(meta.dims);
-  dx->set_meta(meta);
-  TransposeGrad<T>(context, dout, axes, dx);
-}
-template <class... T> bool register_transpose_grad_of_views(Types<T...>) {
-  (phi::KernelRegistrar(
-       phi::RegType::OUTER, "transpose_grad", device_name(), phi::DataLayout::STRIDED, phi::CppTypeToDataType<T>::Type(),
-       phi::KernelArgsParseFunctor<decltype(&ContiguousTransposeGrad<T, Context>)>::Parse,
-       [](const phi::KernelKey&, phi::Kernel*) {},
-       phi::KernelImpl<decltype(&ContiguousTransposeGrad<T, Context>), &ContiguousTransposeGrad<T, Context>>::Compute,
-       reinterpret_cast<void*>(
-           phi::KernelImpl<decltype(&ContiguousTransposeGrad<T, Context>), &ContiguousTransposeGrad<T, Context>>::VariadicCompute)),
-   ...);
-  return true;
-}
-static const bool registered_transpose_grad_of_views = register_transpose_grad_of_views(kFloats + kHalves);
-
 template <class U>
 void copy_rows(const Context& context, const char* name, const U* from, U* to, int64_t outer, int64_t part, int64_t whole,
                int64_t offset, bool out_of_whole) {

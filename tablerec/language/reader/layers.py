@@ -206,7 +206,7 @@ class Block(nn.Layer):
         mixed = self.qkv(self.norm(x)).reshape([*x.shape[:2], -1, self.head_size])
         q, k, v = paddle.split(mixed, [self.heads, self.groups, self.groups], 2)
         x = x + self.out(attention(number, q, k, v))
-        return x + self.down(fused.swiglu(self.gate_up(self.gated_norm(x))))
+        return x + self.down(F.swiglu(self.gate_up(self.gated_norm(x))))
 
 
 def linear(inputs: int, outputs: int, scale: float = 0.02) -> nn.Linear:

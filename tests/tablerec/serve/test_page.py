@@ -131,7 +131,7 @@ def test_the_page_speaks_chinese_and_can_be_used_by_all(browser: Any, server: Ru
         choose(page, ("a.tif", tiff(2)))
         assert axe.Axe().run(page).violations_count == 0
         page.get_by_role("button", name="识别表格").click()
-        expect_status(page, "完成：1 个文件中有 2 个表格")
+        expect_status(page, "已完成：1 个文件中共有 2 个表格")
         found = axe.Axe().run(page)
         assert found.violations_count == 0, found.generate_report()
         page.get_by_role("button", name="English").click()

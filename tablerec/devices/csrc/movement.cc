@@ -51,8 +51,14 @@ REGISTER(assign, Assign, kMoved)
 
 // ---- rearrangement
 
+// Axes of all dimensions: Paddle takes fewer of them, and leaves the last ones where they are.
+inline std::vector<int> all_axes(std::vector<int> axes, int rank) {
+  while (int(axes.size()) < rank) axes.push_back(axes.size());
+  return axes;
+}
 template <class T>
-void permute(const Context& context, const char* name, const Tensor& x, const std::vector<int>& axes, Tensor* out) {
+void permute(const Context& context, const char* name, const Tensor& x, const std::vector<int>& some, Tensor* out) {
+  auto axes = all_axes(some, x.dims().size());
   auto own = strides_of(x);
   std::vector<int64_t> dims, strides;
   for (int axis : axes) {
@@ -67,13 +73,36 @@ template <class T, class X> void Transpose(const X& context, const Tensor& x, co
   permute<T>(context, "transpose", x, axes, out);
 }
 template <class T, class X>
-void TransposeGrad(const X& context, const Tensor& dout, const std::vector<int>& axes, Tensor* dx) {
+void TransposeGrad(const X& context, const Tensor& dout, const std::vector<int>& some, Tensor* dx) {
+  auto axes = all_axes(some, dout.dims().size());
   std::vector<int> inverse(axes.size());
   for (size_t k = 0; k < axes.size(); ++k) inverse[to_axis(axes[k], axes.size())] = k;
   permute<T>(context, "transpose_grad", dout, inverse, dx);
 }
 REGISTER(transpose, Transpose, kMoved)
 REGISTER(transpose_grad, TransposeGrad, kFloats + kHalves)
+
+// Paddle's own gradient of a transposing is a view. Where gradients of several backward passes meet in a parameter, Paddle
+// adds memory to memory and does not look at strides: a view would be added to in a wrong order, and nobody would see it.
+template <class T, class X>
+void ContiguousTransposeGrad(const X& context, const Tensor& dout, const std::vector<int>& axes, Tensor* dx) {
+  auto meta = dx->meta();  // a kernel of views has to set the strides itself
+  meta.strides = meta.calc_strides(meta.dims);
+  dx->set_meta(meta);
+  TransposeGrad<T>(context, dout, axes, dx);
+}
+template <class... T> bool register_transpose_grad_of_views(Types<T...>) {
+  (phi::KernelRegistrar(
+       phi::RegType::OUTER, "transpose_grad", device_name(), phi::DataLayout::STRIDED, phi::CppTypeToDataType<T>::Type(),
+       phi::KernelArgsParseFunctor<decltype(&ContiguousTransposeGrad<T, Context>)>::Parse,
+       [](const phi::KernelKey&, phi::Kernel*) {},
+       phi::KernelImpl<decltype(&ContiguousTransposeGrad<T, Context>), &ContiguousTransposeGrad<T, Context>>::Compute,
+       reinterpret_cast<void*>(
+           phi::KernelImpl<decltype(&ContiguousTransposeGrad<T, Context>), &ContiguousTransposeGrad<T, Context>>::VariadicCompute)),
+   ...);
+  return true;
+}
+static const bool registered_transpose_grad_of_views = register_transpose_grad_of_views(kFloats + kHalves);
 
 template <class U>
 void copy_rows(const Context& context, const char* name, const U* from, U* to, int64_t outer, int64_t part, int64_t whole,

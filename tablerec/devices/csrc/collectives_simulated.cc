@@ -151,8 +151,9 @@ struct Communicator {
       m.done += step;
       moved = true;
       if (!m.goes_out && m.done == sizeof(Call) && !(m.seen == m.call))
-        fail("rank " + std::to_string(m.peer) + " asked for " + describe(m.seen) + " where rank " + std::to_string(rank) + " asked for " +
-             describe(m.call) + ": all ranks must call the same in the same order, with the same shapes and types");
+        fail("call " + std::to_string(m.seen.number) + " of rank " + std::to_string(m.peer) + " asked for " + describe(m.seen) + ", call " +
+             std::to_string(m.call.number) + " of rank " + std::to_string(rank) + " for " + describe(m.call) +
+             ": all ranks must call the same in the same order, with the same shapes and types");
     }
     return moved;
   }

@@ -108,10 +108,11 @@ def build_plugin(
             (Path(folder) / name).write_bytes(text)
         missing = [name for name, made in objects.items() if not made.is_file()]
         missing.sort(key=lambda name: (name not in _SLOW, -len(texts[name])))
-        shared = _precompile(tools, Path(folder), [name for name in missing if _COMMON in _included(name, texts)])
+        users = [name for name in missing if _COMMON in _included(name, texts)]
+        shared = _precompile(tools, Path(folder), users)
 
         def compile_one(name: str) -> None:
-            flags = shared if _COMMON in _included(name, texts) else ()
+            flags = shared if name in users else ()
             _write(objects[name], partial(_compile, for_file.get(name, tools), flags, Path(folder) / name))
 
         list(pool.map(compile_one, missing))

@@ -20,10 +20,7 @@ Times are of 16,384 tokens in all, 16 heads of queries and 8 of keys (32 and 16 
 from __future__ import annotations
 
 import argparse
-import contextlib
 import json
-import os
-import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -33,6 +30,7 @@ from typing import Any
 import numpy as np
 
 from tablerec.devices.attention import SETTING
+from tests.benchmarks.devices.parts import read_records, start_part
 
 RESULTS = "attention.jsonl"
 WAYS = ("cudnn", "own", "fp8", "torch-cudnn", "torch-flash", "plain")
@@ -306,10 +304,7 @@ def run_way(options: argparse.Namespace) -> None:
 
 def read(path: Path) -> list[dict[str, Any]]:
     """Read the records of ways that are complete, and drop the others."""
-    records = []
-    for line in path.read_text(encoding="utf-8").splitlines() if path.is_file() else []:
-        with contextlib.suppress(ValueError):  # the last one may be cut
-            records.append(json.loads(line))
+    records = list(read_records(path))
     complete = {record["way"] for record in records if record.get("complete")}
     return [record for record in records if record["way"] in complete]
 
@@ -366,11 +361,11 @@ def main() -> None:
     while left and end - time.time() > 2 * MARGIN:
         way = left.pop(0)
         print(f"== {way}, {end - time.time():.0f} s left", flush=True)
-        command = [sys.executable, "-u", "-W", "ignore", "-m", "tests.benchmarks.devices.attention", *sys.argv[1:]]
-        command += ["--way", way, "--seconds", str(end - time.time())]
-        environment = {**os.environ, "GLOG_minloglevel": "2", SETTING: "cudnn" if way == "fp8" else way}
-        done = subprocess.run(command, env=environment, check=False, timeout=end - time.time())
-        print(f"== {way}: code {done.returncode}", flush=True)
+        seconds = end - time.time()
+        arguments = [*sys.argv[1:], "--way", way, "--seconds", seconds]
+        chosen = {SETTING: "cudnn" if way == "fp8" else way}
+        code = start_part("tests.benchmarks.devices.attention", *arguments, seconds=seconds, **chosen)
+        print(f"== {way}: code {code}", flush=True)
     tell(read(results))
     print(f"\nnot begun: {', '.join(left) or 'nothing'}", flush=True)
 

@@ -22,18 +22,16 @@ their wheels. With the simulated library and ``--tiny`` the script itself can be
 from __future__ import annotations
 
 import argparse
-import contextlib
 import datetime
 import json
-import os
 import subprocess
 import sys
 import time
 from pathlib import Path
-from typing import Any
 
 from tablerec.devices.plugin import load_plugin
 from tests.benchmarks.devices import stages
+from tests.benchmarks.devices.parts import read_records, start_part
 from tests.benchmarks.devices.stages import RESULTS, Report
 
 MARGIN = 40
@@ -55,6 +53,9 @@ PARTS = {
 """What of a stage needs a process of its own: TF32 is chosen when the plugin is loaded."""
 SECONDS = 200
 """The most that a part may take."""
+
+MISSING = {"TABLEREC_CUDNN": "libcudnn-none.so.9", "TABLEREC_CUBLAS": "libcublas-none.so.13"}
+"""Libraries that are not there, for what is said then."""
 
 
 def card() -> str:
@@ -79,28 +80,11 @@ def run_part(options: argparse.Namespace) -> None:
 
 def read_complete(path: Path) -> set[str]:
     """Read which parts are complete, and drop the lines of the others."""
-    lines = path.read_text(encoding="utf-8").splitlines() if path.is_file() else []
-    records = []
-    for line in lines:
-        with contextlib.suppress(ValueError):  # the last one may be cut
-            records.append(json.loads(line))
+    records = list(read_records(path))
     complete = {record["of"] for record in records if record.get("code") == 0}
     kept = [record for record in records if record["of"] in complete]
     path.write_text("".join(json.dumps(record) + "\n" for record in kept), encoding="utf-8")
     return complete
-
-
-def start_part(options: argparse.Namespace, stage: str, part: str, seconds: float) -> Any:
-    """Run a part in a process; return its exit code, or why there is none."""
-    command = [sys.executable, "-u", "-W", "ignore", "-m", "tests.benchmarks.devices.card", str(options.library)]
-    command += ["--out", str(options.out), "--part", f"{stage}:{part}", *(["--tiny"] * options.tiny)]
-    environment = {**os.environ, "GLOG_minloglevel": "2", "PYTHONUNBUFFERED": "1"}
-    if part == "libraries":
-        environment |= {"TABLEREC_CUDNN": "libcudnn-none.so.9", "TABLEREC_CUBLAS": "libcublas-none.so.13"}
-    try:
-        return subprocess.run(command, env=environment, check=False, timeout=seconds).returncode
-    except subprocess.TimeoutExpired:
-        return f"none after {seconds:.0f} s"
 
 
 def main() -> None:
@@ -125,7 +109,10 @@ def main() -> None:
         stage, part = left.pop(0)
         print(f"== {stage} {part}, {end - time.monotonic():.0f} s left", flush=True)
         start = time.perf_counter()
-        code = start_part(options, stage, part, min(SECONDS, end - time.monotonic()))
+        arguments = [options.library, "--out", options.out, "--part", f"{stage}:{part}", *(["--tiny"] * options.tiny)]
+        libraries = MISSING if part == "libraries" else {}
+        seconds = min(SECONDS, end - time.monotonic())
+        code = start_part("tests.benchmarks.devices.card", *arguments, seconds=seconds, **libraries)
         spent = time.perf_counter() - start
         Report(options.out, stage, part).add(f"== {stage} {part}: code {code}, {spent:.0f} s", code=code, took=spent)
     print(f"not begun: {', '.join(map(':'.join, left)) or 'nothing'}", flush=True)

@@ -17,16 +17,13 @@ goes on when it is called again. LIBRARY is what ``tablerec device build cuda`` 
 from __future__ import annotations
 
 import argparse
-import json
-import os
-import subprocess
-import sys
 import time
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import Any
 
+from tests.benchmarks.devices.parts import read_records, start_part
 from tests.benchmarks.devices.stages import RESULTS, Report
 
 PARTS = {
@@ -247,8 +244,7 @@ def run_part(part: str, library: Path, out: Path, tiny: bool) -> None:
 
 
 def records(out: Path) -> list[dict[str, Any]]:
-    path = out / RESULTS
-    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()] if path.is_file() else []
+    return list(read_records(out / RESULTS))
 
 
 def summary(out: Path) -> str:
@@ -283,24 +279,11 @@ def main() -> None:
         if any(each.get("done") == part for each in records(arguments.out)) or left < 15:
             continue
         print(f"== {part}", flush=True)
-        command = [
-            sys.executable,
-            "-u",
-            "-W",
-            "ignore",
-            "-m",
-            "tests.benchmarks.devices.decoding",
-            str(arguments.library),
-        ]
-        command += ["--out", str(arguments.out), "--inside", part, *(["--tiny"] if arguments.tiny else [])]
-        try:
-            subprocess.run(
-                command, check=False, timeout=min(left, PARTS[part]), env={**os.environ, "GLOG_minloglevel": "2"}
-            )
-        except subprocess.TimeoutExpired:
-            Report(arguments.out, "decoding", part).add(
-                f"FAILED {part}: longer than {min(left, PARTS[part]):.0f} s", failed=part
-            )
+        inside = [arguments.library, "--out", arguments.out, "--inside", part, *(["--tiny"] * arguments.tiny)]
+        seconds = min(left, PARTS[part])
+        code = start_part("tests.benchmarks.devices.decoding", *inside, seconds=seconds)
+        if isinstance(code, str):
+            Report(arguments.out, "decoding", part).add(f"FAILED {part}: longer than {seconds:.0f} s", failed=part)
     print(summary(arguments.out), flush=True)
 
 

@@ -20,8 +20,6 @@ from __future__ import annotations
 import argparse
 import datetime
 import json
-import os
-import subprocess
 import sys
 import time
 from pathlib import Path
@@ -30,6 +28,7 @@ from typing import Any
 import numpy as np
 
 from tests.benchmarks.devices import language_sides as sides
+from tests.benchmarks.devices.parts import read_records, start_part
 
 PARTS = (
     "speed:ours:bfloat16",
@@ -54,14 +53,7 @@ AdamW loses small steps: after 50 steps of the small shape its loss is 1 % highe
 
 def read_results(path: Path) -> dict[str, dict[str, Any]]:
     """Read the results by part; the last of a part counts, and a line that was cut short does not."""
-    found = {}
-    for line in path.read_text(encoding="utf-8").splitlines() if path.is_file() else []:
-        try:
-            record = json.loads(line)
-        except ValueError:
-            continue
-        found[record["part"]] = record
-    return found
+    return {record["part"]: record for record in read_records(path)}
 
 
 def largest_difference(ours: list[float], others: list[float]) -> float:
@@ -97,18 +89,6 @@ def run_part(options: argparse.Namespace) -> None:
     found = run.speed(dtype) if kind == "speed" else run.losses(dtype)
     with (options.out / "results.jsonl").open("a", encoding="utf-8") as file:
         file.write(json.dumps({"part": options.part, **found}) + "\n")
-
-
-def start_part(options: argparse.Namespace, part: str, seconds: float) -> int | str:
-    """Run a part in a process; return its exit code, or why there is none."""
-    python = options.python if ":torch:" in part else sys.executable
-    command = [python, "-u", "-W", "ignore", "-m", "tests.benchmarks.devices.language_training", str(options.library)]
-    command += ["--out", str(options.out), "--work", str(options.work), "--part", part, *(["--tiny"] * options.tiny)]
-    environment = {**os.environ, "GLOG_minloglevel": "2", "PYTHONUNBUFFERED": "1"}
-    try:
-        return subprocess.run(command, env=environment, check=False, timeout=seconds).returncode
-    except subprocess.TimeoutExpired:
-        return f"none after {seconds:.0f} s"
 
 
 def make_weights(path: Path, shape: sides.Shape) -> None:
@@ -151,7 +131,13 @@ def main() -> None:
         part = left.pop(0)
         print(f"== {part}, {end - time.monotonic():.0f} s left", flush=True)
         start = time.perf_counter()
-        code = start_part(options, part, end - time.monotonic())
+        code = start_part(
+            "tests.benchmarks.devices.language_training",
+            *(options.library, "--out", options.out, "--work", options.work, "--part", part),
+            *(["--tiny"] * options.tiny),
+            seconds=end - time.monotonic(),
+            python=options.python if ":torch:" in part else sys.executable,
+        )
         print(f"== {part}: code {code}, {time.perf_counter() - start:.0f} s", flush=True)
     for line in compare(read_results(options.out / "results.jsonl")):
         print(line, flush=True)

@@ -15,9 +15,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
-import subprocess
-import sys
 import time
 from pathlib import Path
 from typing import Any
@@ -26,6 +23,7 @@ from tablerec.language.memory import Decoder, predict
 from tablerec.language.method import Method
 from tablerec.language.models import QWEN3_06B
 from tablerec.settings_fields import to_settings, to_values
+from tests.benchmarks.devices.parts import read_records, start_part
 
 MARGIN, LEAST = 20, 30
 """Seconds that are kept for whoever called, and with fewer of which no method is begun."""
@@ -123,17 +121,12 @@ def sizes(options: argparse.Namespace) -> tuple[str, dict[str, Any], int, int]:
 
 def read_results(options: argparse.Namespace) -> dict[str, dict[str, Any]]:
     """Read what was measured of this shape and batch, by method; a line that was cut short does not count."""
-    path = options.out / RESULTS
     _, _, batch, length = sizes(options)
-    found = {}
-    for line in path.read_text(encoding="utf-8").splitlines() if path.is_file() else []:
-        try:
-            record = json.loads(line)
-        except ValueError:
-            continue
-        if (record["shape"], record["batch"], record["length"]) == (options.shape, batch, length):
-            found[record["method"]] = record
-    return found
+    return {
+        record["method"]: record
+        for record in read_records(options.out / RESULTS)
+        if (record["shape"], record["batch"], record["length"]) == (options.shape, batch, length)
+    }
 
 
 def print_table(options: argparse.Namespace) -> None:
@@ -183,7 +176,6 @@ def main() -> None:
         run_method(options)
         return
     end = time.monotonic() + options.seconds - MARGIN
-    environment = {**os.environ, "GLOG_minloglevel": "2"}
     for name in [] if options.table else options.method or METHODS:
         if name in read_results(options):
             continue
@@ -191,15 +183,11 @@ def main() -> None:
         if left < LEAST:
             print(f"{name}: {left:.0f} s left, not begun", flush=True)
             break
-        command = [sys.executable, "-u", "-W", "ignore", "-m", "tests.benchmarks.devices.memory_language"]
-        command += [str(options.library)] if options.library else []
-        command += ["--one", name, "--shape", options.shape, "--out", str(options.out), "--steps", str(options.steps)]
+        arguments = [options.library] if options.library else []
+        arguments += ["--one", name, "--shape", options.shape, "--out", options.out, "--steps", options.steps]
         for flag, value in (("--batch", options.batch), ("--length", options.length)):
-            command += [flag, str(value)] if value else []
-        try:
-            code = subprocess.run(command, check=False, timeout=left, env=environment).returncode
-        except subprocess.TimeoutExpired:
-            code = f"none after {left:.0f} s"  # type: ignore[assignment]
+            arguments += [flag, value] if value else []
+        code = start_part("tests.benchmarks.devices.memory_language", *arguments, seconds=left)
         if code:
             print(f"{name}: ended with {code}", flush=True)
     print_table(options)

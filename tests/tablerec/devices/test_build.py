@@ -80,13 +80,19 @@ def test_built_once_and_alone_in_its_folder(fake_paddle: Path, tmp_path: Path, m
     assert len(calls.read_text(encoding="utf-8").splitlines()) == n_calls
 
 
+def write_sources(folder: Path, monkeypatch: pytest.MonkeyPatch, texts: dict[str, str]) -> Path:
+    """Put sources in the place of the plugin's."""
+    sources = folder / "sources"
+    sources.mkdir()
+    for name, text in texts.items():
+        (sources / name).write_text(text, encoding="utf-8")
+    monkeypatch.setattr(build, "SOURCES", sources)
+    return sources
+
+
 @pytest.mark.skipif(os.name != "posix", reason="the compiler is a shell script")
 def test_a_changed_source_is_compiled_alone(fake_paddle: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    sources = tmp_path / "sources"
-    sources.mkdir()
-    for name in ("a.cc", "b.cc", "c.h"):
-        (sources / name).write_text(name, encoding="utf-8")
-    monkeypatch.setattr(build, "SOURCES", sources)
+    sources = write_sources(tmp_path, monkeypatch, {name: name for name in ("a.cc", "b.cc", "c.h")})
     calls = fake_compiler(tmp_path, monkeypatch, 'echo made > "$OUT"')
     first = build.build_plugin(folder=tmp_path / "cache", jobs=1)
     calls.unlink()
@@ -100,17 +106,13 @@ def test_a_changed_source_is_compiled_alone(fake_paddle: Path, tmp_path: Path, m
 def test_a_changed_header_is_compiled_again_where_it_is_included(
     fake_paddle: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    sources = tmp_path / "sources"
-    sources.mkdir()
     texts = {
         "a.cc": '#include "own.h"\n',
         "b.cc": "#include <vector>\n",
         "own.h": '#include "float8.h"\n',
         "float8.h": "",
     }
-    for name, text in texts.items():
-        (sources / name).write_text(text, encoding="utf-8")
-    monkeypatch.setattr(build, "SOURCES", sources)
+    sources = write_sources(tmp_path, monkeypatch, texts)
     calls = fake_compiler(tmp_path, monkeypatch, 'echo made > "$OUT"')
     build.build_plugin(folder=tmp_path / "cache", jobs=1)
     calls.unlink()
@@ -124,14 +126,9 @@ def test_a_changed_header_is_compiled_again_where_it_is_included(
 def test_the_header_that_most_include_is_compiled_once(
     fake_paddle: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    sources = tmp_path / "sources"
-    sources.mkdir()
-    for name in ("a.cc", "b.cc", "c.cc"):
-        (sources / name).write_text('#include "elements.h"\n', encoding="utf-8")
-    (sources / "d.cc").touch()
-    (sources / "elements.h").write_text('#include "backend.h"\n', encoding="utf-8")
-    (sources / "backend.h").touch()
-    monkeypatch.setattr(build, "SOURCES", sources)
+    texts = dict.fromkeys(("a.cc", "b.cc", "c.cc"), '#include "elements.h"\n')
+    texts |= {"d.cc": "", "elements.h": '#include "backend.h"\n', "backend.h": ""}
+    sources = write_sources(tmp_path, monkeypatch, texts)
     calls = fake_compiler(tmp_path, monkeypatch, 'echo made > "$OUT"')
     build.build_plugin(folder=tmp_path / "cache", jobs=1)
     header, *others = [line for line in calls.read_text(encoding="utf-8").splitlines() if " -c " in line]

@@ -6,8 +6,6 @@ import importlib.util
 import json
 import os
 import shutil
-import subprocess
-import sys
 from collections import Counter
 from pathlib import Path
 
@@ -15,6 +13,7 @@ import pytest
 
 from tablerec.devices.trace import Operator, parse_log, trace_script
 from tablerec.errors import InputError
+from tests.helpers.devices.plugin_process import device
 
 ROOT = Path(__file__).resolve().parents[3]
 
@@ -40,17 +39,6 @@ def script(tmp_path: Path) -> Path:
     path = tmp_path / "train.py"
     path.write_text(TRAIN, encoding="utf-8")
     return path
-
-
-def device(*arguments: object, **env: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "tablerec", "device", *map(str, arguments)],
-        env={**os.environ, "PYTHONPATH": str(ROOT), **env},
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=300,
-    )
 
 
 def test_parse_log_of_nothing() -> None:

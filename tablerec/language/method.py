@@ -218,13 +218,11 @@ def _fuse_attention(net: Any) -> None:
 
 def _divide_loss(net: Any, tokens: int) -> None:
     """Compute logits and loss of few tokens at a time, and their gradients with them."""
-    from tablerec.language.loss import HeadLoss
+    from tablerec.language.loss import use_head_loss
 
-    if not hasattr(net, "criterion") or not hasattr(net, "config"):
+    if not all(hasattr(net, name) for name in ("criterion", "config", "lm_head")):
         raise SettingsError(f"{type(net).__name__} has no criterion of PaddleFormers: leave out loss_tokens")
-    net.config.use_fused_head_and_loss_fn = True  # the head hands over its weight
-    del net.criterion  # a layer gives way to nothing but a layer
-    net.criterion = HeadLoss(tokens)
+    use_head_loss(net, tokens)
 
 
 def _make_optimizer(method: Method, parameters: dict[str, Tensor]) -> Any:

@@ -1,6 +1,6 @@
 """A step of training and three decoded tokens of a language model, for ``tablerec device coverage NAME`` to look at.
 
-``python -m tablerec.language.sample NAME`` runs it on Paddle's current device and prints the loss.
+``python -m tablerec.language.sample NAME`` runs it on the CPU and prints the loss.
 """
 
 from __future__ import annotations

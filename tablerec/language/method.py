@@ -163,6 +163,7 @@ def prepare(net: nn.Layer, method: Method) -> Tuned:
     Raises:
         SettingsError: The device or the model cannot do what the method asks for.
     """
+    from tablerec.language.loss import use_head_loss
     from tablerec.training.memory import recompute_parts
     from tablerec.training.methods.lora import add_lora
     from tablerec.training.methods.quantized import quantize_frozen
@@ -187,7 +188,7 @@ def prepare(net: nn.Layer, method: Method) -> Tuned:
     if method.attention == "fused":
         _fuse_attention(net)
     if method.loss_tokens is not None:
-        _divide_loss(net, method.loss_tokens)
+        use_head_loss(net, method.loss_tokens)
     if method.recompute:
         recompute_parts(net, layers)
     net.train()
@@ -214,15 +215,6 @@ def _fuse_attention(net: Any) -> None:
         for holder, name in ((getattr(layer, "config", None), "_attn_implementation"), (layer, "attn_implementation")):
             if getattr(holder, name, "") == "eager":
                 setattr(holder, name, "sdpa")
-
-
-def _divide_loss(net: Any, tokens: int) -> None:
-    """Compute logits and loss of few tokens at a time, and their gradients with them."""
-    from tablerec.language.loss import use_head_loss
-
-    if not all(hasattr(net, name) for name in ("criterion", "config", "lm_head")):
-        raise SettingsError(f"{type(net).__name__} has no criterion of PaddleFormers: leave out loss_tokens")
-    use_head_loss(net, tokens)
 
 
 def _make_optimizer(method: Method, parameters: dict[str, Tensor]) -> Any:

@@ -80,6 +80,22 @@ MODELS: dict[str, LanguageModel] = {
     "ernie4_5": LanguageModel(
         "ernie4_5", "Ernie4_5Config", "Ernie4_5ForCausalLM", fused={**_FUSED_ATTENTION, "apply_rope_fusion": True}
     ),
+    # Experts take as many rows as there are for them; by default 64 times their share, nearly all of them empty.
+    "ernie4_5_moe": LanguageModel(
+        "ernie4_5_moe",
+        "Ernie4_5_MoeConfig",
+        "Ernie4_5_MoeForCausalLM",
+        {
+            "moe_num_experts": 4,
+            "moe_k": 2,
+            "moe_intermediate_size": 32,
+            "moe_layer_start_index": 0,
+            "moe_multimodal_dispatch_use_allgather": "v2-unpad",
+            "moe_group": "dummy",  # one process
+            "num_nextn_predict_layers": 0,  # these would need tokens behind the last label
+        },
+        fused={**_FUSED_ATTENTION, "apply_rope_fusion": True},
+    ),
     "llama": LanguageModel("llama", "LlamaConfig", "LlamaForCausalLM", fused=_FUSED_ATTENTION),
     # One layer of each kind; heads of 16 numbers are scaled by the square root of 16. It has a norm of its own, its
     # GELU would become SwiGLU with fuse_swiglu, and its SDPA does not cut the mask of a sliding window that is full.
@@ -172,8 +188,8 @@ def find_model(name: str) -> LanguageModel:
     'Qwen3ForCausalLMDeprecated'
     >>> find_model("bert")
     Traceback (most recent call last):
-    postprocess.errors.SettingsError: language model 'bert' is unknown: choose ernie4_5, llama, gemma3, gpt_oss, \
-qwen3, qwen3_moe, paddleocr_vl or deepseek_v3
+    postprocess.errors.SettingsError: language model 'bert' is unknown: choose ernie4_5, ernie4_5_moe, llama, \
+gemma3, gpt_oss, qwen3, qwen3_moe, paddleocr_vl or deepseek_v3
     """
     if name not in MODELS:
         *first, last = MODELS

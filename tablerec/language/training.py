@@ -6,8 +6,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,13 +16,18 @@ from typing import Any
 import numpy as np
 
 from tablerec.devices import parse_device, require_paddle
-from tablerec.errors import MissingDependencyError, SettingsError
+from tablerec.errors import InputError, MissingDependencyError, SettingsError
+from tablerec.language.experts import wait_less
+from tablerec.language.loss import ROWS, use_head_loss, use_preference_head_loss
 from tablerec.language.models import find_model, make_batch, make_model
 from tablerec.language.standins import INSTALL_COMMAND, import_paddleformers
 
 LORA_TARGETS = (".*qkv_proj.*", ".*q_proj.*", ".*k_proj.*", ".*v_proj.*", ".*o_proj.*", ".*gate_proj.*", ".*up_proj.*",
                 ".*up_gate_proj.*", ".*down_proj.*")  # fmt: skip
 """Names of the products of matrices in decoders, as PaddleFormers matches them."""
+
+TRAINER_STATE = "trainer_state"
+"""The name, without its end, of a file that each checkpoint of PaddleFormers' ``Trainer`` holds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -303,16 +309,29 @@ def dpo_trainer(net: Any, arguments: Any, pairs: Sequence[Pair], reference: Any 
     )
 
 
-def train(trainer: Any, checkpoint: str | Path | None = None) -> tuple[float, ...]:
+def train(
+    trainer: Any, checkpoint: str | Path | None = None, loss_tokens: int | None = ROWS, fewer_waits: bool = True
+) -> tuple[float, ...]:
     """Let a trainer of PaddleFormers train.
 
     Args:
         trainer: Its ``Trainer``, or ``dpo_trainer``'s.
         checkpoint: The folder of a checkpoint to go on from, ``FOLDER/checkpoint-2``.
+        loss_tokens: Tokens whose logits are there at a time, in training, which saves memory (``loss.use_head_loss``);
+            None for those of the whole batch. A model that changes its logits before the loss, or a trainer with a
+            criterion of its own, gets all of them.
+        fewer_waits: Let mixtures of experts wait for the host once a layer (``experts.wait_less``); they stay so.
 
     Returns:
         The loss of each step, as the trainer logs it: with eight digits behind the point.
+
+    Raises:
+        InputError: There is no such checkpoint.
+        SettingsError: ``loss_tokens`` is below 1.
     """
+    if loss_tokens is not None and loss_tokens < 1:
+        raise SettingsError(f"loss_tokens is {loss_tokens}: give 1 or more, or None for the whole batch")
+    _require_checkpoint(checkpoint)
     losses: list[float] = []
 
     class Note(_import("paddleformers.trainer").TrainerCallback):  # type: ignore[misc]
@@ -320,9 +339,40 @@ def train(trainer: Any, checkpoint: str | Path | None = None) -> tuple[float, ..
             if "loss" in logs:
                 losses.append(logs["loss"])
 
-    trainer.add_callback(Note())
-    trainer.train(resume_from_checkpoint=None if checkpoint is None else str(checkpoint))
+    if fewer_waits:
+        wait_less(trainer.model)
+    with _loss_in_parts(trainer, loss_tokens):
+        trainer.add_callback(Note())
+        try:
+            trainer.train(resume_from_checkpoint=None if checkpoint is None else str(checkpoint))
+        finally:
+            trainer.remove_callback(Note)
     return tuple(losses)
+
+
+@contextlib.contextmanager
+def _loss_in_parts(trainer: Any, tokens: int | None) -> Iterator[None]:
+    undo: Callable[[], None] | None = None
+    if tokens is not None and trainer.criterion is None:
+        with contextlib.suppress(SettingsError):  # the model needs all its logits
+            if hasattr(trainer, "dpo_criterion"):
+                nets = [net for net in (trainer.model, trainer.ref_model) if net is not None]
+                undo = use_preference_head_loss(nets, trainer.dpo_criterion, tokens)
+            else:
+                undo = use_head_loss(trainer.model, tokens)
+    try:
+        yield
+    finally:
+        if undo:
+            undo()
+
+
+def _require_checkpoint(checkpoint: str | Path | None) -> None:
+    if checkpoint is not None and not any(Path(checkpoint).glob(f"{TRAINER_STATE}.*")):
+        raise InputError(
+            f"{checkpoint} is no checkpoint of PaddleFormers, as {TRAINER_STATE}.bin is missing in it: "
+            "name a folder such as out/checkpoint-2, or leave it out to begin anew"
+        )
 
 
 def _import(name: str) -> Any:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import importlib.util
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from tablerec.errors import SettingsError
-from tablerec.language.training import Course, Pair, pack_pairs
+from tablerec.errors import InputError, SettingsError
+from tablerec.language.training import Course, Pair, pack_pairs, train
 from tests.helpers.devices.plugin_process import ask, needs_device
 
 needs_paddleformers = pytest.mark.skipif(
@@ -27,8 +28,8 @@ samples = [{key: value[row] for key, value in batch.items()} for row in range(8)
 numbers = np.random.default_rng(1)
 pairs = [Pair(*(numbers.integers(3, 1000, size).tolist() for size in (6, 5 + row, 9 - row))) for row in range(4)]
 
-def make():
-    net = make_model("qwen3")
+def make(name="qwen3", state=state):
+    net = make_model(name)
     net.set_state_dict({key: paddle.to_tensor(value) for key, value in state.items()})
     return net
 
@@ -62,12 +63,17 @@ def dpo_lora(device):
     given = arguments(device, 2)
     return dpo_trainer(lora(), given, pairs)
 
-def measure(make_trainer, device):
+def experts(device):
+    from paddleformers.trainer import Trainer
+    given = arguments(device)
+    return Trainer(model=make("qwen3_moe", state_of_experts), args=given, train_dataset=samples)
+
+def measure(make_trainer, device, **options):
     trainer = make_trainer(device)
     plugin.reset()
-    losses = train(trainer)
+    losses = train(trainer, **options)
     places = {str(value.place) for value in trainer.model.state_dict().values()}
-    return losses, plugin.kernels(), sorted(places)
+    return losses, plugin.kernels(), sorted(places), plugin.counters()
 
 found = {}
 for name in ("sft", "sft_lora", "dpo", "dpo_lora"):
@@ -76,6 +82,24 @@ for name in ("sft", "sft_lora", "dpo", "dpo_lora"):
     except Exception as error:
         import traceback
         found[name] = traceback.format_exc()
+state_of_experts = draw_state("qwen3_moe")
+WAYS = {"usual": (None, False), "in parts": (10, False), "fewer waits": (None, True), "default": (1024, True)}
+for name in ("sft", "sft_lora", "dpo", "dpo_lora", "experts"):
+    found[f"ways of {name}"] = ways = {}
+    for way, (tokens, fewer) in WAYS.items():
+        losses, _, _, counters = measure(
+            globals()[name], plugin.device, **({} if way == "default" else dict(loss_tokens=tokens, fewer_waits=fewer))
+        )
+        ways[way] = losses, counters["kernels"], counters["device_to_host_copies"]
+trainer = sft(plugin.device)
+before = set(vars(trainer.model.lm_head)), type(trainer.model.criterion).__name__
+train(trainer)
+after = set(vars(trainer.model.lm_head)), type(trainer.model.criterion).__name__
+once = paddle.to_tensor(batch["input_ids"][:1])
+trainer.model.train()
+found["as before"] = [before == after, list(trainer.model(input_ids=once, labels=once)[1].shape)]
+with open(f"{folder}/{plugin.device}/checkpoint-2/config.json") as file:
+    found["saved"] = json.load(file).get("use_fused_head_and_loss_fn", False)
 found["resumed"] = list(train(sft(plugin.device), f"{folder}/{plugin.device}/checkpoint-2"))
 answer(found)
 """
@@ -114,7 +138,7 @@ def tuned() -> dict[str, Any]:
 @pytest.mark.parametrize("method", ["sft", "sft_lora", "dpo", "dpo_lora"])
 def test_paddleformers_trainers_follow_the_cpu(method: str, tuned: dict[str, Any]) -> None:
     assert not isinstance(tuned[method], str), tuned[method]
-    (expected, none, _), (losses, kernels, places) = tuned[method]
+    (expected, none, *_), (losses, kernels, places, _) = tuned[method]
     assert len(losses) == len(expected) > 1 and losses[-1] != losses[0]
     assert losses == pytest.approx(expected, rel=1e-6)
     assert not none and kernels["adamw"] and kernels["embedding"]
@@ -126,3 +150,39 @@ def test_paddleformers_trainers_follow_the_cpu(method: str, tuned: dict[str, Any
 def test_a_training_goes_on_from_a_checkpoint(tuned: dict[str, Any]) -> None:
     _, (losses, *_) = tuned["sft"]
     assert tuned["resumed"] == losses[2:]
+
+
+@needs_device
+@needs_paddleformers
+@pytest.mark.parametrize("method", ["sft", "sft_lora", "dpo", "dpo_lora", "experts"])
+def test_losses_are_the_same_in_parts_and_with_fewer_waits(method: str, tuned: dict[str, Any]) -> None:
+    ways = {way: losses for way, (losses, *_) in tuned[f"ways of {method}"].items()}
+    assert len(ways) == 4 and len(ways["usual"]) > 1
+    for losses in ways.values():
+        assert losses == pytest.approx(ways["usual"], rel=1e-6)
+
+
+@needs_device
+@needs_paddleformers
+def test_what_a_training_does_by_default_takes_no_more_launches_and_fewer_waits(tuned: dict[str, Any]) -> None:
+    for method in ("sft", "sft_lora", "dpo", "dpo_lora", "experts"):
+        ways = tuned[f"ways of {method}"]
+        (_, usual_launches, usual_waits), (_, launches, waits) = ways["usual"], ways["default"]
+        assert launches <= usual_launches and waits <= usual_waits, (method, ways)
+    assert waits < 0.5 * usual_waits, ways
+
+
+@needs_device
+@needs_paddleformers
+def test_a_model_gives_logits_again_after_a_training_and_its_checkpoints_say_nothing_of_parts(
+    tuned: dict[str, Any],
+) -> None:
+    assert tuned["as before"] == [True, [1, 24, 1000]] and tuned["saved"] is False
+
+
+def test_a_folder_that_is_no_checkpoint_is_refused_before_anything_is_trained(tmp_path: Path) -> None:
+    for folder in (tmp_path, tmp_path / "none"):
+        with pytest.raises(InputError, match=f"{folder} is no checkpoint of PaddleFormers, as trainer_state.bin is"):
+            train(None, folder)
+    with pytest.raises(SettingsError, match="loss_tokens is 0: give 1 or more, or None"):
+        train(None, loss_tokens=0)

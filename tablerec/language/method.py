@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from tablerec.errors import InputError, SettingsError
+from tablerec.errors import InputError, OutputError, SettingsError
 from tablerec.settings_fields import check_fields, setting, to_settings
 from tablerec.training.settings import LoRA
 
@@ -78,7 +78,9 @@ def read_method(path: Path) -> Method:
         if not isinstance(values, dict):
             raise SettingsError("it holds no fields")
         method: Method = to_settings(Method, values)
-    except (OSError, ValueError, SettingsError) as error:
+    except OSError as error:
+        raise SettingsError(f"{path}: {error.strerror}: name the file that `tablerec tune` writes") from error
+    except (ValueError, SettingsError) as error:
         raise SettingsError(f"{path}: {error}") from error
     return method
 
@@ -116,7 +118,10 @@ class Tuned:
         """
         from tablerec.models.arrays import save_arrays
 
-        folder.mkdir(parents=True, exist_ok=True)
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise OutputError(f"{folder} cannot be made ({error.strerror}): name another folder") from error
         arrays = {f"parameters/{name}": _to_array(each) for name, each in self.parameters.items()}
         arrays |= {f"optimizer/{name}": array for name, array in _state_arrays(self.optimizer, self.parameters).items()}
         save_arrays(folder / CHECKPOINT, arrays, {"base": _fingerprint(self.net)})

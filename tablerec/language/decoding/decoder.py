@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence, Sized
 from typing import Any
 
 import numpy as np
@@ -137,6 +137,8 @@ class Decoder:
         """
         import paddle
 
+        if isinstance(prompts, str) or not all(isinstance(prompt, Sized) for prompt in prompts):
+            raise SettingsError("prompts are lists of token ids, one for each row: [[1, 5, 9]]")
         if max_tokens is None:
             max_tokens = max(self._length - max(map(len, prompts), default=0), 1)
         self._check(prompts, max_tokens)
@@ -167,6 +169,8 @@ class Decoder:
         if max_tokens < 0:
             raise SettingsError(f"max_tokens is {max_tokens}: choose 0 or more")
         for row, prompt in enumerate(prompts):
+            if isinstance(prompt, str):
+                raise SettingsError(f"prompt {row} is text: give the ids of its tokens, as the model's tokenizer does")
             if not len(prompt):
                 raise SettingsError(f"prompt {row} is empty: begin it with the token for the begin of a text")
             if len(prompt) + max_tokens > self._length:
@@ -310,7 +314,14 @@ def _base_of(model: Any) -> Any:
     """Return the part of a causal language model that holds the layers."""
     base: Any = getattr(model, "model", None)
     missing = [name for name in _NEEDED if not hasattr(base, name)] + ["lm_head"] * (not hasattr(model, "lm_head"))
-    if missing or not len(base.layers) or not hasattr(base.layers[0], "self_attn"):
+    if getattr(getattr(model, "config", None), "vision_config", None) is not None:
+        raise SettingsError(f"{type(model).__name__} looks at pictures, which this does not: use the model's generate")
+    attention = None if missing or not len(base.layers) else getattr(base.layers[0], "self_attn", None)
+    if attention is not None and not (hasattr(attention, "num_key_value_heads") and hasattr(attention, "head_dim")):
+        raise SettingsError(
+            f"{type(attention).__name__} has no heads of keys (num_key_value_heads, head_dim) to keep in a cache"
+        )
+    if attention is None:
         raise SettingsError(
             f"{type(model).__name__} lacks {', '.join(missing) or 'layers with self_attn'}: give a causal language "
             "model of PaddleFormers, such as LlamaForCausalLM; of a LoRAModel give its model"

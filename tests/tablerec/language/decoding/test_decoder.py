@@ -14,7 +14,7 @@ pytestmark = [
     pytest.mark.skipif(importlib.util.find_spec("paddleformers") is None, reason="needs PaddleFormers"),
 ]
 
-FAMILIES = ("llama", "ernie4_5", "qwen3", "gemma3")
+FAMILIES = ("llama", "ernie4_5", "qwen3", "gemma3", "qwen3_moe")
 N_TOKENS = 20
 LAYERS = 2
 
@@ -148,6 +148,11 @@ result["refused"] = [
     attempt(lambda: small.generate([[1]], 5, seed=-1)),
     attempt(lambda: decoder(model, batch=0)),
     attempt(lambda: decoder(paddle.nn.Linear(2, 2))),
+    attempt(lambda: small.generate("ab")),
+    attempt(lambda: small.generate(["ab"])),
+    attempt(lambda: small.generate([1, 2])),
+    attempt(lambda: decoder(make_model("deepseek_v3"))),
+    attempt(lambda: decoder(make_model("paddleocr_vl"))),
     attempt(lambda: small.generate([[1] * 59], 5)),
 ]
 model.train()
@@ -277,6 +282,11 @@ def test_what_cannot_be_decoded_is_refused_with_the_reason(found: dict[str, Any]
         "a seed is -1",
         "batch is 0",
         "Linear lacks embed_tokens",
+        "prompts are lists of token ids",
+        "prompt 0 is text",
+        "prompts are lists of token ids",
+        "DeepseekV3Attention has no heads of keys",
+        "PaddleOCRVLForConditionalGeneration looks at pictures",
     )
     *refused, accepted = found["refused"]
     assert accepted == ""

@@ -222,13 +222,31 @@ REGISTER(concat_grad, ConcatGrad, kFloats + kHalves)
 REGISTER(split, SplitBySizes, kMoved)
 REGISTER(split_with_num, SplitWithNum, kMoved)
 
+// Lays tensors of the same shape side by side along an axis that is new.
+template <class T>
+void pile(const Context& context, const char* name, const Tensors& x, int axis, Tensor* out) {
+  join<T>(context, name, x, Split(out->dims(), axis), std::vector<int64_t>(x.size(), 1), out);
+}
+// And takes them apart.
+template <class T>
+void unpile(const Context& context, const char* name, const Tensor& x, int axis, const std::vector<Tensor*>& parts) {
+  cut<T>(context, name, x, axis, parts, std::vector<int64_t>(parts.size(), 1));
+}
 template <class T, class X> void Stack(const X& context, const Tensors& x, int axis, Tensor* out) {
-  join<T>(context, "stack", x, Split(out->dims(), axis), std::vector<int64_t>(x.size(), 1), out);
+  pile<T>(context, "stack", x, axis, out);
 }
 template <class T, class X> void StackGrad(const X& context, const Tensor& dout, int axis, std::vector<Tensor*> dx) {
-  cut<T>(context, "stack_grad", dout, axis, dx, std::vector<int64_t>(dx.size(), 1));
+  unpile<T>(context, "stack_grad", dout, axis, dx);
+}
+template <class T, class X> void Unstack(const X& context, const Tensor& x, int axis, int, std::vector<Tensor*> parts) {
+  unpile<T>(context, "unstack", x, axis, parts);
+}
+template <class T, class X> void UnstackGrad(const X& context, const Tensors& douts, int axis, Tensor* dx) {
+  pile<T>(context, "unstack_grad", douts, axis, dx);
 }
 REGISTER(stack, Stack, kMoved)
 REGISTER(stack_grad, StackGrad, kFloats + kHalves)
+REGISTER(unstack, Unstack, kMoved)
+REGISTER(unstack_grad, UnstackGrad, kFloats + kHalves)
 
 }  // namespace tablerec

@@ -2,8 +2,8 @@
 
 A developer script, not a test. One process with one thread reads pictures as a worker beside a card does, and writes
 HTML and Excel; the networks are the card's, run on the CPU, and their time is taken out. Prints seconds of the CPU for
-a table by stage. With ``--old CHECKOUT`` another checkout reads each picture too, in turns; the ratio of both is printed
-then, and the names of pictures whose HTML, JSON or workbook differs.
+a table by stage. With ``--old CHECKOUT`` another checkout reads each picture too, in turns; then the ratio of both is
+printed, and the names of pictures whose HTML, JSON or workbook differs.
 
 ``--answers DIR`` keeps what the networks answer, so that the next run over the same pictures does without them.
 """

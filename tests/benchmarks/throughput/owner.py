@@ -1,9 +1,10 @@
-"""What the process that holds a card passes through: ``python -m tests.benchmarks.throughput.owner FOLDER [--count N]``.
+"""What the process with the card passes through: ``python -m tests.benchmarks.throughput.owner FOLDER [--count N]``.
 
-A developer script, not a test. Networks that cost nothing stand in for the card's: what is left is taking pictures from
-the workers, making batches, and giving outputs back. Workers ask for what the pictures of a folder made a recognizer ask
-for, as fast as they can. Prints for each number of workers the tables a second, and the CPU seconds that a table costs
-in the process that holds the card and in the worker. ``--old CHECKOUT`` measures another checkout in turns.
+A developer script, not a test. Networks that cost nothing stand in for the card's: what is left is taking pictures
+from the workers, making batches, and giving outputs back. Workers ask for what the pictures of a folder made a
+recognizer ask for, as fast as they can. Prints for each number of workers the tables a second, and the milliseconds of
+the CPU that a table costs in the process that holds the card and in the worker. ``--old CHECKOUT`` measures another
+checkout in turns.
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ def main() -> None:
     given = pickle.dumps(record_calls(options.folder, options.count, options.answers))
     print(f"{'checkout':<10}{'workers':>8}{'tables/s':>10}{'ms a table: owner':>20}{'worker':>8}")
     for n_workers in options.workers or (1, 2, 4):
-        for round in range(options.rounds):
+        for _ in range(options.rounds):
             for name, checkout in (("old", options.old), ("new", ROOT)):
                 if checkout is None:
                     continue

@@ -1,7 +1,7 @@
 """All but the card: ``python -m tests.benchmarks.throughput.no_card FOLDER --answers DIR [--count N] [--jobs N]``.
 
 A developer script, not a test. Pictures become HTML and workbooks as ``tablerec batch`` makes them beside a card. In
-its place there are kept answers, see ``tests.benchmarks.throughput.host``, given after as long as a card takes for a call.
+its place there are kept answers, see ``tests.benchmarks.throughput.host``, given after as long as a card takes.
 Prints tables a second, and what a table costs: milliseconds of the CPU in the main process, of which there is one, in a
 worker, and in the process that would hold the card, mostly for finding the answers; and for how long its worker waits.
 """

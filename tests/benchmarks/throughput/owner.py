@@ -1,6 +1,6 @@
 """What the process with the card passes through: ``python -m tests.benchmarks.throughput.owner FOLDER [--count N]``.
 
-A developer script, not a test. Networks that cost nothing stand in for the card's: what is left is taking pictures
+A developer script, not a test. Networks that compute nothing stand in for the card's: what is left is taking pictures
 from the workers, making batches, and giving outputs back. Workers ask for what the pictures of a folder made a
 recognizer ask for, as fast as they can. Prints for each number of workers the tables a second, and the milliseconds of
 the CPU that a table costs in the process that holds the card and in the worker. ``--old CHECKOUT`` measures another
@@ -23,6 +23,7 @@ from typing import Any
 import numpy as np
 
 ROOT = Path(__file__).resolve().parents[3]
+MILLISECONDS = "TABLEREC_BENCH_MILLISECONDS"
 Call = tuple[str, tuple[int, ...], str]
 """Network, shape and type of a batch."""
 
@@ -38,6 +39,7 @@ def main() -> None:
     parser.add_argument("--answers", type=Path, help="as of tests.benchmarks.throughput.host")
     parser.add_argument("--workers", type=int, action="append", help="several times  [1, 2 and 4]")
     parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--milliseconds", type=float, default=0.0, help="that a batch takes in a network")
     parser.add_argument("--old", type=Path, help="a checkout to compare with")
     options = parser.parse_args()
     given = pickle.dumps(record_calls(options.folder, options.count, options.answers))
@@ -50,7 +52,12 @@ def main() -> None:
                 measured = subprocess.run(
                     [sys.executable, __file__, "--measure", str(n_workers)],
                     cwd=checkout,
-                    env={**os.environ, "PYTHONPATH": str(checkout), "OMP_NUM_THREADS": "1"},
+                    env={
+                        **os.environ,
+                        "PYTHONPATH": str(checkout),
+                        "OMP_NUM_THREADS": "1",
+                        MILLISECONDS: str(options.milliseconds),
+                    },
                     input=given,
                     stdout=subprocess.PIPE,
                     check=True,
@@ -86,7 +93,7 @@ def record_calls(folder: Path, count: int, answers: Path | None) -> list[list[Ca
 
 
 def open_free(file: Any) -> Any:
-    """Open a network that costs nothing, with the batches of the card's."""
+    """Open a network that computes nothing, with the batches of the card's."""
     from tablerec.models.folder import LINENET, NAME
     from tablerec.models.opening.batched import BatchedNetwork
     from tablerec.models.opening.card import NETWORKS, PP_OCR_FINDER
@@ -108,9 +115,12 @@ def open_free(file: Any) -> Any:
         steps = width // (4 if file.name == LINENET else 8)
         return [np.zeros((n_images, steps), np.int64), part(n_images, steps)]
 
+    seconds = float(os.environ[MILLISECONDS]) / 1000
+
     def run(images: np.ndarray) -> list[np.ndarray]:
         if images.shape not in kept:
             kept[images.shape] = make(images.shape)
+        time.sleep(seconds)
         return kept[images.shape]
 
     return BatchedNetwork(run, (), how.form, how.pixels, how.sizes, np.uint8 if how.takes_bytes else np.float32)

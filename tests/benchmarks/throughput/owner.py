@@ -123,7 +123,10 @@ def open_free(file: Any) -> Any:
         time.sleep(seconds)
         return kept[images.shape]
 
-    return BatchedNetwork(run, (), how.form, how.pixels, how.sizes, np.uint8 if how.takes_bytes else np.float32)
+    dtype = np.uint8 if how.takes_bytes else np.float32
+    # A checkout to compare with may run one batch at a time.
+    more = {"at_once": how.at_once} if hasattr(how, "at_once") else {}
+    return BatchedNetwork(run, (), how.form, how.pixels, how.sizes, dtype, **more)
 
 
 def own() -> None:

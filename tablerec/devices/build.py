@@ -25,7 +25,10 @@ _FOR_HOPPER = "attention_hopper_cuda.cc"
 _OF_GRAPHS = "attention_graphs_cuda.cc"
 _LAST_LINES = 12
 _COMMON = "backend.h"
-_SLOW = ("norms.cc", "sums.cc", "extremes.cc", "reduction.cc", "arithmetic_gradients.cc", "elementwise.cc", "arithmetic.cc")
+_SLOW = (
+    *("comparison.cc", "attention_graphs_cuda.cc", "casting.cc", "searches.cc", "norms.cc", "sums.cc", "extremes.cc"),
+    *("reduction.cc", "arithmetic_gradients.cc", "elementwise.cc", "arithmetic.cc"),
+)
 """What compilers need longest for, which they begin with."""
 _FEWEST_USERS = 3
 _PADDLE_VERSION = re.compile(r"^full_version\s*=\s*'([^']*)'", re.MULTILINE)
@@ -241,7 +244,9 @@ def _nvcc(paddle: Path, architecture: str) -> _Toolchain:
     # As if included already: 30,000 lines of x86's intrinsics, a quarter of what Paddle's headers cost nvcc each time.
     unused = ("-D_IMMINTRIN_H_INCLUDED", "-D_X86INTRIN_H_INCLUDED")
     flags = ("-std=c++17", "-O2", f"-arch={architecture}", "--extended-lambda", "--expt-relaxed-constexpr", "-w", *half)
-    link = ("-shared", "-cudart", "static", f"-L{paddle / 'libs'}", "-Xlinker", "-l:libphi_core.so,-l:libcommon.so")
+    # Needed also where those that stand in for Paddle's libraries hold no symbols, to compile on a machine without Paddle.
+    paddle_libraries = "--no-as-needed,-l:libphi_core.so,-l:libcommon.so"
+    link = ("-shared", "-cudart", "static", f"-L{paddle / 'libs'}", "-Xlinker", paddle_libraries)
     compiled = (
         "-DTABLEREC_CUDA",
         *unused,

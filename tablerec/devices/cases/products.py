@@ -26,7 +26,7 @@ def _products() -> Iterator[Case]:
         (n(4), n(4), False, False),
         (n(3, 4), n(4), False, False),
         (n(4), n(4, 5), False, False),
-        # Few rows, as when tokens are decoded: in one kernel on a card.
+        # Few rows, as when tokens are decoded.
         (n(1, 1, 64), n(64, 128), False, False),
         (n(8, 1, 40), n(40, 64), False, False),
         (n(3, 600), n(600, 192), False, False),

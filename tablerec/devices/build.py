@@ -27,7 +27,7 @@ _LAST_LINES = 12
 _COMMON = "backend.h"
 _SLOW = (
     *("comparison.cc", "attention_graphs_cuda.cc", "casting.cc", "searches.cc", "norms.cc", "sums.cc", "extremes.cc"),
-    *("reduction.cc", "arithmetic_gradients.cc", "elementwise.cc", "arithmetic.cc"),
+    *("reduction.cc", "arithmetic_gradients.cc", "elementwise.cc"),
 )
 """What compilers need longest for, which they begin with."""
 _FEWEST_USERS = 3

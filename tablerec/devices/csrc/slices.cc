@@ -53,18 +53,32 @@ inline std::vector<int64_t> value_strides(const char* name, const Slice& s, phi:
   const phi::IntArray &starts, const phi::IntArray &ends, const phi::IntArray &steps, const std::vector<int64_t>&axes,     \
       const std::vector<int64_t>&removed, const std::vector<int64_t>&added
 
+// Kernels over bits: one for each size of element.
+template <class B> void set_number(const Context& context, B number, B* to) {
+  launch(context, "set_value", 1, DEVICE(int64_t) { *to = number; });
+}
+template <class B> void write_slice(const Context& context, const char* name, const Slice& s, const Walk<2>& at, const B* value, B* to) {
+  int64_t offset = s.offset;
+  launch(context, name, at.count(), DEVICE(int64_t i) {
+    auto o = at(i);
+    to[offset + o.at[0]] = value[o.at[1]];
+  });
+}
+template <class B> void read_slice(const Context& context, const char* name, const Slice& s, const Walk<1>& at, const B* from, B* to) {
+  int64_t offset = s.offset;
+  launch(context, name, at.count(), DEVICE(int64_t i) { to[i] = from[offset + at(i).at[0]]; });
+}
+template <class B> void clear_places(const Context& context, const char* name, const Slice& s, const Walk<1>& at, B* to) {
+  int64_t offset = s.offset;
+  launch(context, name, at.count(), DEVICE(int64_t i) { to[offset + at(i).at[0]] = 0; });
+}
+
 template <class T>
 void set_slice(const Context& context, const char* name, const Tensor& x, const Tensor& value, const Slice& s, Tensor* out) {
   auto a = bits(read<T>(x)), v = bits(read<T>(value));
   auto r = bits(write<T>(context, out));
   copy(context, name, x.numel(), a, r);
-  auto dims = phi::make_ddim(s.dims);
-  auto at = walk(dims, s.strides, value_strides(name, s, value.dims()));
-  int64_t offset = s.offset;
-  launch(context, name, phi::product(dims), DEVICE(int64_t i) {
-    auto o = at(i);
-    r[offset + o.at[0]] = v[o.at[1]];
-  });
+  write_slice(context, name, s, walk(phi::make_ddim(s.dims), s.strides, value_strides(name, s, value.dims())), v, r);
 }
 template <class T, class X>
 void SetTensorValue(const X& context, const Tensor& x, const Tensor& value, SLICE, Tensor* out) {
@@ -75,11 +89,7 @@ template <class T, class X>
 void SetValue(const X& context, const Tensor& x, SLICE, const std::vector<int64_t>& shape, const std::vector<phi::Scalar>& values,
               Tensor* out) {
   Temporary<T> value(context, phi::make_ddim(shape));
-  auto v = reinterpret_cast<Bits<T>*>(value.data);
-  for (size_t k = 0; k < values.size(); ++k) {
-    auto number = bits_of(values[k].to<T>());
-    launch(context, "set_value", 1, DEVICE(int64_t) { v[k] = number; });
-  }
+  for (size_t k = 0; k < values.size(); ++k) set_number(context, bits_of(values[k].to<T>()), bits(value.data) + k);
   set_slice<T>(context, "set_value", x, value.tensor, slice_of("set_value", x.dims(), starts, ends, steps, axes, removed, added), out);
 }
 template <class T>
@@ -87,22 +97,15 @@ void clear_slice(const Context& context, const char* name, const Tensor& dout, c
   if (!dx) return;
   auto r = bits(write<T>(context, dx));
   copy(context, name, dout.numel(), bits(read<T>(dout)), r);
-  auto dims = phi::make_ddim(s.dims);
-  auto at = walk(dims, s.strides);
-  int64_t offset = s.offset;
-  launch(context, name, phi::product(dims), DEVICE(int64_t i) { r[offset + at(i).at[0]] = 0; });
+  clear_places(context, name, s, walk(phi::make_ddim(s.dims), s.strides), r);
 }
 template <class T, class X>
 void SetValueGrad(const X& context, const Tensor& dout, SLICE, Tensor* dx, Tensor* dvalue) {
   auto s = slice_of("set_value_grad", dout.dims(), starts, ends, steps, axes, removed, added);
   if (dvalue) {
-    auto dims = phi::make_ddim(s.dims);
-    auto at = walk(dims, s.strides);
-    int64_t offset = s.offset;
-    Temporary<T> all(context, phi::product(dims));
-    auto g = bits(read<T>(dout));
-    auto v = reinterpret_cast<Bits<T>*>(all.data);
-    launch(context, "set_value_grad", phi::product(dims), DEVICE(int64_t i) { v[i] = g[offset + at(i).at[0]]; });
+    auto at = walk(phi::make_ddim(s.dims), s.strides);
+    Temporary<T> all(context, at.count());
+    read_slice(context, "set_value_grad", s, at, bits(read<T>(dout)), bits(all.data));
     sum_repeated<T>(context, "set_value_grad", all.data, phi::make_ddim(s.value_dims), dvalue);
   }
   clear_slice<T>(context, "set_value_grad", dout, s, dx);

@@ -238,12 +238,13 @@ class Ours(Side):
         return {"kernels": kernels}
 
     def make(self, dtype: str, attention: str = "sdpa", **changes: Any) -> Any:
-        """Make the model with the weights."""
+        """Make the model with the weights; under autocast they stay in float32."""
         from safetensors.numpy import load_file
 
         from tablerec.language.models import make_model
 
         paddle = self.paddle
+        dtype = "float32" if dtype == "autocast" else dtype
         paddle.set_default_dtype(dtype)
         net = make_model("qwen3", fused=True, **self.shape.configuration, _attn_implementation=attention, **changes)
         paddle.set_default_dtype("float32")
@@ -252,6 +253,9 @@ class Ours(Side):
         assert not any(missing), missing
         net.train()
         return net
+
+    def cast(self, dtype: str) -> Any:
+        return self.paddle.amp.auto_cast(dtype == "autocast", dtype="bfloat16")
 
     def update(self, net: Any, rate: float) -> Any:
         clip = self.paddle.nn.ClipGradByGlobalNorm(OPTIMIZER["clip"])
@@ -267,7 +271,8 @@ class Ours(Side):
 
         def step(number: int) -> Any:
             ids, labels = tensors[number]
-            loss = loss_of(net(input_ids=ids, labels=labels, use_cache=False))
+            with self.cast(dtype):
+                loss = loss_of(net(input_ids=ids, labels=labels, use_cache=False))
             loss.backward()
             update.step()
             update.clear_grad()
@@ -292,12 +297,13 @@ class Ours(Side):
         def labels(row: dict[str, Any]) -> tuple[Any, Any]:
             return row["response_labels"], row["response_indexs"]
 
-        with paddle.no_grad():
+        with paddle.no_grad(), self.cast(dtype):
             references = [criterion(logits(row), (*labels(row), None, None)) for row in packed]
 
         def step(number: int) -> Any:
             row = packed[number]
-            loss = criterion(logits(row), (*labels(row), *references[number]))[-1]
+            with self.cast(dtype):
+                loss = criterion(logits(row), (*labels(row), *references[number]))[-1]
             loss.backward()
             update.step()
             update.clear_grad()

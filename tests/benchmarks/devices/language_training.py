@@ -37,17 +37,23 @@ PARTS = (
     "losses:ours:float32",
     "losses:torch:float32",
     "losses:ours:bfloat16",
+    "losses:ours:autocast",
     "losses:torch:autocast",
 )
 MARGIN = 20
 """Seconds before the end that are kept for whoever called."""
 LEAST = 20
 """No part is begun with fewer seconds left."""
-LOSSES = (("float32", "float32", 1e-4), ("bfloat16", "autocast", 1e-2))
-"""The types of ours and of torch, and how far losses may be apart, relative to torch's.
+LOSSES = (
+    ("float32", "float32", ("sft", "dpo"), 1e-4),
+    ("autocast", "autocast", ("sft", "dpo"), 1e-2),
+    ("bfloat16", "autocast", ("sft",), 1e-2),
+)
+"""The types of ours and of torch, the methods, and how far losses may be apart, relative to torch's.
 
-Ours keeps a copy of the weights in float32, as torch does under autocast. With all weights in bfloat16 alone torch's
-AdamW loses small steps: after 50 steps of the small shape its loss is 1 % higher in SFT and 5 % in DPO.
+Under autocast both keep weights in float32 and multiply in bfloat16. With weights in bfloat16, as PaddleFormers tunes, ours
+keeps a copy in float32, but a forward pass sees only what has moved by a rounding step: DPO's small rate takes several times
+as many steps. With no copy torch's AdamW loses small steps: after 50 steps of the small shape its loss is 1 % higher in SFT.
 """
 
 
@@ -70,9 +76,9 @@ def compare(results: dict[str, dict[str, Any]]) -> list[str]:
         if ours and other:
             ratio = ours["tokens_per_second"] / other["tokens_per_second"]
             lines.append(f"ours is {ratio:.3f} of torch ({name}): the issue asks for 0.9")
-    for dtype, of_torch, allowed in LOSSES:
+    for dtype, of_torch, methods, allowed in LOSSES:
         mine, other = results.get(f"losses:ours:{dtype}"), results.get(f"losses:torch:{of_torch}")
-        for method in ("sft", "dpo") if mine and other else ():
+        for method in methods if mine and other else ():
             apart = largest_difference(mine[method], other[method])
             lines.append(
                 f"{method} in {dtype}, {len(mine[method])} steps: apart by {apart:.1e}, allowed {allowed:.0e} "

@@ -195,3 +195,7 @@ def test_sources_that_cannot_be_compiled(name: str, tmp_path: Path) -> None:
     (tmp_path / "kernel.cu").touch()
     with pytest.raises(SettingsError, match=f"{name} cannot be compiled: name C\\+\\+ files"):
         build.build_plugin(sources=[tmp_path / name])
+
+
+def test_what_is_compiled_first_is_there() -> None:
+    assert [name for name in build._SLOW if not (build.SOURCES / name).is_file()] == []

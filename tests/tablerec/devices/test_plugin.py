@@ -289,3 +289,17 @@ def test_more_top_values_than_there_are(library: Path) -> None:
     done = start(library, "paddle.topk(paddle.ones([3]), 5)")
     assert done.returncode == 1
     assert "topk: 5 of 3 elements" in done.stderr
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32", "float64"])
+def test_zero_is_zero_with_either_sign_and_nothing_else_is(library: Path, dtype: str) -> None:
+    code = f"""
+x = paddle.to_tensor([-0.0, 0.0, 6e-8, -6e-8, float("nan"), float("inf")], dtype="float32").astype("{dtype}")
+found = [paddle.nonzero(x).flatten().tolist()]
+if "{dtype}" in ("float32", "float64"):
+    found += [[bool(paddle.any(x[k])), bool(paddle.all(x[k]))] for k in range(6)]
+answer(found)
+"""
+    places, *truths = ask(library, code)
+    assert places == [2, 3, 4, 5]
+    assert all(truth == [k > 1, k > 1] for k, truth in enumerate(truths))

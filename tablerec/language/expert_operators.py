@@ -23,7 +23,7 @@ def provide_expert_operators() -> None:
     Before a replacement is used the operator is asked for: ``tablerec device coverage`` sees that in Paddle's log.
     """
     aux_loss = importlib.import_module("paddle.incubate.nn.functional.cal_aux_loss").math_cal_aux_loss
-    utilities = importlib.import_module(f"{_PACKAGE}.utils")
+    utilities: Any = importlib.import_module(f"{_PACKAGE}.utils")
     if not hasattr(utilities, "async_loader"):
         utilities.async_loader = None  # it is forgotten where there is no fleet
     for module, name, replacement in (

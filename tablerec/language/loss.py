@@ -310,9 +310,9 @@ def _hand_over(head: Any, when: Callable[[], bool]) -> Callable[[], None]:
     def forward(hidden: Any, *given: Any, **options: Any) -> Any:
         if not when():
             return usual(hidden, *given, **options)
-        weights = (head.weight, head.bias)
+        weights = [head.weight, head.bias]
         if not paddle.is_grad_enabled():  # as of a reference, whose loss may be computed where gradients are
-            weights = tuple(each if each is None else each.detach() for each in weights)
+            weights = [each if each is None else each.detach() for each in weights]
         return (hidden, *weights, True)
 
     head.forward = forward

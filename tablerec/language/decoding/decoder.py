@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from tablerec.devices.attention import chooses_flash_attention
-from tablerec.devices.graph import CapturedNetwork
+from tablerec.devices.graph import CapturedNetwork, CaptureError
 from tablerec.devices.plugin import Plugin, registered_kernels
 from tablerec.errors import SettingsError
 from tablerec.language.decoding import cache, rotary
@@ -30,7 +30,7 @@ class Decoder:
     The embedding, the layers, the norm and the head are PaddleFormers' own. The loop over the layers is ours, and so is
     the attention, over a cache of fixed length; the angles of rotary positions are computed once, by the model, for all
     positions, and turned by Paddle's fused operator where the device has it. Llama, ERNIE-4.5, Qwen3 and Gemma3 are
-    tried. Parameters may be trained between calls, but not replaced.
+    tried, and without a plugin ERNIE-4.5-MoE and Qwen3-MoE. Parameters may be trained between calls, but not replaced.
 
     Args:
         model: The model, on Paddle's current device.
@@ -133,6 +133,7 @@ class Decoder:
             For each prompt the tokens that follow it, up to an end, which is kept.
 
         Raises:
+            CaptureError: A step waits for the host, as with mixtures of experts, and there is a plugin to capture it.
             SettingsError: Too many rows or tokens, an empty prompt, or a token that the vocabulary lacks.
         """
         import paddle
@@ -156,12 +157,18 @@ class Decoder:
         with paddle.no_grad(), _in_use(self._model, self._base, self._rotary):
             if self._plugin and self._graph is None:
                 _set(self._done, np.ones((self._batch, 1), bool))  # rows that do not grow
-                self._graph = CapturedNetwork(self._plugin, self._step, [])
+                self._graph = self._capture(self._plugin)
             self._begin(prompts, ends)
             self._prefill(prompts)
             rows = self._write(max_tokens, self._padded(draw(seeds, max_tokens)))
         found = {row: _cut(tokens, ends) for row, tokens in zip(order, rows.tolist(), strict=False)}
         return [found[row] for row in range(len(prompts))]
+
+    def _capture(self, plugin: Plugin) -> CapturedNetwork:
+        try:
+            return CapturedNetwork(plugin, self._step, [])
+        except CaptureError as error:
+            raise CaptureError(f"{type(self._model).__name__} decodes without plugin alone: {error}") from error
 
     def _check(self, prompts: Sequence[Sequence[int]], max_tokens: int) -> None:
         if len(prompts) > self._batch:

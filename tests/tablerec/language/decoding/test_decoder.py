@@ -14,7 +14,7 @@ pytestmark = [
     pytest.mark.skipif(importlib.util.find_spec("paddleformers") is None, reason="needs PaddleFormers"),
 ]
 
-FAMILIES = ("llama", "ernie4_5", "qwen3", "gemma3", "qwen3_moe")
+FAMILIES = ("llama", "ernie4_5", "qwen3", "gemma3")
 N_TOKENS = 20
 LAYERS = 2
 
@@ -69,6 +69,15 @@ def of_family(name):
     result["alone sampled"] = [sampled.generate([p], N, ends=(), seed=3 + row)[0] for row, p in enumerate(PROMPTS)]
     return result
 result = {{name: of_family(name) for name in FAMILIES}}
+
+def of_experts(name):
+    answers = [decoder(make(name, device)).generate(PROMPTS, N, ends=()) for device in ("cpu", plugin.device)]
+    try:
+        decoder(make(name, plugin.device), True).generate(PROMPTS, N, ends=())
+    except Exception as error:
+        answers.append(f"{{type(error).__name__}}: {{error}}")
+    return answers
+result["experts"] = [of_experts(name) for name in ("ernie4_5_moe", "qwen3_moe")]
 
 # One family for what does not depend on the layers.
 model = make("llama", plugin.device, fused=True)
@@ -196,6 +205,13 @@ def test_a_graph_draws_new_numbers_each_time_and_the_same_for_the_same_seed(foun
     first, other, again = found["graph sampled"]
     assert first == again == found["llama"]["cpu sampled"]
     assert first != other
+
+
+def test_mixtures_of_experts_decode_without_a_graph_and_say_that_they_cannot_be_captured(found: dict[str, Any]) -> None:
+    for on_cpu, on_device, refused in found["experts"]:
+        assert on_device == on_cpu and all(len(set(row)) > N_TOKENS // 2 for row in on_cpu)
+        assert refused.startswith("CaptureError: ") and "ForCausalLM" in refused
+        assert "decodes without plugin alone: the network cannot be captured on" in refused
 
 
 def test_fused_operators_write_the_same(found: dict[str, Any]) -> None:

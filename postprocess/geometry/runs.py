@@ -132,7 +132,7 @@ def run_ends(flags: Flags) -> Ints:
     """
     framed = np.zeros(len(flags) + 2, np.bool_)
     framed[1:-1] = flags
-    return (framed[1:] != framed[:-1]).nonzero()[0]
+    return np.asarray((framed[1:] != framed[:-1]).nonzero()[0])
 
 
 def _kernel(size: int) -> tuple[int, int, int]:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import cv2
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tablerec.ocr.ink import crop_to_ink, ground_color, inner_quad
+from tablerec.ocr.ink import LEAST_CONTRAST, _strokes, crop_to_ink, ground_color, inner_quad
 
 
 def cell(height: int = 40, width: int = 100, ground: int = 255) -> np.ndarray:
@@ -66,3 +67,16 @@ def test_inner_quad_follows_a_turned_quad() -> None:
     size_wh = (14, 7)
     assert np.allclose(inner_quad(quad, (0, 0, *size_wh), size_wh), quad)
     assert np.allclose(inner_quad(quad, (7, 0, 14, 7), size_wh), [[5, 5], [10, 0], [15, 5], [10, 10]])
+
+
+@given(st.integers(0, 2**32 - 1), st.integers(1, 12), st.integers(1, 12), st.integers(1, 255))
+def test_ink_is_what_differs_from_the_ground_in_any_channel(seed: int, height: int, width: int, spread: int) -> None:
+    crop = np.random.default_rng(seed).integers(0, spread + 1, (height, width, 3), np.uint8)
+    difference = np.abs(crop - ground_color(crop)).max(axis=2)
+    most = difference.max()
+    inked = (difference > max(LEAST_CONTRAST, most / 3)) & (most >= LEAST_CONTRAST)
+    ground, boxes = _strokes(crop)
+    assert ground == ground_color(crop).tolist()
+    parts = cv2.connectedComponentsWithStats(inked.astype(np.uint8), connectivity=8)[2][1:, :4]
+    expected = sorted([x, y, x + w, y + h] for x, y, w, h in parts.tolist())
+    assert sorted(boxes.tolist()) == expected

@@ -170,6 +170,23 @@ def test_on_a_card_the_same_is_read_in_few_shapes(
     assert seen and all(shape[2] == 48 and shape[3] in backend.WIDTHS for _, shape in seen)
 
 
+def test_crops_are_read_as_rapidocr_itself_reads_them(reader: RapidOcrEngine) -> None:
+    from rapidocr.ch_ppocr_rec import TextRecInput
+
+    crops = [page(40, 40 + 15 * len(text), (text, 5, 30)) for text in ["12.5 kg", "Total", "n. s.", "-7", ""] * 2]
+    tailed = [backend._with_tail(crop) for crop in crops]
+    width = 320
+    assert max(crop.shape[1] for crop in tailed) < width
+    found = reader._read(tailed, width)
+    asked = TextRecInput(img=[backend._fill_up(crop, width) for crop in tailed], return_word_box=True)
+    expected = reader.load().text_rec(asked)
+    assert [each.text for each in found] == list(expected.txts)
+    assert [each.score for each in found] == list(expected.scores)
+    columns = [[column for word in info.word_cols for column in word] for info in expected.word_results]
+    assert [each.columns for each in found] == columns
+    assert [each.n_columns for each in found] == pytest.approx([info.line_txt_len for info in expected.word_results])
+
+
 def test_a_crop_is_read_alike_whatever_is_read_with_it(reader: RapidOcrEngine) -> None:
     texts = ["Il", "1l|", "Cl 12.5", "A longer line of text, from left to right", "S0,0", "7"]
     crops = [page(40, 20 + 15 * len(text), (text, 5, 30)) for text in texts]

@@ -308,7 +308,7 @@ def _make_reader(settings: Settings, jobs: str, keep_pixels: bool, stack: ExitSt
     """What reads pages, and what does so for several inputs side by side."""
     from tablerec.engine.engine import Engine, each_device, to_jobs
 
-    n_jobs = max(to_jobs(jobs), len(each_device(settings.device)))
+    n_jobs = max(to_jobs(jobs, settings), len(each_device(settings.device)))
     if n_jobs > 1:
         engine = stack.enter_context(Engine(settings, n_jobs, keep_pixels=keep_pixels))
         return engine, engine.ahead

@@ -41,7 +41,7 @@ from tablerec.models.opening import require_networks
 from tablerec.ocr import OcrEngine, make_ocr_engine
 from tablerec.ocr.unread import unread_notes
 from tablerec.paddlex_support import LazyModel, make_runtime
-from tablerec.result import Page, PageImage, Result
+from tablerec.result import Page, PageImage, Result, summarize_page, without_pixels
 from tablerec.stages import Trace
 
 if TYPE_CHECKING:
@@ -108,7 +108,7 @@ class Recognizer:
         from tablerec.engine import Engine
         from tablerec.engine.engine import to_jobs
 
-        if to_jobs(jobs) > 1:
+        if to_jobs(jobs, self.settings) > 1:
             if self._has_own_parts:
                 raise SettingsError(f"jobs is {jobs}: a detector or OCR engine that was handed over reads with jobs=1")
             with Engine(self.settings, jobs) as engine:
@@ -329,8 +329,11 @@ def recognize(source: Any, words: Sequence[Word] | None = None, **options: Unpac
     return Recognizer(settings).recognize(source, words)
 
 
-def make_page_reader(setup: Setup) -> Callable[[PageTask], Page]:
-    """What a worker of ``tablerec.engine`` does: it makes a recognizer, and reads a page when asked."""
+def make_page_reader(setup: Setup) -> Callable[[PageTask], Page | tuple[Page, Any]]:
+    """What a worker of ``tablerec.engine`` does: it makes a recognizer, and reads a page when asked.
+
+    What it returns is the page, or a summary of it and what the task had made of it.
+    """
     import cv2
 
     from tablerec.engine.networks import use_networks_of
@@ -342,7 +345,7 @@ def make_page_reader(setup: Setup) -> Callable[[PageTask], Page]:
     settings = setup.settings
     recognizers = _Recognizers(settings)
 
-    def read(task: PageTask) -> Page:
+    def read(task: PageTask) -> Page | tuple[Page, Any]:
         os.chdir(task.folder)  # the process is a worker's own
         asked = replace(task.settings or settings, device=settings.device)
         recognizer = recognizers.get(asked)
@@ -354,11 +357,18 @@ def make_page_reader(setup: Setup) -> Callable[[PageTask], Page]:
         [page] = pages
         if task.keep_pixels:
             return page
-        # The engine makes a blank picture of it: pickled here, all its pixels would travel.
-        shape: Any = page.picture.image.shape
-        return replace(page, picture=replace(page.picture, image=shape, layer=None))
+        if task.encode is not None:
+            page = without_pixels(page)
+            return _with_shape(summarize_page(page)), task.encode(page)
+        return _with_shape(page)
 
     return read
+
+
+def _with_shape(page: Page) -> Page:
+    """The page with a shape for a picture, of which the engine makes a blank one: pickled, all pixels would travel."""
+    shape: Any = page.picture.image.shape
+    return replace(page, picture=replace(page.picture, image=shape, layer=None))
 
 
 class _Recognizers:

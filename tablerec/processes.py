@@ -75,14 +75,14 @@ def usable_cpus() -> int:
     return usable
 
 
-def usable_jobs() -> int:
-    """Processes that can read pages side by side: as many as there are CPUs, fewer where memory is short.
+def usable_jobs(per_cpu: int = 1) -> int:
+    """Processes that can read pages side by side: so many for each CPU, fewer where memory is short.
 
     >>> 1 <= usable_jobs() <= usable_cpus()
     True
     """
-    free = free_gibibytes()
-    return usable_cpus() if free is None else max(1, min(usable_cpus(), int(free / _GIBIBYTES)))
+    free, most = free_gibibytes(), per_cpu * usable_cpus()
+    return most if free is None else max(1, min(most, int(free / _GIBIBYTES)))
 
 
 def free_gibibytes() -> float | None:

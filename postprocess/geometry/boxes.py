@@ -264,7 +264,9 @@ def rotate_points(points: Floats, degrees: float, center: tuple[float, float] = 
     >>> rotate_points(np.array([[1.0, 0.0]]), 90).round(6).tolist()
     [[0.0, 1.0]]
     """
-    angle = np.radians(degrees)
-    cos, sin = np.cos(angle), np.sin(angle)
-    turn = np.array([[cos, sin], [-sin, cos]])
-    return np.asarray((points - np.asarray(center)) @ turn + np.asarray(center))
+    turned = points - np.asarray(center)
+    if degrees:
+        angle = np.radians(degrees)
+        cos, sin = np.cos(angle), np.sin(angle)
+        turned = turned @ np.array([[cos, sin], [-sin, cos]])
+    return np.asarray(turned + np.asarray(center))

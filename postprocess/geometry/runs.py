@@ -89,6 +89,8 @@ class Runs:
         return self.row * (self.width + 1) + self.start, self.row * (self.width + 1) + self.end
 
 
+_EIGHT = 8
+"""Flags in a number of 64 bits."""
 _SMALL = 2**31 - 2**16
 """Places below this are numbers of 32 bits, also those beside them."""
 
@@ -103,14 +105,23 @@ def mask_to_runs(mask: NDArray[np.generic]) -> Runs:
     0
     """
     height, width = mask.shape
-    framed = np.zeros((height + 1, width + 1), mask.dtype)
-    framed[:-1, 1:] = mask
-    flat = framed.ravel()
-    at = np.flatnonzero(flat[1:] != flat[:-1])
+    size = (height + 1) * (width + 1)
+    flat = np.zeros(-(-size // _EIGHT) * _EIGHT + 1, mask.dtype)
+    flat[:size].reshape(height + 1, width + 1)[:-1, 1:] = mask
+    at = _set_places(flat[1:] != flat[:-1])
     if flat.size < _SMALL:
         at = at.astype(np.int32)  # half the memory, for masks of noise
     row = at[::2] // (width + 1)
     return Runs(row, at[::2] - row * (width + 1), at[1::2] - row * (width + 1), width)
+
+
+def _set_places(flags: Flags) -> Ints:
+    """``numpy.flatnonzero`` of a multiple of eight flags, looked at by eights: twice as fast where few are set."""
+    eights = flags.view(np.uint64)
+    some = np.flatnonzero(eights != 0)
+    among = np.flatnonzero(eights[some].view(np.bool_))
+    left_out = _EIGHT * (some - np.arange(len(some)))
+    return np.asarray(among + left_out[among >> 3])
 
 
 def run_ends(flags: Flags) -> Ints:
@@ -121,7 +132,7 @@ def run_ends(flags: Flags) -> Ints:
     """
     framed = np.zeros(len(flags) + 2, np.bool_)
     framed[1:-1] = flags
-    return np.flatnonzero(framed[1:] != framed[:-1])
+    return (framed[1:] != framed[:-1]).nonzero()[0]
 
 
 def _kernel(size: int) -> tuple[int, int, int]:

@@ -113,22 +113,28 @@ class _Parts:
         self.scale = SCALES[match["scale"]] if match["scale"] else 0
         self.written = match["caret"] or match["e"] or lower_digits(match["raised"] or "")
         self.exponent = int(self.written) if self.written else None
+        self._values: dict[tuple[str, str], Value | None] = {}
 
     def to_value(self, digits: str, convention: Convention) -> Value | None:
         """The value of digits with a point before the decimals."""
+        written = digits, digits_format(self.match["core"], convention, len(digits.partition(".")[2]))
+        if written not in self._values:  # most conventions agree
+            self._values[written] = self._to_value(*written)
+        return self._values[written]
+
+    def _to_value(self, digits: str, plain: str) -> Value | None:
         number = Decimal(digits).scaleb((self.exponent or 0) + self.scale - 2 * self.is_percent)
         number = -number if self.is_negative and number else number
-        n_decimals = len(digits.partition(".")[2])
-        has_decimals = bool(n_decimals or self.is_percent or self.exponent is not None) and not self.scale
+        has_decimals = bool("." in digits or self.is_percent or self.exponent is not None) and not self.scale
         value = to_number(number, is_whole=not has_decimals)
-        number_format = self._format(number, digits, n_decimals, convention)
+        number_format = self._format(number, digits, plain)
         return None if value is None or number_format is None else Value(value, number_format)
 
-    def _format(self, number: Decimal, digits: str, n_decimals: int, convention: Convention) -> str | None:
-        plain = digits_format(self.match["core"], convention, n_decimals)
+    def _format(self, number: Decimal, digits: str, plain: str) -> str | None:
         if self.exponent is not None:
             return self._scientific(number, digits, f"{plain}E+{'0' * len(self.written.lstrip('+-'))}")
         if self.scale:
+            n_decimals = len(digits.partition(".")[2])
             scaled = scaled_format(n_decimals, self.scale) if plain[0] == "0" and "\\" not in plain else None
             return self._signed(scaled, number) if scaled else self._exact(number)
         return self._signed(plain, number)

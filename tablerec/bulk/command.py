@@ -224,7 +224,7 @@ def make_executor(
     address: str | None = None,
     encode: Encode | None = None,
 ) -> Iterator[Executor]:
-    """Start what reads the pages, and end it; ``address`` and ``encode`` are for a cluster."""
+    """Start what reads the pages and makes of them what ``encode`` says, and end it; ``address`` is for a cluster."""
     if engine == "ray":
         from tablerec.bulk.ray.executor import ray_executor
 
@@ -240,7 +240,7 @@ def make_executor(
     from tablerec.engine import Engine
 
     with Engine(settings, jobs, limits) as workers:
-        yield LocalExecutor(workers)
+        yield LocalExecutor(workers, encode)
 
 
 @contextmanager

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
-from tablerec.bulk.results import Origin
+from tablerec.bulk.results import Encode, Origin
 from tablerec.result import Page
 
 if TYPE_CHECKING:
@@ -84,10 +85,12 @@ class LocalExecutor:
 
     Args:
         engine: The workers.
+        encode: Makes of a page what it becomes in a store, where it is read; see ``Results.encode``.
     """
 
-    def __init__(self, engine: Engine) -> None:
+    def __init__(self, engine: Engine, encode: Encode | None = None) -> None:
         self._engine = engine
+        self._encode = encode
 
     def numbers(self, path: Path, source: str) -> list[int]:
         """Return the numbers of the pages of an input; see ``Executor``."""
@@ -95,20 +98,25 @@ class LocalExecutor:
 
     def run(self, tasks: Iterator[Task]) -> Iterator[Outcome | None]:
         """Yield the outcome of each task; see ``Executor``."""
-        return run_futures(lambda task: self._engine.submit(task.path, task.number), tasks, _AHEAD * len(self._engine))
+        return run_futures(self._submit, tasks, _AHEAD * len(self._engine))
+
+    def _submit(self, task: Task) -> Future[Page] | Future[tuple[Page, Sequence[Any]]]:
+        if self._encode is None:
+            return self._engine.submit(task.path, task.number)
+        return self._engine.submit_encoded(task.path, task.number, partial(self._encode, task.origin))
 
 
 def run_futures(
-    submit: Callable[[Task], Future[Page]], tasks: Iterator[Task], n_ahead: int
+    submit: Callable[[Task], Future[Page] | Future[tuple[Page, Sequence[Any]]]], tasks: Iterator[Task], n_ahead: int
 ) -> Iterator[Outcome | None]:
     """Yield the outcomes of tasks that are submitted one by one.
 
     Args:
-        submit: Has a page read.
+        submit: Has a page read, or read and encoded.
         tasks: The tasks.
         n_ahead: How many are submitted and not done, at most.
     """
-    waiting: dict[Future[Page], Task] = {}
+    waiting: dict[Future[Any], Task] = {}
     try:
         while True:
             while len(waiting) < n_ahead and (task := next(tasks, None)) is not None:
@@ -120,7 +128,8 @@ def run_futures(
                 error = future.exception()
                 if error is not None and not isinstance(error, Exception):
                     raise error
-                yield Outcome(waiting.pop(future), future.result() if error is None else error)
+                found = future.result() if error is None else error
+                yield Outcome(waiting.pop(future), *(found if isinstance(found, tuple) else (found,)))
             if not done:
                 yield None
     finally:

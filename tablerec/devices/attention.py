@@ -20,9 +20,23 @@ leaves Paddle's choice as it is."""
 
 WAYS = ("cudnn", "own", "plain", "math")
 
+LARGEST_HEAD = 256
+"""Numbers of a head up to which Paddle's functions choose flash attention."""
+
 GPU_FLAGS = {"FLAGS_flash_attn_version": 2, "FLAGS_cudnn_deterministic": 0}
 """Flags that Paddle's attention functions ask for and only GPU builds have, with their defaults there. The environment
 may set them, as it sets Paddle's others."""
+
+_chosen_types: set[str] = set()
+
+
+def chooses_flash_attention(dtype: str, size: int) -> bool:
+    """Return whether Paddle's functions have been told to choose flash attention for a type and heads of a size.
+
+    >>> chooses_flash_attention("float64", 64)
+    False
+    """
+    return dtype in _chosen_types and size % 8 == 0 and size <= LARGEST_HEAD
 
 
 def choose_flash_attention(in_float32: bool) -> None:
@@ -40,19 +54,17 @@ def choose_flash_attention(in_float32: bool) -> None:
     way = os.environ.get(SETTING) or WAYS[0]
     if way not in WAYS:
         raise SettingsError(f"{SETTING}={way!r} is no way to attend: choose {', '.join(WAYS[:-1])} or {WAYS[-1]}")
+    _chosen_types.clear()
     if way == "math":
         return
+    _chosen_types.update(("float16", "bfloat16"), ("float32",) if in_float32 else ())
     import paddle
 
     backends: Any = sys.modules["paddle.nn.attention.sdpa"]
     functions: Any = sys.modules["paddle.nn.functional.sdpa"]
     backends._backend_enabled[backends.SDPBackend.FLASH_ATTENTION] = True
     functions.init_config()
-    functions._config["flash_attn"]["support_dtypes"] = (
-        paddle.float16,
-        paddle.bfloat16,
-        *((paddle.float32,) if in_float32 else ()),
-    )
+    functions._config["flash_attn"]["support_dtypes"] = tuple(getattr(paddle, name) for name in sorted(_chosen_types))
     usual = functions.can_use_flash_attention
     functions.can_use_flash_attention = lambda params: params.dropout == 0 and usual(params)
     missing = [name for name in GPU_FLAGS if not _has_flag(paddle, name)]

@@ -131,8 +131,8 @@ def coverage_command(
     """Compare what a program asks for with what a device has.
 
     SCRIPT is a program as for trace, or a small language model of PaddleFormers, which is
-    trained for a step and decodes three tokens: ernie4_5, llama, gemma3, gpt_oss, qwen3,
-    qwen3_moe, paddleocr_vl or deepseek_v3.
+    trained for a step and decodes three tokens: ernie4_5, ernie4_5_moe, llama, gemma3,
+    gpt_oss, qwen3, qwen3_moe, paddleocr_vl or deepseek_v3.
 
     What is missing runs on the CPU where Paddle's fallback is on, and fails where it is off.
     Exit code: 0 if nothing is missing, 1 otherwise.
@@ -221,7 +221,7 @@ def parity_command(ctx: click.Context, plugin: str | None, device: str | None, m
     "--model",
     metavar="NAME",
     help="A whole network: cellnet, cellnet_reduced, rtdetr_l, rtdetr_reduced, or a small language model: ernie4_5, "
-    "llama, gemma3, gpt_oss, qwen3, qwen3_moe, paddleocr_vl, deepseek_v3.",
+    "ernie4_5_moe, llama, gemma3, gpt_oss, qwen3, qwen3_moe, paddleocr_vl, deepseek_v3.",
 )
 @click.option(
     "--batch",

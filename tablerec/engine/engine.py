@@ -11,7 +11,7 @@ from concurrent.futures import Future
 from dataclasses import dataclass, replace
 from functools import partial
 from types import TracebackType
-from typing import BinaryIO, Generic, TypeAlias, TypeVar, Union
+from typing import Any, BinaryIO, Generic, TypeAlias, TypeVar, Union
 
 import numpy as np
 
@@ -23,6 +23,8 @@ from tablerec.engine.tasks import PageTask, Setup
 from tablerec.engine.workers import Answer, Limits, Workers
 from tablerec.errors import PageFailedError, SettingsError, TablerecError
 from tablerec.inputs.images import display_name, path_or_content, source_name, wanted_pages
+from tablerec.inputs.turning import ORIENTATION
+from tablerec.inputs.unwarping import UVDOC
 from tablerec.models.opening import usable_threads
 from tablerec.processes import usable_cpus, usable_jobs
 from tablerec.result import Page, Result
@@ -31,6 +33,7 @@ File: TypeAlias = Union[str, "os.PathLike[str]", bytes, BinaryIO]
 """A path, the bytes of a file, or a binary file, which is read as a whole."""
 
 _File = TypeVar("_File", bound=File)
+_Made = TypeVar("_Made")
 
 READER = "tablerec.pipeline:make_page_reader"
 
@@ -38,13 +41,17 @@ _AHEAD, _WITH_PIXELS = 8, 2
 """Pages in the works or ready for each worker, at most: while one takes long, the others go on with those behind it.
 With their pictures they take much memory."""
 
+_BESIDE_CARD = 2
+"""Workers for each CPU where a card runs the networks: for a third of the time or more, a worker waits for it."""
+
 
 class Engine:
     """Worker processes that each hold a recognizer; a page is read by the next one that is free.
 
     Args:
         settings: What to use. ``device`` may name several, as in ``gpu:0,1``: they share the workers.
-        jobs: Number of workers; ``auto`` takes as many as there are CPUs, fewer where memory is short.
+        jobs: Number of workers; ``auto`` takes as many as there are CPUs, twice as many beside a card, fewer where
+            memory is short.
         limits: Of a page. A page beyond them, or one whose process dies, costs itself alone.
         keep_pixels: Whether pages come back with their pictures, for overlays.
         threads: That numerical libraries may use in each worker; None shares the CPUs among them.
@@ -68,7 +75,7 @@ class Engine:
     ) -> None:
         self.settings = settings or Settings()
         self._keep_pixels = keep_pixels
-        n_jobs = to_jobs(jobs)
+        n_jobs = to_jobs(jobs, self.settings)
         devices = each_device(self.settings.device)
         on_card = parse_device(devices[0]).kind == "gpu"
         self._cards = {device: NetworkProcess() for device in devices if on_card}
@@ -134,20 +141,30 @@ class Engine:
             Its page. The future raises a TablerecError: InputError, or PageFailedError where its process failed. What
             is logged of the page is logged when it is there.
         """
-        asked, given = self._ask(source, number, name, settings), Future[Page]()
-        given.add_done_callback(lambda future: asked.answer.cancel() if future.cancelled() else None)
+        asked = self._ask(source, number, name, settings)
+        return _follow(asked.answer, asked.page)
 
-        def pass_on(answer: Future[Answer]) -> None:
-            if answer.cancelled():
-                given.cancel()
-            elif given.set_running_or_notify_cancel():
-                try:
-                    given.set_result(asked.page())
-                except BaseException as error:
-                    given.set_exception(error)
+    def submit_encoded(
+        self,
+        source: str | os.PathLike[str] | bytes,
+        number: int,
+        encode: Callable[[Page], _Made],
+        name: str | None = None,
+    ) -> Future[tuple[Page, _Made]]:
+        """Have one page read, and what is written of it made by the same worker: this process is but one.
 
-        asked.answer.add_done_callback(pass_on)
-        return given
+        Args:
+            source: Path or bytes of a file.
+            number: Of the page, counted from 1.
+            encode: Called with the page, without its pixels; it is pickled, as is what it returns.
+            name: Of the input, where it is bytes.
+
+        Returns:
+            How sure the tables of the page are and how long they took, see ``summarize_page``, and what ``encode``
+            returned. The future raises what that of ``submit`` does.
+        """
+        asked = self._ask(source, number, name, encode=encode)
+        return _follow(asked.answer, asked.encoded)
 
     def stream(
         self, sources: Iterable[File], on_error: Callable[[File, TablerecError], object] | None = None
@@ -202,12 +219,14 @@ class Engine:
         number: int,
         name: str | None,
         settings: Settings | None = None,
+        encode: Callable[[Page], object] | None = None,
     ) -> _Asked:
         named = source_name(source) if name is None else name
         content = source if isinstance(source, bytes) else os.fsdecode(source)
         folder = os.getcwd() if isinstance(content, str) and not os.path.isabs(content) else os.sep
         password = (settings or self.settings).password
-        task = PageTask(named, content, folder, number, password, self._keep_pixels, settings)
+        keep_pixels = self._keep_pixels and encode is None
+        task = PageTask(named, content, folder, number, password, keep_pixels, settings, encode)
         return _Asked(task, self._workers.submit(task))
 
 
@@ -220,16 +239,45 @@ class _Asked:
 
     def page(self) -> Page:
         """Wait for it, and pass on what was logged meanwhile."""
+        page: Page = self._wait()
+        return page if self.task.keep_pixels else _with_blank(page)
+
+    def encoded(self) -> tuple[Page, Any]:
+        """Wait for the summary of the page, and for what was made of it."""
+        page, made = self._wait()
+        return _with_blank(page), made
+
+    def _wait(self) -> Any:
         try:
-            page, notes = self.answer.result()
+            value, notes = self.answer.result()
         except PageFailedError as error:
             named = f"{display_name(self.task.name)}: page {self.task.number} {error}"
             raise type(error)(named).with_traceback(None) from error
         tell(notes)
-        if self.task.keep_pixels:
-            return page
-        # Its picture is a shape; without pixels, it comes back as a blank one of one byte.
-        return replace(page, picture=replace(page.picture, image=np.broadcast_to(np.uint8(255), page.picture.image)))
+        return value
+
+
+def _with_blank(page: Page) -> Page:
+    """The page with a blank picture, of one byte, in place of a shape."""
+    return replace(page, picture=replace(page.picture, image=np.broadcast_to(np.uint8(255), page.picture.image)))
+
+
+def _follow(answer: Future[Answer], take: Callable[[], _Made]) -> Future[_Made]:
+    """A future of what is taken out of an answer once it is there; it is cancelled with that, and that with it."""
+    given: Future[_Made] = Future()
+    given.add_done_callback(lambda future: answer.cancel() if future.cancelled() else None)
+
+    def pass_on(answer: Future[Answer]) -> None:
+        if answer.cancelled():
+            given.cancel()
+        elif given.set_running_or_notify_cancel():
+            try:
+                given.set_result(take())
+            except BaseException as error:
+                given.set_exception(error)
+
+    answer.add_done_callback(pass_on)
+    return given
 
 
 @dataclass(frozen=True, slots=True)
@@ -298,8 +346,12 @@ class _Window(Generic[_File]):
             yield True
 
 
-def to_jobs(jobs: int | str) -> int:
+def to_jobs(jobs: int | str, settings: Settings | None = None) -> int:
     """Read a number of workers.
+
+    Args:
+        jobs: The number, or ``auto``.
+        settings: Of the engine: workers that wait for a card are more than there are CPUs.
 
     Raises:
         SettingsError: It is neither ``auto`` nor a number from 1.
@@ -308,11 +360,18 @@ def to_jobs(jobs: int | str) -> int:
     (3, 2)
     """
     if jobs == "auto":
-        return usable_jobs()
+        return usable_jobs(_BESIDE_CARD if settings is not None and _waits_for_card(settings) else 1)
     number = int(jobs) if isinstance(jobs, int) or (jobs.isascii() and jobs.isdigit()) else 0
     if number < 1:
         raise SettingsError(f"jobs is {jobs!r}: give a number from 1, or auto")
     return number
+
+
+def _waits_for_card(settings: Settings) -> bool:
+    """Whether another process runs all networks; PaddleX would have its own on the card for each worker."""
+    is_own = settings.detector in ("auto", "cellnet", "rulings", "words") and not settings.ocr.startswith("paddlex")
+    asks_paddlex = settings.layout_model is not None or settings.turn == ORIENTATION or settings.unwarp == UVDOC
+    return is_own and not asks_paddlex and parse_device(each_device(settings.device)[0]).kind == "gpu"
 
 
 def each_device(text: str) -> list[str]:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 from tablerec.config import Settings
+from tablerec.result import Page
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +48,7 @@ class PageTask:
         password: See ``Settings``.
         keep_pixels: Whether the picture comes back; else only its shape does, in its place.
         settings: How it is read, where that is not as the worker was told; ``device`` does not count.
+        encode: What the worker makes of the page, see ``Engine.submit_encoded``; None has it return the page.
     """
 
     name: str
@@ -54,3 +58,4 @@ class PageTask:
     password: str | None = None
     keep_pixels: bool = False
     settings: Settings | None = None
+    encode: Callable[[Page], Any] | None = None

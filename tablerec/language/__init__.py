@@ -9,6 +9,7 @@
 - ``memory``: what that takes, predicted from ``config.json``; ``measure``: what it takes, by Paddle's count.
 - ``choose``: the method that fits into the memory there is.
 - ``experts``: mixtures of experts that wait for the host once a layer.
+- ``expert_operators``: what ERNIE's mixtures of experts need on the CPU.
 - ``decoding``: prompts in, tokens out, with a static cache and a captured graph.
 - ``reader``: a table reader that writes tokens, a small vision-language model.
 """

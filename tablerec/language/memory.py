@@ -114,7 +114,8 @@ def read_decoder(path: Path) -> Decoder:
     try:
         values = json.loads(file.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
-        raise InputError(f"{file} cannot be read ({error}): name the config.json of a model, or its folder") from error
+        cause = getattr(error, "strerror", None) or error
+        raise InputError(f"{file} cannot be read ({cause}): name the config.json of a model, or its folder") from error
     if not isinstance(values, dict):
         raise InputError(f"{file} holds no object: name the config.json of a model, or its folder")
     if any(values.get(name) for name in _EXPERTS):

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from tablerec.errors import InputError, SettingsError
+from tablerec.errors import InputError, OutputError, SettingsError
 from tablerec.settings_fields import check_fields, setting, to_settings
 from tablerec.training.settings import LoRA
 
@@ -78,7 +78,9 @@ def read_method(path: Path) -> Method:
         if not isinstance(values, dict):
             raise SettingsError("it holds no fields")
         method: Method = to_settings(Method, values)
-    except (OSError, ValueError, SettingsError) as error:
+    except OSError as error:
+        raise SettingsError(f"{path}: {error.strerror}: name the file that `tablerec tune` writes") from error
+    except (ValueError, SettingsError) as error:
         raise SettingsError(f"{path}: {error}") from error
     return method
 
@@ -116,7 +118,10 @@ class Tuned:
         """
         from tablerec.models.arrays import save_arrays
 
-        folder.mkdir(parents=True, exist_ok=True)
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise OutputError(f"{folder} cannot be made ({error.strerror}): name another folder") from error
         arrays = {f"parameters/{name}": _to_array(each) for name, each in self.parameters.items()}
         arrays |= {f"optimizer/{name}": array for name, array in _state_arrays(self.optimizer, self.parameters).items()}
         save_arrays(folder / CHECKPOINT, arrays, {"base": _fingerprint(self.net)})
@@ -163,6 +168,7 @@ def prepare(net: nn.Layer, method: Method) -> Tuned:
     Raises:
         SettingsError: The device or the model cannot do what the method asks for.
     """
+    from tablerec.language.loss import use_head_loss
     from tablerec.training.memory import recompute_parts
     from tablerec.training.methods.lora import add_lora
     from tablerec.training.methods.quantized import quantize_frozen
@@ -187,7 +193,7 @@ def prepare(net: nn.Layer, method: Method) -> Tuned:
     if method.attention == "fused":
         _fuse_attention(net)
     if method.loss_tokens is not None:
-        _divide_loss(net, method.loss_tokens)
+        use_head_loss(net, method.loss_tokens)
     if method.recompute:
         recompute_parts(net, layers)
     net.train()
@@ -214,15 +220,6 @@ def _fuse_attention(net: Any) -> None:
         for holder, name in ((getattr(layer, "config", None), "_attn_implementation"), (layer, "attn_implementation")):
             if getattr(holder, name, "") == "eager":
                 setattr(holder, name, "sdpa")
-
-
-def _divide_loss(net: Any, tokens: int) -> None:
-    """Compute logits and loss of few tokens at a time, and their gradients with them."""
-    from tablerec.language.loss import use_head_loss
-
-    if not all(hasattr(net, name) for name in ("criterion", "config", "lm_head")):
-        raise SettingsError(f"{type(net).__name__} has no criterion of PaddleFormers: leave out loss_tokens")
-    use_head_loss(net, tokens)
 
 
 def _make_optimizer(method: Method, parameters: dict[str, Tensor]) -> Any:

@@ -80,6 +80,22 @@ MODELS: dict[str, LanguageModel] = {
     "ernie4_5": LanguageModel(
         "ernie4_5", "Ernie4_5Config", "Ernie4_5ForCausalLM", fused={**_FUSED_ATTENTION, "apply_rope_fusion": True}
     ),
+    # Experts take as many rows as there are for them; by default 64 times their share, nearly all of them empty.
+    "ernie4_5_moe": LanguageModel(
+        "ernie4_5_moe",
+        "Ernie4_5_MoeConfig",
+        "Ernie4_5_MoeForCausalLM",
+        {
+            "moe_num_experts": 4,
+            "moe_k": 2,
+            "moe_intermediate_size": 32,
+            "moe_layer_start_index": 0,
+            "moe_multimodal_dispatch_use_allgather": "v2-unpad",
+            "moe_group": "dummy",  # one process
+            "num_nextn_predict_layers": 0,  # these would need tokens behind the last label
+        },
+        fused={**_FUSED_ATTENTION, "apply_rope_fusion": True},
+    ),
     "llama": LanguageModel("llama", "LlamaConfig", "LlamaForCausalLM", fused=_FUSED_ATTENTION),
     # One layer of each kind; heads of 16 numbers are scaled by the square root of 16. It has a norm of its own, its
     # GELU would become SwiGLU with fuse_swiglu, and its SDPA does not cut the mask of a sliding window that is full.
@@ -172,8 +188,8 @@ def find_model(name: str) -> LanguageModel:
     'Qwen3ForCausalLMDeprecated'
     >>> find_model("bert")
     Traceback (most recent call last):
-    postprocess.errors.SettingsError: language model 'bert' is unknown: choose ernie4_5, llama, gemma3, gpt_oss, \
-qwen3, qwen3_moe, paddleocr_vl or deepseek_v3
+    postprocess.errors.SettingsError: language model 'bert' is unknown: choose ernie4_5, ernie4_5_moe, llama, \
+gemma3, gpt_oss, qwen3, qwen3_moe, paddleocr_vl or deepseek_v3
     """
     if name not in MODELS:
         *first, last = MODELS
@@ -194,12 +210,20 @@ def make_model(name: str, fused: bool = False, **changes: Any) -> Any:
 
     Raises:
         MissingDependencyError: PaddleFormers is not installed.
-        SettingsError: There is no such model.
+        SettingsError: There is no such model, fused operators are asked for on the CPU, or PaddleFormers refuses the
+            configuration.
     """
     model = find_model(name)
     module = import_model(model.family)
+    import paddle
+
+    if fused and model.fused and paddle.get_device() == "cpu":
+        raise SettingsError(f"{name}: the CPU has no fused operators; leave out fused, or set a device")
     options = {**_TINY, **model.options, **_UNFUSED, **(model.fused if fused else {}), **changes}
-    return getattr(module, model.network)(getattr(module, model.configuration)(**options))
+    try:
+        return getattr(module, model.network)(getattr(module, model.configuration)(**options))
+    except (AssertionError, TypeError, ValueError) as error:
+        raise SettingsError(f"{name}: PaddleFormers refuses the configuration: {error}") from error
 
 
 def make_batch(
@@ -219,12 +243,18 @@ def make_batch(
         to learn, as at the end. With pictures ``pixel_values``, ``(patches, 3, 14, 14)`` float32 in -1 to 1, and
         ``image_grid_thw``, ``(size, 3)`` int64: frames, rows and columns of patches.
 
+    Raises:
+        SettingsError: There is no such model, or a length of less than a token, or than a picture's.
+
     >>> batch = make_batch("llama", size=1, length=4)
     >>> bool((batch["input_ids"][0, 1:] == batch["labels"][0, :-1]).all()), int(batch["labels"][0, -1])
     (True, -100)
     """
     numbers = np.random.default_rng(seed)
     pictures = find_model(name).pictures
+    least = 1 + pictures * int(np.prod(_IMAGE_GRID)) // 4
+    if length < least:
+        raise SettingsError(f"length is {length}: give {least} or more for {name}")
     ids = numbers.integers(3, vocabulary - pictures, (size, length))
     labels = np.concatenate([ids[:, 1:], np.full((size, 1), -100)], 1)
     if not pictures:

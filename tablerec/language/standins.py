@@ -93,13 +93,18 @@ def import_model(family: str) -> ModuleType:
     name = f"{package.__name__}.{family}.modeling"
     try:
         with stand_ins():
-            return importlib.import_module(name)
+            module = importlib.import_module(name)
     except ModuleNotFoundError as error:
         if error.name and name.startswith(error.name):
             raise SettingsError(f"PaddleFormers has no models named {family!r}") from error
         raise MissingDependencyError(
             f"{name} cannot be imported ({_first_cause(error)}): install what it asks for"
         ) from error
+    if family == "ernie4_5_moe":
+        from tablerec.language.expert_operators import provide_expert_operators
+
+        provide_expert_operators()
+    return module
 
 
 @contextlib.contextmanager

@@ -6,8 +6,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,13 +16,18 @@ from typing import Any
 import numpy as np
 
 from tablerec.devices import parse_device, require_paddle
-from tablerec.errors import MissingDependencyError, SettingsError
+from tablerec.errors import InputError, MissingDependencyError, SettingsError
+from tablerec.language.experts import wait_less
+from tablerec.language.loss import ROWS, use_head_loss, use_preference_head_loss
 from tablerec.language.models import find_model, make_batch, make_model
 from tablerec.language.standins import INSTALL_COMMAND, import_paddleformers
 
 LORA_TARGETS = (".*qkv_proj.*", ".*q_proj.*", ".*k_proj.*", ".*v_proj.*", ".*o_proj.*", ".*gate_proj.*", ".*up_proj.*",
                 ".*up_gate_proj.*", ".*down_proj.*")  # fmt: skip
 """Names of the products of matrices in decoders, as PaddleFormers matches them."""
+
+TRAINER_STATE = "trainer_state"
+"""The name, without its end, of a file that each checkpoint of PaddleFormers' ``Trainer`` holds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,8 +167,12 @@ def training_arguments(folder: str | Path, device: str, steps: int, **options: A
 
     Raises:
         MissingDependencyError: PaddleFormers or the device's plugin is missing.
-        SettingsError: There is no such device, or PaddleFormers refuses an option.
+        SettingsError: There is no such device, the folder is a file, or PaddleFormers refuses an option.
     """
+    if steps < 1:
+        raise SettingsError(f"steps is {steps}: give 1 or more")
+    if Path(folder).exists() and not Path(folder).is_dir():
+        raise SettingsError(f"{folder} is a file: name a folder for the checkpoints, or one that is not there yet")
     import_paddleformers()
     set_device(device)
     settings = {
@@ -179,11 +189,8 @@ def training_arguments(folder: str | Path, device: str, steps: int, **options: A
         "amp_master_grad": bool(options.get("bf16") or options.get("fp16")),
         **options,
     }
-    make = _import("paddleformers.trainer").TrainingArguments
-    try:
-        return make(**settings)
-    except (AssertionError, TypeError, ValueError) as error:
-        raise SettingsError(f"PaddleFormers' TrainingArguments: {error}") from error
+    with _refusing("TrainingArguments"):
+        return _import("paddleformers.trainer").TrainingArguments(**settings)
 
 
 def add_lora(net: Any, rank: int = 8, **options: Any) -> Any:
@@ -197,10 +204,17 @@ def add_lora(net: Any, rank: int = 8, **options: Any) -> Any:
 
     Returns:
         PaddleFormers' ``LoRAModel``.
+
+    Raises:
+        SettingsError: PaddleFormers refuses an option, or no product has one of the names.
     """
     peft = _import("paddleformers.peft")
     settings = {"r": rank, "lora_alpha": 2 * rank, "target_modules": list(LORA_TARGETS), **options}
-    return peft.LoRAModel(net, peft.LoRAConfig(**settings))
+    with _refusing("LoRA"):
+        lora = peft.LoRAModel(net, peft.LoRAConfig(**settings))
+    if not any("lora_" in name for name in lora.state_dict()):
+        raise SettingsError(f"no product is named as target_modules says, {settings['target_modules']}: leave it out")
+    return lora
 
 
 @dataclass(frozen=True, slots=True)
@@ -279,10 +293,18 @@ def dpo_trainer(net: Any, arguments: Any, pairs: Sequence[Pair], reference: Any 
 
     Returns:
         Its ``DPOTrainer``.
+
+    Raises:
+        SettingsError: There are no pairs, there is neither a reference nor LoRA, or PaddleFormers refuses an option.
     """
     import paddle
 
-    settings = _import("paddleformers.cli.train.dpo.dpo_argument").DPOConfig(lora=reference is None, **options)
+    if not pairs:
+        raise SettingsError("there are no pairs to train on")
+    if reference is None and not isinstance(net, _import("paddleformers.peft").LoRAModel):
+        raise SettingsError("there is nothing to compare the model with: give a reference, or a model with add_lora")
+    with _refusing("DPOConfig"):
+        settings = _import("paddleformers.cli.train.dpo.dpo_argument").DPOConfig(lora=reference is None, **options)
     net.config.dpo_config = settings
 
     class OneProcess(_import("paddleformers.cli.train.dpo.dpo_trainer").DPOTrainer):  # type: ignore[misc]
@@ -292,27 +314,43 @@ def dpo_trainer(net: Any, arguments: Any, pairs: Sequence[Pair], reference: Any 
     def collate(rows: Sequence[Pair]) -> dict[str, Any]:
         return {key: paddle.to_tensor(value) for key, value in pack_pairs(rows).items()}
 
-    return OneProcess(
-        net,
-        data_collator=collate,
-        args=arguments,
-        train_dataset=list(pairs),
-        ref_model=reference,
-        dpo_criterion=_import("paddleformers.nn.criterion").CriterionLayer(net.config),
-        dpo_config=settings,
-    )
+    with _refusing("DPOTrainer"):
+        return OneProcess(
+            net,
+            data_collator=collate,
+            args=arguments,
+            train_dataset=list(pairs),
+            ref_model=reference,
+            dpo_criterion=_import("paddleformers.nn.criterion").CriterionLayer(net.config),
+            dpo_config=settings,
+        )
 
 
-def train(trainer: Any, checkpoint: str | Path | None = None) -> tuple[float, ...]:
+def train(
+    trainer: Any, checkpoint: str | Path | None = None, loss_tokens: int | None = ROWS, fewer_waits: bool = True
+) -> tuple[float, ...]:
     """Let a trainer of PaddleFormers train.
 
     Args:
         trainer: Its ``Trainer``, or ``dpo_trainer``'s.
         checkpoint: The folder of a checkpoint to go on from, ``FOLDER/checkpoint-2``.
+        loss_tokens: Tokens whose logits are there at a time, in training, which saves memory (``loss.use_head_loss``);
+            None for those of the whole batch. A model that changes its logits before the loss, or a trainer with a
+            criterion of its own, gets all of them.
+        fewer_waits: Let mixtures of experts wait for the host once a layer (``experts.wait_less``); they stay so.
 
     Returns:
         The loss of each step, as the trainer logs it: with eight digits behind the point.
+
+    Raises:
+        InputError: There is no such checkpoint, or its writing was interrupted.
+        SettingsError: ``loss_tokens`` is below 1, or the trainer's samples are none, lack labels, or are of unlike
+            lengths without ``pad_samples``.
     """
+    if loss_tokens is not None and loss_tokens < 1:
+        raise SettingsError(f"loss_tokens is {loss_tokens}: give 1 or more, or None for the whole batch")
+    _require_checkpoint(checkpoint)
+    _require_samples(trainer)
     losses: list[float] = []
 
     class Note(_import("paddleformers.trainer").TrainerCallback):  # type: ignore[misc]
@@ -320,9 +358,104 @@ def train(trainer: Any, checkpoint: str | Path | None = None) -> tuple[float, ..
             if "loss" in logs:
                 losses.append(logs["loss"])
 
-    trainer.add_callback(Note())
-    trainer.train(resume_from_checkpoint=None if checkpoint is None else str(checkpoint))
+    if fewer_waits:
+        wait_less(trainer.model)
+    with _loss_in_parts(trainer, loss_tokens):
+        trainer.add_callback(Note())
+        try:
+            trainer.train(resume_from_checkpoint=None if checkpoint is None else str(checkpoint))
+        finally:
+            trainer.remove_callback(Note)
     return tuple(losses)
+
+
+@contextlib.contextmanager
+def _loss_in_parts(trainer: Any, tokens: int | None) -> Iterator[None]:
+    undo: Callable[[], None] | None = None
+    if tokens is not None and trainer.criterion is None:
+        with contextlib.suppress(SettingsError):  # the model needs all its logits
+            if hasattr(trainer, "dpo_criterion"):
+                nets = [net for net in (trainer.model, trainer.ref_model) if net is not None]
+                undo = use_preference_head_loss(nets, trainer.dpo_criterion, tokens)
+            else:
+                undo = use_head_loss(trainer.model, tokens)
+    try:
+        yield
+    finally:
+        if undo:
+            undo()
+
+
+def _require_checkpoint(checkpoint: str | Path | None) -> None:
+    if checkpoint is None or _is_whole(Path(checkpoint)):
+        return
+    near = [each for folder in (Path(checkpoint), Path(checkpoint).parent) for each in folder.glob("checkpoint-*")]
+    whole = sorted((each for each in near if _is_whole(each)), key=lambda each: each.stat().st_mtime)
+    name = f"name {whole[-1]}" if whole else "name a folder such as out/checkpoint-2"
+    raise InputError(
+        f"{checkpoint} is no whole checkpoint of PaddleFormers, as {TRAINER_STATE}.bin is missing in it: {name}, "
+        "or leave it out to begin anew"
+    )
+
+
+def _is_whole(folder: Path) -> bool:
+    """Return whether a checkpoint was written to its end, as far as one can see: its state comes after its weights."""
+    return any(folder.glob(f"{TRAINER_STATE}.*"))
+
+
+def _require_samples(trainer: Any) -> None:
+    """Refuse what PaddleFormers fails on without a reason, or waits for without an end."""
+    samples = trainer.train_dataset
+    if samples is None or (hasattr(samples, "__len__") and not len(samples)):
+        raise SettingsError("there is nothing to train on: give the trainer a train_dataset with samples in it")
+    rows = [sample for sample in samples if isinstance(sample, Mapping)] if isinstance(samples, (list, tuple)) else []
+    if rows and trainer.criterion is None and not all("labels" in row for row in rows):
+        raise SettingsError("a sample has no labels: give each token the one after it, and -100 where there is none")
+    if getattr(trainer.data_collator, "__name__", "") == "default_data_collator":
+        lengths = {len(row["input_ids"]) for row in rows if "input_ids" in row}
+        if len(lengths) > 1 and trainer.args.per_device_train_batch_size > 1:
+            raise SettingsError(
+                f"samples have {min(lengths)} to {max(lengths)} tokens, and the trainer puts them side by side as they "
+                "are: give it data_collator=pad_samples"
+            )
+
+
+def pad_samples(samples: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Make a batch of samples of unlike lengths, as a trainer's ``data_collator``: behind the shorter ones is nothing.
+
+    Args:
+        samples: ``input_ids`` and ``labels`` each, of one length, with a token's label being the one after it.
+
+    Returns:
+        Tensors ``(samples, longest)`` int64; behind a sample ids are 0 and labels -100, which do not count.
+
+    Raises:
+        SettingsError: A sample holds something else, or ids and labels of unlike lengths.
+
+    >>> batch = pad_samples([{"input_ids": [5, 6], "labels": [6, -100]}, {"input_ids": [7], "labels": [-100]}])
+    >>> batch["input_ids"].tolist(), batch["labels"].tolist()
+    ([[5, 6], [7, 0]], [[6, -100], [-100, -100]])
+    """
+    import paddle
+
+    fills = {"input_ids": 0, "labels": -100}
+    for sample in samples:
+        if sample.keys() != fills.keys() or len(sample["input_ids"]) != len(sample["labels"]):
+            raise SettingsError(f"a sample holds {', '.join(sample)}: give input_ids and labels, of one length")
+    longest = max((len(sample["labels"]) for sample in samples), default=0)
+    batch = {key: np.full((len(samples), longest), fill, "int64") for key, fill in fills.items()}
+    for row, sample in enumerate(samples):
+        for key in fills:
+            batch[key][row, : len(sample[key])] = sample[key]
+    return {key: paddle.to_tensor(array) for key, array in batch.items()}
+
+
+@contextlib.contextmanager
+def _refusing(what: str) -> Iterator[None]:
+    try:
+        yield
+    except (AssertionError, TypeError, ValueError) as error:
+        raise SettingsError(f"PaddleFormers' {what}: {error}") from error
 
 
 def _import(name: str) -> Any:

@@ -113,17 +113,19 @@ def _strokes(crop: Image) -> tuple[list[float], Ints]:
     """The colour of the ground, and ``(N, 4)`` boxes xyxy of connected ink, rulings among it."""
     import cv2
 
-    ground = ground_color(crop)
+    counts = _counts(crop)
     # Doubled: a median may lie in the middle between two levels.
-    levels = np.abs(2 * np.arange(256)[:, None] - 2 * ground).astype(np.uint16)
-    blue, green, red = cv2.split(cv2.LUT(crop, levels[None]))
-    doubled = cv2.max(cv2.max(blue, green), red)
-    most = int(doubled.max())
+    ground = 2 * _medians(counts)
+    seen = counts > 0
+    darkest, brightest = 2 * seen.argmax(axis=1), 2 * (255 - seen[:, ::-1].argmax(axis=1))
+    most = float(max((brightest - ground).max(), (ground - darkest).max()))
     if most < 2 * LEAST_CONTRAST:
-        return ground.tolist(), np.zeros((0, 4), np.int64)
-    mask = (doubled > max(2 * LEAST_CONTRAST, most / 3)).view(np.uint8)
+        return (ground / 2).tolist(), np.zeros((0, 4), np.int64)
+    least = max(2 * LEAST_CONTRAST, most / 3)
+    lowest, highest = np.ceil((ground - least) / 2).clip(0), np.floor((ground + least) / 2).clip(max=255)
+    mask = cv2.bitwise_not(cv2.inRange(crop, lowest, highest))
     parts = cv2.connectedComponentsWithStats(mask, connectivity=8)[2][1:, :4].astype(np.int64)
-    return ground.tolist(), np.column_stack([parts[:, :2], parts[:, :2] + parts[:, 2:]])
+    return (ground / 2).tolist(), np.column_stack([parts[:, :2], parts[:, :2] + parts[:, 2:]])
 
 
 def cut_columns(crop: Image) -> list[list[tuple[int, int, int, int]]]:
@@ -231,12 +233,21 @@ def ground_color(crop: Image) -> NDArray[np.float64]:
     >>> ground_color(np.array([[[0, 9, 5], [2, 9, 6], [4, 1, 9], [9, 1, 9]]], np.uint8)).tolist()
     [3.0, 5.0, 7.5]
     """
+    return _medians(_counts(crop))
+
+
+def _counts(crop: Image) -> Ints:
+    """``(3, 256)`` how often each channel has each value."""
     import cv2
 
-    # For small values counting is several times as fast as numpy's median.
     counts = [cv2.calcHist([crop], [channel], None, [256], [0, 256]).ravel() for channel in range(3)]
-    up_to = np.cumsum(counts, axis=1, dtype=np.int64)
-    size = crop.shape[0] * crop.shape[1]
+    return np.asarray(counts, np.int64)
+
+
+def _medians(counts: Ints) -> NDArray[np.float64]:
+    """Median of each channel; for small values counting is several times as fast as numpy's median."""
+    up_to = np.cumsum(counts, axis=1)
+    size = int(up_to[0, -1])
     ranks = [(up_to <= rank).sum(axis=1) for rank in ((size - 1) // 2, size // 2)]
     return np.asarray((ranks[0] + ranks[1]) / 2, np.float64)
 

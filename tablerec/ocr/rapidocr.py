@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from postprocess.word import CharSpans
 from tablerec.errors import MissingDependencyError, ModelNotFoundError
 from tablerec.models.opening import Network, NetworkFile, opener, runs_on_card, usable_threads
 from tablerec.models.opening.buckets import fit
@@ -45,6 +44,8 @@ _TAIL = 0.5
 """Grey right of each crop as a share of its height: the recogniser is trained with some, and without it reads the
 last character worse."""
 _GREY = (127, 127, 127)
+_SCALED = (np.arange(256, dtype=np.float32) / 255 - 0.5) / 0.5
+"""What the recogniser takes for each value of a pixel."""
 
 
 class RapidOcrEngine(LineReader):
@@ -67,7 +68,9 @@ class RapidOcrEngine(LineReader):
         self.threads = threads or usable_threads()
         self._card = _Card(device) if runs_on_card(device) else None
         self._engine: Any = None
-        self._reader: Any = None
+        self._reader: Callable[[NDArray[np.float32]], _Best] | None = None
+        self._classes: tuple[str, ...] = ()
+        """Of its reader, in their order; the first stands for none."""
         self._lock = threading.Lock()
 
     @property
@@ -82,12 +85,9 @@ class RapidOcrEngine(LineReader):
 
     @cached_property
     def characters(self) -> frozenset[str]:
-        """What it can read; empty where RapidOCR does not tell."""
-        recognizer = getattr(self.load(), "text_rec", None)
-        if recognizer is None:
-            self.recognize([np.full((16, 16, 3), _GREY[0], np.uint8)])
-            recognizer = getattr(self.load(), "text_rec", None)
-        return frozenset(getattr(getattr(recognizer, "postprocess_op", None), "character", ()))
+        """What it can read."""
+        self._load_reader()
+        return frozenset(self._classes)
 
     def detect(self, image: Image) -> NDArray[np.float32]:
         """See ``LineReader``."""
@@ -103,28 +103,31 @@ class RapidOcrEngine(LineReader):
             given[fit(crop.shape[1], WIDTHS)].append(index)
         lines = [Line("", 0.0)] * len(crops)
         for width, indices in sorted(given.items()):
-            found = self._read([_fill_up(tailed[index], width) for index in indices])
-            for index, (text, score, info) in zip(indices, found, strict=True):
+            for index, seen in zip(indices, self._read([tailed[index] for index in indices], width), strict=True):
                 height, bare = crops[index].shape[:2]
                 stretch = width / tailed[index].shape[1] * (1 + round(_TAIL * height) / bare)
-                lines[index] = Line(text, float(score), _spans(text, info, stretch))
+                centers = [(column + 0.5) / seen.n_columns * stretch for column in seen.columns]
+                lines[index] = Line(seen.text, seen.score, centers_to_spans(seen.text, centers))
         return lines
 
-    def _read(self, crops: Sequence[Image]) -> list[tuple[str, float, Any]]:
-        """Text, score and places of crops of one width, in RapidOCR's form."""
-        from rapidocr.ch_ppocr_rec import TextRecInput
+    def _read(self, crops: Sequence[Image], width: int) -> list[_Seen]:
+        """Read crops of the recogniser's height that are filled up to one width."""
+        network = self._load_reader()
+        found: list[_Seen] = []
+        for start in range(0, len(crops), _BATCH):
+            best = network(_to_input(crops[start : start + _BATCH], width))
+            found += [_decode(*each, self._classes) for each in zip(best.best, best.scores, strict=True)]
+        return found
 
-        found = self._load_reader()(TextRecInput(img=list(crops), return_word_box=True))
-        return list(zip(found.txts, found.scores, found.word_results, strict=True))
-
-    def _load_reader(self) -> Any:
-        """RapidOCR's reader of crops, made at the first one; its session tells the best classes alone."""
+    def _load_reader(self) -> Callable[[NDArray[np.float32]], _Best]:
+        """The network that reads crops, and its classes, taken from RapidOCR's reader, which is made at the first."""
         engine = self.load()
         with self._lock:
             if self._reader is None:
                 engine.recognize_txt([np.full((16, 16, 3), _GREY[0], np.uint8)])
-                self._reader = copy.copy(engine.text_rec)
-                self._reader.session = self._card.open_reader() if self._card else _best_classes(self._reader.session)
+                reader = engine.text_rec
+                self._classes = tuple(reader.postprocess_op.character)
+                self._reader = self._card.open_reader() if self._card else _best_classes(reader.session)
         return self._reader
 
     def load(self) -> Any:
@@ -186,16 +189,20 @@ def _best_classes(
 
 @dataclass(frozen=True, slots=True)
 class _Best:
-    """Stands for the probabilities of all classes, of which RapidOCR asks for the largest only."""
+    """The best class of each column of crops, ``(B, T)``, and its probability."""
 
     best: NDArray[np.int64]
     scores: NDArray[np.float32]
 
-    def argmax(self, axis: int) -> NDArray[np.int64]:
-        return self.best
 
-    def max(self, axis: int) -> NDArray[np.float32]:
-        return self.scores
+@dataclass(frozen=True, slots=True)
+class _Seen:
+    """What was read in a crop: the text, its score, and of ``n_columns`` those in which its visible characters are."""
+
+    text: str
+    score: float
+    columns: list[int]
+    n_columns: int
 
 
 def model_paths() -> dict[str, Path]:
@@ -261,9 +268,30 @@ def _fill_up(crop: Image, width: int) -> Image:
     return filled
 
 
-def _spans(text: str, info: Any, stretch: float) -> CharSpans | None:
-    """Turn the columns of the recogniser's output in which characters were seen into fractions of the crop."""
-    columns = [column for word in info.word_cols for column in word]
-    if not info.line_txt_len:
-        return None
-    return centers_to_spans(text, [(column + 0.5) / info.line_txt_len * stretch for column in columns])
+def _to_input(crops: Sequence[Image], width: int) -> NDArray[np.float32]:
+    """``(B, 3, HEIGHT, width)``, filled up with grey, from -1 to 1 as RapidOCR has it.
+
+    >>> _to_input([np.zeros((48, 100, 3), np.uint8)], 160)[0, 0, 0, [0, 99]].tolist()
+    [-1.0, -1.0]
+    """
+    import cv2
+
+    filled = np.full((len(crops), 3, HEIGHT, width), _GREY[0], np.uint8)
+    for place, crop in zip(filled, crops, strict=True):
+        place[:, :, : crop.shape[1]] = crop.transpose(2, 0, 1)
+    scaled = cv2.LUT(filled.reshape(-1, width), _SCALED)
+    return np.asarray(scaled, np.float32).reshape(filled.shape)
+
+
+def _decode(best: NDArray[np.int64], scores: NDArray[np.float32], classes: Sequence[str]) -> _Seen:
+    """Read the classes of the columns of a crop as RapidOCR does, whose score is a mean of rounded ones, rounded.
+
+    >>> _decode(np.array([0, 2, 2, 0, 2, 1]), np.full(6, 0.5, np.float32), ["none", " ", "a"])
+    _Seen(text='aa ', score=0.5, columns=[1, 4], n_columns=6)
+    """
+    numbers = best.tolist()
+    places = [at for at, number in enumerate(numbers) if number and (not at or number != numbers[at - 1])]
+    text = "".join(classes[numbers[at]] for at in places)
+    each = [round(score, 5) for score in scores[places].tolist()] or [0.0]
+    columns = [at for at, char in zip(places, text, strict=True) if not char.isspace()]
+    return _Seen(text, float(np.mean(each).round(5)), columns, len(numbers))

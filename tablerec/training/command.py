@@ -110,6 +110,8 @@ def tune_command(
         output = changes["output"] or (config if config.is_dir() else config.parent)
         tune_decoder(config, output, read_bytes(memory), length, sequences, click.echo)
         return
+    if not config.exists() and config.suffix not in (".yaml", ".yml"):
+        raise SettingsError(f"{config} is missing: name the settings of a detector, or a language model's folder")
     if minutes is None:
         raise SettingsError("tune needs --minutes, the time for measurements and trials")
     from tablerec.training.settings import read_settings

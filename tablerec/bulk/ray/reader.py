@@ -10,12 +10,12 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from postprocess.table import Table
 from tablerec import __version__
 from tablerec.bulk.results import Encode, Origin
 from tablerec.config import Settings
@@ -127,19 +127,24 @@ class Reader:
             order: Which.
             fetch: Gets the content of its input, where it is not here yet.
         """
-        assert self._engine is not None
         with self._contents.hold(order.content, fetch) as content:
             try:
-                page = self._engine.submit(content, order.number, order.name).result()
+                page, encoded = self._read(content, order)
                 page = replace(page, picture=replace(page.picture, source=order.name))
-                encoded = None if self._encode is None else self._encode(order.origin, page)
             except TablerecError as error:
                 named = type(error)(_named(str(error), content, order.name))
                 return Answer(named, notes=self._take_notes(content, order.name))
             except Exception as error:
                 return Answer(PageFailedError(f"met a fault of tablerec ({type(error).__name__}: {error})"))
             notes = self._take_notes(content, order.name)
-            return Answer(_bare(page) if encoded is None else _summary(page), encoded, notes)
+            return Answer(_bare(page), encoded, notes)
+
+    def _read(self, content: Path | bytes, order: Order) -> tuple[Page, Sequence[Any] | None]:
+        assert self._engine is not None
+        if self._encode is None:
+            return self._engine.submit(content, order.number, order.name).result(), None
+        encode = partial(self._encode, order.origin)
+        return self._engine.submit_encoded(content, order.number, encode, order.name).result()
 
     def close(self) -> None:
         """End its processes, and remove its files."""
@@ -156,12 +161,6 @@ def _bare(page: Page) -> Page:
     """The page with the shape of its picture only: pickled as it is, the blank picture would have all its bytes."""
     shape: Any = page.picture.image.shape
     return replace(page, picture=PageImage(page.picture.source, page.picture.number, shape))
-
-
-def _summary(page: Page) -> Page:
-    """How sure its tables are, and how long they took."""
-    tables = tuple(Table([], confidence=table.confidence) for table in page.tables)
-    return _bare(replace(page, tables=tables, words=(), unplaced=(), dropped=(), seals=()))
 
 
 class Contents:

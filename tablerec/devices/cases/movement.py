@@ -33,6 +33,10 @@ def cases() -> Iterator[Case]:
     yield Case("split", ("split",), lambda p, x: p.split(x, [1, 3], 1), (n(2, 4, 2),), EVERY)
     yield Case("split_with_num", ("split_with_num",), lambda p, x: p.split(x, 2, 1), (n(2, 4, 2),), EVERY)
     yield Case("stack", ("stack", "stack_grad"), lambda p, x, y: p.stack([x, y], 1), (n(2, 3), n(2, 3)), EVERY, True)
+    for shape, axis in (((2, 3, 4), 1), ((4, 3), -1), ((3, 5, 16), 0), ((1,), 0)):
+        apart: Call = lambda p, x, axis=axis: _unstacked(p, x, axis)  # noqa: E731
+        yield Case(f"unstack {shape} {axis}", ("unstack", "unstack_grad"), apart, (n(*shape),), EVERY, True)
+    yield Case("unstack empty", ("unstack",), lambda p, x: _unstacked(p, x, 0), (n(2, 0, 3),), EVERY)
     yield Case("expand", ("expand", "expand_grad"), lambda p, x: p.expand(x, [4, 2, 3]), (n(2, 1),), EVERY, True)
     yield Case("tile", ("tile",), lambda p, x: p.tile(x, [2, 1, 3]), (n(2, 3),), EVERY)
     yield Case("flip", ("flip",), lambda p, x: p.flip(x, [0, 2]), (n(2, 3, 4),), EVERY)
@@ -88,6 +92,13 @@ def _repeated(p: Any, x: Any, axis: int) -> Any:
     if x.dtype == p.bool and p.device.get_device() == "cpu":  # which lacks this one
         return p.repeat_interleave(x.astype("int32"), 3, axis).astype("bool")
     return p.repeat_interleave(x, 3, axis)
+
+
+def _unstacked(p: Any, x: Any, axis: int) -> Any:
+    """Return the parts in one, last one first: Paddle's gradient crashes where one of them has none."""
+    if x.dtype == p.bool and p.device.get_device() == "cpu":  # which lacks this one
+        return _unstacked(p, x.astype("int32"), axis).astype("bool")
+    return p.stack(p.unstack(x, axis)[::-1])
 
 
 def _fill_a_view(p: Any, x: Any) -> Any:

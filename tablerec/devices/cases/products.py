@@ -26,6 +26,10 @@ def _products() -> Iterator[Case]:
         (n(4), n(4), False, False),
         (n(3, 4), n(4), False, False),
         (n(4), n(4, 5), False, False),
+        # Few rows, as when tokens are decoded: in one kernel on a card.
+        (n(1, 1, 64), n(64, 128), False, False),
+        (n(8, 1, 40), n(40, 64), False, False),
+        (n(3, 600), n(600, 192), False, False),
     ):
         call: Call = lambda p, x, y, a=tx, b=ty: p.matmul(x, y, a, b)  # noqa: E731
         yield Case(f"matmul {x.shape} {y.shape}", ("matmul", "matmul_grad"), call, (x, y), _TYPES, True, 4, 4)

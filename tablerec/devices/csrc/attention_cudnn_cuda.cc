@@ -1,5 +1,8 @@
 // Attention by cuDNN, forward and backward, and forward in FP8: what stands between Paddle's tensors and cuDNN's graphs.
+#include <cuda_fp8.h>
+
 #include "attention_cudnn.h"
+#include "elements.h"
 #include "paddle/phi/common/float8_e4m3fn.h"
 
 namespace tablerec {
@@ -23,8 +26,10 @@ static AttentionShape shape_of(const Attention& a, const AttentionMemory& m, boo
   AttentionShape s{m.type, backward, a.sequences, a.heads, a.kv_heads, a.size, a.value_size, a.q_steps, a.k_steps, a.q_starts != nullptr,
                    a.right == 0, a.ends_meet && a.q_steps != a.k_steps, a.heads * a.size, a.kv_heads * a.size, a.kv_heads * a.value_size, 0, 0, 0};
   memcpy(&s.scale_bits, &a.scale, sizeof(a.scale));
-  if (a.q_starts)  // the longest sequence is a bound: few different ones make few plans
+  if (a.q_starts) {  // the longest sequence is a bound, and empty ones may follow: few different numbers make few plans
     for (auto* steps : {&s.q_steps, &s.k_steps}) *steps = (*steps + 255) / 256 * 256;
+    s.sequences = (s.sequences + 15) / 16 * 16;
+  }
   if (a.mask) s.bias_sequences = a.mask_sequence ? a.sequences : 1, s.bias_heads = a.mask_head ? a.heads : 1;
   if (a.hidden) s.bias_sequences = a.hidden_sequence ? a.sequences : 1, s.bias_heads = a.hidden_heads == 1 ? 1 : a.heads;
   return s;
@@ -33,22 +38,24 @@ static AttentionShape shape_of(const Attention& a, const AttentionMemory& m, boo
 // What a run needs beside the call's own tensors, for as long as it lasts.
 struct Beside { Tensor mask, numbers, sums; };
 
-// Where sequences are packed: the first element of each in q, k, v and the output, and how many steps it has.
-static bool add_starts(const Context& context, const Attention& a, Beside* beside, GraphMemory* memory) {
-  int64_t n = a.sequences, widest = std::max(a.heads, a.kv_heads) * std::max(a.size, a.value_size);
+// Where sequences are packed: the first element of each of `n` in q, k, v and the output, and how many steps it has; those
+// beyond the given ones are empty.
+static bool add_starts(const Context& context, const Attention& a, int64_t n, Beside* beside, GraphMemory* memory) {
+  int64_t given = a.sequences, widest = std::max(a.heads, a.kv_heads) * std::max(a.size, a.value_size);
   if (std::max(a.q_rows, a.k_rows) * widest > std::numeric_limits<int>::max()) return false;
   beside->numbers.Resize({4 * (n + 1) + 2 * n});
   auto numbers = write<int>(context, &beside->numbers);
   auto q = a.q_starts, k = a.k_starts;
   int q_row = int(a.heads * a.size), k_row = int(a.kv_heads * a.size), v_row = int(a.kv_heads * a.value_size), o_row = int(a.heads * a.value_size);
   launch(context, "flash_attn_starts", n + 1, DEVICE(int64_t i) {
-    numbers[i] = q[i] * q_row;
-    numbers[n + 1 + i] = k[i] * k_row;
-    numbers[2 * (n + 1) + i] = k[i] * v_row;
-    numbers[3 * (n + 1) + i] = q[i] * o_row;
+    int64_t at = i < given ? i : given;
+    numbers[i] = q[at] * q_row;
+    numbers[n + 1 + i] = k[at] * k_row;
+    numbers[2 * (n + 1) + i] = k[at] * v_row;
+    numbers[3 * (n + 1) + i] = q[at] * o_row;
     if (i == n) return;
-    numbers[4 * (n + 1) + i] = q[i + 1] - q[i];
-    numbers[4 * (n + 1) + n + i] = k[i + 1] - k[i];
+    numbers[4 * (n + 1) + i] = i < given ? q[i + 1] - q[i] : 0;
+    numbers[4 * (n + 1) + n + i] = i < given ? k[i + 1] - k[i] : 0;
   });
   Name names[] = {kQStarts, kKStarts, kVStarts, kOStarts};
   for (int part = 0; part < 4; ++part) (*memory)[names[part]] = numbers + part * (n + 1);
@@ -106,8 +113,8 @@ template <class T> bool attend_in_halves(const Context& context, const char* nam
   Beside beside;
   GraphMemory memory{{kQ, const_cast<void*>(m.q)}, {kK, const_cast<void*>(m.k)}, {kV, const_cast<void*>(m.v)}, {kO, m.out}, {kSums, m.log_sums}};
   if (a.q_starts) {
-    if (!add_starts(context, a, &beside, &memory)) return false;
-    beside.sums.Resize({a.sequences, a.heads, shape.q_steps});
+    if (!add_starts(context, a, shape.sequences, &beside, &memory)) return false;
+    beside.sums.Resize({shape.sequences, a.heads, shape.q_steps});
     memory[kSums] = write<float>(context, &beside.sums);
   }
   if (a.hidden) add_mask_of_ranges<T>(context, a, shape, &beside, &memory);
@@ -169,11 +176,24 @@ static bool attend_in_fp8(const Context& context, const char* name, const Attent
   }
   auto from = eight.data;
   auto out = static_cast<phi::dtype::bfloat16*>(m.out);
-  launch(context, "flash_attn_from_fp8", a.q_rows * a.heads * a.value_size, DEVICE(int64_t at) {
-    int64_t c = at % a.value_size, head = at / a.value_size % a.heads, row = at / a.value_size / a.heads;
+  constexpr int N = 16;  // a head has whole sixteens
+  launch(context, "flash_attn_from_fp8", a.q_rows * a.heads * a.value_size / N, DEVICE(int64_t i) {
+    int64_t at = i * N, c = at % a.value_size, head = at / a.value_size % a.heads, row = at / a.value_size / a.heads;
     int64_t sequence = row / a.q_steps, kv_head = head / group;
     int64_t where = apart ? (sequence * a.kv_heads + kv_head) * each + (row % a.q_steps * group + head % group) * a.value_size + c : at;
-    out[at] = phi::dtype::bfloat16(float(from[where]) * a.value_scale_of(sequence, kv_head));
+    float by = a.value_scale_of(sequence, kv_head);
+    auto numbers = *reinterpret_cast<const Pack<uint16_t, N / 2>*>(from + where);
+    Pack<phi::dtype::bfloat16, N / 2> whole[2];
+#pragma unroll
+    for (int k = 0; k < N / 2; ++k) {
+      __half2_raw pair = {};
+#ifdef __CUDA_ARCH__
+      pair = __nv_cvt_fp8x2_to_halfraw2(numbers.at[k], __NV_E4M3);
+#endif
+      whole[k / 4].at[k % 4 * 2] = phi::dtype::bfloat16(float(phi::dtype::raw_uint16_to_float16(pair.x)) * by);
+      whole[k / 4].at[k % 4 * 2 + 1] = phi::dtype::bfloat16(float(phi::dtype::raw_uint16_to_float16(pair.y)) * by);
+    }
+    for (int k = 0; k < 2; ++k) reinterpret_cast<Pack<phi::dtype::bfloat16, N / 2>*>(out + at)[k] = whole[k];
   });
   count_kernel("flash_attn_by_cudnn_fp8");
   return true;

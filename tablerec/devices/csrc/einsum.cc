@@ -130,7 +130,7 @@ template <class T> class Contraction {
     how.reduced = walk(label_dims(summed, size), x.steps(summed));
     how.outputs = phi::product(label_dims(kept, size));
     how.length = phi::product(label_dims(summed, size));
-    reduce<T>(context, name, how, SumRule<T, T>{x.data}, to);
+    sum_elements(context, name, how, x.data, to);
   }
   View summed(const View& x, const std::string& kept) {
     if (kept.size() == x.labels.size()) return x;

@@ -17,6 +17,10 @@ template <class T> using Bits = typename BitsOf<sizeof(T)>::type;
 template <class T> const Bits<T>* bits(const T* elements) { return reinterpret_cast<const Bits<T>*>(elements); }
 template <class T> Bits<T>* bits(T* elements) { return reinterpret_cast<Bits<T>*>(elements); }
 
+// An element is not zero if one of these bits is set: of floating point all but the sign.
+template <class T> constexpr Bits<T> bits_not_zero() {
+  return std::is_integral<T>::value ? Bits<T>(-1) : Bits<T>(Bits<T>(-1) >> 1);
+}
 template <class T> Bits<T> bits_of(T value) {
   Bits<T> same;
   std::memcpy(&same, &value, sizeof(T));

@@ -6,10 +6,12 @@
 
 namespace tablerec {
 
-template <class T> struct NotZero {
-  const T* x;
+// All kernels of this file see elements as bits of their size B.
+template <class B> struct NotZero {
+  const B* x;
+  B not_zero;
   Walk<1> at;
-  HOST_DEVICE int64_t operator()(int64_t i) const { return Compute<T>(x[at(i).at[0]]) != Compute<T>(0); }
+  HOST_DEVICE int64_t operator()(int64_t i) const { return (x[at(i).at[0]] & not_zero) != 0; }
 };
 struct KeepPlaces {
   int64_t *places, count, *total;
@@ -19,34 +21,61 @@ struct KeepPlaces {
   }
 };
 // For each place of the mask, repeated to `dims`: how many before it are not zero, or -1 where it is zero.
-template <class T> struct Ranks {
+struct Ranks {
   Temporary<int64_t> ranks;
   int64_t* of;
-  Ranks(const Context& context, const char* name, const Tensor& mask, const phi::DDim& dims, int64_t* total = nullptr)
+  template <class B>
+  Ranks(const Context& context, const char* name, const phi::DDim& from, const B* mask, B not_zero, const phi::DDim& dims,
+        int64_t* total = nullptr)
       : ranks(context, phi::product(dims)), of(ranks.data) {
     int64_t count = phi::product(dims);
     Temporary<int64_t> sum(context, 1);
     if (count)
       scan<int64_t>(context, name, Split(phi::make_ddim({count}), 0), false,
-                    NotZero<T>{read<T>(mask), walk(dims, broadcast_strides(mask.dims(), dims))}, KeepPlaces{of, count, sum.data});
+                    NotZero<B>{mask, not_zero, walk(dims, broadcast_strides(from, dims))}, KeepPlaces{of, count, sum.data});
     if (total) *total = count ? number_on_host(context, sum) : 0;
   }
 };
+inline Ranks ranks_of(const Context& context, const char* name, const Tensor& mask, const phi::DDim& dims, int64_t* total = nullptr) {
+  return Ranks(context, name, mask.dims(), bits(read<bool>(mask)), bits_not_zero<bool>(), dims, total);
+}
+
+inline void write_places(const Context& context, const Shape& shape, int64_t count, int64_t rank, const int64_t* rank_of, int64_t* to) {
+  launch(context, "nonzero", count, DEVICE(int64_t i) {
+    if (rank_of[i] < 0) return;
+    for (int64_t k = 0; k < rank; ++k) to[rank_of[i] * rank + k] = i / shape.stride[k] % shape.size[k];
+  });
+}
+template <class B>
+void write_selected(const Context& context, const Walk<1>& at, int64_t count, const int64_t* rank_of, const B* from, B* to) {
+  launch(context, "masked_select", count, DEVICE(int64_t i) {
+    if (rank_of[i] >= 0) to[rank_of[i]] = from[at(i).at[0]];
+  });
+}
+template <class B> void write_back(const Context& context, int64_t count, const int64_t* rank_of, const B* from, B* to) {
+  launch(context, "masked_select_grad", count, DEVICE(int64_t i) { to[i] = rank_of[i] < 0 ? 0 : from[rank_of[i]]; });
+}
+template <class B>
+void write_filled(const Context& context, const Walk<3>& at, int64_t count, const B* from, const bool* mask, const B* value, B* to) {
+  launch(context, "masked_fill", count, DEVICE(int64_t i) {
+    auto o = at(i);
+    to[i] = mask[o.at[1]] ? value[o.at[2]] : from[o.at[0]];
+  });
+}
+template <class B>
+void write_where(const Context& context, const Walk<1>& at, int64_t count, const bool* mask, bool wanted, const B* from, B* to) {
+  launch(context, "masked_fill_grad", count, DEVICE(int64_t i) { to[i] = mask[at(i).at[0]] == wanted ? from[i] : 0; });
+}
 
 // The places of what is not zero, in order. The count decides the output's shape, so the host must wait for it.
 template <class T, class X> void NonZero(const X& context, const Tensor& x, Tensor* out) {
   int64_t count = x.numel(), rank = x.dims().size(), found = 0;
-  Ranks<T> ranks(context, "nonzero", x, x.dims(), &found);
+  Ranks ranks(context, "nonzero", x.dims(), bits(read<T>(x)), bits_not_zero<T>(), x.dims(), &found);
   out->Resize(phi::make_ddim({found, rank}));
-  auto r = write<int64_t>(context, out);
   auto at = contiguous_strides(x.dims());
   Shape shape;
   for (int k = 0; k < rank; ++k) shape.size[k] = x.dims()[k], shape.stride[k] = at[k];
-  auto of = ranks.of;
-  launch(context, "nonzero", found ? count : 0, DEVICE(int64_t i) {
-    if (of[i] < 0) return;
-    for (int64_t k = 0; k < rank; ++k) r[of[i] * rank + k] = i / shape.stride[k] % shape.size[k];
-  });
+  write_places(context, shape, found ? count : 0, rank, ranks.of, write<int64_t>(context, out));
 }
 REGISTER_AMENDED(nonzero, NonZero, kAll + kHalves, gives_indices_first)
 
@@ -60,38 +89,25 @@ inline phi::DDim common_dims(const phi::DDim& a, const phi::DDim& b) {
 template <class T, class X> void MaskedSelect(const X& context, const Tensor& x, const Tensor& mask, Tensor* out) {
   auto dims = common_dims(x.dims(), mask.dims());
   int64_t found = 0;
-  Ranks<bool> ranks(context, "masked_select", mask, dims, &found);
+  auto ranks = ranks_of(context, "masked_select", mask, dims, &found);
   out->Resize(phi::make_ddim({found}));
-  auto a = bits(read<T>(x));
   auto r = bits(write<T>(context, out));
-  auto of = ranks.of;
-  auto at = walk(dims, broadcast_strides(x.dims(), dims));
-  launch(context, "masked_select", found ? phi::product(dims) : 0, DEVICE(int64_t i) {
-    if (of[i] >= 0) r[of[i]] = a[at(i).at[0]];
-  });
+  write_selected(context, walk(dims, broadcast_strides(x.dims(), dims)), found ? phi::product(dims) : 0, ranks.of, bits(read<T>(x)), r);
 }
 template <class T, class X>
 void MaskedSelectGrad(const X& context, const Tensor& x, const Tensor& mask, const Tensor& dout, Tensor* dx) {
   REQUIRE(common_dims(x.dims(), mask.dims()) == x.dims(), "masked_select_grad of a mask larger than the tensor is not supported on %s",
           device_name());
-  Ranks<bool> ranks(context, "masked_select_grad", mask, x.dims());
-  auto g = bits(read<T>(dout));
-  auto r = bits(write<T>(context, dx));
-  auto of = ranks.of;
-  launch(context, "masked_select_grad", x.numel(), DEVICE(int64_t i) { r[i] = of[i] < 0 ? 0 : g[of[i]]; });
+  auto ranks = ranks_of(context, "masked_select_grad", mask, x.dims());
+  write_back(context, x.numel(), ranks.of, bits(read<T>(dout)), bits(write<T>(context, dx)));
 }
 template <class T, class X>
 void MaskedFill(const X& context, const Tensor& x, const Tensor& mask, const Tensor& value, Tensor* out) {
   auto dims = common_dims(x.dims(), mask.dims());
   out->Resize(dims);
   auto at = walk(dims, broadcast_strides(x.dims(), dims), broadcast_strides(mask.dims(), dims), broadcast_strides(value.dims(), dims));
-  auto a = bits(read<T>(x)), v = bits(read<T>(value));
-  auto m = read<bool>(mask);
   auto r = bits(write<T>(context, out));
-  launch(context, "masked_fill", phi::product(dims), DEVICE(int64_t i) {
-    auto o = at(i);
-    r[i] = m[o.at[1]] ? v[o.at[2]] : a[o.at[0]];
-  });
+  write_filled(context, at, phi::product(dims), bits(read<T>(x)), read<bool>(mask), bits(read<T>(value)), r);
 }
 // The gradient of the tensor where the mask is not set, of the value where it is.
 template <class T, class X>
@@ -106,13 +122,11 @@ void MaskedFillGrad(const X& context, const Tensor& x, const Tensor& mask, const
     if (!to) continue;
     bool wanted = to == dvalue;
     if (to->dims() == dims) {
-      auto r = bits(write<T>(context, to));
-      launch(context, "masked_fill_grad", dout.numel(), DEVICE(int64_t i) { r[i] = m[at(i).at[0]] == wanted ? g[i] : 0; });
+      write_where(context, at, dout.numel(), m, wanted, g, bits(write<T>(context, to)));
       continue;
     }
     Temporary<T> all(context, dout.numel());
-    auto r = reinterpret_cast<Bits<T>*>(all.data);
-    launch(context, "masked_fill_grad", dout.numel(), DEVICE(int64_t i) { r[i] = m[at(i).at[0]] == wanted ? g[i] : 0; });
+    write_where(context, at, dout.numel(), m, wanted, g, bits(all.data));
     sum_repeated<T>(context, "masked_fill_grad", all.data, dims, to);
   }
 }

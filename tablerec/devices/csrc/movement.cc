@@ -104,62 +104,104 @@ template <class... T> bool register_transpose_grad_of_views(Types<T...>) {
 }
 static const bool registered_transpose_grad_of_views = register_transpose_grad_of_views(kFloats + kHalves);
 
-template <class U>
-void copy_rows(const Context& context, const char* name, const U* from, U* to, int64_t outer, int64_t part, int64_t whole,
-               int64_t offset, bool out_of_whole) {
-  int64_t count = outer * part;
+// Pieces that lie beside one another in the rows of a whole, [outer, width]; each is [outer, its columns].
+template <class B> struct Piece {
+  B* at;
+  int64_t columns, offset;
+};
+constexpr int kPieces = 8;  // in one launch
+template <class B> struct Pieces {
+  B* at[kPieces] = {};
+  int64_t first[kPieces + 1] = {}, offset[kPieces] = {};  // columns of the pieces before it; its place in the whole
+};
+template <class B, class U>
+void copy_units(const Context& context, const char* name, U* whole, int64_t outer, int64_t width, const Piece<B>* pieces, int n_pieces,
+                bool out_of_whole) {
+  constexpr int64_t N = sizeof(U) / sizeof(B);
+  Pieces<U> some;
+  for (int k = 0; k < kPieces; ++k) {
+    bool there = k < n_pieces;
+    some.at[k] = there ? reinterpret_cast<U*>(pieces[k].at) : nullptr;
+    some.first[k + 1] = some.first[k] + (there ? pieces[k].columns / N : 0);
+    some.offset[k] = there ? pieces[k].offset / N : 0;
+  }
+  int64_t columns = some.first[kPieces], count = outer * columns;
+  width /= N;
   bool small = count < (int64_t(1) << 31);
   launch(context, name, count, DEVICE(int64_t i) {
-    int64_t row = small ? int64_t(uint32_t(i) / uint32_t(part)) : i / part;
-    int64_t j = row * whole + offset + (i - row * part);
-    if (out_of_whole) to[i] = from[j];
-    else to[j] = from[i];
+    int64_t row = small ? int64_t(uint32_t(i) / uint32_t(columns)) : i / columns, column = i - row * columns;
+    U* piece = some.at[0];
+    int64_t before = 0, own = some.first[1], offset = some.offset[0];
+#pragma unroll
+    for (int k = 1; k < kPieces; ++k)
+      if (column >= some.first[k]) piece = some.at[k], before = some.first[k], own = some.first[k + 1] - before, offset = some.offset[k];
+    U *here = piece + row * own + column - before, *there = whole + row * width + offset + column - before;
+    if (out_of_whole) *here = *there;
+    else *there = *here;
   });
 }
-// Copies the columns from `offset` of [outer, whole] to [outer, part], or back.
+// Copies pieces into the rows of a whole, or out of it.
 template <class B>
-void copy_columns(const Context& context, const char* name, const B* from, B* to, int64_t outer, int64_t part,
-                  int64_t whole, int64_t offset, bool out_of_whole) {
-  // In units as wide as what all rows have in common: 16 bytes where they can.
-  auto address = reinterpret_cast<uintptr_t>(from) | reinterpret_cast<uintptr_t>(to);
+void copy_pieces(const Context& context, const char* name, B* whole, int64_t outer, int64_t width, const std::vector<Piece<B>>& pieces,
+                 bool out_of_whole) {
+  // In units as wide as what all have in common: 16 bytes where they can.
   constexpr int64_t N = 16 / sizeof(B);
-  if (address % 16 == 0 && part % N == 0 && whole % N == 0 && offset % N == 0)
-    return copy_rows(context, name, reinterpret_cast<const Pack<B, N>*>(from), reinterpret_cast<Pack<B, N>*>(to), outer,
-                     part / N, whole / N, offset / N, out_of_whole);
-  copy_rows(context, name, from, to, outer, part, whole, offset, out_of_whole);
+  for (size_t k = 0; k < pieces.size(); k += kPieces) {
+    int n_pieces = int(std::min<size_t>(kPieces, pieces.size() - k));
+    auto places = reinterpret_cast<uintptr_t>(whole) % 16 + uintptr_t(width % N);
+    for (int j = 0; j < n_pieces; ++j) {
+      const auto& piece = pieces[k + j];
+      places += reinterpret_cast<uintptr_t>(piece.at) % 16 + uintptr_t(piece.columns % N + piece.offset % N);
+    }
+    if (places) copy_units(context, name, whole, outer, width, &pieces[k], n_pieces, out_of_whole);
+    else copy_units(context, name, reinterpret_cast<Pack<B, N>*>(whole), outer, width, &pieces[k], n_pieces, out_of_whole);
+  }
+}
+// To copy from: what is read is not written.
+template <class T> auto source(const Tensor& x) {
+  auto from = bits(read<T>(x));
+  return const_cast<std::remove_const_t<std::remove_pointer_t<decltype(from)>>*>(from);
 }
 
-template <class T, class X> void Concat(const X& context, const Tensors& x, const phi::Scalar& axis, Tensor* out) {
-  auto r = write<T>(context, out);
-  Split s(out->dims(), axis.to<int64_t>());
-  int at = to_axis(axis.to<int64_t>(), out->dims().size());
+// Lays tensors of [outer, columns of its own] beside one another.
+template <class T> void join(const Context& context, const char* name, const Tensors& x, const Split& s, const std::vector<int64_t>& lengths, Tensor* out) {
+  auto r = bits(write<T>(context, out));
+  std::vector<Piece<std::remove_pointer_t<decltype(r)>>> pieces;
   int64_t offset = 0;
-  for (auto* part : x) {
-    if (!part->numel()) continue;
-    int64_t columns = part->dims()[at] * s.inner;
-    copy_columns(context, "concat", bits(read<T>(*part)), bits(r), s.outer, columns, s.length * s.inner, offset, false);
-    offset += columns;
+  for (size_t k = 0; k < x.size(); ++k) {
+    if (x[k]->numel()) pieces.push_back({source<T>(*x[k]), lengths[k] * s.inner, offset});
+    offset += lengths[k] * s.inner;
   }
+  copy_pieces(context, name, r, s.outer, s.length * s.inner, pieces, false);
+}
+inline std::vector<int64_t> lengths_of(const Tensors& x, int64_t axis) {
+  std::vector<int64_t> lengths;
+  for (auto* part : x) lengths.push_back(part->numel() ? part->dims()[to_axis(axis, part->dims().size())] : 0);
+  return lengths;
+}
+template <class T, class X> void Concat(const X& context, const Tensors& x, const phi::Scalar& axis, Tensor* out) {
+  join<T>(context, "concat", x, Split(out->dims(), axis.to<int64_t>()), lengths_of(x, axis.to<int64_t>()), out);
 }
 template <class T>
 void cut(const Context& context, const char* name, const Tensor& x, int64_t axis, const std::vector<Tensor*>& parts,
          const std::vector<int64_t>& lengths) {
   Split s(x.dims(), axis);
+  auto whole = source<T>(x);
+  std::vector<Piece<std::remove_pointer_t<decltype(whole)>>> pieces;
   int64_t offset = 0;
   for (size_t k = 0; k < parts.size(); ++k) {
     int64_t columns = lengths[k] * s.inner;
     if (parts[k]) {
-      auto r = write<T>(context, parts[k]);
-      copy_columns(context, name, bits(read<T>(x)), bits(r), s.outer, columns, s.length * s.inner, offset, true);
+      auto r = bits(write<T>(context, parts[k]));
+      if (columns) pieces.push_back({r, columns, offset});
     }
     offset += columns;
   }
+  copy_pieces(context, name, whole, s.outer, s.length * s.inner, pieces, true);
 }
 template <class T, class X>
 void ConcatGrad(const X& context, const Tensors& x, const Tensor& dout, const phi::Scalar& axis, std::vector<Tensor*> dx) {
-  std::vector<int64_t> lengths;
-  for (auto* part : x) lengths.push_back(part->numel() ? part->dims()[to_axis(axis.to<int64_t>(), part->dims().size())] : 0);
-  cut<T>(context, "concat_grad", dout, axis.to<int64_t>(), dx, lengths);
+  cut<T>(context, "concat_grad", dout, axis.to<int64_t>(), dx, lengths_of(x, axis.to<int64_t>()));
 }
 template <class T>
 void split(const Context& context, const char* name, const Tensor& x, int64_t axis, const std::vector<Tensor*>& parts) {
@@ -180,16 +222,31 @@ REGISTER(concat_grad, ConcatGrad, kFloats + kHalves)
 REGISTER(split, SplitBySizes, kMoved)
 REGISTER(split_with_num, SplitWithNum, kMoved)
 
+// Lays tensors of the same shape side by side along an axis that is new.
+template <class T>
+void pile(const Context& context, const char* name, const Tensors& x, int axis, Tensor* out) {
+  join<T>(context, name, x, Split(out->dims(), axis), std::vector<int64_t>(x.size(), 1), out);
+}
+// And takes them apart.
+template <class T>
+void unpile(const Context& context, const char* name, const Tensor& x, int axis, const std::vector<Tensor*>& parts) {
+  cut<T>(context, name, x, axis, parts, std::vector<int64_t>(parts.size(), 1));
+}
 template <class T, class X> void Stack(const X& context, const Tensors& x, int axis, Tensor* out) {
-  auto r = write<T>(context, out);
-  Split s(out->dims(), axis);
-  for (size_t k = 0; k < x.size(); ++k)
-    copy_columns(context, "stack", bits(read<T>(*x[k])), bits(r), s.outer, s.inner, s.length * s.inner, int64_t(k) * s.inner, false);
+  pile<T>(context, "stack", x, axis, out);
 }
 template <class T, class X> void StackGrad(const X& context, const Tensor& dout, int axis, std::vector<Tensor*> dx) {
-  cut<T>(context, "stack_grad", dout, axis, dx, std::vector<int64_t>(dx.size(), 1));
+  unpile<T>(context, "stack_grad", dout, axis, dx);
+}
+template <class T, class X> void Unstack(const X& context, const Tensor& x, int axis, int, std::vector<Tensor*> parts) {
+  unpile<T>(context, "unstack", x, axis, parts);
+}
+template <class T, class X> void UnstackGrad(const X& context, const Tensors& douts, int axis, Tensor* dx) {
+  pile<T>(context, "unstack_grad", douts, axis, dx);
 }
 REGISTER(stack, Stack, kMoved)
 REGISTER(stack_grad, StackGrad, kFloats + kHalves)
+REGISTER(unstack, Unstack, kMoved)
+REGISTER(unstack_grad, UnstackGrad, kFloats + kHalves)
 
 }  // namespace tablerec

@@ -50,8 +50,16 @@ inline Product product(const phi::DDim& x_dims, const phi::DDim& y_dims, bool tr
   return p;
 }
 
+#ifdef TABLEREC_CUDA
+constexpr int kMostFewRows = 8;
+// In few_rows_cuda.cc, for types of 16 bits; false where it cannot.
+template <class T> bool multiply_few_rows(const Context&, const char* name, const T* x, const T* y, T* out, const Product&);
+#endif
+
 template <class T> void multiply(const Context& context, const char* name, const T* x, const T* y, T* out, const Product& product) {
 #ifdef TABLEREC_CUDA
+  if constexpr (sizeof(T) == 2)
+    if (multiply_few_rows(context, name, x, y, out, product)) return;
   if (multiply_with_cublas(context, name, x, y, out, product)) return;
 #endif
   ProductSteps p{product.rows, product.columns, product.inner, product.x_row, product.x_inner, product.y_inner, product.y_column};

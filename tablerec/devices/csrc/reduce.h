@@ -1,6 +1,8 @@
 // Reductions over any axes, each read coalesced: where the innermost dimension is reduced, a team shares an output; where
 // it is kept, neighbouring threads take neighbouring outputs. Few and long ones are reduced in pieces first.
 #pragma once
+#include <optional>
+
 #include "shapes.h"
 
 namespace tablerec {
@@ -100,34 +102,27 @@ template <class R, class Rule> void reduce(const Context& context, const char* n
   int64_t most = by_columns ? (length + 15) / 16 : (length + 4095) / 4096;
   int64_t wanted = by_columns ? threads / outputs : (teams + outputs - 1) / outputs;
   int64_t pieces = std::max<int64_t>(std::min(most, wanted), 1), step = (length + pieces - 1) / pieces;
-  if (pieces == 1 && by_columns) {
-    launch(context, name, outputs, DEVICE(int64_t item) {
-      out[item] = rule.leave(reduce_places(rule, path, kept(item).at[0], 0, length, 1), counted);
-    });
-    return;
-  }
-  if (pieces == 1) {
-    launch_teams(context, name, outputs, length, DEVICE(int64_t item, Team team) {
-      A a = team.all(reduce_places(rule, path, kept(item).at[0], team.rank, length, team.size), rule);
-      if (team.rank == 0) out[item] = rule.leave(a, counted);
-    });
-    return;
-  }
-  // The pieces of an output lie `outputs` apart.
-  Temporary<uint8_t> memory(context, outputs * pieces * int64_t(sizeof(A)));
-  A* partial = reinterpret_cast<A*>(memory.data);
+  // The pieces of an output lie `outputs` apart; a single piece is the output.
+  std::optional<Temporary<uint8_t>> memory;
+  if (pieces > 1) memory.emplace(context, outputs * pieces * int64_t(sizeof(A)));
+  A* partial = memory ? reinterpret_cast<A*>(memory->data) : nullptr;
   if (by_columns) {
     launch(context, name, outputs * pieces, DEVICE(int64_t item) {
-      int64_t piece = item / outputs, from = piece * step, to = from + step < length ? from + step : length;
-      partial[item] = reduce_places(rule, path, kept(item - piece * outputs).at[0], from, to, 1);
+      int64_t piece = partial ? item / outputs : 0, from = piece * step, to = from + step < length ? from + step : length;
+      A a = reduce_places(rule, path, kept(item - piece * outputs).at[0], from, to, 1);
+      if (partial) partial[item] = a;
+      else out[item] = rule.leave(a, counted);
     });
   } else {
     launch_teams(context, name, outputs * pieces, step, DEVICE(int64_t item, Team team) {
-      int64_t piece = item / outputs, from = piece * step, to = from + step < length ? from + step : length;
+      int64_t piece = partial ? item / outputs : 0, from = piece * step, to = from + step < length ? from + step : length;
       A a = team.all(reduce_places(rule, path, kept(item - piece * outputs).at[0], from + team.rank, to, team.size), rule);
-      if (team.rank == 0) partial[item] = a;
+      if (team.rank) return;
+      if (partial) partial[item] = a;
+      else out[item] = rule.leave(a, counted);
     });
   }
+  if (pieces == 1) return;
   launch_teams(context, name, outputs, pieces, DEVICE(int64_t item, Team team) {
     A a = rule.start();
     for (int64_t j = team.rank; j < pieces; j += team.size) a = rule.combine(a, partial[j * outputs + item]);
@@ -148,20 +143,13 @@ template <class T, class R> struct SumRule {
   HOST_DEVICE R leave(A a, int64_t n) const { return R(mean ? a / A(n) : a); }
 };
 
-// Sums `from`, of the shape `dims`, down to the shape of `to`, which broadcasts to it.
+// Sums and means in the elements' own type. summing.cc compiles them for all files: their kernels are many and long.
 template <class T>
-void sum_to_shape(const Context& context, const char* name, const T* from, const phi::DDim& dims, Tensor* to) {
-  int missing = dims.size() - to->dims().size();
-  std::vector<int64_t> axes;
-  for (int k = 0; k < dims.size(); ++k)
-    if (k < missing || (to->dims()[k - missing] == 1 && dims[k] != 1)) axes.push_back(k);
-  auto out = write<T>(context, to);
-  if (axes.empty()) {  // only leading ones differ
-    launch(context, name, to->numel(), DEVICE(int64_t i) { out[i] = from[i]; });
-    return;
-  }
-  reduce<T>(context, name, reduction(dims, axes), SumRule<T, T>{from}, out);
-}
+void sum_elements(const Context& context, const char* name, const Reduction& how, const T* from, T* out, bool mean = false);
+
+// Sums `from`, of the shape `dims`, down to the shape of `to`, which broadcasts to it. In summing.cc too.
+template <class T>
+void sum_to_shape(const Context& context, const char* name, const T* from, const phi::DDim& dims, Tensor* to);
 
 // Converts what a reduction left in the type that it sums in.
 template <class R, class A> void convert(const Context& context, const char* name, const A* from, Tensor* out) {

@@ -16,17 +16,19 @@ template <int K> struct Walk {
 
   HOST_DEVICE Offsets operator()(int64_t i) const {
     Offsets o = {};
-    for (int k = rank - 1; k > 0; --k) {
-      int64_t next, here;
-      if (small) {
-        next = uint32_t(i) / uint32_t(size[k]);
-        here = uint32_t(i) - uint32_t(next) * uint32_t(size[k]);
-      } else {
-        next = i / size[k];
-        here = i - next * size[k];
+    if (small) {
+      for (int k = rank - 1; k > 0; --k) {
+        uint32_t next = uint32_t(i) / uint32_t(size[k]), here = uint32_t(i) - next * uint32_t(size[k]);
+        for (int j = 0; j < K; ++j) o.at[j] += int64_t(here) * stride[j][k];
+        i = next;
       }
-      for (int j = 0; j < K; ++j) o.at[j] += here * stride[j][k];
-      i = next;
+    } else {
+#pragma unroll 1  // seldom taken, and long: a third of the code of kernels that walk
+      for (int k = rank - 1; k > 0; --k) {
+        int64_t next = i / size[k], here = i - next * size[k];
+        for (int j = 0; j < K; ++j) o.at[j] += here * stride[j][k];
+        i = next;
+      }
     }
     if (rank)
       for (int j = 0; j < K; ++j) o.at[j] += i * stride[j][0];

@@ -5,6 +5,10 @@
 
 namespace tablerec {
 
+template <class T, class R> void sum_into(const Context& context, const Reduction& how, const T* from, R* out) {
+  if constexpr (std::is_same<T, R>::value) sum_elements(context, "sum", how, from, out);
+  else reduce<R>(context, "sum", how, SumRule<T, R>{from}, out);
+}
 template <class T, class X>
 void SumKernel(const X& context, const Tensor& x, const phi::IntArray& axes, phi::DataType type, bool, Tensor* out) {
   auto how = reduction(x.dims(), axes.GetData());
@@ -12,11 +16,11 @@ void SumKernel(const X& context, const Tensor& x, const phi::IntArray& axes, phi
   // As on the CPU: int32 and bool are summed into int64.
   using R = std::conditional_t<std::is_same<T, bool>::value || std::is_same<T, int>::value, int64_t, T>;
   if (type == phi::DataType::UNDEFINED || type == phi::CppTypeToDataType<R>::Type()) {
-    reduce<R>(context, "sum", how, SumRule<T, R>{a}, write<R>(context, out));
+    sum_into(context, how, a, write<R>(context, out));
     return;
   }
   Temporary<Sum<T>> sums(context, out->numel());
-  reduce<Sum<T>>(context, "sum", how, SumRule<T, Sum<T>>{a}, sums.data);
+  sum_into(context, how, a, sums.data);
   if (type == phi::DataType::FLOAT32) convert<float>(context, "sum", sums.data, out);
   else if (type == phi::DataType::FLOAT64) convert<double>(context, "sum", sums.data, out);
   else if (type == phi::DataType::INT64) convert<int64_t>(context, "sum", sums.data, out);
@@ -27,10 +31,10 @@ REGISTER_AMENDED(sum, SumKernel, kNumbers + kHalves + kBool, gives_another_type)
 
 template <class T, class X>
 void Mean(const X& context, const Tensor& x, const phi::IntArray& axes, bool, Tensor* out) {
-  reduce<T>(context, "mean", reduction(x.dims(), axes.GetData()), SumRule<T, T>{read<T>(x), true}, write<T>(context, out));
+  sum_elements(context, "mean", reduction(x.dims(), axes.GetData()), read<T>(x), write<T>(context, out), true);
 }
 template <class T, class X> void MeanAll(const X& context, const Tensor& x, Tensor* out) {
-  reduce<T>(context, "mean_all", reduction(x.dims(), {}), SumRule<T, T>{read<T>(x), true}, write<T>(context, out));
+  sum_elements(context, "mean_all", reduction(x.dims(), {}), read<T>(x), write<T>(context, out), true);
 }
 REGISTER(mean, Mean, kFloats + kHalves)
 REGISTER(mean_all, MeanAll, kFloats + kHalves)

@@ -80,14 +80,30 @@ template <class T> struct Angles {
   }
 };
 
-// Turns each pair of [batch, steps, heads, size], or back for the gradient. A thread holds both, so x may lie where the result does.
-template <class T> void turn(const Context& context, const char* name, const Tensor& x, const Angles<T>& by, bool back, Tensor* out) {
+// A tensor of [batch, steps, heads, size] that is turned.
+template <class T> struct Turned {
+  const T* from = nullptr;
+  T* to = nullptr;
+  int64_t heads = 1, pairs = 0;
+  Turned(const Context& context, const Tensor* x, Tensor* out) {
+    if (!x || !out) return;
+    from = read<T>(*x), to = write<T>(context, out);
+    heads = x->dims()[2], pairs = x->numel() / 2;
+  }
+};
+// Turns each pair of queries, keys and values, or back for the gradient, in one launch. A thread holds both of a pair, so what
+// is read may lie where the result does.
+template <class T>
+void turn(const Context& context, const char* name, const Tensor& like, const Angles<T>& by, bool back, Turned<T> q, Turned<T> k, Turned<T> v) {
   using C = Compute<T>;
-  int64_t size = x.dims()[3], heads = x.dims()[2], inner = x.dims()[1], half = by.rotated / 2;
-  int64_t steps = by.time_first ? x.dims()[0] : inner;
-  auto a = read<T>(x);
-  auto r = write<T>(context, out);
-  launch(context, name, x.numel() / 2, DEVICE(int64_t i) {
+  int64_t size = like.dims()[3], inner = like.dims()[1], half = by.rotated / 2;
+  int64_t steps = by.time_first ? like.dims()[0] : inner;
+  launch(context, name, q.pairs + k.pairs + v.pairs, DEVICE(int64_t i) {
+    const T* a = q.from;
+    T* r = q.to;
+    int64_t heads = q.heads;
+    if (i >= q.pairs + k.pairs) i -= q.pairs + k.pairs, a = v.from, r = v.to, heads = v.heads;
+    else if (i >= q.pairs) i -= q.pairs, a = k.from, r = k.to, heads = k.heads;
     int64_t pair = i % (size / 2), row = i / (size / 2), outside = row / heads / inner, inside = row / heads % inner;
     int64_t step = by.time_first ? outside : inside, sample = by.time_first ? inside : outside;
     int64_t first = 2 * pair, second = first + 1;
@@ -104,24 +120,23 @@ template <class T> void turn(const Context& context, const char* name, const Ten
     r[row * size + second] = T(other);
   });
 }
+inline const Tensor* given(const OptionalTensor& x) { return x ? &*x : nullptr; }
 
 template <class T, class X>
 void Rotary(const X& context, const Tensor& q, const OptionalTensor& k, const OptionalTensor& v, const OptionalTensor& sines,
             const OptionalTensor& cosines, const OptionalTensor& positions, bool side_by_side, bool time_first, float base,
             Tensor* new_q, Tensor* new_k, Tensor* new_v) {
   Angles<T> by(sines, cosines, positions, q.dims()[3], side_by_side, time_first, base);
-  turn<T>(context, "fused_rotary_position_embedding", q, by, false, new_q);
-  if (k) turn<T>(context, "fused_rotary_position_embedding", *k, by, false, new_k);
-  if (v) turn<T>(context, "fused_rotary_position_embedding", *v, by, false, new_v);
+  turn<T>(context, "fused_rotary_position_embedding", q, by, false, {context, &q, new_q}, {context, given(k), new_k},
+          {context, given(v), new_v});
 }
 template <class T, class X>
 void RotaryGrad(const X& context, const OptionalTensor& sines, const OptionalTensor& cosines, const OptionalTensor& positions,
                 const Tensor& dq, const OptionalTensor& dk, const OptionalTensor& dv, bool side_by_side, bool time_first, float base,
                 Tensor* old_q, Tensor* old_k, Tensor* old_v) {
   Angles<T> by(sines, cosines, positions, dq.dims()[3], side_by_side, time_first, base);
-  if (old_q) turn<T>(context, "fused_rotary_position_embedding_grad", dq, by, true, old_q);
-  if (dk && old_k) turn<T>(context, "fused_rotary_position_embedding_grad", *dk, by, true, old_k);
-  if (dv && old_v) turn<T>(context, "fused_rotary_position_embedding_grad", *dv, by, true, old_v);
+  turn<T>(context, "fused_rotary_position_embedding_grad", dq, by, true, {context, &dq, old_q}, {context, given(dk), old_k},
+          {context, given(dv), old_v});
 }
 REGISTER(fused_rotary_position_embedding, Rotary, kFloats + kHalves)
 REGISTER(fused_rotary_position_embedding_grad, RotaryGrad, kFloats + kHalves)

@@ -15,13 +15,15 @@ from tablerec.language.standins import import_paddleformers
 ATTENTION = "static_cache"
 """The name under which ``register_attention`` makes the attention known to PaddleFormers."""
 KERNEL = "masked_multihead_attention"
+CHUNK_KERNEL = "flash_attn_v3"
+"""Whose causal mask lets the last query and the last key meet, as a chunk needs it."""
 
 
 class StaticCache:
     """The keys and values of all layers, and how long the rows are.
 
-    Between ``begin_chunk`` and the next call of a ``begin`` function the layers must see several tokens of every row
-    at the same positions; after ``begin_step`` one token a row, each at its row's length.
+    Between ``begin_chunk`` and the next call of a ``begin`` function the layers must see several tokens of the first
+    rows at the same positions; after ``begin_step`` one token of every row, each at its row's length.
 
     Args:
         layers: How many.
@@ -31,9 +33,20 @@ class StaticCache:
         size: Numbers of a head.
         dtype: Type of keys and values.
         fused: Use Paddle's operator for decoding, which the device must have.
+        flash: Use flash attention for chunks, likewise, but for layers with a window that hides some of their places.
     """
 
-    def __init__(self, layers: int, batch: int, heads: int, places: int, size: int, dtype: Any, fused: bool) -> None:
+    def __init__(
+        self,
+        layers: int,
+        batch: int,
+        heads: int,
+        places: int,
+        size: int,
+        dtype: Any,
+        fused: bool,
+        flash: bool,
+    ) -> None:
         import paddle
 
         # Zeros, as what is hidden is multiplied by nought.
@@ -41,7 +54,7 @@ class StaticCache:
         self._places = paddle.arange(places, dtype="int32").unsqueeze(0)
         self.lengths = paddle.zeros([batch, 1], "int32")
         """Tokens that each row holds, int32, ``[batch, 1]``; a step writes at this place and does not change it."""
-        self._fused, self._dtype = fused, dtype
+        self._fused, self._flash, self._dtype = fused, flash, dtype
         self._chunk: tuple[int, int] | None = None
         self._masks: dict[int | None, Any] = {}
 
@@ -51,7 +64,7 @@ class StaticCache:
         return sum(kept.size * kept.element_size() for kept in self._kept)
 
     def begin_chunk(self, start: int, stop: int) -> None:
-        """Let the layers see the tokens at ``start`` to ``stop`` of every row."""
+        """Let the layers see the tokens at ``start`` to ``stop`` of the first rows, of as many as they are given."""
         self._chunk = start, stop
         self.forget()
 
@@ -89,8 +102,13 @@ class StaticCache:
         kept, new = self._kept[layer], paddle.stack([key, value])
         if self._chunk is not None:
             start, stop = self._chunk
-            kept[:, :, :, start:stop] = new
-            kept = kept[:, :, :, :stop]
+            rows = query.shape[0]
+            kept[:, :rows, :, start:stop] = new
+            if self._flash and (window is None or window >= stop):
+                # As which they were made: without a copy.
+                both = [key, value] if start == 0 else kept[:, :rows, :, :stop]
+                return _attend_flash(query, both[0], both[1], scale)
+            kept = kept[:, :rows, :, :stop]
         else:
             paddle.assign(paddle.where((self._places == self.lengths)[:, None, :, None], new, kept), kept)
         return attend(query, kept[0], kept[1], self._mask(window), scale)
@@ -163,6 +181,16 @@ def attend(query: Any, keys: Any, values: Any, mask: Any, scale: float) -> Any:
     weights = paddle.nn.functional.softmax(scores).astype(values.dtype).reshape([batch, kept, -1, places])
     found = paddle.matmul(weights, values).reshape([batch, heads, tokens, size])
     return found.transpose([0, 2, 1, 3]).reshape([batch, tokens, heads * size])
+
+
+def _attend_flash(query: Any, keys: Any, values: Any, scale: float) -> Any:
+    """Compute as ``attend`` does, where the last query sees all places, the one before all but the last, and so on."""
+    import paddle
+
+    given = [each.transpose([0, 2, 1, 3]) for each in (query, keys, values)]
+    no_scales, no_window = (None, None, None), (-1, -1)
+    found = paddle._C_ops.flash_attn_v3(*given, None, *no_scales, scale, True, *no_window, 0.0, 1, False, False, 0)[0]
+    return found.reshape([*found.shape[:2], -1])
 
 
 def register_attention() -> None:

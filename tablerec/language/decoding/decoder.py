@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence, Sized
 from typing import Any
 
 import numpy as np
 
+from tablerec.devices.attention import chooses_flash_attention
 from tablerec.devices.graph import CapturedNetwork
 from tablerec.devices.plugin import Plugin, registered_kernels
 from tablerec.errors import SettingsError
@@ -19,6 +20,7 @@ from tablerec.language.decoding.sampling import Sampling, choose, draw
 GREEDY = Sampling()
 _PAD = 0
 """Written after a row's end, and cut off again."""
+_STEPS = 64
 _NEEDED = ("embed_tokens", "layers", "norm", "rotary_emb")
 
 
@@ -74,7 +76,9 @@ class Decoder:
         weight = self._base.embed_tokens.weight
         self._vocabulary, dtype = int(weight.shape[0]), weight.dtype
         named = registered_kernels(paddle.get_device().partition(":")[0])
-        kernels = {kernel for kernel, dtypes in named.items() if str(dtype).removeprefix("paddle.") in dtypes}
+        type_name = str(dtype).removeprefix("paddle.")
+        kernels = {kernel for kernel, dtypes in named.items() if type_name in dtypes}
+        self._flash = cache.CHUNK_KERNEL in kernels and chooses_flash_attention(type_name, attention.head_dim)
         with paddle.no_grad():
             self._cache = StaticCache(
                 len(self._base.layers),
@@ -84,6 +88,7 @@ class Decoder:
                 attention.head_dim,
                 dtype,
                 fused=cache.KERNEL in kernels,
+                flash=self._flash,
             )
             self._rotary = Rotary(self._base, length, dtype, rotary.KERNEL in kernels)
             # What changes from step to step, set in place: a graph reads and writes where it was captured.
@@ -132,6 +137,8 @@ class Decoder:
         """
         import paddle
 
+        if isinstance(prompts, str) or not all(isinstance(prompt, Sized) for prompt in prompts):
+            raise SettingsError("prompts are lists of token ids, one for each row: [[1, 5, 9]]")
         if max_tokens is None:
             max_tokens = max(self._length - max(map(len, prompts), default=0), 1)
         self._check(prompts, max_tokens)
@@ -143,6 +150,9 @@ class Decoder:
             raise SettingsError(f"{len(seeds)} seeds for {len(prompts)} prompts: give one, or one for each")
         if min(seeds) < 0:
             raise SettingsError(f"a seed is {min(seeds)}: choose 0 or more")
+        # The longest first: what is left of the prompts then belongs to the first rows.
+        order = sorted(range(len(prompts)), key=lambda row: -len(prompts[row]))
+        prompts, seeds = [prompts[row] for row in order], [seeds[row] for row in order]
         with paddle.no_grad(), _in_use(self._model, self._base, self._rotary):
             if self._plugin and self._graph is None:
                 _set(self._done, np.ones((self._batch, 1), bool))  # rows that do not grow
@@ -150,7 +160,8 @@ class Decoder:
             self._begin(prompts, ends)
             self._prefill(prompts)
             rows = self._write(max_tokens, self._padded(draw(seeds, max_tokens)))
-        return [_cut(row, ends) for row in rows[: len(prompts)].tolist()]
+        found = {row: _cut(tokens, ends) for row, tokens in zip(order, rows.tolist(), strict=False)}
+        return [found[row] for row in range(len(prompts))]
 
     def _check(self, prompts: Sequence[Sequence[int]], max_tokens: int) -> None:
         if len(prompts) > self._batch:
@@ -158,6 +169,8 @@ class Decoder:
         if max_tokens < 0:
             raise SettingsError(f"max_tokens is {max_tokens}: choose 0 or more")
         for row, prompt in enumerate(prompts):
+            if isinstance(prompt, str):
+                raise SettingsError(f"prompt {row} is text: give the ids of its tokens, as the model's tokenizer does")
             if not len(prompt):
                 raise SettingsError(f"prompt {row} is empty: begin it with the token for the begin of a text")
             if len(prompt) + max_tokens > self._length:
@@ -197,19 +210,24 @@ class Decoder:
     def _prefill(self, prompts: Sequence[Sequence[int]]) -> None:
         """Let all tokens but the last of each row through the layers, in chunks.
 
-        What rows that are shorter leave behind their end is never looked at: their next tokens overwrite it.
+        Rows whose tokens have ended drop out. What rows that are shorter leave behind their end is never looked at:
+        their next tokens overwrite it.
         """
         import paddle
 
         longest = max(len(prompt) for prompt in prompts) - 1
-        tokens = np.full((self._batch, longest), _PAD, "int64")
+        tokens = np.full((self._batch, self._length), _PAD, "int64")
         for row, prompt in enumerate(prompts):
             tokens[row, : len(prompt) - 1] = prompt[:-1]
         for start in range(0, longest, self._chunk):
             stop = min(start + self._chunk, longest)
+            if self._flash:
+                stop = min(start + self._chunk, start + _round_up(stop - start), self._length)
+            some = sum(len(prompt) - 1 > start for prompt in prompts)
+            rows = min(1 << (some - 1).bit_length(), self._batch)
             self._cache.begin_chunk(start, stop)
-            angles = self._rotary.begin_chunk(self._batch, start, stop)
-            self._layers(paddle.to_tensor(tokens[:, start:stop]), angles)
+            angles = self._rotary.begin_chunk(rows, start, stop)
+            self._layers(paddle.to_tensor(tokens[:rows, start:stop]), angles)
 
     def _write(self, max_tokens: int, draws: np.ndarray) -> np.ndarray:
         """Take steps, and look at what they wrote after every few."""
@@ -283,11 +301,27 @@ class Decoder:
             self._graph = None
 
 
+def _round_up(count: int) -> int:
+    """Round up to few different numbers: cuDNN makes a plan for each shape that it sees, in tenths of a second.
+
+    >>> _round_up(1), _round_up(64), _round_up(65)
+    (64, 64, 128)
+    """
+    return -(-count // _STEPS) * _STEPS
+
+
 def _base_of(model: Any) -> Any:
     """Return the part of a causal language model that holds the layers."""
     base: Any = getattr(model, "model", None)
     missing = [name for name in _NEEDED if not hasattr(base, name)] + ["lm_head"] * (not hasattr(model, "lm_head"))
-    if missing or not len(base.layers) or not hasattr(base.layers[0], "self_attn"):
+    if getattr(getattr(model, "config", None), "vision_config", None) is not None:
+        raise SettingsError(f"{type(model).__name__} looks at pictures, which this does not: use the model's generate")
+    attention = None if missing or not len(base.layers) else getattr(base.layers[0], "self_attn", None)
+    if attention is not None and not (hasattr(attention, "num_key_value_heads") and hasattr(attention, "head_dim")):
+        raise SettingsError(
+            f"{type(attention).__name__} has no heads of keys (num_key_value_heads, head_dim) to keep in a cache"
+        )
+    if attention is None:
         raise SettingsError(
             f"{type(model).__name__} lacks {', '.join(missing) or 'layers with self_attn'}: give a causal language "
             "model of PaddleFormers, such as LlamaForCausalLM; of a LoRAModel give its model"

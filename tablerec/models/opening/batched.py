@@ -1,8 +1,9 @@
 """Calls of several threads go through a network together.
 
 Who comes while the network is free runs it at once. Who comes while it runs waits, and of all who wait then one runs
-it for those whose pictures have the same shape: the busier it is, the larger the batches. There is no thread of its
-own, so nothing is to be started or stopped.
+it for those whose pictures have the same shape: the busier it is, the larger the batches. Small networks, which leave
+most of a card idle, run at several shapes at once. There is no thread of its own, so nothing is to be started or
+stopped.
 """
 
 from __future__ import annotations
@@ -49,13 +50,14 @@ class BatchedNetwork:
     that an error reaches only those whom it concerns.
 
     Args:
-        network: Runs a batch; never called by two threads at once.
+        network: Runs a batch; never called by two threads at once, or by ``at_once``, each with a shape of its own.
         outputs: Names of its outputs.
         form: ``Rows`` or ``Cells``.
         pixels: That go through the network at once, at most; a call of more goes alone.
         sizes: Numbers of pictures that a batch has, rising; multiples of the last for a call of more.
         dtype: Of the pictures; None takes them as they come.
         wait: See ``WAIT``.
+        at_once: Batches of different shapes that run at the same time, at most.
     """
 
     def __init__(
@@ -67,6 +69,7 @@ class BatchedNetwork:
         sizes: Sequence[int] = (1, 2, 4, 8, 16, 32, 64),
         dtype: type[np.generic] | None = None,
         wait: float = WAIT,
+        at_once: int = 1,
     ) -> None:
         self.outputs = tuple(outputs)
         self._network = network
@@ -77,9 +80,12 @@ class BatchedNetwork:
         self._wait = wait
         self._changed = threading.Condition()
         self._waiting: list[_Call] = []
-        self._is_running = False
-        self._company = 1
-        self._buffer = np.empty(0, np.uint8)
+        self._at_once = at_once
+        self._running: set[_Kind] = set()
+        self._company: dict[_Kind, int] = {}
+        """Calls of the last batch of a kind that had some company."""
+        self._buffers: list[NDArray[np.uint8]] = []
+        """Memory for batches, which is used again."""
 
     def __call__(self, images: NDArray[Any]) -> Arrays:
         """Run the network; see ``Network``."""
@@ -89,8 +95,8 @@ class BatchedNetwork:
             self._waiting.append(call)
             self._changed.notify_all()
         try:
-            while self._leads(call):
-                self._run_next()
+            while (first := self._lead(call)) is not None:
+                self._run_with(first)
         finally:
             with self._changed:
                 if call in self._waiting:  # interrupted
@@ -99,40 +105,54 @@ class BatchedNetwork:
             raise call.error
         return call.outputs
 
-    def _leads(self, call: _Call) -> bool:
-        """Wait until a call is done (false), or its thread is the one to run the next batch."""
+    def _lead(self, call: _Call) -> _Call | None:
+        """Wait until a call is done (None), or its thread is to run a batch, with the one that is returned."""
         with self._changed:
-            self._changed.wait_for(lambda: call.is_done or not self._is_running)
-            if not call.is_done:
-                self._is_running = True
-            return not call.is_done
+            self._changed.wait_for(lambda: call.is_done or self._next() is not None)
+            first = None if call.is_done else self._next()
+            if first is not None:
+                self._running.add(first.kind)
+            return first
 
-    def _run_next(self) -> None:
+    def _next(self) -> _Call | None:
+        """The call that has waited longest of those that may run now."""
+        if len(self._running) >= self._at_once:
+            return None
+        return next((call for call in self._waiting if call.kind not in self._running), None)
+
+    def _run_with(self, first: _Call) -> None:
         calls: list[_Call] = []
         try:
             with self._changed:
-                if self._company > 1:
-                    self._changed.wait_for(lambda: len(self._waiting) >= self._company, self._wait)
-                calls = self._take()
-            self._run(calls)
+                company = self._company.get(first.kind, 1)
+                if company > 1:
+                    self._changed.wait_for(lambda: len(self._alike(first)) >= company, self._wait)
+                calls = self._take(first)
+            if calls:
+                self._run(calls)
         finally:
             with self._changed:
-                self._is_running = False
+                self._running.discard(first.kind)
                 # Another thread runs what an interrupted one has left.
                 self._waiting[:0] = [call for call in calls if not call.is_done]
                 self._changed.notify_all()
 
-    def _take(self) -> list[_Call]:
-        """The call that has waited longest, and those that may go with it."""
-        first = self._waiting[0]
-        left = self._sizes_of(first)[-1] - len(first.images)
-        calls = [first]
-        for call in self._waiting[1:]:
-            if (call.slot, call.images.dtype) == (first.slot, first.images.dtype) and len(call.images) <= left:
+    def _alike(self, first: _Call) -> list[_Call]:
+        return [call for call in self._waiting if call.kind == first.kind]
+
+    def _take(self, first: _Call) -> list[_Call]:
+        """The calls that wait, of one kind, which go together; none where the first was interrupted."""
+        left = self._sizes_of(first)[-1]
+        calls: list[_Call] = []
+        for call in self._alike(first):
+            if not calls or len(call.images) <= left:
                 calls.append(call)
                 left -= len(call.images)
         self._waiting = [call for call in self._waiting if call not in calls]
-        self._company = len(calls)
+        if len(calls) > 1:
+            self._company[first.kind] = len(calls)
+        else:
+            self._company.pop(first.kind, None)
         return calls
 
     def _sizes_of(self, call: _Call) -> Sequence[int]:
@@ -141,8 +161,10 @@ class BatchedNetwork:
     def _run(self, calls: Sequence[_Call]) -> None:
         ends = np.cumsum([len(call.images) for call in calls]).tolist()
         starts = [0, *ends[:-1]]
+        buffer = self._buffers.pop() if self._buffers else np.empty(0, np.uint8)
         try:
-            outputs = self._network(self._fill(calls, starts, ends))
+            filled, buffer = self._fill(calls, starts, ends, buffer)
+            outputs = self._network(filled)
             shares = [
                 self._form.take(outputs, start, end, call.images.shape[1:])
                 for call, start, end in zip(calls, starts, ends, strict=True)
@@ -154,23 +176,31 @@ class BatchedNetwork:
                 for call in calls:
                     self._run([call])
             return
+        finally:
+            self._buffers.append(buffer)
         for call, share in zip(calls, shares, strict=True):
             call.finish(share)
 
-    def _fill(self, calls: Sequence[_Call], starts: Sequence[int], ends: Sequence[int]) -> NDArray[Any]:
-        """The pictures of some calls in one array, whose memory is used again for the next batch."""
+    def _fill(
+        self, calls: Sequence[_Call], starts: Sequence[int], ends: Sequence[int], buffer: NDArray[np.uint8]
+    ) -> tuple[NDArray[Any], NDArray[np.uint8]]:
+        """The pictures of some calls in one array, in the memory of a buffer or of a larger one, and that."""
         images = calls[0].images
         shape = (fit(ends[-1], self._sizes_of(calls[0])), *calls[0].slot)
         if len(calls) == 1 and images.shape == shape:
-            return images
+            return images, buffer
         n_bytes = math.prod(shape) * images.dtype.itemsize
-        if len(self._buffer) < n_bytes:
-            self._buffer = np.empty(n_bytes, np.uint8)
-        filled = self._buffer[:n_bytes].view(images.dtype).reshape(shape)
+        if len(buffer) < n_bytes:
+            buffer = np.empty(n_bytes, np.uint8)
+        filled = buffer[:n_bytes].view(images.dtype).reshape(shape)
         for call, start, end in zip(calls, starts, ends, strict=True):
             self._form.put(call.images, filled[start:end])
         filled[ends[-1] :] = 0
-        return filled
+        return filled, buffer
+
+
+_Kind = tuple[tuple[int, ...], np.dtype[Any]]
+"""Of pictures that may go together: the shape that they have in a batch, and their type."""
 
 
 class _Call:
@@ -179,6 +209,7 @@ class _Call:
     def __init__(self, images: NDArray[Any], slot: tuple[int, ...]) -> None:
         self.images = images
         self.slot = slot
+        self.kind: _Kind = slot, images.dtype
         self.outputs: Arrays = ()
         self.error: Exception | None = None
         self.is_done = False

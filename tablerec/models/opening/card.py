@@ -54,6 +54,8 @@ class OnCard:
         fills_from: Its depthwise convolutions of so many channels and more are computed as whole ones, see
             ``graphs.fill_groups``.
         half: It computes in half precision where that does not change what is found.
+        at_once: Batches of different shapes that run at the same time, at most: small ones leave most of the card idle,
+            and take as long as it takes to start their layers.
     """
 
     form: Form
@@ -64,6 +66,7 @@ class OnCard:
     keeps_best: bool = False
     fills_from: int | None = None
     half: bool = False
+    at_once: int = 1
 
 
 NETWORKS: Mapping[str, OnCard] = {
@@ -73,6 +76,7 @@ NETWORKS: Mapping[str, OnCard] = {
         (1, 4),
         tuple((count, 3, *sides) for sides in ((256, 640), (384, 640), (256, 960), (640, 960)) for count in (1, 4)),
         takes_bytes=True,
+        at_once=2,
     ),
     LINENET: OnCard(
         Rows(),
@@ -81,6 +85,7 @@ NETWORKS: Mapping[str, OnCard] = {
         tuple((count, 3, 32, width) for width in (64, 128, 192, 256) for count in (8, 64)),
         takes_bytes=True,
         fills_from=192,
+        at_once=4,
     ),
     PP_OCR_READER: OnCard(
         Rows(),
@@ -89,8 +94,9 @@ NETWORKS: Mapping[str, OnCard] = {
         tuple((8, 3, 48, width) for width in (160, 192, 224, 256, 320, 384, 480)),
         keeps_best=True,
         fills_from=1,
+        at_once=4,
     ),
-    PP_OCR_FINDER: OnCard(Rows(), 2**22, (1, 4), fills_from=1),
+    PP_OCR_FINDER: OnCard(Rows(), 2**22, (1, 4), fills_from=1, at_once=2),
 }
 
 
@@ -118,7 +124,7 @@ def open_batched(
 
 def _batched(sessions: Sessions, how: OnCard) -> BatchedNetwork:
     dtype = np.uint8 if how.takes_bytes else np.float32
-    return BatchedNetwork(sessions, sessions.outputs, how.form, how.pixels, how.sizes, dtype)
+    return BatchedNetwork(sessions, sessions.outputs, how.form, how.pixels, how.sizes, dtype, at_once=how.at_once)
 
 
 class Sessions:

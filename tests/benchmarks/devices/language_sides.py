@@ -40,6 +40,7 @@ class Shape:
         steps: Steps of SFT and of DPO whose losses are compared.
         tuning: Sequences and tokens of such a step of SFT.
         pair: Tokens of a prompt and of an answer, in DPO.
+        dpo_rate: Learning rate of DPO: low enough for a loss that is not over after a few steps.
     """
 
     configuration: dict[str, Any]
@@ -50,15 +51,16 @@ class Shape:
     steps: int
     tuning: tuple[int, int]
     pair: tuple[int, int]
+    dpo_rate: float
 
 
-FULL = Shape(QWEN3_06B, 4, 4096, 3, 12, 50, (4, 512), (64, 96))
+FULL = Shape(QWEN3_06B, 4, 4096, 3, 12, 50, (4, 512), (64, 96), 5e-7)
 TINY = Shape(
     {**QWEN3_06B, "vocab_size": 1000, "hidden_size": 64, "intermediate_size": 128, "num_hidden_layers": 2,
      "num_attention_heads": 4, "num_key_value_heads": 2, "head_dim": 16},
-    2, 64, 1, 2, 50, (2, 48), (8, 12),
+    2, 64, 1, 2, 50, (2, 48), (8, 12), 1e-5,
 )  # fmt: skip
-RATES = {"sft": 1e-4, "dpo": 1e-5}
+SFT_RATE = 1e-4
 N_BATCHES = 5
 """Different batches, which come again: so that there is something to learn."""
 
@@ -260,7 +262,7 @@ class Ours(Side):
 
     def sft_step(self, dtype: str, batches: list[np.ndarray]) -> Callable[[int], Any]:
         net = self.make(dtype)
-        update = self.update(net, RATES["sft"])
+        update = self.update(net, SFT_RATE)
         tensors = [(self.paddle.to_tensor(ids), self.paddle.to_tensor(labels_of(ids))) for ids in batches]
 
         def step(number: int) -> Any:
@@ -280,7 +282,7 @@ class Ours(Side):
         paddle = self.paddle
         net = self.make(dtype, "eager", dpo_config=DPO)
         criterion = CriterionLayer(net.config)
-        update = self.update(net, RATES["dpo"])
+        update = self.update(net, self.shape.dpo_rate)
         packed = [{key: paddle.to_tensor(value) for key, value in pack_pairs(pairs).items()} for pairs in batches]
 
         def logits(row: dict[str, Any]) -> Any:
@@ -365,7 +367,7 @@ class Torch(Side):
             logits = net(input_ids=ids).logits.float()
             return torch.nn.functional.cross_entropy(logits.flatten(0, 1), labels.flatten())
 
-        return self.stepper(net, RATES["sft"], dtype, compute)
+        return self.stepper(net, SFT_RATE, dtype, compute)
 
     def dpo_step(self, dtype: str, batches: list[list[Pair]]) -> Callable[[int], Any]:
         """Each answer in a row of its own, behind its prompt."""
@@ -388,4 +390,4 @@ class Torch(Side):
             at_first = references[number][0] - references[number][1]
             return -torch.nn.functional.logsigmoid(BETA * (chosen - rejected - at_first)).mean()
 
-        return self.stepper(net, RATES["dpo"], dtype, compute)
+        return self.stepper(net, self.shape.dpo_rate, dtype, compute)

@@ -9,7 +9,7 @@ A developer script, not a test. Each line is printed as soon as it is known, and
 - ``bound``: inputs and outputs that stay in the card's memory, and captured graphs, for the readers.
 - ``threads``: single calls of many threads, which become batches.
 - ``same``: tables of pictures in a folder on the CPU and on the card, by precision; those that differ are listed.
-- ``whole``: pictures of the folder to tables by ``tablerec.engine``, and the share of each stage.
+- ``whole``: pictures of the folder to HTML and workbooks as by ``tablerec batch``, and the share of each stage.
 
 ``--device cpu`` rehearses: the CPU takes the card's place. The figures to compare with are in
 ``../shared/design/throughput.md``: on an H200, CellNet 244 pictures/s alone and 488/s by 32 at 800 px; PP-OCR's
@@ -29,6 +29,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
@@ -92,7 +93,7 @@ class Bench:
         self.number = str((parsed.ids or (0,))[0])
         self.seconds = seconds
         self.precisions = tuple(precisions or (PRECISIONS if self.is_card else ("float32", "half")))
-        self.jobs = tuple(jobs or ((1, 4, 16) if self.is_card else (2,)))
+        self.jobs = tuple(jobs)
         self.repeat = repeat
         paths = model_paths()
         self.files = {
@@ -296,25 +297,38 @@ def compare_tables(bench: Bench, folder: Path | None, count: int) -> None:
 
 
 def measure_whole(bench: Bench, folder: Path | None, count: int) -> None:
-    """Pictures to tables by the engine, once to get ready for their shapes, then as often as asked."""
+    """Pictures to HTML and workbooks as ``tablerec batch`` makes them, once to get ready for their shapes."""
+    from tablerec.bulk.executor import LocalExecutor, Task
+    from tablerec.bulk.results import FileResults, Origin
     from tablerec.engine import Engine
+    from tablerec.engine.engine import to_jobs
 
     once = pictures(folder, count)
-    paths = once * bench.repeat
-    for jobs in bench.jobs:
-        with Engine(Settings(layout="table", device=bench.device), jobs=jobs) as engine:
+    tasks = [Task(str(path), path, "", 1, Origin(path.name, path.stem * 20, True)) for path in once]
+    settings = Settings(layout="table", device=bench.device)
+    for jobs in bench.jobs or (to_jobs("auto", settings),):
+        with Engine(settings, jobs=jobs) as engine, TemporaryDirectory() as out:
+            results = FileResults(("html", "xlsx"))
+            executor = LocalExecutor(engine, results.encode)
             started = time.perf_counter()
-            list(engine.stream(once))
+            list(executor.run(iter(tasks)))
             say(f"{jobs:2} jobs: the first {len(once)} in {time.perf_counter() - started:.0f} s")
             seconds: Counter[str] = Counter()
             started, n_tables = time.perf_counter(), 0
-            for result in engine.stream(paths):
-                n_tables += sum(len(table_to_html(table)) > 0 for table in result.tables)
-                for page in result.pages:
-                    seconds.update(page.seconds)
+            for outcome in executor.run(iter(tasks * bench.repeat)):
+                if outcome is None:
+                    continue
+                if isinstance(outcome.page, Exception):
+                    raise outcome.page
+                n_tables += len(outcome.page.tables)
+                seconds.update(outcome.page.seconds)
+                results.add(outcome.encoded or ())
+                for name, content in results.finish():
+                    Path(out, Path(name).name).write_bytes(content)
             spent = time.perf_counter() - started
         shares = ", ".join(f"{name} {part / seconds.total():.0%}" for name, part in seconds.most_common(6))
-        say(f"{jobs:2} jobs: {n_tables / spent:.1f} tables/s, {len(paths) / spent:.1f} pictures/s; {shares}")
+        rate = len(tasks) * bench.repeat / spent
+        say(f"{jobs:2} jobs: {n_tables / spent:.1f} tables/s, {rate:.1f} pictures/s; {shares}")
 
 
 def pictures(folder: Path | None, count: int) -> list[Path]:
@@ -375,7 +389,7 @@ def main() -> None:
     parser.add_argument("--count", type=int, default=60, help="of pictures")
     parser.add_argument("--seconds", type=float, default=0.5, help="for each figure")
     parser.add_argument("--precision", action="append", choices=PRECISIONS, help="several times  [all]")
-    parser.add_argument("--jobs", type=int, action="append", help="of whole, several times  [1, 4 and 16]")
+    parser.add_argument("--jobs", type=int, action="append", help="of whole, several times  [auto]")
     parser.add_argument("--repeat", type=int, default=1, help="so often whole reads each picture")
     args = parser.parse_args()
     bench = Bench(args.device, args.seconds, args.precision or (), args.jobs or (), args.repeat)

@@ -7,7 +7,7 @@ import pytest
 
 from tablerec.bulk import executor as executor_module
 from tablerec.bulk.executor import LocalExecutor, Task, run_futures
-from tablerec.bulk.results import Origin
+from tablerec.bulk.results import FileResults, Origin
 from tablerec.config import Settings
 from tablerec.engine import Engine
 from tablerec.errors import InputError
@@ -66,3 +66,19 @@ def test_pages_are_read_by_workers_of_this_machine(samples: Path) -> None:
         assert local.numbers(path, str(path)) == [1]
         outcomes = [each for each in local.run(iter([task(1, path)])) if each is not None]
     assert [len(each.page.tables) for each in outcomes if isinstance(each.page, Page)] == [1]
+
+
+def test_workers_make_the_files_of_a_page_as_this_process_would(samples: Path) -> None:
+    path, encode = samples / "ruled.png", FileResults(("html", "xlsx")).encode
+    with Engine(Settings(detector="rulings", ocr="none"), jobs=1) as engine:
+        [read] = [each for each in LocalExecutor(engine).run(iter([task(1, path)])) if each is not None]
+        [made] = [each for each in LocalExecutor(engine, encode).run(iter([task(1, path)])) if each is not None]
+        failed = LocalExecutor(engine, encode).run(iter([task(1, samples / "none.png")]))
+        assert [type(each.page) for each in failed if each is not None] == [InputError]
+    assert isinstance(read.page, Page) and isinstance(made.page, Page) and made.encoded is not None
+    (html, content), (xlsx, _) = made.encoded
+    assert (html, content) == encode(read.task.origin, read.page)[0] and xlsx.endswith(".xlsx")
+    # Of the page itself comes back what the journal notes.
+    assert [len(table) for table in made.page.tables] == [0]
+    assert [table.confidence for table in made.page.tables] == [table.confidence for table in read.page.tables]
+    assert made.page.seconds.keys() == read.page.seconds.keys()

@@ -15,6 +15,7 @@ import pytest
 
 from tablerec import Settings
 from tablerec.engine import Engine, Limits
+from tablerec.engine.engine import to_jobs
 from tablerec.errors import (
     InputError,
     PageFailedError,
@@ -24,6 +25,7 @@ from tablerec.errors import (
     TablerecError,
     WorkerLostError,
 )
+from tablerec.processes import usable_cpus
 from tablerec.result import Page, Result
 from tests.helpers.pdf import make_document
 
@@ -141,6 +143,17 @@ def test_bytes_have_the_name_that_they_are_given(engine: Engine) -> None:
     touch("a.tif")
     page = engine.submit(Path("a.tif").read_bytes(), 1, "upload.tif").result(60)
     assert page.picture.source == "upload.tif"
+
+
+def test_auto_takes_more_workers_where_they_wait_for_a_card_of_ours(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tablerec.processes.free_gibibytes", lambda: None)
+    n_cpus = usable_cpus()
+    assert to_jobs("auto") == to_jobs("auto", Settings()) == n_cpus
+    assert to_jobs("auto", Settings(device="gpu:0,1")) == 2 * n_cpus
+    assert to_jobs("3", Settings(device="gpu:0")) == 3
+    # PaddleX's networks would be on the card once for each worker.
+    for of_paddlex in ({"detector": "paddlex"}, {"ocr": "paddlex"}, {"layout_model": "PP-DocLayout-S"}):
+        assert to_jobs("auto", Settings(device="gpu:0", **of_paddlex)) == n_cpus
 
 
 def test_numbers_of_pages_are_those_that_the_settings_want() -> None:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import importlib.util
 import json
+import subprocess
+import sys
 
 import pytest
 
 from tablerec.errors import SettingsError
 from tablerec.language.bench import LanguageRun, LanguageSpeed
-from tests.helpers.devices.plugin_process import device, needs_device
+from tests.helpers.devices.plugin_process import ROOT, device, needs_device
 
 needs_paddleformers = pytest.mark.skipif(
     importlib.util.find_spec("paddleformers") is None, reason="needs PaddleFormers"
@@ -43,6 +45,22 @@ def test_decoding_with_fused_operators_takes_fewer_launches() -> None:
     assert not plain["run"]["fused"] and fused["run"]["fused"]
     assert fused["launches"] < 0.6 * plain["launches"]
     assert fused["kernels"]["fused_rms_norm_ext"] == 5
+
+
+def test_the_sample_says_which_models_there_are() -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "tablerec.language.sample"], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 1 and done.stderr.splitlines()[-1].startswith("give one model: ernie4_5, ernie4_5_moe,")
+
+
+@needs_device
+@needs_paddleformers
+def test_coverage_of_experts_lists_operators_that_the_cpu_lacks() -> None:
+    done = device("coverage", "ernie4_5_moe", "--plugin", "simulated", "--list")
+    assert done.returncode == 0, done.stdout + done.stderr
+    names = {line.split()[1] for line in done.stdout.splitlines() if len(line.split()) == 3}
+    assert {"expand_modality_expert_id", "moe_gate_dispatch_partial_nosoftmaxtopk", "moe_combine"} <= names
 
 
 @needs_device

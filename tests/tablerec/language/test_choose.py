@@ -94,6 +94,14 @@ def test_the_command_refuses(tmp_path: Path, arguments: list[str], said: str) ->
     assert not (tmp_path / "method.yaml").exists()
 
 
+def test_a_folder_that_is_not_there_is_named(tmp_path: Path) -> None:
+    """It was said that --minutes was missing, which detectors need."""
+    code, output = run(str(tmp_path / "none"), "--memory", "3GB", "--length", "64")
+    assert code == 2 and "none is missing: name the settings of a detector, or a language model's folder" in output
+    code, output = run(str(tmp_path), "--memory", "3GB", "--length", "64")
+    assert code == 1 and "config.json cannot be read (No such file or directory): name the config.json" in output
+
+
 def test_detectors_need_minutes(tmp_path: Path) -> None:
     code, output = run(str(tmp_path / "settings.yaml"), "--memory", "3GB")
     assert code == 2 and "needs --minutes" in output
@@ -114,3 +122,9 @@ def test_a_broken_method_is_refused(tmp_path: Path, text: str, said: str) -> Non
     (tmp_path / "method.yaml").write_text(text)
     with pytest.raises(SettingsError, match=said):
         read_method(tmp_path / "method.yaml")
+
+
+def test_a_method_that_is_missing_is_refused(tmp_path: Path) -> None:
+    for path, cause in ((tmp_path, "Is a directory"), (tmp_path / "none.yaml", "No such file")):
+        with pytest.raises(SettingsError, match=f"{path}: {cause}.*: name the file that `tablerec tune` writes"):
+            read_method(path)

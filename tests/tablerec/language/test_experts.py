@@ -90,84 +90,26 @@ answer([train("cpu", False), train("cpu", True), train(plugin.device, False), tr
 
 
 ERNIE = """
-import paddleformers.nn.moe.utils
-paddleformers.nn.moe.utils.async_loader = None  # PaddleFormers forgets it where no fleet was made
-import numpy as np
-from paddle.incubate.nn.functional.cal_aux_loss import math_cal_aux_loss
-from paddleformers import transformers
-from paddleformers.nn.moe import moe_allgather_layer, moe_alltoall_layer, topk_gate
-from tablerec.devices.cases.language.experts import count_numbers, dispatch_chosen, expand_kinds, source_ranks
-from tablerec.devices.parity import make_optimizer
-
-ids = np.random.default_rng(0).integers(0, 1000, (2, 40))
-
-def make():
-    return transformers.Ernie4_5_MoeForCausalLM(transformers.Ernie4_5_MoeConfig(
-        vocab_size=1000, hidden_size=32, intermediate_size=64, num_hidden_layers=2, num_attention_heads=2,
-        num_key_value_heads=1, head_dim=16, max_position_embeddings=64, fuse_rms_norm=False, moe_num_experts=4,
-        moe_intermediate_size=16, moe_k=2, moe_layer_start_index=0, moe_group="dummy", num_nextn_predict_layers=0,
-        moe_multimodal_dispatch_use_allgather=how))
-
-def train(device):
-    paddle.set_device(device)
-    net = make()
-    net.set_state_dict({name: paddle.to_tensor(value) for name, value in state.items()})
-    net.train()
-    update = make_optimizer("AdamW", net.parameters())
-    losses = []
-    for _ in range(4):
-        loss = net(input_ids=paddle.to_tensor(ids), labels=paddle.to_tensor(np.roll(ids, -1, 1)))[0]
-        loss.backward()
-        update.step()
-        update.clear_grad()
-        losses.append(float(loss))
-    return losses
-
-# What the CPU lacks, as the cases of these operators have it. The signatures are looked at.
-def dispatch(x, weights, chosen, k, capacity, experts, padded, expert_start_index, expert_end_index,
-             reverse_token_drop):
-    return dispatch_chosen(paddle, x, weights, chosen, k, capacity, experts, padded, expert_start_index,
-                           expert_end_index, reverse_token_drop)
-def expand(chosen, num_expert_per_modality, group_size, modality_offset, is_group_expert):
-    return expand_kinds(paddle, chosen, num_expert_per_modality, group_size, modality_offset, is_group_expert)
-def ranks(counts, known, of_rank):
-    return source_ranks(paddle, known, of_rank)
-def combine(x, weights, at):
-    return (x[at] * weights.unsqueeze(-1)).sum(1)
-def count(x, low, high, dtype):
-    return count_numbers(paddle, x, low, high, "int64")
-def keep(tensor, loader):
-    return tensor, None
-REPLACED = (
-    (moe_allgather_layer, "async_offload", keep),
-    (moe_allgather_layer, "moe_gate_dispatch_partial_nosoftmaxtopk", dispatch),
-    (moe_allgather_layer, "expand_modality_expert_id", expand),
-    (moe_allgather_layer, "build_src_rank_and_local_expert_id", ranks),
-    (moe_alltoall_layer, "combining", combine),
-    (topk_gate, "int_bincount", count),
-    (topk_gate, "cal_aux_loss", math_cal_aux_loss),
-)
-answers = []
-for how in ("", "v2-unpad"):
-    paddle.set_device("cpu")
-    paddle.seed(3)
-    state = {name: value.numpy() for name, value in make().state_dict().items()}
-    answers.append(train(plugin.device))
-    kept = [getattr(module, name) for module, name, _ in REPLACED]
-    for module, name, function in REPLACED:
-        setattr(module, name, function)
-    answers.append(train("cpu"))
-    for (module, name, _), function in zip(REPLACED, kept):
-        setattr(module, name, function)
-answer(answers)
+import inspect
+from paddleformers.nn.moe import moe_allgather_layer
+from tablerec.language.training import draw_state, run_course
+state = draw_state("ernie4_5_moe")
+losses = [
+    run_course(device, "ernie4_5_moe", state, moe_multimodal_dispatch_use_allgather=how).losses
+    for how in ("", "v2-unpad") for device in (plugin.device, "cpu")
+]
+dispatch = moe_allgather_layer.moe_gate_dispatch_partial_nosoftmaxtopk
+answer([losses, list(inspect.signature(dispatch).parameters), hasattr(dispatch.__wrapped__, "__wrapped__")])
 """
 
 
 @needs_device
 @needs_paddleformers
-def test_ernie_moe_learns_as_with_the_operators_replaced_on_the_cpu() -> None:
-    padded, padded_on_cpu, unpadded, unpadded_on_cpu = ask(ERNIE)
-    assert padded[-1] < padded[0]
+def test_ernie_moe_learns_as_with_the_operators_replaced_on_the_cpu_with_padding_and_without() -> None:
+    (padded, padded_on_cpu, unpadded, unpadded_on_cpu), parameters, twice = ask(ERNIE)
+    assert len(padded) == 5 and padded[-1] < padded[0]
     assert padded == pytest.approx(padded_on_cpu, rel=1e-6)
     assert unpadded == pytest.approx(unpadded_on_cpu, rel=1e-6)
     assert padded == pytest.approx(unpadded, rel=1e-6)
+    # PaddleFormers looks at them; and a model was made several times.
+    assert "reverse_token_drop" in parameters and not twice

@@ -1,4 +1,4 @@
-"""Seven small decoders of PaddleFormers on the simulated device, with the CPU fallback off."""
+"""The small decoders of PaddleFormers on the simulated device, with the CPU fallback off."""
 
 from __future__ import annotations
 

@@ -137,7 +137,8 @@ def _third() -> Iterator[Case]:
             scales = n(3, 2, 2, low=0.5, high=2, dtype="float32")
             inputs = (n(2, 20, 4, 16), n(2, 33, 2, 16), n(2, 33, 2, 16), scales)
             fp8 = f"{name} in FP8{', descaled' * descaled}{', causal' * causal}"
-            yield Case(fp8, (name,), call, inputs, ("float8_e4m3fn",))
+            # A card's output is FP8 before it is bfloat16: half a sixteenth apart, and its weights are rounded to FP8.
+            yield Case(fp8, (name,), call, inputs, ("float8_e4m3fn",), tolerance=6)
 
 
 def _flash_attn_v3(p: Any, q: Any, k: Any, v: Any, causal: bool, window: tuple[int, int]) -> Any:

@@ -44,6 +44,7 @@ def _moved() -> Iterator[Case]:
         ("split", "split", lambda p, x: p.split(x, [8, 24], 1), (wide,)),
         ("split evenly", "split_with_num", lambda p, x: p.split(x, 2, 1), (wide,)),
         ("stack", "stack", lambda p, x, y: p.stack([x, y], 1), (wide, wide)),
+        ("unstack", "unstack", lambda p, x: p.unstack(x, 1), (wide,)),
         ("expand", "expand", lambda p, x: p.expand(x, [3, 6, 32]), (wide,)),
         ("slice", "contiguous", lambda p, x: x[1:4, ::2].contiguous(), (wide,)),
         ("full", "full", lambda p, x: p.full([2, 3], 1.5, x.dtype), (wide,)),

@@ -14,13 +14,15 @@ pytestmark = [
     pytest.mark.skipif(importlib.util.find_spec("paddleformers") is None, reason="needs PaddleFormers"),
 ]
 
-FAMILIES = ("llama", "ernie4_5", "qwen3", "gemma3")
+FAMILIES = ("llama", "ernie4_5", "qwen3", "gemma3", "qwen3_moe")
 N_TOKENS = 20
 LAYERS = 2
 
 # Random weights, scaled so that the most likely token changes from step to step.
 SETUP = """
+import os
 import numpy as np
+from tablerec.devices.attention import choose_flash_attention
 from tablerec.language.decoding import Decoder, Sampling
 from tablerec.language.models import make_model
 PROMPTS = [np.random.default_rng(row).integers(3, 1000, count).tolist() for row, count in enumerate([23, 1, 8, 40])]
@@ -105,6 +107,22 @@ eight, sixteen = counted(both, 8), counted(both, 16)
 result["counters of eight tokens"] = {{name: sixteen[name] - eight[name] for name in eight}}
 result["kernels of sixteen tokens"] = plugin.kernels()
 result["nodes"] = both.nodes
+# What it takes to see 40 tokens of four rows in three chunks, beside what a token takes.
+def prefill():
+    whole = decoder(model)
+    counts = []
+    for prompts in ([prompt + [7] for prompt in PROMPTS], [[7]] * 4):
+        plugin.reset()
+        tokens = whole.generate(prompts, 1, ends=())
+        counts.append([plugin.counters()["kernels"], plugin.kernels().get("flash_attn_v3", 0), tokens])
+    return [counts[0][0] - counts[1][0], counts[0][1], counts[0][2]]
+result["prefill"] = [prefill()]
+os.environ["TABLEREC_ATTENTION"] = "math"
+choose_flash_attention(in_float32=True)
+result["prefill"].append(prefill())
+result["single operators"] = decoder(model).generate(PROMPTS, N, ends=())
+del os.environ["TABLEREC_ATTENTION"]
+choose_flash_attention(in_float32=True)
 long = decoder(model, batch=1, length=600)
 long.generate([[5]], 16, ends=())
 in_use = [plugin.counters()["bytes_in_use"]]
@@ -130,6 +148,11 @@ result["refused"] = [
     attempt(lambda: small.generate([[1]], 5, seed=-1)),
     attempt(lambda: decoder(model, batch=0)),
     attempt(lambda: decoder(paddle.nn.Linear(2, 2))),
+    attempt(lambda: small.generate("ab")),
+    attempt(lambda: small.generate(["ab"])),
+    attempt(lambda: small.generate([1, 2])),
+    attempt(lambda: decoder(make_model("deepseek_v3"))),
+    attempt(lambda: decoder(make_model("paddleocr_vl"))),
     attempt(lambda: small.generate([[1] * 59], 5)),
 ]
 model.train()
@@ -185,6 +208,13 @@ def test_unlike_prompts_side_by_side_write_what_each_writes_alone(found: dict[st
 
 def test_chunks_of_the_prompt_and_looks_of_the_host_change_nothing(found: dict[str, Any]) -> None:
     assert found["single chunk"] == found["llama"]["cpu"] == found["tokens a look"]
+
+
+def test_prompts_are_attended_to_by_flash_attention_in_fewer_launches(found: dict[str, Any]) -> None:
+    (flash, attended, tokens), (single, not_attended, same_tokens) = found["prefill"]
+    assert attended == 3 * LAYERS and not_attended == 0
+    assert flash <= single - 3 * 8 * LAYERS, (flash, single)
+    assert tokens == same_tokens and found["single operators"] == found["llama"]["cpu"]
 
 
 def test_rows_end_at_their_end_and_leave_the_others_alone(found: dict[str, Any]) -> None:
@@ -252,6 +282,11 @@ def test_what_cannot_be_decoded_is_refused_with_the_reason(found: dict[str, Any]
         "a seed is -1",
         "batch is 0",
         "Linear lacks embed_tokens",
+        "prompts are lists of token ids",
+        "prompt 0 is text",
+        "prompts are lists of token ids",
+        "DeepseekV3Attention has no heads of keys",
+        "PaddleOCRVLForConditionalGeneration looks at pictures",
     )
     *refused, accepted = found["refused"]
     assert accepted == ""

@@ -142,7 +142,7 @@ def test_company_is_waited_for_where_there_was_some() -> None:
     callers = hold(network, net, [picture(2), picture(3)])
     network.free.set()
     callers.join()
-    assert net._company == 2
+    assert list(net._company.values()) == [2]
     callers = Callers(net)
     callers.start(picture(4))
     callers.start(picture(5))
@@ -153,9 +153,33 @@ def test_company_is_waited_for_where_there_was_some() -> None:
 def test_company_that_does_not_come_is_not_waited_for_long() -> None:
     network = Sums()
     net = batched(network, wait=0.001)
-    net._company = 5
+    net._company = {((1, 2, 4), np.dtype(np.float32)): 5}
     assert net(picture(2))[0].tolist() == [16]
-    assert net._company == 1
+    assert not net._company
+
+
+def test_batches_of_other_shapes_run_at_the_same_time_as_many_as_may() -> None:
+    running: list[tuple[int, ...]] = []
+    most: list[int] = []
+    both = threading.Barrier(2)
+
+    def network(images: np.ndarray) -> list[np.ndarray]:
+        running.append(images.shape)
+        both.wait(SOON)
+        most.append(len(running))
+        assert len(set(running)) == len(running)
+        both.wait(SOON)
+        running.remove(images.shape)
+        return [images.sum(axis=(1, 2, 3))]
+
+    net = BatchedNetwork(network, ("sums",), Rows(), 8, wait=0.0, at_once=2)
+    callers = Callers(net)
+    for value in (2, 3):
+        # One picture is as much as goes through at once: calls of a shape follow each other.
+        for width in (4, 6):
+            callers.start(picture(value, width=width))
+    assert sorted(met[0] for met in callers.join()) == [[16], [24], [24], [36]]
+    assert max(most) == 2
 
 
 def test_an_error_reaches_those_whom_it_concerns() -> None:

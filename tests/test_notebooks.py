@@ -143,6 +143,19 @@ def test_executed_copies_show_figures_and_nothing_of_a_machine(copy: str) -> Non
     assert path.stat().st_size <= 300_000
 
 
+def test_lab_15_shows_the_figures_of_a_card_that_the_record_has() -> None:
+    """As they were when it was executed: run ``python -m tablerec.course.build 15 --all`` when they change."""
+    record = NOTEBOOKS.parent / "tablerec" / "language" / "MEASURED.md"
+    if not record.is_file():
+        pytest.skip("no card was measured yet")
+    _, marker, text = record.read_text(encoding="utf-8").partition("<!-- card figures -->")
+    figures = text.strip().partition("\n\n")[0]
+    assert marker and figures.startswith("|"), "the marker stands before a table"
+    cells = read_notebook(NOTEBOOKS / "15_language_models_on_a_device.ipynb").cells
+    shown = [output.get("data", {}).get("text/markdown") for cell in cells for output in cell.get("outputs", [])]
+    assert figures in shown
+
+
 @pytest.mark.parametrize("name", ["README.md", "README.zh-CN.md"])
 def test_the_index_names_each_lab(name: str) -> None:
     folder = "zh/" if "zh" in name else ""

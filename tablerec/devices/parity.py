@@ -164,7 +164,8 @@ def _first_line(error: Exception) -> str:
     lines = [
         line.strip() for line in str(error).splitlines() if "Error" in line or "not registered" in line or "(" in line
     ]
-    return f"{type(error).__name__}: {lines[-1] if lines else error}"[:300]
+    said = [line for line in lines if not line.startswith("[Hint:")] or lines  # the condition in C++, and its file
+    return f"{type(error).__name__}: {said[-1] if said else error}"[:300]
 
 
 @dataclass(frozen=True, slots=True)

@@ -58,7 +58,7 @@ CONTENTS = {
     "tablerec/devices/README": [f"tablerec/devices/{name}" for name in ("MEASURED", "PORTING", "csrc/README")]
     + ["tablerec/language/README"],
     "tablerec/devices/README.zh-CN": ["tablerec/language/README.zh-CN"],
-    "tablerec/language/README": ["tablerec/language/reader/README"],
+    "tablerec/language/README": ["tablerec/language/MEASURED", "tablerec/language/reader/README"],
     "tablerec/language/README.zh-CN": ["tablerec/language/reader/README.zh-CN"],
     "data/datasets/README": [f"data/datasets/{name}/README" for name in ("agreed_lines", "ctdar19", "kernel_docs")],
 }

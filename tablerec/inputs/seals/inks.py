@@ -45,11 +45,11 @@ _SPREADS = (1, 3, 5)
 _AROUND = 17
 """Window in which the ink is measured where it is: JPEG takes blocks of 16 pixels together."""
 _STEPS = 4
-_GHOST = 0.2
+_GHOST = 0.15
 """Share of the darkness of print that a stroke may leave of itself."""
-_PIECE = 0.2
+_PIECE = 0.1
 """Share of the darkness of print that pixels of a piece have at least ..."""
-_CORE = 0.55
+_CORE = 0.3
 """... and one of them, where the piece lies on strokes alone."""
 _LEAST_SHOWN = 0.3
 """Share of its contrast that print has left under opaque ink, at least."""
@@ -191,7 +191,8 @@ def _sharpen(light: Floats32, colour: Floats32, pure: Mask) -> tuple[Floats32, F
     dark = np.maximum(1 - light, 0)
     usual = float(np.median(_blur(dark, 5)[pure] / np.maximum(_blur(colour, 5)[pure], 1e-3)))
     side = min(_SPREADS, key=lambda side: float(np.median(np.abs(_blur(dark, side) / usual - colour)[pure])))
-    full = np.asarray(cv2.dilate(_blur(colour, 3), np.ones((9, 9), np.uint8)), np.float32)
+    # Sharp colours are believed as they are, or strokes narrower than a window would have less ink than they have.
+    full = np.asarray(cv2.dilate(colour if side == 1 else _blur(colour, 3), np.ones((9, 9), np.uint8)), np.float32)
     bare = (colour > 0.25 * np.median(colour[pure])) & (dark < 1.15 * usual * full)
     own = [_blur(np.where(bare, values, np.float32(0)), _AROUND) for values in (dark, colour)]
     darkness = np.clip((own[0] + 1e-3 * usual) / (own[1] + 1e-3), 0.75 * usual, 1.5 * usual).astype(np.float32)

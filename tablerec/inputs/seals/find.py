@@ -83,6 +83,15 @@ _LARGE = 0.25
 """Share of the picture that a seal which is no ring takes at most."""
 _TURNED = 3.0
 """Degrees from the directions of the page."""
+_VOTES = 30
+"""Votes of edges for a circle, in OpenCV's units ..."""
+_MOST_CIRCLES = 4
+"""... so many of which are looked at ..."""
+_LOOSELY = 1.1
+"""... with the ink in one so much larger."""
+_LEAST_RIM = 0.25
+"""Share of ink along such a circle."""
+_NOWHERE: Floats = np.empty((0, 2))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -167,6 +176,8 @@ def _candidates(image: Image, inks: _Inks) -> Iterator[tuple[float, Shape, Mask]
                     yield rated(shape, ink)
                 elif joint == _JOINTS[-1] and (corners := _crossed(group, (x, y), free)) is not None:
                     yield rated(Shape(corners, False, hue), ink, _LOOSE)
+        for corners in _circles(ink, inks, free):
+            yield rated(Shape(corners, True, hue), ink)
 
 
 def _has_colour(image: Image) -> bool:
@@ -367,6 +378,43 @@ def _to_shape(group: Mask, at: tuple[int, int], inks: _Inks, hue: int) -> Shape 
     return None
 
 
+def _circles(ink: Mask, inks: _Inks, free: _Inks) -> Iterator[Floats]:
+    """Corners around rings that rules and fills cut into pieces, or that touch other ink of their hue."""
+    import cv2
+
+    height, width = ink.shape
+    blurred = cv2.GaussianBlur(255 * ink.view(np.uint8), (3, 3), 0)
+    most = round(0.75 * max(height, width) / 2)
+    found = cv2.HoughCircles(
+        blurred, cv2.HOUGH_GRADIENT, 1.5, LEAST_SIDE, param1=100, param2=_VOTES, minRadius=LEAST_SIDE, maxRadius=most
+    )
+    for x, y, radius in [] if found is None else found[0][:_MOST_CIRCLES].tolist():
+        reach = round(_LOOSELY * radius)
+        left, top = max(0, round(x) - reach), max(0, round(y) - reach)
+        part = np.s_[top : round(y) + reach + 1, left : round(x) + reach + 1]
+        points, hidden = (
+            np.asarray(np.argwhere(mask[part])[:, ::-1] + (left, top) + 0.5, np.float64)
+            for mask in (ink, inks.coloured & ~free.coloured)
+        )
+        points = points[np.linalg.norm(points - (x, y), axis=1) <= reach]
+        if len(points) >= _LEAST_INK:
+            prints = _points(inks.printed, (left, top), ink[part].shape)
+            corners = _ring(points, prints, 0.75 * max(height, width), hidden)
+            if corners is not None and _has_rim(ink, corners):
+                yield corners
+
+
+def _has_rim(ink: Mask, corners: Floats) -> bool:
+    """Whether ink lies along an oval: that of a table's texts lies on it here and there."""
+    size = [float(np.linalg.norm(corners[each] - corners[0])) for each in (1, 3)]
+    along = corners[1] - corners[0]
+    axes = _axes(corners.mean(axis=0), size, np.rad2deg(np.arctan2(along[1], along[0])))
+    inner = _inside(np.asarray(np.argwhere(ink)[:, ::-1] + 0.5, np.float64), axes)
+    half = max(_RING, 4 / min(size))
+    on_rim = np.count_nonzero(np.abs(np.linalg.norm(inner, axis=1) - 1) < half)
+    return bool(on_rim > _LEAST_RIM * np.pi * size[0] * size[1] * half)
+
+
 def _largest(group: Mask) -> Mask:
     """The largest connected piece, and what lies in its box."""
     import cv2
@@ -402,8 +450,15 @@ def _count(mask: Mask) -> int:
     return int((stats[1:, 4] >= 12).sum())
 
 
-def _ring(points: Floats, prints: Floats, largest: float) -> Floats | None:
-    """Corners around an oval whose rim is drawn, with something in it."""
+def _ring(points: Floats, prints: Floats, largest: float, hidden: Floats = _NOWHERE) -> Floats | None:
+    """Corners around an oval whose rim is drawn, with something in it.
+
+    Args:
+        points: ``(N, 2)`` where its ink is.
+        prints: ``(M, 2)`` where print is.
+        largest: Its length, at most.
+        hidden: ``(K, 2)`` where rules and fills do not let its ink be seen.
+    """
     import cv2
 
     some = _some(points)
@@ -432,7 +487,8 @@ def _ring(points: Floats, prints: Floats, largest: float) -> Floats | None:
     band = max(0.07, 4 / min(width, height))
     drawn = np.bincount(sector[np.abs(distance - 1) < band], minlength=_ROUND) > 0
     dark = _inside(prints, axes)
-    over = np.bincount(_sectors(dark)[np.abs(np.linalg.norm(dark, axis=1) - 1) < band], minlength=_ROUND) > 0
+    unseen = np.concatenate([dark, _inside(hidden, axes)])
+    over = np.bincount(_sectors(unseen)[np.abs(np.linalg.norm(unseen, axis=1) - 1) < band], minlength=_ROUND) > 0
     area = np.pi * width * height / 4
     within = np.count_nonzero(distance < 0.85) / area
     if drawn.mean() < 0.6 or (drawn | over).mean() < 0.75 or np.mean(distance > 1.12) > 0.1 or within > 0.6:

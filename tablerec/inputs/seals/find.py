@@ -81,8 +81,8 @@ _PRINTED = 0.005
 """Share of a field of ink that is print, where it lies over some."""
 _LARGE = 0.25
 """Share of the picture that a seal which is no ring takes at most."""
-_TURNED = 3.0
-"""Degrees from the directions of the page."""
+_TURNED, _TURNED_FIELD = 3.0, 1.5
+"""Degrees from the directions of the page: of a frame, and of a field of ink, whose sides are seen better."""
 _VOTES = 30
 """Votes of edges for a circle, in OpenCV's units ..."""
 _MOST_CIRCLES = 4
@@ -332,7 +332,7 @@ def _field(field: Mask, box_xywh: Sequence[int], strokes: Mask, inks: _Inks, hue
     x, y, width, height = box_xywh
     dark = _inside(_points(inks.printed, (x, y), (height, width)), _axes(rect[0], rect[1], rect[2]))
     passing = _n_passing(dark, half)
-    turned = abs((rect[2] - inks.degrees + 45) % 90 - 45) >= _TURNED
+    turned = abs((rect[2] - inks.degrees + 45) % 90 - 45) >= _TURNED_FIELD
     if (turned and (passing >= 1 or max(printed, darker) > _PRINTED)) or (passing >= 2 and printed > 0.02):
         return Shape(_in_order(cv2.boxPoints(rect).astype(np.float64)), False, hue, is_filled=True)
     return None
@@ -405,14 +405,17 @@ def _circles(ink: Mask, inks: _Inks, free: _Inks) -> Iterator[Floats]:
 
 
 def _has_rim(ink: Mask, corners: Floats) -> bool:
-    """Whether ink lies along an oval: that of a table's texts lies on it here and there."""
-    size = [float(np.linalg.norm(corners[each] - corners[0])) for each in (1, 3)]
-    along = corners[1] - corners[0]
+    """Whether ink lies along an oval more than in and around it: writing lies on any oval here and there."""
+    along, down = corners[1] - corners[0], corners[3] - corners[0]
+    size = float(np.linalg.norm(along)), float(np.linalg.norm(down))
     axes = _axes(corners.mean(axis=0), size, np.rad2deg(np.arctan2(along[1], along[0])))
-    inner = _inside(np.asarray(np.argwhere(ink)[:, ::-1] + 0.5, np.float64), axes)
+    distance = np.linalg.norm(_inside(np.asarray(np.argwhere(ink)[:, ::-1] + 0.5, np.float64), axes), axis=1)
     half = max(_RING, 4 / min(size))
-    on_rim = np.count_nonzero(np.abs(np.linalg.norm(inner, axis=1) - 1) < half)
-    return bool(on_rim > _LEAST_RIM * np.pi * size[0] * size[1] * half)
+    rim, within, around = (
+        np.count_nonzero((low < distance) & (distance < high)) / (np.pi / 4 * size[0] * size[1] * (high**2 - low**2))
+        for low, high in ((1 - half, 1 + half), (0.3, 0.85), (1.1, 1.3))
+    )
+    return bool(rim > max(_LEAST_RIM, 1.5 * within, 2 * around))
 
 
 def _largest(group: Mask) -> Mask:

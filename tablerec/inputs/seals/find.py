@@ -167,16 +167,18 @@ def _candidates(image: Image, inks: _Inks) -> Iterator[tuple[float, Shape, Mask]
     for hue in _hues(free):
         ink = free.coloured & _near(free.hue, hue)
         seen: set[tuple[int, ...]] = set()
+        is_known = False
         for joint in _JOINTS:
             for group, (x, y) in _groups(ink, joint):
                 same = (x, y, *group.shape, np.count_nonzero(group))
                 shape = None if same in seen else _to_shape(group, (x, y), free, hue)
                 seen.add(same)
+                is_known |= shape is not None
                 if shape is not None:
                     yield rated(shape, ink)
                 elif joint == _JOINTS[-1] and (corners := _crossed(group, (x, y), free)) is not None:
                     yield rated(Shape(corners, False, hue), ink, _LOOSE)
-        for corners in _circles(ink, inks, free):
+        for corners in () if is_known else _circles(ink, inks, free):
             yield rated(Shape(corners, True, hue), ink)
 
 

@@ -4,7 +4,7 @@
   ``edges``: where lines end
 - ``ink``: the ink in a cell, for a second pass over cells in which no text was found
 - ``script``, ``unread``: in which script a line is, and what was found and not read
-- ``raised``: raised and lowered signs, by the pixels
+- ``signs``: raised and lowered signs and rows of hyphens, by the pixels
 - ``rapidocr``, ``paddlex``, ``linenet``: the OCR engines themselves; ``cascade``: two of them, one after the other
 - ``ctc``: from LineNet's classes to text; ``doubts``: what speaks against a reading
 

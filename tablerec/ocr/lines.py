@@ -19,7 +19,7 @@ from postprocess.word import CharSpans, Word
 from tablerec.models.opening.buckets import fit
 from tablerec.ocr.ink import crop_to_ink, cut_columns, inner_quad
 from tablerec.ocr.line import Line
-from tablerec.ocr.raised import settle_raised
+from tablerec.ocr.signs import settle_hyphens, settle_raised
 from tablerec.ocr.unread import UnreadFinder
 
 if TYPE_CHECKING:
@@ -203,7 +203,7 @@ def read_crops(ocr: CropReader, crops: Sequence[Image], quads: Quads, *, stacked
     chosen = _without_doubles(list(best.values()))
     upright = [view.crop for view, _ in chosen]
     lines = ocr.check(upright, [line for _, line in chosen]) if upright else []
-    lines = [settle_raised(crop, line) for crop, line in zip(upright, lines, strict=True)]
+    lines = [settle_hyphens(crop, settle_raised(crop, line)) for crop, line in zip(upright, lines, strict=True)]
     if ocr.unread is not None and lines:
         lines = ocr.unread.mark(upright, lines)
     return [_line_to_word(line, view.quad) for line, (view, _) in zip(lines, chosen, strict=True) if line.text.strip()]

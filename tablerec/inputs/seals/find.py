@@ -81,8 +81,17 @@ _PRINTED = 0.005
 """Share of a field of ink that is print, where it lies over some."""
 _LARGE = 0.25
 """Share of the picture that a seal which is no ring takes at most."""
-_TURNED = 3.0
-"""Degrees from the directions of the page."""
+_TURNED, _TURNED_FIELD = 3.0, 1.5
+"""Degrees from the directions of the page: of a frame, and of a field of ink, whose sides are seen better."""
+_VOTES = 30
+"""Votes of edges for a circle, in OpenCV's units ..."""
+_MOST_CIRCLES = 4
+"""... so many of which are looked at ..."""
+_LOOSELY = 1.1
+"""... with the ink in one so much larger."""
+_LEAST_RIM = 0.25
+"""Share of ink along such a circle."""
+_NOWHERE: Floats = np.empty((0, 2))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -158,15 +167,19 @@ def _candidates(image: Image, inks: _Inks) -> Iterator[tuple[float, Shape, Mask]
     for hue in _hues(free):
         ink = free.coloured & _near(free.hue, hue)
         seen: set[tuple[int, ...]] = set()
+        is_known = False
         for joint in _JOINTS:
             for group, (x, y) in _groups(ink, joint):
                 same = (x, y, *group.shape, np.count_nonzero(group))
                 shape = None if same in seen else _to_shape(group, (x, y), free, hue)
                 seen.add(same)
+                is_known |= shape is not None
                 if shape is not None:
                     yield rated(shape, ink)
                 elif joint == _JOINTS[-1] and (corners := _crossed(group, (x, y), free)) is not None:
                     yield rated(Shape(corners, False, hue), ink, _LOOSE)
+        for corners in () if is_known else _circles(ink, inks, free):
+            yield rated(Shape(corners, True, hue), ink)
 
 
 def _has_colour(image: Image) -> bool:
@@ -321,7 +334,7 @@ def _field(field: Mask, box_xywh: Sequence[int], strokes: Mask, inks: _Inks, hue
     x, y, width, height = box_xywh
     dark = _inside(_points(inks.printed, (x, y), (height, width)), _axes(rect[0], rect[1], rect[2]))
     passing = _n_passing(dark, half)
-    turned = abs((rect[2] - inks.degrees + 45) % 90 - 45) >= _TURNED
+    turned = abs((rect[2] - inks.degrees + 45) % 90 - 45) >= _TURNED_FIELD
     if (turned and (passing >= 1 or max(printed, darker) > _PRINTED)) or (passing >= 2 and printed > 0.02):
         return Shape(_in_order(cv2.boxPoints(rect).astype(np.float64)), False, hue, is_filled=True)
     return None
@@ -367,6 +380,46 @@ def _to_shape(group: Mask, at: tuple[int, int], inks: _Inks, hue: int) -> Shape 
     return None
 
 
+def _circles(ink: Mask, inks: _Inks, free: _Inks) -> Iterator[Floats]:
+    """Corners around rings that rules and fills cut into pieces, or that touch other ink of their hue."""
+    import cv2
+
+    height, width = ink.shape
+    blurred = cv2.GaussianBlur(255 * ink.view(np.uint8), (3, 3), 0)
+    most = round(0.75 * max(height, width) / 2)
+    found = cv2.HoughCircles(
+        blurred, cv2.HOUGH_GRADIENT, 1.5, LEAST_SIDE, param1=100, param2=_VOTES, minRadius=LEAST_SIDE, maxRadius=most
+    )
+    for x, y, radius in [] if found is None else found[0][:_MOST_CIRCLES].tolist():
+        reach = round(_LOOSELY * radius)
+        left, top = max(0, round(x) - reach), max(0, round(y) - reach)
+        part = np.s_[top : round(y) + reach + 1, left : round(x) + reach + 1]
+        points, hidden = (
+            np.asarray(np.argwhere(mask[part])[:, ::-1] + (left, top) + 0.5, np.float64)
+            for mask in (ink, inks.coloured & ~free.coloured)
+        )
+        points = points[np.linalg.norm(points - (x, y), axis=1) <= reach]
+        if len(points) >= _LEAST_INK:
+            prints = _points(inks.printed, (left, top), ink[part].shape)
+            corners = _ring(points, prints, 0.75 * max(height, width), hidden)
+            if corners is not None and _has_rim(ink, corners):
+                yield corners
+
+
+def _has_rim(ink: Mask, corners: Floats) -> bool:
+    """Whether ink lies along an oval more than in and around it: writing lies on any oval here and there."""
+    along, down = corners[1] - corners[0], corners[3] - corners[0]
+    size = float(np.linalg.norm(along)), float(np.linalg.norm(down))
+    axes = _axes(corners.mean(axis=0), size, np.rad2deg(np.arctan2(along[1], along[0])))
+    distance = np.linalg.norm(_inside(np.asarray(np.argwhere(ink)[:, ::-1] + 0.5, np.float64), axes), axis=1)
+    half = max(_RING, 4 / min(size))
+    rim, within, around = (
+        np.count_nonzero((low < distance) & (distance < high)) / (np.pi / 4 * size[0] * size[1] * (high**2 - low**2))
+        for low, high in ((1 - half, 1 + half), (0.3, 0.85), (1.1, 1.3))
+    )
+    return bool(rim > max(_LEAST_RIM, 1.5 * within, 2 * around))
+
+
 def _largest(group: Mask) -> Mask:
     """The largest connected piece, and what lies in its box."""
     import cv2
@@ -402,8 +455,15 @@ def _count(mask: Mask) -> int:
     return int((stats[1:, 4] >= 12).sum())
 
 
-def _ring(points: Floats, prints: Floats, largest: float) -> Floats | None:
-    """Corners around an oval whose rim is drawn, with something in it."""
+def _ring(points: Floats, prints: Floats, largest: float, hidden: Floats = _NOWHERE) -> Floats | None:
+    """Corners around an oval whose rim is drawn, with something in it.
+
+    Args:
+        points: ``(N, 2)`` where its ink is.
+        prints: ``(M, 2)`` where print is.
+        largest: Its length, at most.
+        hidden: ``(K, 2)`` where rules and fills do not let its ink be seen.
+    """
     import cv2
 
     some = _some(points)
@@ -432,7 +492,8 @@ def _ring(points: Floats, prints: Floats, largest: float) -> Floats | None:
     band = max(0.07, 4 / min(width, height))
     drawn = np.bincount(sector[np.abs(distance - 1) < band], minlength=_ROUND) > 0
     dark = _inside(prints, axes)
-    over = np.bincount(_sectors(dark)[np.abs(np.linalg.norm(dark, axis=1) - 1) < band], minlength=_ROUND) > 0
+    unseen = np.concatenate([dark, _inside(hidden, axes)])
+    over = np.bincount(_sectors(unseen)[np.abs(np.linalg.norm(unseen, axis=1) - 1) < band], minlength=_ROUND) > 0
     area = np.pi * width * height / 4
     within = np.count_nonzero(distance < 0.85) / area
     if drawn.mean() < 0.6 or (drawn | over).mean() < 0.75 or np.mean(distance > 1.12) > 0.1 or within > 0.6:

@@ -49,8 +49,10 @@ _GHOST = 0.2
 """Share of the darkness of print that a stroke may leave of itself."""
 _PIECE = 0.2
 """Share of the darkness of print that pixels of a piece have at least ..."""
-_CORE = 0.55
-"""... and one of them, where the piece lies on strokes alone."""
+_CORE, _CORE_BESIDE = 0.55, 0.3
+"""... and one of them, where the piece lies on strokes alone: less beside print, as points and minus signs do."""
+_BESIDE = (4, 1)
+"""Pixels to the sides of print, and above and below it, that are beside it."""
 _LEAST_SHOWN = 0.3
 """Share of its contrast that print has left under opaque ink, at least."""
 _HIDDEN = 0.4
@@ -108,7 +110,7 @@ def part(image: Image, shape: Shape) -> Parted | None:
     # Pale strokes, whose hue is lost, show by their amount of colour.
     around |= inside & _dilate(strokes, round(_NEAR * enlarged)) & (colour > _LEAST_INK * np.median(colour[pure]))
     amount, darkness = _sharpen(light, np.where(around, colour, np.float32(0)), pure)
-    covered = _without_ghost(1 - np.clip(light + darkness * amount, 0, 1), amount, around)
+    covered = _without_ghost(1 - np.clip(light + darkness * amount, 0, 1), amount, around, enlarged)
     cleaned = np.where((amount > 0)[..., None], paper * (1 - covered)[..., None], piece)
     hidden = around & (covered > 1 - _HIDDEN)
     ink = np.where(hidden, 0, amount / np.maximum(1 - covered, _HIDDEN))
@@ -191,7 +193,8 @@ def _sharpen(light: Floats32, colour: Floats32, pure: Mask) -> tuple[Floats32, F
     dark = np.maximum(1 - light, 0)
     usual = float(np.median(_blur(dark, 5)[pure] / np.maximum(_blur(colour, 5)[pure], 1e-3)))
     side = min(_SPREADS, key=lambda side: float(np.median(np.abs(_blur(dark, side) / usual - colour)[pure])))
-    full = np.asarray(cv2.dilate(_blur(colour, 3), np.ones((9, 9), np.uint8)), np.float32)
+    # Sharp colours are believed as they are, or strokes narrower than a window would have less ink than they have.
+    full = np.asarray(cv2.dilate(colour if side == 1 else _blur(colour, 3), np.ones((9, 9), np.uint8)), np.float32)
     bare = (colour > 0.25 * np.median(colour[pure])) & (dark < 1.15 * usual * full)
     own = [_blur(np.where(bare, values, np.float32(0)), _AROUND) for values in (dark, colour)]
     darkness = np.clip((own[0] + 1e-3 * usual) / (own[1] + 1e-3), 0.75 * usual, 1.5 * usual).astype(np.float32)
@@ -203,7 +206,7 @@ def _sharpen(light: Floats32, colour: Floats32, pure: Mask) -> tuple[Floats32, F
     return amount, darkness
 
 
-def _without_ghost(covered: Floats32, amount: Floats32, around: Mask) -> Floats32:
+def _without_ghost(covered: Floats32, amount: Floats32, around: Mask, enlarged: float) -> Floats32:
     """Shares of pixels that print covers, without what strokes leave of themselves, as dark under them as beside.
 
     Opaque ink leaves print a part of its contrast.
@@ -224,8 +227,12 @@ def _without_ghost(covered: Floats32, amount: Floats32, around: Mask) -> Floats3
     kept = np.zeros(int(labels.max()) + 1, bool)
     kept[labels[(inked < 0.1) | (covered > _CORE * deepest)]] = True
     kept[0] = False
-    beside = ~_dilate(kept[labels], 2 * _HALO + 1)
-    return np.asarray(np.where(beside, clear * (1 - inked), clear), np.float32)
+    width, height = (2 * round(reach * enlarged) + 1 for reach in _BESIDE)
+    beside = cv2.dilate(kept[labels].view(np.uint8), np.ones((height, width), np.uint8)).view(bool)
+    kept[labels[beside & (covered > _CORE_BESIDE * deepest)]] = True
+    kept[0] = False
+    apart = ~_dilate(kept[labels], 2 * _HALO + 1)
+    return np.asarray(np.where(apart, clear * (1 - inked), clear), np.float32)
 
 
 def _darkness(covered: Floats32) -> float:

@@ -101,6 +101,22 @@ def test_a_sign_behind_a_line_belongs_to_it(sign: tuple[str, tuple[slice, slice]
     assert ends(settle(np.stack([LINE, quad(122, TOP, 160, BOTTOM)]), image))[0][1] == RIGHT + PAD
 
 
+@pytest.mark.parametrize("inverted", [False, True])
+@pytest.mark.parametrize("thick", [1, 2, 3])
+def test_a_minus_before_a_line_belongs_to_it(thick: int, inverted: bool) -> None:
+    image = text(paper())
+    image[50 : 50 + thick, LEFT - 10 : LEFT - 3] = 20
+    [(left, right)] = ends(settle(LINE[None], 255 - image if inverted else image))
+    assert left <= LEFT - 10 and right == RIGHT + PAD
+
+
+@pytest.mark.parametrize("ink", [np.s_[50:52, 134:140], np.s_[50:52, 123:200]], ids=["far off", "a rule"])
+def test_other_ink_behind_a_line_is_no_dash(ink: tuple[slice, slice]) -> None:
+    image = text(paper())
+    image[ink] = 20
+    assert ends(settle(LINE[None], image)) == [[LEFT - PAD, RIGHT + PAD]]
+
+
 def test_what_goes_on_behind_a_line_is_no_sign_of_it() -> None:
     image = text(text(paper()), 124, 180)
     assert ends(settle(LINE[None], image)) == [[LEFT - PAD, RIGHT + PAD]]

@@ -7,7 +7,7 @@ import pytest
 
 from tablerec.inputs.seals import without_seals
 from tablerec.inputs.seals.find import find_shapes
-from tests.helpers.drawing import Color, Look
+from tests.helpers.drawing import WHITE, Color, Look
 from tests.tablerec.inputs.seals.drawing import (
     BLUE,
     GREEN,
@@ -119,3 +119,33 @@ def test_noise_and_photographs_have_none() -> None:
     assert find_shapes(rng.integers(0, 256, (200, 300, 3), np.uint8)) == []
     smooth = np.kron(rng.integers(0, 256, (6, 9, 3), np.uint8), np.ones((40, 40, 1), np.uint8))
     assert find_shapes(smooth) == []
+
+
+@pytest.mark.parametrize("quality", [None, 60])
+def test_a_ring_over_a_head_of_its_own_colour_is_found(quality: int | None) -> None:
+    image = draw_numbers(Look(size=20, gap=16, leading=9, margin=50, fills={0: PURPLE}, inks={0: WHITE})).image
+    image = press(image, ring(170), (130, 50), PURPLE)
+    found = find_shapes(image if quality is None else jpeg(image, quality))
+    assert any(each.is_round and np.abs(each.corners.mean(axis=0) - (215, 135)).max() < 20 for each in found)
+
+
+def test_a_ring_among_rules_and_numbers_of_its_hue_is_found() -> None:
+    image = draw_numbers(Look(size=20, gap=16, leading=9, margin=50, line=RED, inks={2: RED, 4: RED})).image
+    [found] = find_shapes(press(image, ring(160), (130, 80), RED))
+    assert found.is_round
+    np.testing.assert_allclose(found.corners.mean(axis=0), (210, 160), atol=6)
+
+
+@pytest.mark.parametrize("ink", [RED, BLUE, GREEN])
+def test_a_table_of_coloured_numbers_is_no_ring(ink: Color) -> None:
+    assert find_shapes(draw_numbers(Look(size=20, gap=16, leading=9, margin=50, ink=ink, line=ink)).image) == []
+
+
+@pytest.mark.parametrize("degrees", [2.5, -2.5])
+def test_a_field_of_ink_that_is_turned_a_little_and_lies_over_print_is_found(degrees: float) -> None:
+    image = np.full((300, 400, 3), 255, np.uint8)
+    image[20:22, 10:390] = image[278:280, 10:390] = 0
+    image[150:156, 180:240:6] = image[150:156, 181:240:6] = 0
+    [found] = find_shapes(press(image, filled(160, degrees=degrees), (130, 80), RED))
+    assert found.is_filled
+    assert find_shapes(press(image, filled(160, degrees=0.5), (130, 80), RED)) == []

@@ -119,3 +119,20 @@ def test_dots_under_ink_stay(color: Color) -> None:
         clean[y : y + 3, x : x + 3] = 0
     cleaned, [_] = without_seals(press(clean, ring(150), (25, 25), color))
     assert all(grey(cleaned)[y + 1, x + 1] < 110 for x, y in dots)
+
+
+@COLORS
+def test_points_and_minus_signs_under_strokes_stay(color: Color) -> None:
+    clean = np.full((200, 240, 3), 255, np.uint8)
+    signs = []
+    for y in range(60, 150, 24):
+        for x in range(60, 170, 36):
+            # Two letters, a point of half their darkness between them, and a minus before them.
+            clean[y : y + 14, [x, x + 10]] = clean[y : y + 14, [x + 1, x + 11]] = 0
+            clean[y + 11 : y + 13, x + 5 : x + 7] = clean[y + 6 : y + 8, x - 8 : x - 3] = 110
+            signs += [(x + 5, y + 11), (x - 6, y + 6)]
+    ink = ring(170)
+    ink[45:125, 15:155] = np.indices((80, 140)).sum(axis=0) % 16 < 8
+    cleaned, [_] = without_seals(jpeg(press(clean, ink, (35, 20), color), 90))
+    lost = [grey(cleaned)[y : y + 2, x : x + 2].min() > 190 for x, y in signs]
+    assert np.mean(lost) < 0.2

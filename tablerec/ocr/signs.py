@@ -1,24 +1,30 @@
-"""Raised and lowered signs: a recogniser that reads "7¹,²" as "71,2" is put right by the pixels.
+"""Raised and lowered signs, and rows of hyphens: a recogniser is put right by the pixels.
 
-Each character of a word has its stroke in the crop; one that stands clear of the line on which the others before it
-stand, and is smaller than they are, is raised. Where strokes and characters do not pair, nothing changes.
+"7¹,²" was read as "71,2", and "---" in small print as a dash, or as letters. Each character of a word has its stroke in the crop; one that stands clear of the line on which the others before it
+stand, and is smaller than they are, is raised. Where strokes and characters do not pair, nothing changes. What holds
+flat strokes of one length side by side, and nothing else, is a row of hyphens.
 """
 
 from __future__ import annotations
 
 import re
 from dataclasses import replace
+from itertools import pairwise
 from statistics import median
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from postprocess.geometry.boxes import quantile
+from postprocess.geometry.runs import run_ends
 from postprocess.raised import SUPERSCRIPTS, to_subscript, to_superscript
-from tablerec.ocr.ink import ink_boxes
+from tablerec.ocr.ink import LEAST_CONTRAST, ink_boxes
+from tablerec.ocr.line import Line
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from postprocess.arrays import Image, Ints
-    from tablerec.ocr.line import Line
 
 SMALL = 0.8
 """A raised sign is lower than this share of the height of the digits and capitals before it ..."""
@@ -30,7 +36,22 @@ HIGH_DASH, HIGH_COMMA = 0.5, 0.25
 """The middle of a raised minus, and of a raised comma, is this share above that line, that of others below it."""
 X_HEIGHT = 0.72
 """Height of small letters, as a share of that of capitals."""
+FLAT = 0.2
+"""Height of a hyphen, at most, as a share of the line's; in small print it is two rows ..."""
+LENGTHS = (1.4, 6.0)
+"""... and so many times as long as high: shorter ones are dots, longer ones other dashes."""
+ALIKE = 1.6
+"""The longest of a row is at most so many times as long as the shortest ..."""
+MOST_HYPHENS = 6
+"""... and of more than so many it is a dashed rule."""
+DIP = 0.85
+"""Between two strokes there is less ink than this share of theirs."""
+SPACED = 0.5
+"""From this share of the distance of two strokes, the ground between them is a blank."""
+HYPHENS_SCORE = 0.95
+"""Of a row of hyphens: as often it is right in drawn print of 8 to 24 pixels."""
 
+_DOTS = re.compile("[.…·:⋯]")
 _RAISED = "".join(SUPERSCRIPTS.values())
 _PLAIN = dict(zip(SUPERSCRIPTS.values(), SUPERSCRIPTS, strict=True)) | {"ª": "a"}
 _TAIL = re.compile(r"(?<=[0-9A-Za-z)\]])[-+–−,.0-9a-z" + _RAISED + r"ª]*[0-9a-z" + _RAISED + r"ª](?=[)\]*:;%]*$)")
@@ -71,6 +92,81 @@ def settle_raised(crop: Image, line: Line) -> Line:
             text = text[:a] + word + text[b:]
             spans[a:b] = [spans[a + index] for index in kept]
     return line if text == line.text else replace(line, text=text, char_spans=tuple(spans))
+
+
+def settle_hyphens(crop: Image, line: Line) -> Line:
+    """Write as many hyphens as there are flat strokes, where a line holds nothing else.
+
+    Args:
+        crop: ``(h, w, 3)`` uint8.
+        line: What was read in it.
+
+    Returns:
+        The line; the very same where nothing was read in it, or there are other strokes, or fewer than two.
+
+    >>> crop = np.full((12, 20, 3), 255, np.uint8)
+    >>> crop[6:7, 3:6] = crop[6:7, 8:11] = crop[6:7, 13:16] = 0
+    >>> settle_hyphens(crop, Line("mm=", 0.4)).text
+    '---'
+    """
+    if not line.text.strip() or _DOTS.search(line.text) or not crop.size:
+        return line
+    strokes = _flat_strokes(crop)
+    if len(strokes) < 2:
+        return line
+    middles, lengths = strokes.mean(axis=1), np.diff(strokes, axis=1)[:, 0]
+    steps = np.diff(middles)
+    blanks = [1.0 - float(lengths[i : i + 2].mean()) / step > SPACED for i, step in enumerate(steps.tolist())]
+    text = "-" + "".join(" -" if blank else "-" for blank in blanks)
+    if text == line.text:
+        return line
+    places = strokes / crop.shape[1]
+    spans = [(float(places[0, 0]), float(places[0, 1]))]
+    for (start, end), blank in zip(places[1:].tolist(), blanks, strict=True):
+        spans += [(spans[-1][1], start), (start, end)] if blank else [(start, end)]
+    return replace(line, text=text, score=max(line.score, HYPHENS_SCORE), char_spans=tuple(spans))
+
+
+def _flat_strokes(crop: Image) -> NDArray[np.float64]:
+    """``(N, 2)`` start and end in pixels of the hyphens of a crop; none where there is other ink."""
+    none = np.empty((0, 2))
+    green = crop[..., 1].astype(np.float64)
+    contrast = np.abs(green - float(quantile(green.ravel(), 0.5)))
+    most = float(contrast.max(initial=0))
+    edges = run_ends((contrast > max(LEAST_CONTRAST, 0.4 * most)).any(axis=1))
+    if len(edges) != 2 or edges[1] - edges[0] > max(2, FLAT * len(crop)):
+        return none
+    # A thin stroke between two rows has a part of its ink in each.
+    profile = contrast[max(0, edges[0] - 1) : edges[1] + 1].sum(axis=0)
+    thick = float(profile.max()) / most
+    bounds = _between_dips(profile)
+    strokes = np.array([_extent(profile, first, last) for first, last in pairwise(bounds)]).reshape(-1, 2)
+    lengths = np.diff(strokes, axis=1)[:, 0]
+    is_row = 2 <= len(strokes) <= MOST_HYPHENS and lengths.max() <= ALIKE * lengths.min()
+    is_flat = is_row and LENGTHS[0] * thick <= lengths.mean() <= LENGTHS[1] * thick
+    return strokes if is_flat else none
+
+
+def _between_dips(profile: NDArray[np.float64]) -> list[int]:
+    """Columns between which each stroke lies: the deepest place of each dip, and both ends."""
+    bounds, peak, low = [0], 0.0, 0
+    for x, ink in enumerate(profile.tolist()):
+        if ink < profile[low]:
+            low = x
+        if profile[low] < DIP * min(peak, ink) and ink > 0.5 * profile.max():
+            bounds.append(low)
+            peak, low = ink, x
+        if ink > peak:
+            peak, low = ink, x
+    return [*bounds, len(profile)]
+
+
+def _extent(profile: NDArray[np.float64], first: int, last: int) -> tuple[float, float]:
+    """Start and end of a stroke: as long as its ink would be if it were as dark everywhere, around its middle."""
+    ink = profile[first:last]
+    length = float(ink.sum() / ink.max())
+    middle = float((ink * np.arange(first, last)).sum() / ink.sum()) + 0.5
+    return middle - length / 2, middle + length / 2
 
 
 def _may_hold(text: str) -> bool:

@@ -1,4 +1,4 @@
-"""Raised and lowered signs by the pixels of a line; drawn lines stand for what a recogniser reads."""
+"""Raised and lowered signs and hyphens by the pixels of a line; drawn lines stand for what a recogniser reads."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from postprocess.arrays import Image
 from tablerec.ocr.line import Line
-from tablerec.ocr.raised import settle_raised
+from tablerec.ocr.signs import settle_hyphens, settle_raised
 
 FONT = cv2.FONT_HERSHEY_SIMPLEX
 BASE, RAISED, LOWERED = (1.0, 0), (0.6, -14), (0.6, 7)
@@ -128,3 +128,74 @@ def test_strokes_that_do_not_pair_with_characters_change_nothing() -> None:
     crop, line = drawn([("25", BASE), ("2", RAISED)])
     cv2.line(crop, (10, 30), (60, 30), (0, 0, 0), 2)
     assert settle_raised(crop, line) is line
+
+
+SMALL = [6, 8, 11, 16, 24]
+"""Height of letters in small print and in large, in pixels."""
+
+
+def hyphens(height: int, count: int, blank: bool = False, below: float = 0.6, length: float = 0.35) -> Image:
+    """Hyphens side by side in print of this height, smoothed as when it is drawn at eight times its size."""
+    scale, em = 8, 8 * height
+    step = round(em * (2.2 * length if blank else 1.3 * length))
+    crop = np.full((round(1.4 * em), step * count + em, 3), 255, np.uint8)
+    y, thick = round(below * 1.4 * em), round(0.09 * em)
+    for index in range(count):
+        x = em // 2 + index * step
+        crop[y : y + thick, x : x + round(length * em)] = 0
+    size_wh = crop.shape[1] // scale, crop.shape[0] // scale
+    return np.asarray(cv2.resize(crop, size_wh, interpolation=cv2.INTER_AREA), np.uint8)
+
+
+@pytest.mark.parametrize("inverted", [False, True])
+@pytest.mark.parametrize("count", [2, 3, 4])
+@pytest.mark.parametrize("height", SMALL[1:])
+def test_hyphens_are_as_many_as_their_strokes(height: int, count: int, inverted: bool) -> None:
+    crop = hyphens(height, count)
+    found = settle_hyphens(255 - crop if inverted else crop, Line("mm=", 0.36))
+    assert found.text == count * "-" and found.score > 0.9
+    assert found.char_spans is not None and len(found.char_spans) == count
+    assert all(0 <= a < b <= 1 for a, b in found.char_spans)
+
+
+@pytest.mark.parametrize("height", SMALL[1:])
+def test_blanks_between_hyphens_stay(height: int) -> None:
+    found = settle_hyphens(hyphens(height, 3, blank=True), Line("---", 0.9))
+    assert found.text == "- - -" and found.char_spans is not None and len(found.char_spans) == 5
+
+
+@pytest.mark.parametrize("height", SMALL)
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [("-", {"count": 1}), ("===", {"count": 9})],
+    ids=["one stroke", "a dashed rule"],
+)
+def test_other_flat_strokes_stay_as_they_were_read(text: str, kind: dict[str, float], height: int) -> None:
+    line = Line(text, 0.9)
+    assert settle_hyphens(hyphens(height, **kind), line) is line  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("height", SMALL[2:])
+def test_long_dashes_are_no_hyphens(height: int) -> None:
+    line = Line("——", 0.9)
+    assert settle_hyphens(hyphens(height, 2, length=0.9), line) is line
+
+
+def test_hyphens_that_were_read_keep_their_score() -> None:
+    line = Line("--", 0.4)
+    assert settle_hyphens(hyphens(16, 2), line) is line
+
+
+@pytest.mark.parametrize("text", ["", " ", "...", "…", "·-"])
+def test_where_nothing_was_read_or_dots_there_are_no_hyphens(text: str) -> None:
+    line = Line(text, 0.9)
+    assert settle_hyphens(hyphens(16, 3), line) is line
+
+
+def test_two_strokes_above_each_other_and_letters_beside_hyphens_are_none() -> None:
+    double = np.minimum(hyphens(16, 2), hyphens(16, 2, below=0.4))
+    beside = hyphens(16, 3)
+    beside[4:18, -6:-3] = 0
+    for crop in (double, beside, np.zeros((0, 5, 3), np.uint8), np.full((9, 9, 3), 200, np.uint8)):
+        line = Line("=", 0.9)
+        assert settle_hyphens(crop, line) is line

@@ -244,7 +244,7 @@ def _nvcc(paddle: Path, architecture: str) -> _Toolchain:
     # As if included already: 30,000 lines of x86's intrinsics, a quarter of what Paddle's headers cost nvcc each time.
     unused = ("-D_IMMINTRIN_H_INCLUDED", "-D_X86INTRIN_H_INCLUDED")
     flags = ("-std=c++17", "-O2", f"-arch={architecture}", "--extended-lambda", "--expt-relaxed-constexpr", "-w", *half)
-    # Needed also where those that stand in for Paddle's libraries hold no symbols, to compile on a machine without Paddle.
+    # To compile without Paddle, libraries without symbols stand in for its own: they are kept all the same.
     paddle_libraries = "--no-as-needed,-l:libphi_core.so,-l:libcommon.so"
     link = ("-shared", "-cudart", "static", f"-L{paddle / 'libs'}", "-Xlinker", paddle_libraries)
     compiled = (

@@ -51,9 +51,10 @@ LOSSES = (
 )
 """The types of ours and of torch, the methods, and how far losses may be apart, relative to torch's.
 
-Under autocast both keep weights in float32 and multiply in bfloat16. With weights in bfloat16, as PaddleFormers tunes, ours
-keeps a copy in float32, but a forward pass sees only what has moved by a rounding step: DPO's small rate takes several times
-as many steps. With no copy torch's AdamW loses small steps: after 50 steps of the small shape its loss is 1 % higher in SFT.
+Under autocast both keep weights in float32 and multiply in bfloat16. With weights in bfloat16, as PaddleFormers tunes,
+ours keeps a copy in float32, but a forward pass sees only what has moved by a rounding step: DPO's small rate takes
+several times as many steps. With no copy torch's AdamW loses small steps: after 50 steps of the small shape its loss is
+1 % higher in SFT.
 """
 
 

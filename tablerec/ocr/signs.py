@@ -1,6 +1,8 @@
 """Raised and lowered signs, and rows of hyphens: a recogniser is put right by the pixels.
 
-"7¹,²" was read as "71,2", and "---" in small print as a dash, or as letters. Each character of a word has its stroke in the crop; one that stands clear of the line on which the others before it
+"7¹,²" was read as "71,2", and "---" in small print as a dash, or as letters.
+
+Each character of a word has its stroke in the crop; one that stands clear of the line on which the others before it
 stand, and is smaller than they are, is raised. Where strokes and characters do not pair, nothing changes. What holds
 flat strokes of one length side by side, and nothing else, is a row of hyphens.
 """
@@ -133,7 +135,7 @@ def _flat_strokes(crop: Image) -> NDArray[np.float64]:
     green = crop[..., 1].astype(np.float64)
     contrast = np.abs(green - float(quantile(green.ravel(), 0.5)))
     most = float(contrast.max(initial=0))
-    edges = run_ends((contrast > max(LEAST_CONTRAST, 0.4 * most)).any(axis=1))
+    edges = run_ends(np.asarray(np.any(contrast > max(LEAST_CONTRAST, 0.4 * most), axis=1)))
     if len(edges) != 2 or edges[1] - edges[0] > max(2, FLAT * len(crop)):
         return none
     # A thin stroke between two rows has a part of its ink in each.

@@ -408,9 +408,7 @@ def _circles(ink: Mask, inks: _Inks, free: _Inks) -> Iterator[Floats]:
 
 def _has_rim(ink: Mask, corners: Floats) -> bool:
     """Whether ink lies along an oval more than in and around it: writing lies on any oval here and there."""
-    along, down = corners[1] - corners[0], corners[3] - corners[0]
-    size = float(np.linalg.norm(along)), float(np.linalg.norm(down))
-    axes = _axes(corners.mean(axis=0), size, np.rad2deg(np.arctan2(along[1], along[0])))
+    size, axes = _oval_axes(corners)
     distance = np.linalg.norm(_inside(np.asarray(np.argwhere(ink)[:, ::-1] + 0.5, np.float64), axes), axis=1)
     half = max(_RING, 4 / min(size))
     rim, within, around = (
@@ -512,9 +510,7 @@ def _ring(points: Floats, prints: Floats, largest: float, hidden: Floats = _NOWH
 def _with_outer_rings(shape: Shape, ink: Mask) -> Shape:
     """The oval with the rings around it that are not joined to it."""
     corners = shape.corners
-    middle, along, down = corners.mean(axis=0), corners[1] - corners[0], corners[3] - corners[0]
-    size = float(np.linalg.norm(along)), float(np.linalg.norm(down))
-    axes = _axes(middle, size, np.rad2deg(np.arctan2(along[1], along[0])))
+    middle, (_, axes) = corners.mean(axis=0), _oval_axes(corners)
     places = np.argwhere(ink & region(shape, ink.shape, _WIDEST_RING))[:, ::-1] + 0.5
     inner = _inside(np.asarray(places, np.float64), axes)
     ring = np.round((np.linalg.norm(inner, axis=1) - 1) / _RING).astype(int)
@@ -557,6 +553,13 @@ def _axes(centre: Sequence[float], size_wh: Sequence[float], degrees: float) -> 
     angle = np.deg2rad(degrees)
     turn = np.array([[np.cos(angle), np.sin(angle)], [-np.sin(angle), np.cos(angle)]])
     return np.array(centre), turn / (np.array(size_wh)[:, None] / 2)
+
+
+def _oval_axes(corners: Floats) -> tuple[tuple[float, float], tuple[Floats, Floats]]:
+    """Width and height of an oval by the corners around it, and its axes."""
+    along, down = corners[1] - corners[0], corners[3] - corners[0]
+    size = float(np.linalg.norm(along)), float(np.linalg.norm(down))
+    return size, _axes(corners.mean(axis=0), size, np.rad2deg(np.arctan2(along[1], along[0])))
 
 
 def _inside(points: Floats, axes: tuple[Floats, Floats]) -> Floats:

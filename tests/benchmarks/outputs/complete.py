@@ -52,12 +52,18 @@ class Outcome:
     seconds: float
 
 
-def draw_table(n_rows: int, n_cols: int, *, is_ruled: bool, font_size: float, seed: int) -> Sample:
-    """Draw a plain table: headers, labels, numbers of one format a column, one cell in thirty empty."""
+def draw_table(
+    n_rows: int, n_cols: int, *, is_ruled: bool, font_size: float, seed: int, family: str | None = None
+) -> Sample:
+    """Draw a plain table: headers, labels, numbers of one format a column, one cell in thirty empty.
+
+    The font is of the family of this name, or where there is none of that name, of any that this machine has.
+    """
     rng = np.random.default_rng([seed, n_rows, is_ruled])
     writer = Writer(rng, "english")
     families = families_for("latin")
-    style = TextStyle(families[int(rng.integers(len(families)))].name, font_size)
+    any_name = families[int(rng.integers(len(families)))].name
+    style = TextStyle(family if family in {each.name for each in families} else any_name, font_size)
     rule = Rule(1.0) if is_ruled else None
     # One number a cell: of two, nobody could say whether they are a column or two where nothing is drawn.
     formats = [replace(writer.number_format(), extra="", suffix="", separator=",") for _ in range(n_cols)]

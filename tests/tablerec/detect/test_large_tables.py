@@ -12,7 +12,7 @@ from tests.benchmarks.outputs.complete import FONTS, SIZES, Outcome, draw_table,
 
 
 def outcome(recognizer: Recognizer, n_rows: int, n_cols: int, font: str, is_ruled: bool) -> Outcome:
-    sample = draw_table(n_rows, n_cols, is_ruled=is_ruled, font_size=FONTS[font], seed=0)
+    sample = draw_table(n_rows, n_cols, is_ruled=is_ruled, font_size=FONTS[font], seed=0, family="DejaVu Sans")
     picture = PageImage("drawn", 1, np.ascontiguousarray(sample.image[..., ::-1]), sample_to_words(sample))
     [page] = recognizer.recognize(picture).pages
     return judge(sample, page, 0.0)

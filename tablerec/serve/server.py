@@ -132,6 +132,7 @@ class Server(uvicorn.Server):
         self.guard = guard
         self.limits = limits
         self._end: float | None = None
+        self._says_so = False
 
     def handle_exit(self, sig: int, frame: Any) -> None:
         """End in a while; at once if told so twice."""
@@ -144,10 +145,13 @@ class Server(uvicorn.Server):
             return
         self._end = time.monotonic() + self.limits.grace_seconds
         self.guard.is_ending = True
-        _logger.info("ending: %d requests at hand", self.guard.n_active)
 
     async def on_tick(self, counter: int) -> bool:
         """Whether the time to end has come."""
+        # Not where a signal is handled: that may be in the midst of another line.
+        if self._end is not None and not self._says_so:
+            self._says_so = True
+            _logger.info("ending: %d requests at hand", self.guard.n_active)
         if self._end is not None and (not self.guard.n_active or time.monotonic() > self._end):
             self.should_exit = True
         return await super().on_tick(counter)

@@ -152,6 +152,14 @@ def test_the_end_does_not_wait_for_ever() -> None:
         engine.free.set()
 
 
+def test_a_signal_writes_no_line_in_the_midst_of_another(caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level("INFO", "tablerec.serve"), serving() as server:
+        server.server.handle_exit(signal.SIGTERM, None)  # in this thread, which may be in the midst of anything
+        server.thread.join(60)
+    told = [record.thread == threading.get_ident() for record in caplog.records if "ending" in record.getMessage()]
+    assert told == [False]
+
+
 @pytest.fixture
 def program(tmp_path_factory: pytest.TempPathFactory) -> object:
     """Return the command line's own server, with a worker that finds ruled tables and reads nothing."""

@@ -14,8 +14,9 @@ class PagedOptimizer:
     """An optimizer whose state lies on the host but while it steps.
 
     A step begins when the activations are free again, so the most that is taken is the larger of two sums: weights,
-    gradients and activations; or weights, gradients and the state. Each step copies the state there and back. The
-    host's memory is pageable: the CPU wheel of Paddle has no pinned memory, and copies wait for the device.
+    gradients and activations; or weights, gradients and the state. Each step copies the state there and back, on the
+    host to the same memory, as fresh memory costs the system as much time as the copy. It is pageable: the CPU wheel of
+    Paddle has no pinned memory, and copies wait for the device.
 
     Args:
         optimizer: AdamW of Paddle, or ``AdamW8bit``.
@@ -25,6 +26,7 @@ class PagedOptimizer:
         self.inner = optimizer
         self._place = paddle.framework._current_expected_place()
         self._away: list[tuple[dict[str, Tensor], str]] = []
+        self._kept: dict[str, Tensor] = {}  # on the host, by name
         self.page_out()
 
     def set_lr(self, value: float) -> None:
@@ -57,8 +59,16 @@ class PagedOptimizer:
         for group in (*self.inner._accumulators.values(), self.inner._master_weights):
             # The powers of the betas may lie on the host anyway.
             for name in [name for name, tensor in group.items() if not tensor.place.is_cpu_place()]:
-                group[name] = _moved(group[name], paddle.CPUPlace())
+                group[name] = self._to_host(group[name])
                 self._away.append((group, name))
+
+    def _to_host(self, tensor: Tensor) -> Tensor:
+        kept = self._kept.get(tensor.name)
+        if kept is None:
+            kept = self._kept[tensor.name] = _moved(tensor, paddle.CPUPlace())
+        else:
+            kept.copy_(tensor, True)
+        return kept
 
 
 def _moved(tensor: Tensor, place: Any) -> Tensor:

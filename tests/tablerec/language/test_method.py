@@ -134,6 +134,21 @@ answer({{name: train(begin(method), 4) for name, method in methods.items()}})
     assert losses["full8bit"] == pytest.approx(losses["full"], rel=0.02)
 
 
+def test_state_on_the_host_stays_in_its_memory() -> None:
+    code = f"""{MAKE}
+tuned = begin(Method(learning_rate=1e-2, state_on_host=True))
+found = []
+for _ in range(3):
+    train(tuned, 1)
+    groups = tuned.optimizer.inner._accumulators.values()
+    moments = [each for group in groups for each in group.values() if each.size > 1]
+    found.append([each.data_ptr() for each in moments] + [each.place.is_cpu_place() for each in moments])
+answer(found)
+"""
+    first, *others = ask(code)
+    assert first[-1] and others == [first, first]
+
+
 def test_a_resumed_run_is_the_uninterrupted_one() -> None:
     code = f"""{MAKE}
 plain = Method(frozen="int4", learning_rate=1e-2, state_on_host=True)

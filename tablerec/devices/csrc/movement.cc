@@ -174,7 +174,7 @@ template <class T> void join(const Context& context, const char* name, const Ten
   }
   copy_pieces(context, name, r, s.outer, s.length * s.inner, pieces, false);
 }
-inline std::vector<int64_t> lengths_of(const Tensors& x, int64_t axis) {
+template <class Parts> std::vector<int64_t> lengths_of(const Parts& x, int64_t axis) {
   std::vector<int64_t> lengths;
   for (auto* part : x) lengths.push_back(part->numel() ? part->dims()[to_axis(axis, part->dims().size())] : 0);
   return lengths;
@@ -205,9 +205,7 @@ void ConcatGrad(const X& context, const Tensors& x, const Tensor& dout, const ph
 }
 template <class T>
 void split(const Context& context, const char* name, const Tensor& x, int64_t axis, const std::vector<Tensor*>& parts) {
-  std::vector<int64_t> lengths;
-  for (auto* part : parts) lengths.push_back(part->dims()[to_axis(axis, x.dims().size())]);
-  cut<T>(context, name, x, axis, parts, lengths);
+  cut<T>(context, name, x, axis, parts, lengths_of(parts, axis));
 }
 template <class T, class X>
 void SplitBySizes(const X& context, const Tensor& x, const phi::IntArray&, const phi::Scalar& axis, std::vector<Tensor*> parts) {

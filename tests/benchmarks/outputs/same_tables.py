@@ -5,15 +5,13 @@
 Each picture goes to a process of the old checkout and to one of the new, in turns, with the words of an earlier run
 (see ``tablerec eval --words``), so that nothing but detection and geometry is compared. Prints the pictures whose HTML
 differs, and the time without that of the network: the sum over all pictures, of the best of ``--repeat`` runs each.
-The file runs alone, with either checkout: it imports nothing of the project but public names.
+What runs in a checkout is this file alone: it imports nothing of the project but public names.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
-import os
-import subprocess
 import sys
 import time
 from pathlib import Path
@@ -28,35 +26,6 @@ class Answer(TypedDict):
     html: str
     host_seconds: float
     network_seconds: float
-
-
-class Worker:
-    """A process that answers for one checkout."""
-
-    def __init__(self, checkout: Path, layout: str) -> None:
-        environment = {**os.environ, "PYTHONPATH": str(checkout), "PYTHONUNBUFFERED": "1"}
-        self._process = subprocess.Popen(
-            [sys.executable, __file__, "--serve", layout],
-            cwd=checkout,
-            env=environment,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            text=True,
-        )
-
-    def ask(self, picture: Path, words: Path | None) -> Answer:
-        """Recognize one picture."""
-        assert self._process.stdin and self._process.stdout
-        self._process.stdin.write(json.dumps([str(picture), words and str(words)]) + "\n")
-        self._process.stdin.flush()
-        answer: Answer = json.loads(self._process.stdout.readline())
-        return answer
-
-    def close(self) -> None:
-        """End the process."""
-        assert self._process.stdin
-        self._process.stdin.close()
-        self._process.wait()
 
 
 def serve(layout: Any) -> None:
@@ -128,11 +97,16 @@ def main() -> None:
     parser.add_argument("--repeat", type=int, default=1, help="runs of each picture, of which the best counts")
     parser.add_argument("-o", "--output", type=Path, help="folder for both tables where they differ")
     options = parser.parse_args()
-    workers = [Worker(checkout.resolve(), options.layout) for checkout in (options.old, options.new)]
+    # Not above: either checkout, which runs this file too, may lack it.
+    from tests.helpers.checkouts import Checkout
+
+    folders = [checkout.resolve() for checkout in (options.old, options.new)]
+    workers = [Checkout(each, __file__, "--serve", options.layout, PYTHONUNBUFFERED="1") for each in folders]
     pairs = find_pictures([folder.resolve() for folder in options.folders], options.words.resolve(), options.count)
     seconds, network, different = [0.0, 0.0], [0.0, 0.0], 0
     for picture, words in pairs:
-        answers = [[worker.ask(picture, words) for worker in workers] for _ in range(options.repeat)]
+        asked = json.dumps([str(picture), words and str(words)])
+        answers: list[list[Answer]] = [[worker.ask(asked) for worker in workers] for _ in range(options.repeat)]
         for side in (0, 1):
             seconds[side] += min(pair[side]["host_seconds"] for pair in answers)
             network[side] += min(pair[side]["network_seconds"] for pair in answers)

@@ -15,9 +15,7 @@ import contextlib
 import hashlib
 import io
 import json
-import os
 import pickle
-import subprocess
 import sys
 import time
 import zipfile
@@ -38,38 +36,6 @@ class Answer(TypedDict):
     n_tables: int
     seconds: dict[str, float]
     written: dict[str, str]
-
-
-class Worker:
-    """A process that answers for one checkout."""
-
-    def __init__(self, checkout: Path, options: argparse.Namespace) -> None:
-        command = [sys.executable, __file__, "--serve", "--layout", options.layout]
-        command += ["--answers", str(options.answers.resolve())] if options.answers else []
-        command += ["--profile", str(options.profile.resolve())] if options.profile else []
-        threads = {f"{name}_NUM_THREADS": "1" for name in ("OMP", "OPENBLAS", "MKL")}
-        self._process = subprocess.Popen(
-            command,
-            cwd=checkout,
-            env={**os.environ, **threads, "PYTHONPATH": str(checkout), "PYTHONHASHSEED": "0"},
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            text=True,
-        )
-
-    def ask(self, picture: Path) -> Answer:
-        """Read one picture."""
-        assert self._process.stdin and self._process.stdout
-        self._process.stdin.write(f"{picture}\n")
-        self._process.stdin.flush()
-        answer: Answer = json.loads(self._process.stdout.readline())
-        return answer
-
-    def close(self) -> None:
-        """End the process."""
-        assert self._process.stdin
-        self._process.stdin.close()
-        self._process.wait()
 
 
 class Clock:
@@ -221,12 +187,20 @@ def main() -> None:
         parser.error("name a folder with pictures")
     if options.answers:
         options.answers.mkdir(parents=True, exist_ok=True)
-    workers = [Worker(each.resolve(), options) for each in (options.old, ROOT) if each]
+    # Not above: the other checkout, which runs this file too, may lack it.
+    from tests.helpers.checkouts import Checkout
+
+    arguments = ["--serve", "--layout", options.layout]
+    arguments += ["--answers", str(options.answers.resolve())] if options.answers else []
+    arguments += ["--profile", str(options.profile.resolve())] if options.profile else []
+    environment = {"PYTHONHASHSEED": "0"} | {f"{name}_NUM_THREADS": "1" for name in ("OMP", "OPENBLAS", "MKL")}
+    folders = [each.resolve() for each in (options.old, ROOT) if each]
+    workers = [Checkout(folder, __file__, *arguments, **environment) for folder in folders]
     seconds = [Counter[str]() for _ in workers]
     n_tables = n_different = 0
     paths = pictures(options.folder.resolve(), options.count)
     for path in paths:
-        answers = [worker.ask(path) for worker in workers]
+        answers: list[Answer] = [worker.ask(str(path)) for worker in workers]
         n_tables += answers[-1]["n_tables"]
         for total, answer in zip(seconds, answers, strict=True):
             total.update(answer["seconds"])

@@ -27,6 +27,7 @@ from tablerec.synth.browser.markup import Habits, is_spaced, to_html
 from tablerec.synth.command import command
 from tablerec.synth.description import WHITE, CellSpec, ColumnSpec, Page, Placed, RowSpec, Rule, TableSpec, TextStyle
 from tablerec.synth.drawing import render
+from tablerec.synth.drawing.fonts import find_families
 from tests.helpers.browsing import needs_chromium
 
 # Several tables, turned and stacked text, leaders, marks, currency signs, short and double rules.
@@ -243,6 +244,7 @@ def test_what_is_missing_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Pat
     with pytest.raises(MissingDependencyError, match="TABLEREC_BROWSER is 'no-such-browser', which is no program"):
         find_browser()
     monkeypatch.delenv(VARIABLE)
+    find_families()  # kept for all tests: without fontconfig's program, fonts would be others
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(MissingDependencyError, match="Chromium is not installed; install it, such as with"):
         find_browser()

@@ -9,7 +9,8 @@ A developer script, not a test. Each line is printed as soon as it is known, and
 - ``bound``: inputs and outputs that stay in the card's memory, and captured graphs, for the readers.
 - ``threads``: single calls of many threads, which become batches.
 - ``same``: tables of pictures in a folder on the CPU and on the card, by precision; those that differ are listed.
-- ``whole``: pictures of the folder to HTML and workbooks as by ``tablerec batch``, and the share of each stage.
+- ``whole``: pictures of the folder to HTML and workbooks as by ``tablerec batch``, again and again: tables a second
+  after the warm-up, in which each shape is planned; the share of each stage, and readings whose HTML is the CPU's.
 
 ``--device cpu`` rehearses: the CPU takes the card's place. The figures to compare with are in
 ``../shared/design/throughput.md``: on an H200, CellNet 244 pictures/s alone and 488/s by 32 at 800 px; PP-OCR's
@@ -19,13 +20,15 @@ recogniser 6,047 crops/s (64 of 160 px) and 3,150/s (64 of 320 px), its finder 3
 from __future__ import annotations
 
 import argparse
+import itertools
+import os
 import re
 import statistics
 import sys
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
@@ -51,7 +54,11 @@ from tablerec.models.opening.card import (
     open_batched,
     open_session,
 )
+from tablerec.processes import usable_cpus
+from tests.benchmarks.throughput.owner import cpu_seconds
 
+EVERY = 5.0
+"""Seconds from one line of ``whole`` to the next."""
 SAMPLES = Path(__file__).resolve().parents[3] / "data/samples"
 PARTS = ("networks", "options", "bound", "threads", "same", "whole")
 PRECISIONS: dict[str, tuple[bool, dict[str, str]]] = {
@@ -79,11 +86,18 @@ class Bench:
         seconds: Time for each figure.
         precisions: Of ``PRECISIONS``, those to compare; the CPU has no TF32.
         jobs: Processes that read pictures, for ``whole``.
-        repeat: How often ``whole`` reads each picture.
+        warm_up: How often ``whole`` reads each picture before it measures.
+        lasting: Seconds for which it measures.
     """
 
     def __init__(
-        self, device: str, seconds: float, precisions: Sequence[str] = (), jobs: Sequence[int] = (), repeat: int = 1
+        self,
+        device: str,
+        seconds: float,
+        precisions: Sequence[str] = (),
+        jobs: Sequence[int] = (),
+        warm_up: int = 3,
+        lasting: float = 30.0,
     ) -> None:
         from tablerec.ocr.rapidocr import model_paths
 
@@ -94,7 +108,7 @@ class Bench:
         self.seconds = seconds
         self.precisions = tuple(precisions or (PRECISIONS if self.is_card else ("float32", "half")))
         self.jobs = tuple(jobs)
-        self.repeat = repeat
+        self.warm_up, self.lasting = warm_up, lasting
         paths = model_paths()
         self.files = {
             NAME: NetworkFile(WEIGHTS / ONNX, "gpu:0", NAME, (*OUTPUTS, LINES)),
@@ -297,38 +311,114 @@ def compare_tables(bench: Bench, folder: Path | None, count: int) -> None:
 
 
 def measure_whole(bench: Bench, folder: Path | None, count: int) -> None:
-    """Pictures to HTML and workbooks as ``tablerec batch`` makes them, once to get ready for their shapes."""
-    from tablerec.bulk.executor import LocalExecutor, Task
-    from tablerec.bulk.results import FileResults, Origin
+    """Pictures to HTML and workbooks as ``tablerec batch`` makes them, again and again."""
+    from tablerec.bulk.executor import LocalExecutor
+    from tablerec.bulk.results import FileResults
     from tablerec.engine import Engine
     from tablerec.engine.engine import to_jobs
 
-    once = pictures(folder, count)
-    tasks = [Task(str(path), path, "", 1, Origin(path.name, path.stem * 20, True)) for path in once]
+    paths = pictures(folder, count)
+    started = time.perf_counter()
+    with Engine(Settings(layout="table"), jobs=usable_cpus(), threads=1) as engine:
+        executor = LocalExecutor(engine, FileResults(("html",)).encode)
+        expected = {each.task.path: html_of(each) for each in executor.run(each_once(paths)) if each is not None}
+    say(f"the CPU, {len(paths)} pictures: {time.perf_counter() - started:.0f} s with its start")
     settings = Settings(layout="table", device=bench.device)
     for jobs in bench.jobs or (to_jobs("auto", settings),):
-        with Engine(settings, jobs=jobs) as engine, TemporaryDirectory() as out:
-            results = FileResults(("html", "xlsx"))
+        started = time.perf_counter()
+        results = FileResults(("html", "xlsx"))
+        with Engine(settings, jobs=jobs, threads=1) as engine, TemporaryDirectory() as out:
             executor = LocalExecutor(engine, results.encode)
-            started = time.perf_counter()
-            list(executor.run(iter(tasks)))
-            say(f"{jobs:2} jobs: the first {len(once)} in {time.perf_counter() - started:.0f} s")
-            seconds: Counter[str] = Counter()
-            started, n_tables = time.perf_counter(), 0
-            for outcome in executor.run(iter(tasks * bench.repeat)):
-                if outcome is None:
-                    continue
-                if isinstance(outcome.page, Exception):
-                    raise outcome.page
-                n_tables += len(outcome.page.tables)
-                seconds.update(outcome.page.seconds)
-                results.add(outcome.encoded or ())
-                for name, content in results.finish():
-                    Path(out, Path(name).name).write_bytes(content)
-            spent = time.perf_counter() - started
-        shares = ", ".join(f"{name} {part / seconds.total():.0%}" for name, part in seconds.most_common(6))
-        rate = len(tasks) * bench.repeat / spent
-        say(f"{jobs:2} jobs: {n_tables / spent:.1f} tables/s, {rate:.1f} pictures/s; {shares}")
+            read_whole(bench, engine, executor, results, paths, expected, Path(out), started)
+
+
+def read_whole(
+    bench: Bench,
+    engine: Any,
+    executor: Any,
+    results: Any,
+    paths: Sequence[Path],
+    expected: dict[Path, bytes],
+    out: Path,
+    started: float,
+) -> None:
+    """Read the pictures ``bench.warm_up`` times, then for ``bench.lasting`` seconds, and print what that makes."""
+    n_warm, n_read, counts, n_tables = bench.warm_up * len(paths), 0, Counter[Path](), 0
+    others, alike, stages = Counter[Path](), Counter[Path](), Counter[str]()
+    begun, told, told_tables = started, started, 0
+    before = [0.0, 0.0, 0.0]
+
+    def used() -> list[float]:
+        """CPU seconds of this process, of the workers, and of the one that holds the card."""
+        workers = [each._process.pid for each in engine._workers._processes.values()]
+        cards = [each._process.pid for each in engine._cards.values()]
+        return [sum(map(cpu_seconds, group)) for group in ([os.getpid()], workers, cards)]
+
+    for outcome in executor.run(each_once(itertools.cycle(paths))):
+        now = time.perf_counter()
+        if outcome is not None:
+            if isinstance(outcome.page, Exception):
+                raise outcome.page
+            results.add(outcome.encoded or ())
+            for name, content in results.finish():
+                (out / Path(name).name).write_bytes(content)
+            n_read += 1
+            n_tables += len(outcome.page.tables)
+            path, html = outcome.task.path, html_of(outcome)
+            counts[path] += 1
+            others[path] += html != expected[path]
+            alike[path] += html != expected[path] and structure([as_text(html)]) == structure([as_text(expected[path])])
+            stages.update(outcome.page.seconds)
+        if now - told >= EVERY and n_read:
+            rate = (n_tables - told_tables) / (now - told)
+            say(
+                f"  {now - started:4.0f} s, {n_read:5} pictures: {rate:5.1f} tables/s{'' if before[0] else ', warm-up'}"
+            )
+            told, told_tables = now, n_tables
+        if not before[0] and n_read >= n_warm:
+            say(f"{len(engine):2} jobs: started, and the first {n_read} pictures read in {now - started:.1f} s")
+            begun, told, told_tables, n_tables, n_read, before = now, now, 0, 0, 0, used()
+            stages.clear()
+        elif before[0] and now - begun >= bench.lasting:
+            break
+    spent = time.perf_counter() - begun
+    say(f"{len(engine):2} jobs, {spent:.0f} s: {n_tables / spent:.1f} tables/s, {n_read / spent:.1f} pictures/s")
+    say(
+        "  share of each stage: "
+        + ", ".join(f"{name} {part / stages.total():.1%}" for name, part in stages.most_common())
+    )
+    costs = [1000 * (after - was) / n_tables for after, was in zip(used(), before, strict=True)]
+    say("  ms of the CPU a table: main {:.1f}, worker {:.1f}, card {:.1f}".format(*costs))
+    busy = sum(costs) * n_tables / spent / 1000
+    say(f"  busy CPUs: {busy:.1f} of {usable_cpus()}")
+    differs = sorted(path for path in others if others[path])
+    n_read, n_other = counts.total(), others.total()
+    always = f"{len(counts) - len(differs)} of {len(counts)} pictures always"
+    same, as_built = 1 - n_other / n_read, 1 - (n_other - alike.total()) / n_read
+    say(f"  HTML as the CPU's: {always}, {same:.2%} of {n_read} readings; the same structure {as_built:.2%}")
+    for path in differs:
+        say(f"  differs: {path.name}, {others[path]} of {counts[path]} readings, {alike[path]} in texts alone")
+
+
+def each_once(paths: Iterable[Path]) -> Iterator[Any]:
+    """A task for each path, with a content of its own."""
+    from tablerec.bulk.executor import Task
+    from tablerec.bulk.results import Origin
+
+    for number, path in enumerate(paths):
+        yield Task(str(path), path, "", 1, Origin(path.name, f"{number:064x}"[::-1], True))
+
+
+def html_of(outcome: Any) -> bytes:
+    """The tables of a page as it was written."""
+    if isinstance(outcome.page, Exception):
+        raise outcome.page
+    return b"".join(content for name, content in outcome.encoded or () if name.endswith(".html"))
+
+
+def as_text(content: bytes) -> str:
+    """HTML as ``structure`` takes it."""
+    return content.decode("utf-8", "replace")
 
 
 def pictures(folder: Path | None, count: int) -> list[Path]:
@@ -390,9 +480,10 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=0.5, help="for each figure")
     parser.add_argument("--precision", action="append", choices=PRECISIONS, help="several times  [all]")
     parser.add_argument("--jobs", type=int, action="append", help="of whole, several times  [auto]")
-    parser.add_argument("--repeat", type=int, default=1, help="so often whole reads each picture")
+    parser.add_argument("--warm-up", type=int, default=3, help="so often whole reads each picture before it measures")
+    parser.add_argument("--lasting", type=float, default=30.0, help="seconds for which whole measures")
     args = parser.parse_args()
-    bench = Bench(args.device, args.seconds, args.precision or (), args.jobs or (), args.repeat)
+    bench = Bench(args.device, args.seconds, args.precision or (), args.jobs or (), args.warm_up, args.lasting)
     started = time.perf_counter()
     for part in args.part or PARTS:
         say(f"== {part} ({time.perf_counter() - started:.0f} s)")

@@ -22,6 +22,13 @@ from tests.benchmarks.throughput.host import Clock, open_beside, pictures
 from tests.benchmarks.throughput.owner import MILLISECONDS, ROOT, cpu_seconds
 
 ANSWERS = "TABLEREC_BENCH_ANSWERS"
+MAIN = """
+from tests.benchmarks.throughput.no_card import replace_card
+replace_card()
+from tablerec.cli import main
+main()
+"""
+"""``tablerec`` without a card, after ``stand_in_for``."""
 
 
 def own() -> None:
@@ -45,6 +52,26 @@ def own() -> None:
     networks.main()
 
 
+def stand_in_for(answers: Path, milliseconds: float) -> None:
+    """Say to this process, and to those that it starts, what takes the card's place.
+
+    Args:
+        answers: Folder with what the networks answer; what is not there is computed.
+        milliseconds: That a call takes.
+    """
+    answers.mkdir(parents=True, exist_ok=True)
+    os.environ |= {ANSWERS: str(answers.resolve()), MILLISECONDS: str(milliseconds)}
+
+
+def replace_card() -> None:
+    """Have processes of this one hold no card."""
+    from tablerec.engine import networks
+
+    sys.path.append(str(ROOT))
+    start = networks.start_process
+    networks.start_process = lambda _, *args, **rest: start("tests.benchmarks.throughput.no_card:own", *args, **rest)
+
+
 def main() -> None:
     """Measure."""
     description, _, more = (__doc__ or "").partition("\n\n")
@@ -58,15 +85,13 @@ def main() -> None:
     parser.add_argument("--jobs", type=int, action="append", help="workers, several times  [2]")
     parser.add_argument("--rounds", type=int, default=2)
     options = parser.parse_args()
-    os.environ |= {ANSWERS: str(options.answers.resolve()), MILLISECONDS: str(options.milliseconds)}
-    sys.path.append(str(ROOT))
+    stand_in_for(options.answers, options.milliseconds)
+    replace_card()
     from tablerec import Settings
     from tablerec.bulk.executor import LocalExecutor, Task
     from tablerec.bulk.results import FileResults, Origin
-    from tablerec.engine import Engine, networks
+    from tablerec.engine import Engine
 
-    start = networks.start_process
-    networks.start_process = lambda _, *args, **rest: start("tests.benchmarks.throughput.no_card:own", *args, **rest)
     paths = pictures(options.folder.resolve(), options.count)
     print(f"{'jobs':>5}{'tables/s':>10}{'ms a table: main':>18}{'worker':>8}{'card':>7}{'waiting':>9}")
     for jobs in options.jobs or [2]:

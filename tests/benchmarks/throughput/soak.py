@@ -25,11 +25,12 @@ from dataclasses import astuple, dataclass, field
 from pathlib import Path
 from statistics import mean
 
-from tablerec.processes import tree_bytes
 from tests.benchmarks.throughput.inputs import BENCH, ROOT, make_inputs, split_options
 from tests.benchmarks.throughput.no_card import MAIN, stand_in_for
 
-EVERY = 0.5
+WORKER = b"tablerec.engine.child:main"
+"""In the command line of one."""
+EVERY = 1.0
 """Seconds from one measurement to the next."""
 PATIENCE = 20.0
 """Seconds in which a batch that was stopped ends."""
@@ -85,33 +86,24 @@ class Stretch:
     stages: Counter[str]
 
 
-def measure_memory(process: int) -> Memory | None:
+def measure_memory(main: int) -> Memory | None:
     """Look at a process and its children; None where it has ended."""
-    sizes, card = [], 0.0
+    sizes: dict[str, list[float]] = {"main": [], "card": [], "worker": []}
     for path in Path("/proc").glob("[0-9]*"):
         try:
-            if int((path / "stat").read_bytes().rpartition(b")")[2].split()[1]) != process:
+            # Behind the name, which may hold anything: state, parent, ... and as the 22nd the resident pages.
+            fields = (path / "stat").read_bytes().rpartition(b")")[2].split()
+            if int(path.name) == main:
+                kind = "main"
+            elif int(fields[1]) == main:
+                kind = "worker" if WORKER in (path / "cmdline").read_bytes() else "card"
+            else:
                 continue
-            command = (path / "cmdline").read_bytes()
-        except OSError:
+            sizes[kind].append(int(fields[21]) * os.sysconf("SC_PAGE_SIZE") / 1e6)
+        except OSError:  # it ended meanwhile
             continue
-        size = tree_bytes(int(path.name)) / 1e6
-        if b"tablerec.engine.child:main" in command:
-            sizes.append(size)
-        else:
-            card += size
-    everything = tree_bytes(process) / 1e6
-    if not everything:
-        return None
-    return Memory(everything, own_bytes(process) / 1e6, card, mean(sizes or [0.0]))
-
-
-def own_bytes(process: int) -> int:
-    """Resident memory of one process."""
-    try:
-        return int(Path(f"/proc/{process}/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
-    except OSError:
-        return 0
+    everything, own, card, worker = sum(map(sum, sizes.values())), *map(sum, sizes.values())
+    return Memory(everything, own, card, worker / max(1, len(sizes["worker"]))) if own else None
 
 
 def measure(process: subprocess.Popen[bytes], journal: Journal, stretch: int, seconds: float) -> list[Stretch]:

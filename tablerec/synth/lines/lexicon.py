@@ -22,7 +22,7 @@ LANGUAGES = {
     "italian": ("dict/italian", "hunspell/it_IT.dic"),
     "portuguese": ("dict/portuguese", "hunspell/pt_PT.dic"),
     "dutch": ("dict/dutch", "hunspell/nl_NL.dic"),
-    "swedish": ("dict/swedish", "hunspell/sv_SE.dic"),
+    "swedish": ("hunspell/sv_SE.dic",),
     "polish": ("dict/polish", "hunspell/pl_PL.dic"),
     "czech": ("hunspell/cs_CZ.dic",),
     "hungarian": ("hunspell/hu_HU.dic",),

@@ -19,6 +19,10 @@ Floats = NDArray[np.float32]
 _SLANTED = 0.06
 """Share of lines that slant much, as italics do that a script has no font for."""
 _SEALS: dict[Split, int] = {"train": 160, "unseen": 40}
+_FREED = 0.06
+"""Share of lines for training that a seal lay over which was taken off."""
+_GREY, _LIGHT = 30, 150
+"""Most difference between the channels of print and paper, and least light of paper, to tell a seal from them."""
 _LEAST_CONTRAST = 62
 _SMALL_CONTRAST = 120
 """Of ink and paper, of 255; small print is not read with less."""
@@ -83,8 +87,8 @@ def take_picture(
     image = _colour(printed, other, rng, noise, _SMALL_CONTRAST if is_small else _LEAST_CONTRAST)
     if rng.random() < 0.06:
         image = _seal(image, split, rng)
-    elif split == "train" and rng.random() < 0.04:
-        image = _remains(image, split, rng, noise)
+    elif split == "train" and rng.random() < _FREED:
+        image = _without_seal(image, split, rng) if rng.random() < 0.5 else _remains(image, split, rng, noise)
     return apply_effect(np.clip(image, 0, 255).astype(np.uint8), split, rng, noise)
 
 
@@ -365,6 +369,35 @@ def _part_of_seal(image: Floats, split: Split, rng: Random) -> tuple[Floats, Flo
     first, left = min(first, last), min(left, right)
     part = scaled[first - y : last - y, left - x : right - x].astype(np.float32) / np.float32(255)
     return image[first:last, left:right], np.asarray(part, np.float32)
+
+
+def _without_seal(image: Floats, split: Split, rng: Random) -> Floats:
+    """Press a part of a seal over the line and take it off as reading does, which leaves marks and pales print."""
+    import cv2
+
+    from tablerec.inputs.seals.find import Shape
+    from tablerec.inputs.seals.inks import part as tell_apart
+
+    height, width = image.shape[:2]
+    plain = np.clip(image, 0, 255)
+    if float(np.ptp(plain, axis=2).max()) > _GREY or float(np.median(plain)) < _LIGHT:
+        return image
+    piece, part = _part_of_seal(image, split, rng)
+    if not part.size or not part[..., 3].any():
+        return image
+    piece *= 1 - part[..., 3:] * np.float32(rng.uniform(0.45, 0.95)) * (1 - part[..., :3])
+    stamped = np.ascontiguousarray(np.clip(image, 0, 255).astype(np.uint8)[..., ::-1])
+    if rng.random() < 0.7:  # which spreads colours
+        _, data = cv2.imencode(".jpg", stamped, [cv2.IMWRITE_JPEG_QUALITY, rng.randint(60, 95)])
+        stamped = np.asarray(cv2.imdecode(data, cv2.IMREAD_COLOR), np.uint8)
+    color = part[np.unravel_index(int(part[..., 3].argmax()), part.shape[:2])][2::-1]
+    hue = int(cv2.cvtColor(np.round(255 * color[None, None]).astype(np.uint8), cv2.COLOR_BGR2HSV)[0, 0, 0])
+    corners = np.array([(0, 0), (width, 0), (width, height), (0, height)], np.float64)
+    found = tell_apart(stamped, Shape(corners, is_round=False, hue=hue))
+    if found is not None:
+        left, top, right, bottom = found.box_xyxy
+        stamped[top:bottom, left:right] = found.print
+    return stamped[..., ::-1].astype(np.float32)
 
 
 def _remains(image: Floats, split: Split, rng: Random, noise: np.random.Generator) -> Floats:

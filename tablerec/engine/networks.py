@@ -27,7 +27,7 @@ from tablerec.engine.child import end_with_parent
 from tablerec.engine.tasks import Address
 from tablerec.errors import TablerecError, WorkerLostError
 from tablerec.models.opening import Network, NetworkFile, open_network, open_with
-from tablerec.processes import start_process
+from tablerec.processes import share_memory_among_threads, start_process
 
 
 class NetworkProcess:
@@ -144,6 +144,7 @@ class RemoteNetwork:
 
 def main() -> None:
     """Serve: the address comes over standard input, and a line tells that it listens."""
+    share_memory_among_threads()
     address: Address = pickle.load(sys.stdin.buffer)  # noqa: S301 - from the process that started this one
     threading.Thread(target=end_with_parent, args=[os.getppid()], daemon=True).start()
     with Listener(address.name, backlog=64, authkey=address.key) as listener:
@@ -168,13 +169,18 @@ def serve(connection: Connection, open_file: Callable[[NetworkFile], Network] = 
             return
         _send_arrays(connection, [])
         while True:
-            [images] = _receive_arrays(connection, connection.recv())
-            try:
-                outputs = network(images)
-            except Exception as error:  # whatever a runtime raises concerns this picture alone
-                connection.send(RuntimeError(f"{type(error).__name__}: {error}"))
-            else:
-                _send_arrays(connection, outputs)
+            _answer(connection, network)
+
+
+def _answer(connection: Connection, network: Network) -> None:
+    """Run a network once; a function of its own, so that no thread keeps arrays until its next call."""
+    [images] = _receive_arrays(connection, connection.recv())
+    try:
+        outputs = network(images)
+    except Exception as error:  # whatever a runtime raises concerns this picture alone
+        connection.send(RuntimeError(f"{type(error).__name__}: {error}"))
+    else:
+        _send_arrays(connection, outputs)
 
 
 Description = list[tuple[str, tuple[int, ...]]]

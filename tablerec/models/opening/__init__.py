@@ -3,6 +3,7 @@
 - ``choose_network``, ``open_network``: from a folder and a device to a function that runs the network
 - ``file``: a network and where it runs
 - ``card``: a network on a card; ``graphs``, ``parts``, ``halves``: what becomes of its graph
+- ``sessions``: of ONNX Runtime on a card, one for each shape, and the memory that they share
 - ``batched``: calls of several threads go through the network together
 - ``buckets``: the few shapes that a card sees
 

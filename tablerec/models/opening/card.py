@@ -3,24 +3,25 @@
 from __future__ import annotations
 
 import logging
-import threading
+import math
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import dataclass
-from functools import partial
+from functools import cache
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tablerec.devices.cuda import PROVIDER, import_onnxruntime, require_card
+from tablerec.devices.cuda import PROVIDER, find_cards, import_onnxruntime, require_card
 from tablerec.errors import MissingDependencyError
 from tablerec.models.folder import LINENET, NAME
-from tablerec.models.opening.batched import Arrays, BatchedNetwork, Cells, Form, Rows
+from tablerec.models.opening.batched import BatchedNetwork, Cells, Form, Rows
 from tablerec.models.opening.file import NetworkFile, check_outputs, not_opened
-from tablerec.models.opening.graphs import fill_groups, keep_best, read_graph, take_bytes
+from tablerec.models.opening.graphs import fill_groups, graph_outputs, keep_best, read_graph, split, take_bytes
 from tablerec.models.opening.halves import halve
 from tablerec.models.opening.parts import take_parts
+from tablerec.models.opening.sessions import CapturedRunner, CardMemory, PlainRunner, Sessions
 from tablerec.processes import usable_cpus
 
 PP_OCR_FINDER, PP_OCR_READER = "PP-OCR det", "PP-OCR rec"
@@ -30,8 +31,10 @@ SIDES = (128, 256, 384, 512, 640, 960, 1440, 1920)
 OPTIONS = {"cudnn_conv_algo_search": "HEURISTIC", "use_tf32": "0", "arena_extend_strategy": "kSameAsRequested"}
 """Of ONNX Runtime's provider. By default it tries all algorithms at each new shape, and rounds to the 10 bits of TF32,
 as coarse as half precision: corners move by up to 2 pixels."""
-MOST_SHAPES = 96
-"""Of a network, each with a session of its own."""
+SHARE = 0.5
+"""Of the card's memory that sessions may take, as reckoned; others may use the card too."""
+SESSION_BYTES = 128 * 2**20
+"""That a session takes besides ``OnCard.pixel_bytes``: on an H200, the smallest take 64 to 104 MiB."""
 _SLOW = 2.0
 """Seconds after which it is said what takes so long."""
 
@@ -56,6 +59,8 @@ class OnCard:
         half: It computes in half precision where that does not change what is found.
         at_once: Batches of different shapes that run at the same time, at most: small ones leave most of the card idle,
             and take as long as it takes to start their layers.
+        pixel_bytes: Memory of the card that a session takes for each pixel of its input, besides ``SESSION_BYTES``.
+        captured: It runs as a captured graph, see ``sessions.CapturedRunner``.
     """
 
     form: Form
@@ -67,6 +72,16 @@ class OnCard:
     fills_from: int | None = None
     half: bool = False
     at_once: int = 1
+    pixel_bytes: int = 120
+    captured: bool = False
+
+    def reckon(self, shape: tuple[int, ...]) -> int:
+        """Memory of the card that a session for batches of a shape takes, in bytes.
+
+        >>> NETWORKS[NAME].reckon((4, 4, 640, 960)) >> 20
+        409
+        """
+        return SESSION_BYTES + self.pixel_bytes * shape[0] * math.prod(shape[2:])
 
 
 NETWORKS: Mapping[str, OnCard] = {
@@ -110,76 +125,59 @@ def open_on_card(file: NetworkFile) -> BatchedNetwork:
     """
     require_card(file.device, file.card or 0)
     how = NETWORKS[file.name]
-    sessions = Sessions(file, how, {**OPTIONS, "device_id": str(file.card)})
+    number = file.card or 0
+    sessions = _open_sessions(file, how, {**OPTIONS, "device_id": str(number)}, PROVIDER, memory_of(number))
     warm_up(sessions, how, file)
     return _batched(sessions, how)
+
+
+@cache
+def memory_of(number: int) -> CardMemory:
+    """The memory that this process's networks share on a card; without end where the driver does not know the card.
+
+    >>> memory_of(7) is memory_of(7)
+    True
+    """
+    return CardMemory(next((SHARE * card.memory for card in find_cards() if card.number == number), math.inf))
 
 
 def open_batched(
     file: NetworkFile, how: OnCard, options: Mapping[str, str], provider: str = PROVIDER
 ) -> BatchedNetwork:
-    """Open a network for batches; see ``Sessions``."""
-    return _batched(Sessions(file, how, options, provider), how)
-
-
-def _batched(sessions: Sessions, how: OnCard) -> BatchedNetwork:
-    dtype = np.uint8 if how.takes_bytes else np.float32
-    return BatchedNetwork(sessions, sessions.outputs, how.form, how.pixels, how.sizes, dtype, at_once=how.at_once)
-
-
-class Sessions:
-    """A network with a session of ONNX Runtime for each shape of its input.
-
-    A session plans its convolutions anew whenever the shape changes, also back to one that it had: on an H200 that
-    takes 0.1 to 0.2 s, and for LineNet and PP-OCR's recogniser 1.3 and 2.7 s without ``graphs.fill_groups``; they then
-    compute for 2 to 13 ms. Each session keeps memory of the card for itself, so there are not too many.
+    """Open a network for batches, with memory of its own.
 
     Args:
         file: The network.
         how: It runs.
         options: Of ONNX Runtime's provider.
         provider: Which one; another than the card's is for tests.
-        most: Shapes; the one that was not used for longest is given up for another.
 
     Raises:
         MissingDependencyError: ONNX Runtime did not take the provider, or onnx is not installed.
         ModelNotFoundError: The network cannot be opened, or is another one.
     """
+    return _batched(_open_sessions(file, how, options, provider, CardMemory()), how)
 
-    def __init__(
-        self,
-        file: NetworkFile,
-        how: OnCard,
-        options: Mapping[str, str],
-        provider: str = PROVIDER,
-        most: int = MOST_SHAPES,
-    ) -> None:
-        graph = make_graph(file, how)
-        self._open = partial(open_session, file, graph, options, provider)
-        self._unused: Any = self._open()
-        self._most = most
-        self._lock = threading.Lock()
-        self._runs: dict[tuple[int, ...], Callable[[NDArray[Any]], Arrays]] = {}
-        """By shape; the one used last is last."""
-        self.outputs = [output.name for output in self._unused.get_outputs()]
 
-    def __call__(self, images: NDArray[Any]) -> Arrays:
-        """Run the session of a shape, opened where there is none; several threads may, each at a shape of its own."""
-        with self._lock:
-            run = self._runs.pop(images.shape, None)
-        if run is None:
-            run = self._bind_new()
-        outputs = run(images)
-        with self._lock:
-            while len(self._runs) >= self._most:
-                del self._runs[next(iter(self._runs))]
-            self._runs[images.shape] = run
-        return outputs
+def _open_sessions(
+    file: NetworkFile, how: OnCard, options: Mapping[str, str], provider: str, memory: CardMemory
+) -> Sessions:
+    graph = make_graph(file, how)
+    if not how.captured:
+        return Sessions(lambda: PlainRunner(open_session(file, graph, options, provider)), how.reckon, memory)
+    parts = dict(zip(("body", "tail"), split(graph), strict=True))
+    outputs = graph_outputs(graph)
+    device = ("cuda", int(options.get("device_id", 0))) if provider == PROVIDER else ("cpu", 0)
 
-    def _bind_new(self) -> Callable[[NDArray[Any]], Arrays]:
-        with self._lock:
-            session, self._unused = self._unused, None
-        return _bind(session or self._open())
+    def open_part(name: str, **more: str) -> Any:
+        return open_session(file, parts[name], {**options, **more}, provider)
+
+    return Sessions(lambda: CapturedRunner(open_part, bool(parts["tail"]), outputs, device), how.reckon, memory)
+
+
+def _batched(sessions: Sessions, how: OnCard) -> BatchedNetwork:
+    dtype = np.uint8 if how.takes_bytes else np.float32
+    return BatchedNetwork(sessions, sessions.outputs, how.form, how.pixels, how.sizes, dtype, at_once=how.at_once)
 
 
 def make_graph(file: NetworkFile, how: OnCard) -> bytes:
@@ -259,19 +257,3 @@ def warm_up(run: Callable[[NDArray[Any]], Any], how: OnCard, file: NetworkFile) 
             )
         for each in runs:
             each.result()
-
-
-def _bind(session: Any) -> Callable[[NDArray[Any]], Arrays]:
-    """A function that runs a session; the outputs come to the CPU as they are made."""
-    given = session.get_inputs()[0].name
-    names = [output.name for output in session.get_outputs()]
-
-    def run(images: NDArray[Any]) -> Arrays:
-        binding = session.io_binding()
-        binding.bind_cpu_input(given, images)
-        for name in names:
-            binding.bind_output(name, "cpu")
-        session.run_with_iobinding(binding)
-        return list(binding.copy_outputs_to_cpu())
-
-    return run

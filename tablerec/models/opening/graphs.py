@@ -83,6 +83,48 @@ def fill_groups(model: Any, fewest: int = 1) -> None:
         node.input[1], groups[0].i = name, 1
 
 
+def graph_outputs(graph: bytes) -> list[str]:
+    """Names of the outputs of a serialized ONNX model."""
+    import onnx
+
+    return [output.name for output in onnx.load_from_string(graph).graph.output]
+
+
+def split(graph: bytes) -> tuple[bytes, bytes]:
+    """Split a network into what a CUDA graph can capture, and what depends on numbers that it finds: how many cells.
+
+    Args:
+        graph: A serialized ONNX model.
+
+    Returns:
+        Its part before each ``NonZero``, which may make some of the network's outputs, and the part that makes the
+        others of what the first makes; empty where there is none.
+    """
+    import onnx
+
+    model = onnx.load_from_string(graph)
+    [given] = [each.name for each in model.graph.input]
+    early, late = {given}, set[str]()
+    for node in model.graph.node:
+        if node.op_type == "NonZero" or late & set(node.input):
+            late |= set(node.output)
+        elif early & set(node.input):
+            early |= set(node.output)
+    outputs = [output.name for output in model.graph.output]
+    if not late:
+        return graph, b""
+    # What depends on weights alone belongs to both parts.
+    needed = [name for node in model.graph.node if late & set(node.output) for name in node.input if name in early]
+    between = list(dict.fromkeys(needed))
+    extractor = onnx.utils.Extractor(onnx.shape_inference.infer_shapes(model))
+    body = list(dict.fromkeys([name for name in outputs if name in early] + between))
+    parts = (
+        extractor.extract_model([given], body),
+        extractor.extract_model(between, [name for name in outputs if name in late]),
+    )
+    return parts[0].SerializeToString(), parts[1].SerializeToString()
+
+
 def _filled(weights: NDArray[Any], group: int) -> NDArray[Any]:
     """``(O, I / group, H, W)`` weights as ``(O, I, H, W)``.
 

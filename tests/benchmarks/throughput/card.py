@@ -10,7 +10,13 @@ A developer script, not a test. Each line is printed as soon as it is known, and
 - ``threads``: single calls of many threads, which become batches.
 - ``same``: tables of pictures in a folder on the CPU and on the card, by precision; those that differ are listed.
 - ``whole``: pictures of the folder to HTML and workbooks as by ``tablerec batch``, again and again: tables a second
-  after the warm-up, in which each shape is planned; the share of each stage, and readings whose HTML is the CPU's.
+  after the warm-up, in which each shape is planned; the share of each stage, and readings whose HTML is the CPU's;
+  by network calls, batches and their time, padding, shapes and sessions. With ``--captured`` the networks run as
+  captured graphs.
+- ``captured``: networks as captured graphs against the same as they are, whether their outputs are equal, and the
+  memory that each takes.
+- ``pinned``: memory of the card and time of calls where many threads take turns at some sessions, each run by a thread
+  of its own, as they are, and by whoever calls, as they were.
 
 ``--device cpu`` rehearses: the CPU takes the card's place. The figures to compare with are in
 ``../shared/design/throughput.md``: on an H200, CellNet 244 pictures/s alone and 488/s by 32 at 800 px; PP-OCR's
@@ -24,6 +30,7 @@ import itertools
 import os
 import re
 import statistics
+import subprocess
 import sys
 import threading
 import time
@@ -31,6 +38,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -55,12 +63,14 @@ from tablerec.models.opening.card import (
     open_session,
 )
 from tablerec.processes import usable_cpus
+from tests.benchmarks.throughput.counting import COUNTS, Counting, describe, read_counts
 from tests.benchmarks.throughput.owner import cpu_seconds
 
 EVERY = 5.0
 """Seconds from one line of ``whole`` to the next."""
 SAMPLES = Path(__file__).resolve().parents[3] / "data/samples"
-PARTS = ("networks", "options", "bound", "threads", "same", "whole")
+PARTS = ("networks", "options", "bound", "captured", "pinned", "threads", "same", "whole")
+CAPTURED, ON_CARD = "TABLEREC_BENCH_CAPTURED", "TABLEREC_BENCH_ON_CARD"
 PRECISIONS: dict[str, tuple[bool, dict[str, str]]] = {
     "float32": (False, {"use_tf32": "0"}),
     "tf32": (False, {"use_tf32": "1"}),
@@ -88,6 +98,7 @@ class Bench:
         jobs: Processes that read pictures, for ``whole``.
         warm_up: How often ``whole`` reads each picture before it measures.
         lasting: Seconds for which it measures.
+        captured: Whether its networks run as captured graphs.
     """
 
     def __init__(
@@ -98,6 +109,7 @@ class Bench:
         jobs: Sequence[int] = (),
         warm_up: int = 3,
         lasting: float = 30.0,
+        captured: bool = False,
     ) -> None:
         from tablerec.ocr.rapidocr import model_paths
 
@@ -108,7 +120,7 @@ class Bench:
         self.seconds = seconds
         self.precisions = tuple(precisions or (PRECISIONS if self.is_card else ("float32", "half")))
         self.jobs = tuple(jobs)
-        self.warm_up, self.lasting = warm_up, lasting
+        self.warm_up, self.lasting, self.captured = warm_up, lasting, captured
         paths = model_paths()
         self.files = {
             NAME: NetworkFile(WEIGHTS / ONNX, "gpu:0", NAME, (*OUTPUTS, LINES)),
@@ -248,6 +260,99 @@ def measure_bound(bench: Bench, folder: Path | None, count: int) -> None:
         say(f"{name:<12}{'as it is':<22}{1e3 * median:9.2f} ms of {len(images)}")
 
 
+def measure_captured(bench: Bench, folder: Path | None, count: int) -> None:
+    """Networks as captured graphs, at some of their usual shapes."""
+    shapes = {
+        NAME: ((1, 3, 256, 640), (4, 3, 256, 640), (1, 3, 640, 960), (4, 3, 640, 960)),
+        LINENET: ((8, 3, 32, 64), (64, 3, 32, 64), (64, 3, 32, 256)),
+        PP_OCR_READER: ((8, 3, 48, 160), (8, 3, 48, 320), (8, 3, 48, 960)),
+    }
+    say(f"{'network':<12}{'':<10}{'batch':>16}{'first s':>9}{'ms':>9}{'ms of CPU':>11}{'MiB':>7}")
+    for name, each in shapes.items():
+        for shape in each:
+            images = noise(*shape)
+            if not NETWORKS[name].takes_bytes:
+                images = (images / 127.5 - 1).astype(np.float32)
+            expected: Any = None
+            for label in ("as it is", "captured"):
+                try:
+                    network = bench.open(bench.files[name], replace(NETWORKS[name], captured=label == "captured"))
+                    before = used_memory()
+                    first, median = bench.time(network, images)
+                    taken, used = used_memory() - before, time.process_time()
+                    outputs = [network(images) for _ in range(5)][-1]
+                    used = (time.process_time() - used) / 5
+                except Exception as error:  # not every graph can be captured
+                    say(f"{name:<12}{label:<10} fails: {str(error).splitlines()[0]}")
+                    continue
+                batch = "x".join(map(str, (shape[0], *shape[2:])))
+                figures = f"{first:9.2f}{1e3 * median:9.2f}{1e3 * used:11.2f}{taken >> 20:7}"
+                say(
+                    f"{name:<12}{label:<10}{batch:>16}{figures}"
+                    + (f"  {compare(outputs, expected)}" if expected else "")
+                )
+                expected = expected or outputs
+
+
+def compare(outputs: Sequence[np.ndarray], expected: Sequence[np.ndarray]) -> str:
+    """Say whether two runs found the same.
+
+    >>> compare([np.zeros(2)], [np.zeros(2)]), compare([np.ones(2)], [np.zeros(2)]), compare([np.ones(2)], [np.ones(3)])
+    ('equal', 'differs by 1 at most', 'other shapes')
+    """
+    if [each.shape for each in outputs] != [each.shape for each in expected]:
+        return "other shapes"
+    pairs = zip(outputs, expected, strict=True)
+    most = max(np.abs(np.subtract(one, other, dtype=float)).max(initial=0) for one, other in pairs)
+    return f"differs by {most:.3g} at most" if most else "equal"
+
+
+def measure_pinned(bench: Bench, folder: Path | None, count: int) -> None:
+    """Many threads that take turns at three sessions."""
+    from tablerec.models.opening import sessions
+
+    class Unpinned(sessions._Pinned):
+        """A session that whoever calls runs."""
+
+        def run(self, images: np.ndarray) -> Any:
+            return self._runner.run(images)
+
+    pinned = sessions._Pinned
+    shapes = [noise(8, 3, 32, width) for width in (64, 128, 192)]
+    for label, kind in (("a thread of its own", pinned), ("whoever calls", Unpinned)):
+        sessions._Pinned = kind
+        try:
+            network = bench.open(bench.files[LINENET], NETWORKS[LINENET])
+            for images in shapes:
+                network(images)
+            before, seconds = used_memory(), []
+
+            def call(network: Any = network, seconds: list[float] = seconds) -> None:
+                for images in shapes:
+                    started = time.perf_counter()
+                    network(images)
+                    seconds.append(time.perf_counter() - started)
+
+            for _ in range(32):
+                thread = threading.Thread(target=call)
+                thread.start()
+                thread.join()
+            grown = used_memory() - before >> 20
+            milliseconds = 1e3 * statistics.fmean(seconds)
+            say(f"sessions run by {label}: 32 threads, {milliseconds:.2f} ms a call, {grown} MiB more")
+        finally:
+            sessions._Pinned = pinned
+
+
+def used_memory() -> int:
+    """Bytes of the first card that are in use, by all; 0 without nvidia-smi."""
+    command = ["nvidia-smi", "--query-gpu=memory.used", "--format=csv,noheader,nounits", "-i", "0"]
+    try:
+        return int(subprocess.run(command, capture_output=True, text=True, check=True).stdout) << 20
+    except (OSError, ValueError, subprocess.CalledProcessError):
+        return 0
+
+
 def measure_threads(bench: Bench, folder: Path | None, count: int) -> None:
     """Single calls of many threads."""
     file = bench.files[NAME]
@@ -323,13 +428,47 @@ def measure_whole(bench: Bench, folder: Path | None, count: int) -> None:
         executor = LocalExecutor(engine, FileResults(("html",)).encode)
         expected = {each.task.path: html_of(each) for each in executor.run(each_once(paths)) if each is not None}
     say(f"the CPU, {len(paths)} pictures: {time.perf_counter() - started:.0f} s with its start")
-    settings = Settings(layout="table", device=bench.device)
+    settings = Settings(layout="table", device=bench.device if bench.is_card else "gpu:0")
+    count_networks(bench.is_card, bench.captured)
     for jobs in bench.jobs or (to_jobs("auto", settings),):
         started = time.perf_counter()
         results = FileResults(("html", "xlsx"))
-        with Engine(settings, jobs=jobs, threads=1) as engine, TemporaryDirectory() as out:
-            executor = LocalExecutor(engine, results.encode)
-            read_whole(bench, engine, executor, results, paths, expected, Path(out), started)
+        with TemporaryDirectory() as out:
+            os.environ[COUNTS] = str(Path(out, "counts.json"))
+            with Engine(settings, jobs=jobs, threads=1) as engine:
+                executor = LocalExecutor(engine, results.encode)
+                read_whole(bench, engine, executor, results, paths, expected, Path(out), started)
+
+
+def count_networks(is_card: bool, captured: bool) -> None:
+    """Have the process with the card that this one starts count what goes through its networks; see ``own``."""
+    from tablerec.engine import networks
+
+    os.environ |= {CAPTURED: "1" if captured else "", ON_CARD: "1" if is_card else ""}
+    sys.path.append(str(SAMPLES.parents[1]))
+    start = networks.start_process
+    networks.start_process = lambda _, *args, **rest: start("tests.benchmarks.throughput.card:own", *args, **rest)
+
+
+def own() -> None:
+    """Be the process with the card, or without one, and count."""
+    from tablerec.engine import networks
+    from tablerec.models.opening import card
+
+    counting, opened, lock = Counting(Path(os.environ[COUNTS])), dict[str, Any](), threading.Lock()
+    if os.environ[CAPTURED]:
+        card.NETWORKS = {name: replace(how, captured=True) for name, how in NETWORKS.items()}
+
+    def open_counted(file: NetworkFile) -> Any:
+        if os.environ[ON_CARD]:
+            return counting.count(file.name, open_network(file))
+        with lock:
+            if file.name not in opened:
+                opened[file.name] = open_batched(file, card.NETWORKS[file.name], {}, "CPUExecutionProvider")
+        return counting.count(file.name, opened[file.name])
+
+    networks.serve = partial(networks.serve, open_file=open_counted)
+    networks.main()
 
 
 def read_whole(
@@ -346,7 +485,7 @@ def read_whole(
     n_warm, n_read, counts, n_tables = bench.warm_up * len(paths), 0, Counter[Path](), 0
     others, alike, stages = Counter[Path](), Counter[Path](), Counter[str]()
     begun, told, told_tables = started, started, 0
-    before = [0.0, 0.0, 0.0]
+    before, counted = [0.0, 0.0, 0.0], read_counts(Path(os.environ[COUNTS]))
 
     def used() -> list[float]:
         """CPU seconds of this process, of the workers, and of the one that holds the card."""
@@ -379,6 +518,7 @@ def read_whole(
             say(f"{len(engine):2} jobs: started, and the first {n_read} pictures read in {now - started:.1f} s")
             begun, told, told_tables, n_tables, n_read, before = now, now, 0, 0, 0, used()
             stages.clear()
+            counted = read_counts(Path(os.environ[COUNTS]))
         elif before[0] and now - begun >= bench.lasting:
             break
     spent = time.perf_counter() - begun
@@ -391,6 +531,10 @@ def read_whole(
     say("  ms of the CPU a table: main {:.1f}, worker {:.1f}, card {:.1f}".format(*costs))
     busy = sum(costs) * n_tables / spent / 1000
     say(f"  busy CPUs: {busy:.1f} of {usable_cpus()}")
+    for line in describe(counted, read_counts(Path(os.environ[COUNTS])), n_tables):
+        say(f"  {line}")
+    if bench.is_card:
+        say(f"  memory of the card: {used_memory() >> 20} MiB")
     differs = sorted(path for path in others if others[path])
     n_read, n_other = counts.total(), others.total()
     always = f"{len(counts) - len(differs)} of {len(counts)} pictures always"
@@ -461,6 +605,8 @@ MEASURES: dict[str, Callable[[Bench, Path | None, int], None]] = {
     "networks": measure_networks,
     "options": measure_options,
     "bound": measure_bound,
+    "captured": measure_captured,
+    "pinned": measure_pinned,
     "threads": measure_threads,
     "same": compare_tables,
     "whole": measure_whole,
@@ -482,8 +628,10 @@ def main() -> None:
     parser.add_argument("--jobs", type=int, action="append", help="of whole, several times  [auto]")
     parser.add_argument("--warm-up", type=int, default=3, help="so often whole reads each picture before it measures")
     parser.add_argument("--lasting", type=float, default=30.0, help="seconds for which whole measures")
+    parser.add_argument("--captured", action="store_true", help="whole runs the networks as captured graphs")
     args = parser.parse_args()
-    bench = Bench(args.device, args.seconds, args.precision or (), args.jobs or (), args.warm_up, args.lasting)
+    measured = args.seconds, args.precision or (), args.jobs or (), args.warm_up, args.lasting, args.captured
+    bench = Bench(args.device, *measured)
     started = time.perf_counter()
     for part in args.part or PARTS:
         say(f"== {part} ({time.perf_counter() - started:.0f} s)")

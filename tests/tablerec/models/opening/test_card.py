@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import math
 import threading
 import warnings
 from collections.abc import Callable
@@ -15,6 +16,7 @@ import pytest
 
 onnx = pytest.importorskip("onnx")
 
+from tablerec.devices.cuda import Card  # noqa: E402
 from tablerec.errors import MissingDependencyError, ModelNotFoundError  # noqa: E402
 from tablerec.models.folder import (  # noqa: E402
     LINENET,
@@ -27,8 +29,15 @@ from tablerec.models.folder import (  # noqa: E402
     WEIGHTS,
 )
 from tablerec.models.opening import NetworkFile, card, open_network  # noqa: E402
-from tablerec.models.opening.card import NETWORKS, PP_OCR_READER, OnCard, open_batched, warm_up  # noqa: E402
-from tablerec.models.opening.graphs import fill_groups, read_graph  # noqa: E402
+from tablerec.models.opening.card import (  # noqa: E402
+    NETWORKS,
+    PP_OCR_FINDER,
+    PP_OCR_READER,
+    OnCard,
+    open_batched,
+    warm_up,
+)
+from tablerec.models.opening.graphs import fill_groups, read_graph, split  # noqa: E402
 from tablerec.models.opening.parts import take_parts  # noqa: E402
 
 CPU = "CPUExecutionProvider"
@@ -195,19 +204,39 @@ def test_usual_shapes_fit_into_batches(name: str) -> None:
         assert slot[-2:] == (height, width) and count * height * width <= how.pixels and count in how.sizes
 
 
-def test_each_shape_has_a_session_of_its_own_and_the_oldest_goes(monkeypatch: pytest.MonkeyPatch) -> None:
-    opened: list[object] = []
-    real = card.open_session
-    monkeypatch.setattr(card, "open_session", lambda *args: opened.append(args) or real(*args))
-    network = card.Sessions(LINE_READER, NETWORKS[LINENET], {}, CPU, most=2)
-    first, second, third = (np.full((1, 3, 32, width), 255, np.uint8) for width in (32, 64, 96))
-    before = network(first)
-    assert len(opened) == 1  # the one that named the outputs
-    network(second)
-    after = network(first)
-    assert len(opened) == 2 and all((one == other).all() for one, other in zip(before, after, strict=True))
-    network(third)  # the second shape was not used for longest
-    network(first)
-    assert len(opened) == 3
-    network(second)
-    assert len(opened) == 4
+@pytest.mark.parametrize("file", [CELLNET, LINE_READER], ids=[NAME, LINENET])
+def test_a_network_in_two_parts_finds_the_same(file: NetworkFile) -> None:
+    whole, parts = on_card(file), on_card(file, captured=True)
+    for seed in (1, 2):
+        image = drawn(32, 128, seed)
+        for one, other in zip(parts(image), whole(image), strict=True):
+            assert one.dtype == other.dtype
+            np.testing.assert_array_equal(one, other)
+
+
+def test_a_network_that_counts_nothing_is_one_part() -> None:
+    from onnx import TensorProto, helper
+
+    make_value = helper.make_tensor_value_info
+    values = [make_value(name, TensorProto.FLOAT, [1]) for name in "ab"]
+    graph = helper.make_graph([helper.make_node("Relu", ["a"], ["b"])], "one", values[:1], values[1:])
+    whole = helper.make_model(graph).SerializeToString()
+    assert split(whole) == (whole, b"")
+
+
+def test_what_sessions_take_is_reckoned_at_least_as_measured_on_an_h200() -> None:
+    for name, shape, mebibytes in (
+        (NAME, (1, 4, 256, 640), 104),
+        (NAME, (4, 4, 640, 960), 394),
+        (NAME, (4, 4, 960, 960), 346),
+        (LINENET, (64, 3, 32, 256), 128),
+        (PP_OCR_FINDER, (1, 3, 960, 960), 128),
+    ):
+        assert mebibytes <= NETWORKS[name].reckon(shape) >> 20 <= 2 * mebibytes + 64
+
+
+def test_sessions_take_half_of_a_card_at_most(monkeypatch: pytest.MonkeyPatch) -> None:
+    card.memory_of.cache_clear()
+    monkeypatch.setattr(card, "find_cards", lambda: [Card(0, "one", 8 << 30), Card(1, "other", 24 << 30)])
+    assert [card.memory_of(number).most for number in (0, 1, 2)] == [4 << 30, 12 << 30, math.inf]
+    card.memory_of.cache_clear()

@@ -18,7 +18,7 @@ import numpy as np
 from tablerec.errors import MissingDependencyError, ModelNotFoundError
 from tablerec.models.opening import Network, NetworkFile, opener, runs_on_card, usable_threads
 from tablerec.models.opening.buckets import fit
-from tablerec.models.opening.card import PP_OCR_FINDER, PP_OCR_READER
+from tablerec.models.opening.card import NETWORKS, PP_OCR_FINDER, PP_OCR_READER
 from tablerec.ocr.line import Line
 from tablerec.ocr.lines import STRIDE, LineReader, centers_to_spans
 from tablerec.ocr.script import scripts_of
@@ -37,7 +37,7 @@ WIDTHS = (160, 192, 224, 256, 320, 384, 480, 640, 960, 1280, 1920)
 I and l, and a card takes long for each new one. RapidOCR's own least width, 320, takes 1.7 times as long: most cells
 are short. Below 160 the last characters suffer."""
 _BATCH = 8
-"""Crops that are read at once; the size of batches on a card, see ``NETWORKS`` in ``tablerec.models.opening.card``."""
+"""Crops that are read at once on the CPU."""
 SIDES = (320, 480, 640, 800, 960, 1152, 1344, 1600, 1920, 2304, 2720, 3200, 3840)
 """Of pictures in which lines are sought on a card."""
 _TAIL = 0.5
@@ -113,9 +113,10 @@ class RapidOcrEngine(LineReader):
     def _read(self, crops: Sequence[Image], width: int) -> list[_Seen]:
         """Read crops of the recogniser's height that are filled up to one width."""
         network = self._load_reader()
+        most = NETWORKS[PP_OCR_READER].most((3, HEIGHT, width)) if self._card else _BATCH
         found: list[_Seen] = []
-        for start in range(0, len(crops), _BATCH):
-            best = network(_to_input(crops[start : start + _BATCH], width))
+        for start in range(0, len(crops), most):
+            best = network(_to_input(crops[start : start + most], width))
             found += [_decode(*each, self._classes) for each in zip(best.best, best.scores, strict=True)]
         return found
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from functools import cache
@@ -17,6 +17,7 @@ from tablerec.devices.cuda import PROVIDER, find_cards, import_onnxruntime, requ
 from tablerec.errors import MissingDependencyError
 from tablerec.models.folder import LINENET, NAME
 from tablerec.models.opening.batched import BatchedNetwork, Cells, Form, Rows
+from tablerec.models.opening.buckets import batch_sizes, most_at_once
 from tablerec.models.opening.file import NetworkFile, check_outputs, not_opened
 from tablerec.models.opening.graphs import fill_groups, graph_outputs, keep_best, read_graph, split, take_bytes
 from tablerec.models.opening.halves import halve
@@ -26,8 +27,9 @@ from tablerec.processes import usable_cpus
 
 PP_OCR_FINDER, PP_OCR_READER = "PP-OCR det", "PP-OCR rec"
 """The networks that RapidOCR brings."""
-SIDES = (128, 256, 384, 512, 640, 960, 1440, 1920)
-"""Heights and widths of CellNet's input. The longer side of a picture is mostly 640, 960 or 1440."""
+SIDES = (256, 384, 640, 960, 1440, 1920)
+"""Heights and widths of CellNet's input. The longer side of a picture is mostly 640, 960 or 1440. A small input takes
+as long as one of twice as many pixels, and the fewer shapes there are, the more pictures share one."""
 OPTIONS = {"cudnn_conv_algo_search": "HEURISTIC", "use_tf32": "0", "arena_extend_strategy": "kSameAsRequested"}
 """Of ONNX Runtime's provider. By default it tries all algorithms at each new shape, and rounds to the 10 bits of TF32,
 as coarse as half precision: corners move by up to 2 pixels."""
@@ -75,6 +77,14 @@ class OnCard:
     pixel_bytes: int = 120
     captured: bool = False
 
+    def most(self, shape: Sequence[int]) -> int:
+        """How many pictures of a shape go through it together, at most.
+
+        >>> NETWORKS[PP_OCR_READER].most((3, 48, 160)), NETWORKS[PP_OCR_READER].most((3, 48, 1280))
+        (32, 8)
+        """
+        return batch_sizes(self.sizes, most_at_once(shape, self.pixels))[-1]
+
     def reckon(self, shape: tuple[int, ...]) -> int:
         """Memory of the card that a session for batches of a shape takes, in bytes.
 
@@ -89,7 +99,7 @@ NETWORKS: Mapping[str, OnCard] = {
         Cells(SIDES),
         2**22,
         (1, 4),
-        tuple((count, 3, *sides) for sides in ((256, 640), (384, 640), (256, 960), (640, 960)) for count in (1, 4)),
+        tuple((count, 3, *sides) for sides in ((256, 640), (256, 960), (384, 960), (640, 960)) for count in (1, 4)),
         takes_bytes=True,
         at_once=2,
     ),
@@ -105,11 +115,12 @@ NETWORKS: Mapping[str, OnCard] = {
     PP_OCR_READER: OnCard(
         Rows(),
         2**20,
-        (8,),
+        (8, 32),
         tuple((8, 3, 48, width) for width in (160, 192, 224, 256, 320, 384, 480)),
         keeps_best=True,
         fills_from=1,
         at_once=4,
+        pixel_bytes=700,  # three arrays of the probabilities of 18,710 classes for each 8 columns
     ),
     PP_OCR_FINDER: OnCard(Rows(), 2**22, (1, 4), fills_from=1, at_once=2),
 }

@@ -12,7 +12,7 @@ A developer script, not a test. Each line is printed as soon as it is known, and
 - ``whole``: pictures of the folder to HTML and workbooks as by ``tablerec batch``, again and again: tables a second
   after the warm-up, in which each shape is planned; the share of each stage, and readings whose HTML is the CPU's;
   by network calls, batches and their time, padding, shapes and sessions. With ``--captured`` the networks run as
-  captured graphs.
+  captured graphs, with ``--owners`` several processes share the card.
 - ``captured``: networks as captured graphs against the same as they are, whether their outputs are equal, and the
   memory that each takes.
 - ``pinned``: memory of the card and time of calls where many threads take turns at some sessions, each run by a thread
@@ -70,7 +70,7 @@ EVERY = 5.0
 """Seconds from one line of ``whole`` to the next."""
 SAMPLES = Path(__file__).resolve().parents[3] / "data/samples"
 PARTS = ("networks", "options", "bound", "captured", "pinned", "threads", "same", "whole")
-CAPTURED, ON_CARD = "TABLEREC_BENCH_CAPTURED", "TABLEREC_BENCH_ON_CARD"
+CAPTURED, ON_CARD, OWNERS = (f"TABLEREC_BENCH_{name}" for name in ("CAPTURED", "ON_CARD", "OWNERS"))
 PRECISIONS: dict[str, tuple[bool, dict[str, str]]] = {
     "float32": (False, {"use_tf32": "0"}),
     "tf32": (False, {"use_tf32": "1"}),
@@ -99,6 +99,7 @@ class Bench:
         warm_up: How often ``whole`` reads each picture before it measures.
         lasting: Seconds for which it measures.
         captured: Whether its networks run as captured graphs.
+        owners: Processes that share the card.
     """
 
     def __init__(
@@ -110,6 +111,7 @@ class Bench:
         warm_up: int = 3,
         lasting: float = 30.0,
         captured: bool = False,
+        owners: int = 1,
     ) -> None:
         from tablerec.ocr.rapidocr import model_paths
 
@@ -120,7 +122,8 @@ class Bench:
         self.seconds = seconds
         self.precisions = tuple(precisions or (PRECISIONS if self.is_card else ("float32", "half")))
         self.jobs = tuple(jobs)
-        self.warm_up, self.lasting, self.captured = warm_up, lasting, captured
+        self.warm_up, self.lasting = warm_up, lasting
+        self.captured, self.owners = captured, owners
         paths = model_paths()
         self.files = {
             NAME: NetworkFile(WEIGHTS / ONNX, "gpu:0", NAME, (*OUTPUTS, LINES)),
@@ -429,22 +432,47 @@ def measure_whole(bench: Bench, folder: Path | None, count: int) -> None:
         expected = {each.task.path: html_of(each) for each in executor.run(each_once(paths)) if each is not None}
     say(f"the CPU, {len(paths)} pictures: {time.perf_counter() - started:.0f} s with its start")
     settings = Settings(layout="table", device=bench.device if bench.is_card else "gpu:0")
-    count_networks(bench.is_card, bench.captured)
+    count_networks(bench)
     for jobs in bench.jobs or (to_jobs("auto", settings),):
         started = time.perf_counter()
         results = FileResults(("html", "xlsx"))
         with TemporaryDirectory() as out:
-            os.environ[COUNTS] = str(Path(out, "counts.json"))
+            os.environ[COUNTS] = str(Path(out, "counts"))
             with Engine(settings, jobs=jobs, threads=1) as engine:
                 executor = LocalExecutor(engine, results.encode)
                 read_whole(bench, engine, executor, results, paths, expected, Path(out), started)
 
 
-def count_networks(is_card: bool, captured: bool) -> None:
-    """Have the process with the card that this one starts count what goes through its networks; see ``own``."""
-    from tablerec.engine import networks
+class Owners:
+    """Processes that share a card, and workers that ask one of them each.
 
-    os.environ |= {CAPTURED: "1" if captured else "", ON_CARD: "1" if is_card else ""}
+    Args:
+        count: Of the processes.
+    """
+
+    def __init__(self, count: int) -> None:
+        from tablerec.engine.networks import NetworkProcess
+
+        self.each = [NetworkProcess() for _ in range(count)]
+        self._turns = itertools.cycle(self.each)
+
+    def address(self) -> Any:
+        """Where the next worker asks."""
+        return next(self._turns).address()
+
+    def close(self) -> None:
+        """End them."""
+        for each in self.each:
+            each.close()
+
+
+def count_networks(bench: Bench) -> None:
+    """Have the processes with the card that this one starts count what goes through their networks; see ``own``."""
+    from tablerec.engine import engine, networks
+
+    os.environ |= {CAPTURED: "1" if bench.captured else "", ON_CARD: "1" if bench.is_card else ""}
+    os.environ[OWNERS] = str(bench.owners)
+    engine.NetworkProcess = lambda: Owners(bench.owners)
     sys.path.append(str(SAMPLES.parents[1]))
     start = networks.start_process
     networks.start_process = lambda _, *args, **rest: start("tests.benchmarks.throughput.card:own", *args, **rest)
@@ -456,6 +484,7 @@ def own() -> None:
     from tablerec.models.opening import card
 
     counting, opened, lock = Counting(Path(os.environ[COUNTS])), dict[str, Any](), threading.Lock()
+    card.SHARE /= int(os.environ[OWNERS])
     if os.environ[CAPTURED]:
         card.NETWORKS = {name: replace(how, captured=True) for name, how in NETWORKS.items()}
 
@@ -490,7 +519,7 @@ def read_whole(
     def used() -> list[float]:
         """CPU seconds of this process, of the workers, and of the one that holds the card."""
         workers = [each._process.pid for each in engine._workers._processes.values()]
-        cards = [each._process.pid for each in engine._cards.values()]
+        cards = [each._process.pid for owners in engine._cards.values() for each in owners.each if each._process]
         return [sum(map(cpu_seconds, group)) for group in ([os.getpid()], workers, cards)]
 
     for outcome in executor.run(each_once(itertools.cycle(paths))):
@@ -629,9 +658,12 @@ def main() -> None:
     parser.add_argument("--warm-up", type=int, default=3, help="so often whole reads each picture before it measures")
     parser.add_argument("--lasting", type=float, default=30.0, help="seconds for which whole measures")
     parser.add_argument("--captured", action="store_true", help="whole runs the networks as captured graphs")
+    parser.add_argument("--owners", type=int, default=1, help="processes that share the card, for whole")
     args = parser.parse_args()
-    measured = args.seconds, args.precision or (), args.jobs or (), args.warm_up, args.lasting, args.captured
-    bench = Bench(args.device, *measured)
+    bench = Bench(
+        *(args.device, args.seconds, args.precision or (), args.jobs or (), args.warm_up, args.lasting),
+        *(args.captured, args.owners),
+    )
     started = time.perf_counter()
     for part in args.part or PARTS:
         say(f"== {part} ({time.perf_counter() - started:.0f} s)")

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 COUNTS = "TABLEREC_BENCH_COUNTS"
-"""File to which a process writes its counts."""
+"""Folder to which processes write their counts."""
 _EVERY = 0.25
 """Seconds from one writing to the next."""
 
@@ -23,11 +23,12 @@ class Counting:
     """Counts what networks are asked for, and what they are given.
 
     Args:
-        path: File that has the counts, a moment ago.
+        folder: Holds a file with the counts of this process, a moment ago.
     """
 
-    def __init__(self, path: Path) -> None:
-        self._path = path
+    def __init__(self, folder: Path) -> None:
+        folder.mkdir(parents=True, exist_ok=True)
+        self._path = folder / f"{os.getpid()}.json"
         self._counts: dict[str, Counter[str]] = {}
         self._lock = threading.Lock()
         threading.Thread(target=self._write, daemon=True).start()
@@ -95,9 +96,13 @@ class _Counted:
         return outputs
 
 
-def read_counts(path: Path) -> dict[str, Counter[str]]:
-    """Return the counts of a process, as it wrote them last; none where it did not."""
-    return {name: Counter(each) for name, each in json.loads(path.read_text()).items()} if path.is_file() else {}
+def read_counts(folder: Path) -> dict[str, Counter[str]]:
+    """Return the counts of all processes together, as they wrote them last; none where they did not."""
+    counts: dict[str, Counter[str]] = {}
+    for path in folder.glob("*.json"):
+        for name, each in json.loads(path.read_text()).items():
+            counts.setdefault(name, Counter()).update(each)
+    return counts
 
 
 def describe(before: dict[str, Counter[str]], after: dict[str, Counter[str]], n_tables: int) -> list[str]:

@@ -170,6 +170,17 @@ def test_on_a_card_the_same_is_read_in_few_shapes(
     assert seen and all(shape[2] == 48 and shape[3] in backend.WIDTHS for _, shape in seen)
 
 
+def test_on_a_card_more_crops_of_a_width_are_read_at_once(
+    reader: RapidOcrEngine, on_card: tuple[RapidOcrEngine, list[tuple[str, tuple[int, ...]]]]
+) -> None:
+    engine, seen = on_card
+    crops = [page(40, 60, (f"{number}", 5, 30)) for number in range(20, 55)]
+    lines, expected = engine.recognize(crops), reader.recognize(crops)
+    assert [line.text for line in lines] == [line.text for line in expected]
+    assert [line.score for line in lines] == pytest.approx([line.score for line in expected], abs=1e-4)
+    assert [shape[0] for _, shape in seen] == [32, 3]
+
+
 def test_crops_are_read_as_rapidocr_itself_reads_them(reader: RapidOcrEngine) -> None:
     from rapidocr.ch_ppocr_rec import TextRecInput
 

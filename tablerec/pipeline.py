@@ -355,6 +355,8 @@ def make_page_reader(setup: Setup) -> Callable[[PageTask], Page | tuple[Page, An
         if len(pages) != 1:
             raise InputError(f"{task.name}: page {task.number} is not there any more; keep the file while it is read")
         [page] = pages
+        if task.finish is not None:
+            page = task.finish(task.name, page)
         if task.keep_pixels:
             return page
         if task.encode is not None:

@@ -55,6 +55,8 @@ _BESIDE = (4, 1)
 """Pixels to the sides of print, and above and below it, that are beside it."""
 _LEAST_SHOWN = 0.3
 """Share of its contrast that print has left under opaque ink, at least."""
+_FULL, _PRINT = 0.85, 0.1
+"""Light of the lightest that is ink and of the darkest that is told from print, as shares of that of full ink."""
 _HIDDEN = 0.4
 """Light left by print under which the seal is not seen."""
 
@@ -66,12 +68,14 @@ class Parted:
     Args:
         box_xyxy: The part in pixels of the picture.
         print: ``(h, w, 3)`` uint8 the part without the seal.
+        palest: ``(h, w, 3)`` uint8 the part in the channel in which the ink is palest, and white there.
         seal: ``(h, w, 3)`` uint8 the seal alone, dark on white.
         color: Of its ink, red, green and blue.
     """
 
     box_xyxy: tuple[int, int, int, int]
     print: Image
+    palest: Image
     seal: Image
     color: tuple[int, int, int]
 
@@ -120,9 +124,19 @@ def part(image: Image, shape: Shape) -> Parted | None:
     return Parted(
         (x0, y0, x1, y1),
         np.round(cleaned).astype(np.uint8),
+        _palest(shares, pure),
         np.repeat(np.asarray(grey, np.uint8)[..., None], 3, axis=2),
         (red, green, blue),
     )
+
+
+def _palest(shares: Floats32, pure: Mask) -> Image:
+    """The channel in which ink is palest, from full ink, which is white, down to print."""
+    ink = np.median(shares[pure], axis=0)
+    channel = int(np.argmax(ink))
+    white, black = _FULL * ink[channel], _PRINT * ink[channel]
+    grey = np.clip((shares[..., channel] - black) / (white - black), 0, 1)
+    return np.repeat(np.round(255 * grey).astype(np.uint8)[..., None], 3, axis=2)
 
 
 def _is_ink(shares: NDArray[np.floating], hue: int, reach: int) -> Mask:

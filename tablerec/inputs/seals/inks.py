@@ -56,7 +56,7 @@ _BESIDE = (4, 1)
 _LEAST_SHOWN = 0.3
 """Share of its contrast that print has left under opaque ink, at least."""
 _FULL, _PRINT = 0.85, 0.1
-"""Light of the lightest that is ink and of the darkest that is told from print, as shares of that of full ink."""
+"""Light of the darkest that is ink alone and of the lightest that is print alone, as shares of that of full ink."""
 _HIDDEN = 0.4
 """Light left by print under which the seal is not seen."""
 
@@ -68,7 +68,7 @@ class Parted:
     Args:
         box_xyxy: The part in pixels of the picture.
         print: ``(h, w, 3)`` uint8 the part without the seal.
-        palest: ``(h, w, 3)`` uint8 the part in the channel in which the ink is palest, and white there.
+        palest: ``(h, w, 3)`` uint8 the print as the channel shows it in which the ink is palest.
         seal: ``(h, w, 3)`` uint8 the seal alone, dark on white.
         color: Of its ink, red, green and blue.
     """
@@ -124,19 +124,25 @@ def part(image: Image, shape: Shape) -> Parted | None:
     return Parted(
         (x0, y0, x1, y1),
         np.round(cleaned).astype(np.uint8),
-        _palest(shares, pure),
+        np.round(np.clip(paper * _palest(shares, amount, pure)[..., None], 0, 255)).astype(np.uint8),
         np.repeat(np.asarray(grey, np.uint8)[..., None], 3, axis=2),
         (red, green, blue),
     )
 
 
-def _palest(shares: Floats32, pure: Mask) -> Image:
-    """The channel in which ink is palest, from full ink, which is white, down to print."""
+def _palest(shares: Floats32, amount: Floats32, pure: Mask) -> Floats32:
+    """Shares of pixels that print leaves light, by the channel in which ink is palest.
+
+    Where there is ink, all that is as light as most of it counts as white.
+    """
+    import cv2
+
     ink = np.median(shares[pure], axis=0)
     channel = int(np.argmax(ink))
-    white, black = _FULL * ink[channel], _PRINT * ink[channel]
-    grey = np.clip((shares[..., channel] - black) / (white - black), 0, 1)
-    return np.repeat(np.round(255 * grey).astype(np.uint8)[..., None], 3, axis=2)
+    full = np.clip(amount / np.median(amount[pure]), 0, 1)
+    inked = _blur(np.asarray(cv2.dilate(full, np.ones((5, 5), np.uint8)), np.float32), 3)
+    white = 1 - inked * (1 - _FULL * ink[channel])
+    return np.asarray(np.clip((shares[..., channel] / white - _PRINT) / (1 - _PRINT), 0, 1), np.float32)
 
 
 def _is_ink(shares: NDArray[np.floating], hue: int, reach: int) -> Mask:

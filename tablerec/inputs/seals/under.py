@@ -32,6 +32,8 @@ _LEAST_INKED = 0.01
 """Share of a word's box from which it is under a seal."""
 _AROUND = 0.2
 """Ground around a line, as a share of its height, in which it is read once more."""
+_PALER = 0.35
+"""How much lighter than the others a character is that is not there, as a share of the light of paper."""
 _SPOKEN = 2
 """Numbers beside the seal that say which mark stands before decimals, at least."""
 _CONVENTIONS = (ENGLISH, Convention(",", "."))
@@ -62,34 +64,67 @@ def read_under(words: Sequence[Word], cleaned: Image, seals: Sequence[Found], oc
     for word, is_under in zip(words, are_under, strict=True):
         if is_under:
             again = ocr.read_quads(palest, _with_ground(word))
-            word = choose(word, again[0]) if len(again) == 1 else word
+            word = choose(word, max(again, key=lambda each: len(each.text)), palest) if again else word
             word = replace(word, text=style.settle(word.text)) if style is not None else word
         read.append(word)
     return read
 
 
-def choose(first: Word, second: Word) -> Word:
+def choose(first: Word, second: Word, palest: Image) -> Word:
     """The more likely of two readings of a line.
 
-    Parting loses strokes more often than it adds a whole character, so a reading that holds the other is believed.
+    Parting loses strokes more often than it adds a character, so a reading that holds the other is believed, unless
+    what it has more is not there in the picture of the other.
 
-    >>> box = ((0, 0), (9, 0), (9, 5), (0, 5))
-    >>> choose(Word("30.31", box, 0.99), Word("-30.31", box, 0.98)).text
+    Args:
+        first: Without the seal.
+        second: In the channel in which the ink is palest.
+        palest: That picture.
+
+    >>> box, blank = ((0, 0), (9, 0), (9, 5), (0, 5)), np.full((5, 9, 3), 255, np.uint8)
+    >>> choose(Word("30.31", box, 0.99), Word("-30.31", box, 0.98), blank).text
     '-30.31'
-    >>> choose(Word("3,622", box, 0.98), Word("il", box, 0.71)).text
+    >>> choose(Word("3,622", box, 0.98), Word("il", box, 0.71), blank).text
     '3,622'
+    >>> choose(Word("369]", box, 0.98), Word("369", box, 0.95), blank).text
+    '369'
     """
-    if UNREAD in second.text or _holds(first.text, second.text):
+    if UNREAD in second.text:
         return first
-    if UNREAD in first.text or _holds(second.text, first.text):
+    is_number = [bool(text_to_numbers(word.text)) for word in (first, second)]
+    if UNREAD in first.text or is_number[0] != is_number[1]:
+        return first if is_number[0] else second
+    if (more := _more(first.text, second.text)) is not None:
+        return first if _is_there(first, more, palest) else second
+    if _more(second.text, first.text) is not None:
         return second
     return max(first, second, key=lambda word: word.score)
 
 
-def _holds(text: str, other: str) -> bool:
-    """Whether a text has all characters of another in their order."""
-    rest = iter(text)
-    return all(char in rest for char in other)
+def _more(text: str, other: str) -> list[int] | None:
+    """Which characters a text has besides those of another, which are in it in their order; None where they are not."""
+    more, rest = [], other
+    for index, char in enumerate(text):
+        if rest and char == rest[0]:
+            rest = rest[1:]
+        else:
+            more.append(index)
+    return None if rest else more
+
+
+def _is_there(word: Word, more: Sequence[int], image: Image) -> bool:
+    """Whether a picture shows one of some characters of a word, about as dark as the others."""
+    light = np.array([_least_light(word.part(index, index + 1), image) for index in range(len(word.text))])
+    is_more = np.isin(np.arange(len(light)), more)
+    return not is_more.any() or bool(light[is_more].min() < np.median(light[~is_more]) + _PALER)
+
+
+def _least_light(word: Word, image: Image) -> float:
+    """Light of the darkest pixel of a word, as a share of that around it."""
+    [[x0, y0, x1, y1]] = np.maximum(quads_to_boxes(np.array([word.quad], np.float64)).round().astype(int), 0).tolist()
+    edge = (y1 - y0) // 8
+    place, around = image[y0 + edge : y1 - edge + 1, x0 : x1 + 1], image[y0 : y1 + 1, x0 : x1 + 1]
+    return float(place.min() / max(1.0, float(np.median(around)))) if place.size else 1.0
 
 
 def _are_under(words: Words, seals: Iterable[Found]) -> list[bool]:

@@ -34,7 +34,7 @@ from tablerec.errors import InputError, SettingsError, TablerecError
 from tablerec.inputs.bending import flatten
 from tablerec.inputs.seals import Found, without_seals, without_seals_in_layer
 from tablerec.inputs.seals.read import read_seal
-from tablerec.inputs.seals.under import read_under
+from tablerec.inputs.seals.under import read_empty, read_under
 from tablerec.inputs.text_layer import compare_hidden, hidden_words, trust_layer
 from tablerec.inputs.turning import ORIENTATION, ask_for_turn, choose_turn, turn_page_back, turn_picture
 from tablerec.inputs.unwarping import UVDOC, Map, Unwarper, unflatten_page
@@ -197,7 +197,7 @@ class Recognizer:
             level, level_map = self._unbend(cleaned, found)
         with _timed(seconds, "read"):
             found = compare_hidden(level, found if level_map is None else self._words(level))
-        page = self._find(level, found, seconds)
+        page = self._find(level, found, seconds, seals if level_map is None else ())
         if level_map is not None:
             page = unflatten_page(page, cleaned, level_map)
         with _timed(seconds, "seals"):
@@ -235,7 +235,9 @@ class Recognizer:
         words = check_words(self.ocr.read(picture.image))
         return check_words(read_under(words, picture.image, seals, self.ocr)) if seals else words
 
-    def _find(self, picture: PageImage, found: list[Word], seconds: dict[str, float]) -> Page:
+    def _find(
+        self, picture: PageImage, found: list[Word], seconds: dict[str, float], seals: Sequence[Found] = ()
+    ) -> Page:
         """The tables of an upright picture."""
         from postprocess.candidates.choice import explained
         from postprocess.candidates.nesting import nest_tables
@@ -261,7 +263,10 @@ class Recognizer:
         if picture.words is None or (picture.layer is not None and len(picture.layer.areas)):
             with _timed(seconds, "second pass"):
                 # A word that is not sure keeps its cell from being read once more.
-                seen = check_words(self.ocr.read_quads(picture.image, _empty_quads(placement.tables(), inside)))
+                quads = _empty_quads(placement.tables(), inside)
+                seen = check_words(self.ocr.read_quads(picture.image, quads))
+                if seals:
+                    seen += check_words(read_empty(quads, seen, picture.image, seals, self.ocr))
                 found, inside = found + seen, inside + seen
                 placement = placement.with_more(self._sure(seen))
         with _timed(seconds, "headers"):

@@ -1,8 +1,8 @@
 """Print under a seal: read in a second picture as well, and the marks in its numbers settled by those beside the seal.
 
 Where ink lies on print, one way to part them loses a thin stroke that another keeps. The second picture is the channel
-in which the ink is palest. It loses no print, but leaves the darkest ink and knows no colours, so that neither alone
-reads best (``python -m tests.benchmarks.seals.numbers --causes``).
+in which the ink is palest, or for coloured print, which may be as pale there, the next one. It loses no print, but
+leaves the darkest ink, so that neither alone reads best (``python -m tests.benchmarks.seals.numbers --causes``).
 """
 
 from __future__ import annotations
@@ -34,6 +34,10 @@ _AROUND = 0.2
 """Ground around a line, as a share of its height, in which it is read once more."""
 _PALER = 0.35
 """How much lighter than the others a character is that is not there, as a share of the light of paper."""
+_PALE = 0.5
+"""Light of the characters of coloured print in the channel in which the ink is palest, at least."""
+_SURE, _LONG = 0.95, 3
+"""Score and length of a number that is believed in a cell that is empty without the seal, at least."""
 _SPOKEN = 2
 """Numbers beside the seal that say which mark stands before decimals, at least."""
 _CONVENTIONS = (ENGLISH, Convention(",", "."))
@@ -52,25 +56,58 @@ def read_under(words: Sequence[Word], cleaned: Image, seals: Sequence[Found], oc
     Returns:
         The words in their order; those beside the seals as they are.
     """
-    are_under = _are_under(Words(words), seals)
+    are_under = _are_under(quads_to_boxes(Words(words).quads) if words else np.zeros((0, 4)), seals)
     if not any(are_under):
         return list(words)
-    palest = cleaned.copy()
-    for _, parted in seals:
-        x0, y0, x1, y1 = parted.box_xyxy
-        palest[y0:y1, x0:x1] = parted.palest
+    palest, paler = _in_channels(cleaned, seals)
     style = Style.of(word.text for word, is_under in zip(words, are_under, strict=True) if not is_under)
     read = []
     for word, is_under in zip(words, are_under, strict=True):
         if is_under:
-            again = ocr.read_quads(palest, _with_ground(word))
-            word = choose(word, max(again, key=lambda each: len(each.text)), palest) if again else word
+            image = paler if np.median(_lights(word, palest)) > _PALE else palest
+            again = ocr.read_quads(image, _with_ground(word))
+            word = choose(word, max(again, key=lambda each: len(each.text)), image) if again else word
             word = replace(word, text=style.settle(word.text)) if style is not None else word
         read.append(word)
     return read
 
 
-def choose(first: Word, second: Word, palest: Image) -> Word:
+def read_empty(
+    quads: Floats, seen: Sequence[Word], cleaned: Image, seals: Sequence[Found], ocr: OcrEngine
+) -> list[Word]:
+    """Read numbers in the colour of a seal, which goes with it, in cells under it that are empty without it.
+
+    Args:
+        quads: ``(N, 4, 2)`` around the text of cells.
+        seen: What was read in them in ``cleaned``.
+        cleaned: The picture without the seals.
+        seals: What ``without_seals`` found.
+        ocr: Reads lines.
+
+    Returns:
+        The numbers.
+    """
+    boxes = quads_to_boxes(quads) if len(quads) else np.zeros((0, 4))
+    middles = Words(seen).middles.reshape(-1, 1, 2)
+    is_free = ~((boxes[:, :2] < middles) & (middles < boxes[:, 2:])).all(axis=2).any(axis=0)
+    under = is_free & np.array(_are_under(boxes, seals), bool)
+    if not under.any():
+        return []
+    _, paler = _in_channels(cleaned, seals)
+    words = ocr.read_quads(paler, quads[under])
+    return [word for word in words if word.score >= _SURE and len(word.text) >= _LONG and text_to_numbers(word.text)]
+
+
+def _in_channels(cleaned: Image, seals: Sequence[Found]) -> tuple[Image, Image]:
+    """A picture with what its channels show in place of the seals."""
+    palest, paler = cleaned.copy(), cleaned.copy()
+    for _, parted in seals:
+        x0, y0, x1, y1 = parted.box_xyxy
+        palest[y0:y1, x0:x1], paler[y0:y1, x0:x1] = parted.palest, parted.paler
+    return palest, paler
+
+
+def choose(first: Word, second: Word, image: Image) -> Word:
     """The more likely of two readings of a line.
 
     Parting loses strokes more often than it adds a character, so a reading that holds the other is believed, unless
@@ -78,8 +115,8 @@ def choose(first: Word, second: Word, palest: Image) -> Word:
 
     Args:
         first: Without the seal.
-        second: In the channel in which the ink is palest.
-        palest: That picture.
+        second: In a channel in which the ink is pale.
+        image: That channel.
 
     >>> box, blank = ((0, 0), (9, 0), (9, 5), (0, 5)), np.full((5, 9, 3), 255, np.uint8)
     >>> choose(Word("30.31", box, 0.99), Word("-30.31", box, 0.98), blank).text
@@ -95,7 +132,7 @@ def choose(first: Word, second: Word, palest: Image) -> Word:
     if UNREAD in first.text or is_number[0] != is_number[1]:
         return first if is_number[0] else second
     if (more := _more(first.text, second.text)) is not None:
-        return first if _is_there(first, more, palest) else second
+        return first if _is_there(first, more, image) else second
     if _more(second.text, first.text) is not None:
         return second
     return max(first, second, key=lambda word: word.score)
@@ -114,22 +151,26 @@ def _more(text: str, other: str) -> list[int] | None:
 
 def _is_there(word: Word, more: Sequence[int], image: Image) -> bool:
     """Whether a picture shows one of some characters of a word, about as dark as the others."""
-    light = np.array([_least_light(word.part(index, index + 1), image) for index in range(len(word.text))])
+    light = _lights(word, image)
     is_more = np.isin(np.arange(len(light)), more)
     return not is_more.any() or bool(light[is_more].min() < np.median(light[~is_more]) + _PALER)
 
 
+def _lights(word: Word, image: Image) -> Floats:
+    """For each character the light of its darkest pixel, as a share of that around it."""
+    return np.array([_least_light(word.part(index, index + 1), image) for index in range(len(word.text))])
+
+
 def _least_light(word: Word, image: Image) -> float:
-    """Light of the darkest pixel of a word, as a share of that around it."""
     [[x0, y0, x1, y1]] = np.maximum(quads_to_boxes(np.array([word.quad], np.float64)).round().astype(int), 0).tolist()
     edge = (y1 - y0) // 8
     place, around = image[y0 + edge : y1 - edge + 1, x0 : x1 + 1], image[y0 : y1 + 1, x0 : x1 + 1]
     return float(place.min() / max(1.0, float(np.median(around)))) if place.size else 1.0
 
 
-def _are_under(words: Words, seals: Iterable[Found]) -> list[bool]:
-    boxes = np.round(quads_to_boxes(words.quads)).astype(int) if len(words) else np.zeros((0, 4), int)
-    return [any(_is_inked(box, parted) for _, parted in seals) for box in boxes.tolist()]
+def _are_under(boxes_xyxy: Floats, seals: Iterable[Found]) -> list[bool]:
+    boxes = np.round(boxes_xyxy).astype(int).tolist()
+    return [any(_is_inked(box, parted) for _, parted in seals) for box in boxes]
 
 
 def _is_inked(box_xyxy: Sequence[int], parted: Parted) -> bool:

@@ -68,7 +68,7 @@ class Parted:
     Args:
         box_xyxy: The part in pixels of the picture.
         print: ``(h, w, 3)`` uint8 the part without the seal.
-        palest: ``(h, w, 3)`` uint8 the print as the channel shows it in which the ink is palest ...
+        palest: ``(h, w, 3)`` uint8 the print on white as the channel shows it in which the ink is palest ...
         paler: ... and as the next one does, in which print of the ink's own colour is dark.
         seal: ``(h, w, 3)`` uint8 the seal alone, dark on white.
         color: Of its ink, red, green and blue.
@@ -122,20 +122,19 @@ def part(image: Image, shape: Shape) -> Parted | None:
     ink = np.where(hidden, 0, amount / np.maximum(1 - covered, _HIDDEN))
     alone = np.clip(1 - ink / max(float(np.median(ink[pure])), 1e-3), 0, 1)
     grey = cv2.inpaint(np.round(255 * alone).astype(np.uint8), hidden.view(np.uint8), 3, cv2.INPAINT_TELEA)
-    palest, paler, _ = _channels(shares, amount, pure)
+    palest = _channels(shares, amount, pure)[:2]
     blue, green, red = np.median(piece[pure], axis=0).round().astype(int).tolist()
     return Parted(
         (x0, y0, x1, y1),
         np.round(cleaned).astype(np.uint8),
-        np.round(np.clip(paper * palest[..., None], 0, 255)).astype(np.uint8),
-        np.round(np.clip(paper * paler[..., None], 0, 255)).astype(np.uint8),
+        *palest,
         np.repeat(np.asarray(grey, np.uint8)[..., None], 3, axis=2),
         (red, green, blue),
     )
 
 
-def _channels(shares: Floats32, amount: Floats32, pure: Mask) -> list[Floats32]:
-    """What print leaves of the light, by each channel, that in which ink is palest first.
+def _channels(shares: Floats32, amount: Floats32, pure: Mask) -> list[Image]:
+    """``(h, w, 3)`` uint8 print on white as each channel shows it, that in which ink is palest first.
 
     Where there is ink, all that is as light as most of it counts as white.
     """
@@ -145,10 +144,8 @@ def _channels(shares: Floats32, amount: Floats32, pure: Mask) -> list[Floats32]:
     full = np.clip(amount / np.median(amount[pure]), 0, 1)
     inked = _blur(np.asarray(cv2.dilate(full, np.ones((5, 5), np.uint8)), np.float32), 3)
     whites = {channel: 1 - inked * (1 - _FULL * ink[channel]) for channel in np.argsort(-ink)}
-    return [
-        np.asarray(np.clip((shares[..., channel] / white - _PRINT) / (1 - _PRINT), 0, 1), np.float32)
-        for channel, white in whites.items()
-    ]
+    greys = [np.clip((shares[..., each] / white - _PRINT) / (1 - _PRINT), 0, 1) for each, white in whites.items()]
+    return [np.repeat(np.round(255 * grey).astype(np.uint8)[..., None], 3, axis=2) for grey in greys]
 
 
 def _is_ink(shares: NDArray[np.floating], hue: int, reach: int) -> Mask:

@@ -19,6 +19,7 @@ from postprocess.geometry.boxes import boxes_to_quads, quads_to_boxes
 from postprocess.values.conventions import ENGLISH, Convention, digits_by_convention
 from postprocess.values.numbers import text_to_numbers
 from postprocess.word import UNREAD, Word, Words
+from tablerec.inputs.seals.find import enlargement, near_paper
 
 if TYPE_CHECKING:
     from postprocess.arrays import Floats, Image
@@ -61,14 +62,13 @@ def read_under(words: Sequence[Word], cleaned: Image, seals: Sequence[Found], oc
         return list(words)
     palest, paler = _in_channels(cleaned, seals)
     style = Style.of(word.text for word, is_under in zip(words, are_under, strict=True) if not is_under)
-    read = []
-    for word, is_under in zip(words, are_under, strict=True):
-        if is_under:
-            image = paler if np.median(_lights(word, palest)) > _PALE else palest
-            again = ocr.read_quads(image, _with_ground(word))
-            word = choose(word, max(again, key=lambda each: len(each.text)), image) if again else word
-            word = replace(word, text=style.settle(word.text)) if style is not None else word
-        read.append(word)
+    read = list(words)
+    for index in np.flatnonzero(are_under).tolist():
+        word = read[index]
+        image = paler if np.median(_lights(word, palest)) > _PALE else palest
+        again = ocr.read_quads(image, _with_ground(word))
+        word = choose(word, max(again, key=lambda each: len(each.text)), image) if again else word
+        read[index] = replace(word, text=style.settle(word.text)) if style is not None else word
     return read
 
 
@@ -99,8 +99,13 @@ def read_empty(
 
 
 def _in_channels(cleaned: Image, seals: Sequence[Found]) -> tuple[Image, Image]:
-    """A picture with what its channels show in place of the seals."""
-    palest, paler = cleaned.copy(), cleaned.copy()
+    """A picture on white with what its channels show in place of the seals."""
+    import cv2
+
+    palest = np.asarray(
+        cv2.divide(cleaned, np.maximum(near_paper(cleaned, enlargement(cleaned)), 1), scale=255), np.uint8
+    )
+    paler = palest.copy()
     for _, parted in seals:
         x0, y0, x1, y1 = parted.box_xyxy
         palest[y0:y1, x0:x1], paler[y0:y1, x0:x1] = parted.palest, parted.paler
@@ -126,7 +131,7 @@ def choose(first: Word, second: Word, image: Image) -> Word:
     >>> choose(Word("369]", box, 0.98), Word("369", box, 0.95), blank).text
     '369'
     """
-    if UNREAD in second.text:
+    if UNREAD in second.text or first.text.replace(",", ".") == second.text.replace(",", "."):
         return first
     is_number = [bool(text_to_numbers(word.text)) for word in (first, second)]
     if UNREAD in first.text or is_number[0] != is_number[1]:
@@ -150,10 +155,10 @@ def _more(text: str, other: str) -> list[int] | None:
 
 
 def _is_there(word: Word, more: Sequence[int], image: Image) -> bool:
-    """Whether a picture shows one of some characters of a word, about as dark as the others."""
+    """Whether a picture shows some characters of a word about as dark as the others."""
     light = _lights(word, image)
     is_more = np.isin(np.arange(len(light)), more)
-    return not is_more.any() or bool(light[is_more].min() < np.median(light[~is_more]) + _PALER)
+    return not is_more.any() or bool(light[is_more].max() < np.median(light[~is_more]) + _PALER)
 
 
 def _lights(word: Word, image: Image) -> Floats:

@@ -122,7 +122,7 @@ def part(image: Image, shape: Shape) -> Parted | None:
     ink = np.where(hidden, 0, amount / np.maximum(1 - covered, _HIDDEN))
     alone = np.clip(1 - ink / max(float(np.median(ink[pure])), 1e-3), 0, 1)
     grey = cv2.inpaint(np.round(255 * alone).astype(np.uint8), hidden.view(np.uint8), 3, cv2.INPAINT_TELEA)
-    palest = _channels(shares, amount, pure)[:2]
+    palest = _channels(shares, amount, pure)
     blue, green, red = np.median(piece[pure], axis=0).round().astype(int).tolist()
     return Parted(
         (x0, y0, x1, y1),
@@ -134,7 +134,7 @@ def part(image: Image, shape: Shape) -> Parted | None:
 
 
 def _channels(shares: Floats32, amount: Floats32, pure: Mask) -> list[Image]:
-    """``(h, w, 3)`` uint8 print on white as each channel shows it, that in which ink is palest first.
+    """``(h, w, 3)`` uint8 print on white, as the two channels show it in which ink is palest, the palest first.
 
     Where there is ink, all that is as light as most of it counts as white.
     """
@@ -143,7 +143,7 @@ def _channels(shares: Floats32, amount: Floats32, pure: Mask) -> list[Image]:
     ink = np.median(shares[pure], axis=0)
     full = np.clip(amount / np.median(amount[pure]), 0, 1)
     inked = _blur(np.asarray(cv2.dilate(full, np.ones((5, 5), np.uint8)), np.float32), 3)
-    whites = {channel: 1 - inked * (1 - _FULL * ink[channel]) for channel in np.argsort(-ink)}
+    whites = {channel: 1 - inked * (1 - _FULL * max(ink[channel], _PRINT)) for channel in np.argsort(-ink)[:2]}
     greys = [np.clip((shares[..., each] / white - _PRINT) / (1 - _PRINT), 0, 1) for each, white in whites.items()]
     return [np.repeat(np.round(255 * grey).astype(np.uint8)[..., None], 3, axis=2) for grey in greys]
 

@@ -24,7 +24,6 @@ from tablerec.inputs.seals.find import enlargement, near_paper
 if TYPE_CHECKING:
     from postprocess.arrays import Floats, Image
     from tablerec.inputs.seals import Found
-    from tablerec.inputs.seals.find import Mask
     from tablerec.inputs.seals.inks import Parted
     from tablerec.ocr import OcrEngine
 
@@ -40,12 +39,6 @@ _PALE = 0.5
 """Light of the characters of coloured print in the channel in which the ink is palest, at least."""
 _SURE, _LONG = 0.95, 3
 """Score and length of a number that is believed in a cell that is empty without the seal, at least."""
-_BEFORE, _WITHIN = 0.8, 0.35
-"""How far before the box of a number and in it its minus is looked for, as shares of its height."""
-_MINUS_DARK = 0.25
-"""Darkness of a minus, as a share of that of its number, at least ..."""
-_MINUS_WIDE, _MINUS_HIGH, _MINUS_MIDDLE = (0.12, 0.6), 0.2, (0.42, 0.7)
-"""... and its width, its height and where it lies, as shares of the height of its number."""
 _SPOKEN = 2
 """Numbers beside the seal that say which mark stands before decimals, at least."""
 _CONVENTIONS = (ENGLISH, Convention(",", "."))
@@ -75,7 +68,6 @@ def read_under(words: Sequence[Word], cleaned: Image, seals: Sequence[Found], oc
         image = paler if np.median(_lights(word, palest)) > _PALE else palest
         again = ocr.read_quads(image, _with_ground(word))
         word = choose(word, max(again, key=lambda each: len(each.text)), image) if again else word
-        word = _with_minus(word, image)
         read[index] = replace(word, text=style.settle(word.text)) if style is not None else word
     return read
 
@@ -103,39 +95,7 @@ def read_empty(
         return []
     _, paler = _in_channels(cleaned, seals)
     words = ocr.read_quads(paler, quads[under])
-    sure = [word for word in words if word.score >= _SURE and len(word.text) >= _LONG and text_to_numbers(word.text)]
-    return [_with_minus(word, paler) for word in sure]
-
-
-def _with_minus(word: Word, image: Image) -> Word:
-    """A number with the minus that stands before it in a picture on white: readers miss one that ink has made pale."""
-    import cv2
-
-    if not word.text[:1].isdigit() or not text_to_numbers(word.text):
-        return word
-    x0, y0, x1, y1 = np.maximum(quads_to_boxes(np.array([word.quad], np.float64))[0], 0).tolist()
-    high = y1 - y0
-    left, right = max(0, int(x0 - _BEFORE * high)), int(x0 + _WITHIN * high)
-    darkness = 255 - image[int(y0) : int(y1) + 1, :, 0].astype(np.float32)
-    number, before = darkness[:, int(x0) : int(x1)], darkness[:, left:right]
-    if not number.size or not before.size:
-        return word
-    dark = before > _MINUS_DARK * np.quantile(number, 0.98)
-    _, _, stats, middles = cv2.connectedComponentsWithStats(dark.view(np.uint8), connectivity=8)
-    pieces = zip(stats[1:, :4].tolist(), middles[1:, 1].tolist(), strict=True)
-    if any(_is_minus(dark, box, middle, high) for box, middle in pieces):
-        return replace(word, text=f"-{word.text}", char_spans=None)
-    return word
-
-
-def _is_minus(dark: Mask, box_xywh: Sequence[int], middle: float, high: float) -> bool:
-    """Whether a piece is a level stroke half way up a line, with nothing above and below it but rules at the edges."""
-    x, y, width, height = box_xywh
-    least, most = (share * high for share in _MINUS_WIDE)
-    top, bottom = (share * high for share in _MINUS_MIDDLE)
-    is_level = max(2, least) <= width <= most and height <= max(2, _MINUS_HIGH * high) and width >= 1.5 * height
-    others = dark[2:-2, x : x + width].sum() - dark[max(2, y) : y + height, x : x + width].sum()
-    return is_level and top <= middle <= bottom and x > 0 and x + width < dark.shape[1] and not others
+    return [word for word in words if word.score >= _SURE and len(word.text) >= _LONG and text_to_numbers(word.text)]
 
 
 def _in_channels(cleaned: Image, seals: Sequence[Found]) -> tuple[Image, Image]:

@@ -12,7 +12,7 @@ import pytest
 from postprocess.geometry.boxes import array_to_quad, boxes_to_quads
 from postprocess.word import UNREAD, Word
 from tablerec.inputs.seals import without_seals
-from tablerec.inputs.seals.under import Style, _with_minus, choose, read_empty, read_under
+from tablerec.inputs.seals.under import Style, choose, read_empty, read_under
 from tests.helpers.drawing import Color
 from tests.tablerec.inputs.seals.drawing import BLUE, GREEN, PURPLE, RED, draw_numbers, press, ring
 
@@ -113,24 +113,6 @@ def test_numbers_in_the_colour_of_a_seal_are_read_in_cells_that_are_empty_withou
     quads = boxes_to_quads(np.array([[140.0, 130, 240, 150], [500, 130, 560, 150]]))
     assert [each.text for each in read_empty(quads, [], cleaned, seals, Says("-14.70"))] == ["-14.70"]
     assert read_empty(quads, [Word("5", array_to_quad(quads[0]))], cleaned, seals, Says("-14.70")) == []
-
-
-@pytest.mark.parametrize(
-    ("box_xyxy", "wanted"),
-    [
-        ((24, 10, 30, 12), "-12.5"),
-        ((24, 3, 30, 5), "12.5"),  # a piece of a ring
-        ((24, 3, 27, 16), "12.5"),  # a rule
-        ((4, 10, 6, 12), "12.5"),  # far off
-    ],
-)
-def test_a_minus_that_readers_miss_is_seen_before_its_number(box_xyxy: tuple[int, ...], wanted: str) -> None:
-    image = WHITE.copy()
-    image[4:16, 36:80:6] = 0
-    x0, y0, x1, y1 = box_xyxy
-    image[y0:y1, x0:x1] = 150
-    assert _with_minus(word("12.5", x=34), image).text == wanted
-    assert _with_minus(word("Total", x=34), image).text == "Total"
 
 
 @pytest.mark.parametrize("says", [Says("PAID"), Says("12"), Says("-14.70", 0.9), Says("")])

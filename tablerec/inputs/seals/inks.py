@@ -141,7 +141,7 @@ def _channels(shares: Floats32, amount: Floats32, pure: Mask) -> list[Image]:
     import cv2
 
     ink = np.median(shares[pure], axis=0)
-    full = np.clip(amount / np.median(amount[pure]), 0, 1)
+    full = np.clip(amount / max(float(np.median(amount[pure])), 1e-3), 0, 1)
     inked = _blur(np.asarray(cv2.dilate(full, np.ones((5, 5), np.uint8)), np.float32), 3)
     whites = {channel: 1 - inked * (1 - _FULL * max(ink[channel], _PRINT)) for channel in np.argsort(-ink)[:2]}
     greys = [np.clip((shares[..., each] / white - _PRINT) / (1 - _PRINT), 0, 1) for each, white in whites.items()]

@@ -12,6 +12,7 @@ import pytest
 from postprocess.geometry.boxes import array_to_quad, boxes_to_quads
 from postprocess.word import UNREAD, Word
 from tablerec.inputs.seals import without_seals
+from tablerec.inputs.seals.inks import _channels
 from tablerec.inputs.seals.under import Style, choose, read_empty, read_under
 from tests.helpers.drawing import Color
 from tests.tablerec.inputs.seals.drawing import BLUE, GREEN, PURPLE, RED, draw_numbers, press, ring
@@ -56,6 +57,12 @@ def test_ink_is_white_where_it_is_palest_and_print_is_dark(color: Color) -> None
     grey = cv2.cvtColor(clean[y0:y1, x0:x1], cv2.COLOR_BGR2GRAY)
     assert np.quantile(parted.palest[grey < 40], 0.9) < 60
     assert np.quantile(parted.palest[grey > 250], 0.05) > 225
+
+
+def test_ink_of_which_nothing_is_left_leaves_the_picture_as_it_is() -> None:
+    """A field of ink on print of its colour, of which no amount was told from print, divided by nothing."""
+    shares, nothing, pure = np.full((9, 9, 3), 1, np.float32), np.zeros((9, 9), np.float32), np.ones((9, 9), bool)
+    assert all((grey == 255).all() for grey in _channels(shares, nothing, pure))
 
 
 def test_red_print_under_a_red_seal_is_darker_in_the_next_channel() -> None:

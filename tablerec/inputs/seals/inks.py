@@ -122,18 +122,19 @@ def part(image: Image, shape: Shape) -> Parted | None:
     ink = np.where(hidden, 0, amount / np.maximum(1 - covered, _HIDDEN))
     alone = np.clip(1 - ink / max(float(np.median(ink[pure])), 1e-3), 0, 1)
     grey = cv2.inpaint(np.round(255 * alone).astype(np.uint8), hidden.view(np.uint8), 3, cv2.INPAINT_TELEA)
-    palest = _channels(shares, amount, pure)
+    palest, paler = _channels(shares, amount, pure)
     blue, green, red = np.median(piece[pure], axis=0).round().astype(int).tolist()
     return Parted(
         (x0, y0, x1, y1),
         np.round(cleaned).astype(np.uint8),
-        *palest,
+        palest,
+        paler,
         np.repeat(np.asarray(grey, np.uint8)[..., None], 3, axis=2),
         (red, green, blue),
     )
 
 
-def _channels(shares: Floats32, amount: Floats32, pure: Mask) -> list[Image]:
+def _channels(shares: Floats32, amount: Floats32, pure: Mask) -> tuple[Image, Image]:
     """``(h, w, 3)`` uint8 print on white, as the two channels show it in which ink is palest, the palest first.
 
     Where there is ink, all that is as light as most of it counts as white.
@@ -143,9 +144,14 @@ def _channels(shares: Floats32, amount: Floats32, pure: Mask) -> list[Image]:
     ink = np.median(shares[pure], axis=0)
     full = np.clip(amount / max(float(np.median(amount[pure])), 1e-3), 0, 1)
     inked = _blur(np.asarray(cv2.dilate(full, np.ones((5, 5), np.uint8)), np.float32), 3)
-    whites = {channel: 1 - inked * (1 - _FULL * max(ink[channel], _PRINT)) for channel in np.argsort(-ink)[:2]}
-    greys = [np.clip((shares[..., each] / white - _PRINT) / (1 - _PRINT), 0, 1) for each, white in whites.items()]
-    return [np.repeat(np.round(255 * grey).astype(np.uint8)[..., None], 3, axis=2) for grey in greys]
+    first, second = np.argsort(-ink)[:2].tolist()
+
+    def to_picture(channel: int) -> Image:
+        white = 1 - inked * (1 - _FULL * max(float(ink[channel]), _PRINT))
+        grey = np.clip((shares[..., channel] / white - _PRINT) / (1 - _PRINT), 0, 1)
+        return np.repeat(np.round(255 * grey).astype(np.uint8)[..., None], 3, axis=2)
+
+    return to_picture(first), to_picture(second)
 
 
 def _is_ink(shares: NDArray[np.floating], hue: int, reach: int) -> Mask:

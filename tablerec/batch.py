@@ -77,6 +77,15 @@ class Target:
         """Whether the pictures are needed to the end."""
         return self.overlay or (self.file is not None and path_to_format(self.file) == "overlay")
 
+    @property
+    def all_formats(self) -> tuple[str, ...]:
+        """What is written of each input.
+
+        >>> Target(("md",), overlay=True).all_formats, Target((), file=Path("a.htm")).all_formats
+        (('md', 'overlay'), ('html',))
+        """
+        return tuple(format for _, format in self.names(""))
+
     def names(self, source: Input, extra: str = "") -> list[tuple[Path, str]]:
         """Return path and format of everything to write for one input; ``extra`` goes behind the stem.
 

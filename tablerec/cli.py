@@ -27,7 +27,7 @@ from tablerec.usage.verbs import VERBS, ask_about, close_to
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
-    from tablerec.batch import Ahead
+    from tablerec.batch import Ahead, Target
     from tablerec.config import Settings
 
 FORMATS = ("html", "xlsx", "csv", "md", "json", "tex")
@@ -261,7 +261,7 @@ def command(
     if sources:
         least = min_confidence if strict else None
         with ExitStack() as stack:
-            reader, ahead = _make_reader(settings, jobs, target.has_overlay, stack)
+            reader, ahead = _make_reader(settings, jobs, target, stack)
             batch = Batch(reader, target, console, totals, settings.join_pages, min_confidence=least, ahead=ahead)
             if settings.password is None and not quiet and has_terminal():
                 batch.ask_password = AskOnce(reader.use_password)
@@ -304,13 +304,15 @@ def help_command(words: tuple[str, ...]) -> None:
     command.main([*words, "--help"], "tablerec", standalone_mode=False)
 
 
-def _make_reader(settings: Settings, jobs: str, keep_pixels: bool, stack: ExitStack) -> tuple[Any, Ahead | None]:
+def _make_reader(settings: Settings, jobs: str, target: Target, stack: ExitStack) -> tuple[Any, Ahead | None]:
     """What reads pages, and what does so for several inputs side by side."""
     from tablerec.engine.engine import Engine, each_device, to_jobs
+    from tablerec.outputs.files import render_page
 
     n_jobs = max(to_jobs(jobs, settings), len(each_device(settings.device)))
     if n_jobs > 1:
-        engine = stack.enter_context(Engine(settings, n_jobs, keep_pixels=keep_pixels))
+        finish = None if settings.join_pages else partial(render_page, target.all_formats, target.mark_below)
+        engine = stack.enter_context(Engine(settings, n_jobs, keep_pixels=target.has_overlay, finish=finish))
         return engine, engine.ahead
     from tablerec.pipeline import Recognizer
 

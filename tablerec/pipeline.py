@@ -34,6 +34,7 @@ from tablerec.errors import InputError, SettingsError, TablerecError
 from tablerec.inputs.bending import flatten
 from tablerec.inputs.seals import Found, without_seals, without_seals_in_layer
 from tablerec.inputs.seals.read import read_seal
+from tablerec.inputs.seals.under import read_empty, read_under
 from tablerec.inputs.text_layer import compare_hidden, hidden_words, trust_layer
 from tablerec.inputs.turning import ORIENTATION, ask_for_turn, choose_turn, turn_page_back, turn_picture
 from tablerec.inputs.unwarping import UVDOC, Map, Unwarper, unflatten_page
@@ -184,19 +185,19 @@ class Recognizer:
         """The page of a picture that is as straight as is known before its text is read."""
         cleaned, seals = self._without_seals(picture, seconds)
         with _timed(seconds, "read"):
-            found = self._words(cleaned)
+            found = self._words(cleaned, seals)
             is_upright = picture.layer is not None and picture.layer.is_upright
             turn = self._choose_turn(cleaned, found) if self.settings.turn == "auto" and not is_upright else 0
         upright = turn_picture(picture, turn)
         if turn:
             cleaned, seals = self._without_seals(upright, seconds)
         with _timed(seconds, "read"):
-            found = self._words(cleaned) if turn else found
+            found = self._words(cleaned, seals) if turn else found
         with _timed(seconds, "straighten"):
             level, level_map = self._unbend(cleaned, found)
         with _timed(seconds, "read"):
             found = compare_hidden(level, found if level_map is None else self._words(level))
-        page = self._find(level, found, seconds)
+        page = self._find(level, found, seconds, seals if level_map is None else ())
         if level_map is not None:
             page = unflatten_page(page, cleaned, level_map)
         with _timed(seconds, "seals"):
@@ -228,10 +229,15 @@ class Recognizer:
             )
         return turn or 0
 
-    def _words(self, picture: PageImage) -> list[Word]:
-        return check_words(self.ocr.read(picture.image) if picture.words is None else picture.words)
+    def _words(self, picture: PageImage, seals: Sequence[Found] = ()) -> list[Word]:
+        if picture.words is not None:
+            return check_words(picture.words)
+        words = check_words(self.ocr.read(picture.image))
+        return check_words(read_under(words, picture.image, seals, self.ocr)) if seals else words
 
-    def _find(self, picture: PageImage, found: list[Word], seconds: dict[str, float]) -> Page:
+    def _find(
+        self, picture: PageImage, found: list[Word], seconds: dict[str, float], seals: Sequence[Found] = ()
+    ) -> Page:
         """The tables of an upright picture."""
         from postprocess.candidates.choice import explained
         from postprocess.candidates.nesting import nest_tables
@@ -257,7 +263,10 @@ class Recognizer:
         if picture.words is None or (picture.layer is not None and len(picture.layer.areas)):
             with _timed(seconds, "second pass"):
                 # A word that is not sure keeps its cell from being read once more.
-                seen = check_words(self.ocr.read_quads(picture.image, _empty_quads(placement.tables(), inside)))
+                quads = _empty_quads(placement.tables(), inside)
+                seen = check_words(self.ocr.read_quads(picture.image, quads))
+                if seals:
+                    seen += check_words(read_empty(quads, seen, picture.image, seals, self.ocr))
                 found, inside = found + seen, inside + seen
                 placement = placement.with_more(self._sure(seen))
         with _timed(seconds, "headers"):
@@ -355,6 +364,8 @@ def make_page_reader(setup: Setup) -> Callable[[PageTask], Page | tuple[Page, An
         if len(pages) != 1:
             raise InputError(f"{task.name}: page {task.number} is not there any more; keep the file while it is read")
         [page] = pages
+        if task.finish is not None:
+            page = task.finish(task.name, page)
         if task.keep_pixels:
             return page
         if task.encode is not None:

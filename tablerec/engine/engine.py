@@ -19,7 +19,7 @@ from tablerec.config import Settings
 from tablerec.devices import AUTO, Device, parse_device
 from tablerec.engine.child import Note
 from tablerec.engine.networks import NetworkProcess
-from tablerec.engine.tasks import PageTask, Setup
+from tablerec.engine.tasks import Finish, PageTask, Setup
 from tablerec.engine.workers import Answer, Limits, Workers
 from tablerec.errors import PageFailedError, SettingsError, TablerecError
 from tablerec.inputs.images import display_name, path_or_content, source_name, wanted_pages
@@ -55,6 +55,9 @@ class Engine:
         limits: Of a page. A page beyond them, or one whose process dies, costs itself alone.
         keep_pixels: Whether pages come back with their pictures, for overlays.
         threads: That numerical libraries may use in each worker; None shares the CPUs among them.
+        finish: Called in the worker with the name of an input and its page, where that is all of it, by ``stream``,
+            ``pages`` and ``ahead``; the page that it returns is passed on. It is pickled. This process is but one: what
+            is written of each page is better made there.
 
     Raises:
         SettingsError, ModelNotFoundError, MissingDependencyError: As ``Recognizer`` says.
@@ -72,9 +75,11 @@ class Engine:
         limits: Limits | None = None,
         keep_pixels: bool = False,
         threads: int | None = None,
+        finish: Finish | None = None,
     ) -> None:
         self.settings = settings or Settings()
         self._keep_pixels = keep_pixels
+        self._finish = finish
         n_jobs = to_jobs(jobs, self.settings)
         devices = each_device(self.settings.device)
         on_card = parse_device(devices[0]).kind == "gpu"
@@ -220,13 +225,15 @@ class Engine:
         name: str | None,
         settings: Settings | None = None,
         encode: Callable[[Page], object] | None = None,
+        is_all: bool = False,
     ) -> _Asked:
         named = source_name(source) if name is None else name
         content = source if isinstance(source, bytes) else os.fsdecode(source)
         folder = os.getcwd() if isinstance(content, str) and not os.path.isabs(content) else os.sep
         password = (settings or self.settings).password
         keep_pixels = self._keep_pixels and encode is None
-        task = PageTask(named, content, folder, number, password, keep_pixels, settings, encode)
+        finish = self._finish if is_all else None
+        task = PageTask(named, content, folder, number, password, keep_pixels, settings, encode, finish)
         return _Asked(task, self._workers.submit(task))
 
 
@@ -333,10 +340,11 @@ class _Window(Generic[_File]):
             self._inputs.append((number, source))
             try:
                 content, name = path_or_content(source), source_name(source)
-                for page in self._engine.numbers(content):
+                numbers = self._engine.numbers(content)
+                for page in numbers:
                     if number < self._n_done:
                         break
-                    self._entries.append(_Entry(number, self._engine._ask(content, page, name)))
+                    self._entries.append(_Entry(number, self._engine._ask(content, page, name, is_all=numbers == [1])))
                     yield True
                 end = None
             except TablerecError as error:

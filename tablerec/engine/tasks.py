@@ -9,6 +9,9 @@ from typing import Any
 from tablerec.config import Settings
 from tablerec.result import Page
 
+Finish = Callable[[str, Page], Page]
+"""Does with a page of an input, of this name, what is left to do."""
+
 
 @dataclass(frozen=True, slots=True)
 class Address:
@@ -49,6 +52,7 @@ class PageTask:
         keep_pixels: Whether the picture comes back; else only its shape does, in its place.
         settings: How it is read, where that is not as the worker was told; ``device`` does not count.
         encode: What the worker makes of the page, see ``Engine.submit_encoded``; None has it return the page.
+        finish: Called by the worker with the name and the page; what it returns takes the place of the page.
     """
 
     name: str
@@ -59,3 +63,4 @@ class PageTask:
     keep_pixels: bool = False
     settings: Settings | None = None
     encode: Callable[[Page], Any] | None = None
+    finish: Finish | None = None

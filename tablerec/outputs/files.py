@@ -10,8 +10,9 @@ import os
 import re
 import secrets
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field, fields
 from functools import cache
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -43,6 +44,37 @@ _LEFT_AFTER = 3600.0
 """Seconds without a change after which a hidden file is left over, if nobody has locked it."""
 
 Write = Callable[[BinaryIO], object]
+
+
+@dataclass(frozen=True, slots=True)
+class RenderedPage(Page):
+    """A page that is all of its input, with what is written of it, so that the process that writes need not make it.
+
+    Args:
+        contents: What ``render_files`` returned, by format.
+        mark_below: See ``save``; a result that is to be marked otherwise is rendered anew.
+    """
+
+    contents: Mapping[str, Sequence[bytes]] = field(default_factory=dict, repr=False, compare=False)
+    mark_below: float | None = None
+
+
+def render_page(formats: Sequence[str], mark_below: float | None, source: str, page: Page) -> Page:
+    """Return the only page of an input with its files, or as it is where they cannot be made: ``save`` says why.
+
+    Args:
+        formats: See ``save``.
+        mark_below: See ``save``.
+        source: Name of the input.
+        page: With or without its pixels, of which no file is made but an overlay: that is left to ``save``.
+    """
+    result = Result(source, (page,))
+    try:
+        contents = {format: render_files(result, format, mark_below) for format in formats if format != "overlay"}
+    except Exception:
+        return page
+    values = {each.name: getattr(page, each.name) for each in fields(Page)}
+    return RenderedPage(**values, contents=contents, mark_below=mark_below)
 
 
 def save(
@@ -150,12 +182,19 @@ def _numbered(path: Path, numbers: list[str]) -> list[Path]:
 
 
 def _writers(result: Result, paths: list[Path], format: str, mark_below: float | None) -> list[Write]:
+    rendered = result.pages[0] if len(result.pages) == 1 else None
+    if isinstance(rendered, RenderedPage) and rendered.mark_below == mark_below and format in rendered.contents:
+        return [_content_writer(content) for content in rendered.contents[format]]
     # More than one writer only where output_paths gives more than one path; none where it gives none.
     if format == "overlay":
         return [_overlay_writer(page, path) for page, path in zip(result.pages, paths, strict=True)]
     if format == "csv":
         return [_csv_writer(table) for table in result.tables]
     return [_document_writer(result, format, mark_below)][: len(paths)]
+
+
+def _content_writer(content: bytes) -> Write:
+    return lambda file: file.write(content)
 
 
 def _overlay_writer(page: Page, path: Path) -> Write:

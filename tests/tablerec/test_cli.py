@@ -8,6 +8,7 @@ import sys
 import types
 import weakref
 from dataclasses import replace
+from pathlib import Path
 
 import click
 import numpy as np
@@ -24,6 +25,7 @@ from tablerec.cli import command
 from tablerec.config import Settings
 from tablerec.errors import InputError, ModelNotFoundError, SettingsError, TableError
 from tablerec.inputs.images import load_pages, source_name
+from tablerec.pipeline import Recognizer
 from tablerec.result import Dropped, Page, PageImage, Seal
 from tablerec.stages import Trace
 
@@ -585,6 +587,7 @@ import sys, types
 from postprocess.cell import Confidence
 from postprocess.table import Table
 from tablerec.inputs.images import load_pages, source_name
+from tablerec.pipeline import Recognizer
 from tablerec.result import Page
 
 class Recognizer:
@@ -738,6 +741,20 @@ def test_jobs_and_devices_share_the_inputs_and_write_in_order(fake, monkeypatch)
         written = [line.split()[1] for line in result.stdout.splitlines() if line.startswith("wrote")]
         assert written == [f"{letter}.html" for letter in "abdefg"]
     assert fake.read == []
+
+
+def test_jobs_write_what_one_process_writes_and_render_it_beside_each_other(fake, samples, monkeypatch):
+    monkeypatch.setattr(sys.modules["tablerec.pipeline"], "Recognizer", Recognizer)
+    names = [str(samples / f"{name}.png") for name in ("ruled", "two_tables", "spans")]
+    formats = [f"--format={each}" for each in ("csv", "md", "html")]
+    how = ["--detector", "rulings", "--ocr", "none", "--overlay", *formats]
+    one = run(*names, *how, "-o", "one/")
+    monkeypatch.setattr("tablerec.outputs.files.render", None)  # in this process
+    two = run(*names, *how, "-o", "two/", "--jobs", "2")
+    assert (one.exit_code, two.exit_code) == (0, 0), two.output
+    assert two.output.replace("two/", "one/") == one.output
+    assert files("one") == files("two")
+    assert all(Path("one", name).read_bytes() == Path("two", name).read_bytes() for name in files("one"))
 
 
 @pytest.mark.parametrize("jobs", ["0", "-1", "many", "1.5"])

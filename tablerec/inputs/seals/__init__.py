@@ -2,7 +2,7 @@
 
 - ``find``: where they are, by colour and shape
 - ``inks``: two inks on paper told apart
-- ``read``: what is written on them
+- ``read``: what is written on them; ``under``: the print below them, read once more
 """
 
 from __future__ import annotations

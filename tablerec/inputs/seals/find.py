@@ -52,14 +52,14 @@ _GREY = 60
 """Saturation of print, at most."""
 _LEAST_CONTRAST = 40
 """Distance between ink and ground, of 255 in each channel."""
-_JOINTS = (5, 19)
+_JOINTS = (5, 11, 19)
 """Gaps in pixels over which strokes are one group, tried one after another."""
 _MOST_GROUPS = 10
-_CROSSINGS = 6
+_CROSSINGS, _CROSSINGS_OF_LINE = 6, 4
 """Places at which print runs through a seal of no known shape, at least ..."""
 _OVER = 0.03
 """... the share of it that is print ..."""
-_ASLANT = 0.5
+_ASLANT, _ASLANT_LINE = 0.5, 0.7
 """... and the share of its edges that are not in the directions of the page."""
 _THICK = 11
 """Side of a square that strokes do not hold."""
@@ -113,11 +113,12 @@ class Shape:
 
 @dataclass(frozen=True, eq=False)
 class _Inks:
-    """A picture as shares of its paper: hue and coloured pixels, print, and what else is dark."""
+    """A picture as shares of its paper: hue and coloured pixels, print, rules and fills taken from the coloured."""
 
     hue: NDArray[np.uint8]
     coloured: Mask
     printed: Mask
+    ruled: Mask
     grey: NDArray[np.uint8]
 
     @cached_property
@@ -150,7 +151,7 @@ def find_shapes(image: Image) -> list[Shape]:
             continue
         if shape.is_round:
             shape = _with_outer_rings(shape, ink)
-        if shape.is_filled or _lies_on_paper(shape, ink, small):
+        if shape.is_filled or _lies_on_paper(shape, ink, inks, small):
             found.append(shape)
     return [replace(each, corners=each.corners / scale) for each in found]
 
@@ -163,7 +164,8 @@ def _candidates(image: Image, inks: _Inks) -> Iterator[tuple[float, Shape, Mask]
 
     for field, ink in _filled(image, inks):
         yield rated(field, ink)
-    free = replace(inks, coloured=inks.coloured & ~_rules(inks.coloured))
+    rules = _rules(inks.coloured)
+    free = replace(inks, coloured=inks.coloured & ~rules, ruled=inks.coloured & rules)
     for hue in _hues(free):
         ink = free.coloured & _near(free.hue, hue)
         seen: set[tuple[int, ...]] = set()
@@ -178,7 +180,7 @@ def _candidates(image: Image, inks: _Inks) -> Iterator[tuple[float, Shape, Mask]
                     yield rated(shape, ink)
                 elif joint == _JOINTS[-1] and (corners := _crossed(group, (x, y), free)) is not None:
                     yield rated(Shape(corners, False, hue), ink, _LOOSE)
-        for corners in () if is_known else _circles(ink, inks, free):
+        for corners in () if is_known else _circles(ink, free):
             yield rated(Shape(corners, True, hue), ink)
 
 
@@ -200,7 +202,8 @@ def _to_inks(image: Image) -> _Inks:
     hue, chroma, saturation, value = _to_colors(image, near_paper(image))
     is_dark = value < _DARK
     coloured = (chroma > COLOURED) & ~(is_dark & (saturation < _GREY))
-    return _Inks(hue, coloured, is_dark & ~coloured, np.asarray(cv2.cvtColor(image, cv2.COLOR_BGR2GRAY), np.uint8))
+    grey = np.asarray(cv2.cvtColor(image, cv2.COLOR_BGR2GRAY), np.uint8)
+    return _Inks(hue, coloured, is_dark & ~coloured, np.zeros_like(is_dark), grey)
 
 
 def _to_colors(image: Image, paper: Image) -> tuple[NDArray[np.uint8], ...]:
@@ -363,7 +366,7 @@ def _to_shape(group: Mask, at: tuple[int, int], inks: _Inks, hue: int) -> Shape 
         printed = inks.printed[at[1] : at[1] + group.shape[0], at[0] : at[0] + group.shape[1]]
         if not _crossings(group, printed).any():
             return None
-    prints = _points(inks.printed, at, group.shape)
+    prints, hidden = (_points(mask, at, group.shape) for mask in (inks.printed, inks.ruled))
     # What else lies near, such as red numbers, is no part of a rim or frame.
     whole = np.count_nonzero(group)
     for strokes in (group, _largest(group)):
@@ -374,13 +377,13 @@ def _to_shape(group: Mask, at: tuple[int, int], inks: _Inks, hue: int) -> Shape 
         if corners is not None:
             return Shape(corners, True, hue)
         for rect in _rects(points):
-            corners = _frame(points, prints, rect, inks)
+            corners = _frame(points, prints, hidden, rect, inks)
             if corners is not None:
                 return Shape(corners, False, hue)
     return None
 
 
-def _circles(ink: Mask, inks: _Inks, free: _Inks) -> Iterator[Floats]:
+def _circles(ink: Mask, inks: _Inks) -> Iterator[Floats]:
     """Corners around rings that rules and fills cut into pieces, or that touch other ink of their hue."""
     import cv2
 
@@ -395,8 +398,7 @@ def _circles(ink: Mask, inks: _Inks, free: _Inks) -> Iterator[Floats]:
         left, top = max(0, round(x) - reach), max(0, round(y) - reach)
         part = np.s_[top : round(y) + reach + 1, left : round(x) + reach + 1]
         points, hidden = (
-            np.asarray(np.argwhere(mask[part])[:, ::-1] + (left, top) + 0.5, np.float64)
-            for mask in (ink, inks.coloured & ~free.coloured)
+            np.asarray(np.argwhere(mask[part])[:, ::-1] + (left, top) + 0.5, np.float64) for mask in (ink, inks.ruled)
         )
         points = points[np.linalg.norm(points - (x, y), axis=1) <= reach]
         if len(points) >= _LEAST_INK:
@@ -601,8 +603,8 @@ def _histogram(places: Floats) -> NDArray[np.int64]:
     return np.bincount(((places - places.min()) / 2).astype(np.int64))
 
 
-def _frame(points: Floats, prints: Floats, rect: Rect, inks: _Inks) -> Floats | None:
-    """Corners of a frame that is drawn on all four sides, with writing in it."""
+def _frame(points: Floats, prints: Floats, hidden: Floats, rect: Rect, inks: _Inks) -> Floats | None:
+    """Corners of a frame that is drawn on all four sides, with writing in it, see ``_ring``."""
     import cv2
 
     centre, size, degrees = rect
@@ -611,6 +613,7 @@ def _frame(points: Floats, prints: Floats, rect: Rect, inks: _Inks) -> Floats | 
         return None
     axes = _axes(centre, size, degrees)
     inner, dark = _inside(points, axes), _inside(prints, axes)
+    unseen = np.concatenate([dark, _inside(hidden, axes)])
     if np.mean((np.abs(inner) > 1 + 3 / half).any(axis=1)) > 0.15:
         return None
     near = np.minimum(0.2, np.maximum(4.0, 0.08 * half.min()) / half)
@@ -624,7 +627,7 @@ def _frame(points: Floats, prints: Floats, rect: Rect, inks: _Inks) -> Floats | 
                     minlength=40,
                 )
                 > 0
-                for each in (inner, dark)
+                for each in (inner, unseen)
             )
             if drawn.mean() < 0.6 or (drawn | over).mean() < 0.8:
                 return None
@@ -690,7 +693,10 @@ def _crossed(group: Mask, at: tuple[int, int], inks: _Inks) -> Floats | None:
     rect = cv2.minAreaRect(hull)
     share = len(points) / max(1.0, cv2.contourArea(hull))
     large = rect[1][0] * rect[1][1] > _LARGE * inks.hue.size
-    if large or min(rect[1]) < 1.5 * LEAST_SIDE or not 0.05 < share < 0.6:
+    turned = abs((rect[2] - inks.degrees + 45) % 90 - 45) >= _TURNED
+    # A line that is turned against the page is a stamp where print runs through it in fewer places.
+    is_line = turned and max(rect[1]) > 2 * min(rect[1]) > LEAST_SIDE and share > 0.2
+    if large or not (is_line or min(rect[1]) >= 1.5 * LEAST_SIDE) or not 0.05 < share < 0.6:
         return None
     if np.count_nonzero(_morph("open", group, _THICK)) > 0.3 * np.count_nonzero(group):
         return None
@@ -702,7 +708,8 @@ def _crossed(group: Mask, at: tuple[int, int], inks: _Inks) -> Floats | None:
     # The colours of a ground or of JPEG around print are no ink.
     if np.count_nonzero(group & _morph("dilate", printed, 5)) > 0.6 * np.count_nonzero(group):
         return None
-    if _count(_crossings(group, printed)) < _CROSSINGS or _aslant(group, inks.degrees) < _ASLANT:
+    n_least, aslant = (_CROSSINGS_OF_LINE, _ASLANT_LINE) if is_line else (_CROSSINGS, _ASLANT)
+    if _count(_crossings(group, printed)) < n_least or _aslant(group, inks.degrees) < aslant:
         return None
     return _in_order(cv2.boxPoints(rect).astype(np.float64))
 
@@ -750,15 +757,21 @@ def _share_place(shape: Shape, other: Shape) -> bool:
     return bool((middle > low).all() and (middle < high).all())
 
 
-def _lies_on_paper(shape: Shape, ink: Mask, image: Image) -> bool:
+def _lies_on_paper(shape: Shape, ink: Mask, inks: _Inks, image: Image) -> bool:
     """Whether the ground in a shape is that around it, and neither is the ink: else light print on a fill was seen."""
     inside, around = region(shape, ink.shape), region(shape, ink.shape, 1.25)
-    within, beside, strokes = (
-        np.median(image[mask], axis=0) if mask.any() else np.zeros(3)
-        for mask in (inside & ~_morph("dilate", ink, 5), around & ~inside, inside & ink)
+    bare = ~_morph("dilate", ink, 5)
+    grounds, beside, strokes = (
+        [np.median(image[mask], axis=0) if mask.any() else np.zeros(3) for mask in masks]
+        for masks in (
+            (inside & bare, inside & bare & ~inks.coloured & ~inks.printed),
+            (around & ~inside,),
+            (inside & ink,),
+        )
     )
-    contrast = np.linalg.norm(strokes - beside)
-    return bool(np.linalg.norm(within - beside) < 0.5 * contrast and contrast > _LEAST_CONTRAST)
+    contrast = np.linalg.norm(strokes[0] - beside[0])
+    nearest = min(np.linalg.norm(ground - beside[0]) for ground in grounds)
+    return bool(nearest < 0.5 * contrast and contrast > _LEAST_CONTRAST)
 
 
 def region(shape: Shape, size_hw: tuple[int, ...], grown: float = 1.0) -> Mask:

@@ -55,6 +55,8 @@ _BESIDE = (4, 1)
 """Pixels to the sides of print, and above and below it, that are beside it."""
 _LEAST_SHOWN = 0.3
 """Share of its contrast that print has left under opaque ink, at least."""
+_FULL, _PRINT = 0.85, 0.1
+"""Light of the darkest that is ink alone and of the lightest that is print alone, as shares of that of full ink."""
 _HIDDEN = 0.4
 """Light left by print under which the seal is not seen."""
 
@@ -66,12 +68,16 @@ class Parted:
     Args:
         box_xyxy: The part in pixels of the picture.
         print: ``(h, w, 3)`` uint8 the part without the seal.
+        palest: ``(h, w, 3)`` uint8 the print on white as the channel shows it in which the ink is palest ...
+        paler: ... and as the next one does, in which print of the ink's own colour is dark.
         seal: ``(h, w, 3)`` uint8 the seal alone, dark on white.
         color: Of its ink, red, green and blue.
     """
 
     box_xyxy: tuple[int, int, int, int]
     print: Image
+    palest: Image
+    paler: Image
     seal: Image
     color: tuple[int, int, int]
 
@@ -116,13 +122,36 @@ def part(image: Image, shape: Shape) -> Parted | None:
     ink = np.where(hidden, 0, amount / np.maximum(1 - covered, _HIDDEN))
     alone = np.clip(1 - ink / max(float(np.median(ink[pure])), 1e-3), 0, 1)
     grey = cv2.inpaint(np.round(255 * alone).astype(np.uint8), hidden.view(np.uint8), 3, cv2.INPAINT_TELEA)
+    palest, paler = _channels(shares, amount, pure)
     blue, green, red = np.median(piece[pure], axis=0).round().astype(int).tolist()
     return Parted(
         (x0, y0, x1, y1),
         np.round(cleaned).astype(np.uint8),
+        palest,
+        paler,
         np.repeat(np.asarray(grey, np.uint8)[..., None], 3, axis=2),
         (red, green, blue),
     )
+
+
+def _channels(shares: Floats32, amount: Floats32, pure: Mask) -> tuple[Image, Image]:
+    """``(h, w, 3)`` uint8 print on white, as the two channels show it in which ink is palest, the palest first.
+
+    Where there is ink, all that is as light as most of it counts as white.
+    """
+    import cv2
+
+    ink = np.median(shares[pure], axis=0)
+    full = np.clip(amount / max(float(np.median(amount[pure])), 1e-3), 0, 1)
+    inked = _blur(np.asarray(cv2.dilate(full, np.ones((5, 5), np.uint8)), np.float32), 3)
+    first, second = np.argsort(-ink)[:2].tolist()
+
+    def to_picture(channel: int) -> Image:
+        white = 1 - inked * (1 - _FULL * max(float(ink[channel]), _PRINT))
+        grey = np.clip((shares[..., channel] / white - _PRINT) / (1 - _PRINT), 0, 1)
+        return np.repeat(np.round(255 * grey).astype(np.uint8)[..., None], 3, axis=2)
+
+    return to_picture(first), to_picture(second)
 
 
 def _is_ink(shares: NDArray[np.floating], hue: int, reach: int) -> Mask:

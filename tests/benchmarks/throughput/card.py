@@ -37,7 +37,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -434,13 +434,44 @@ def measure_whole(bench: Bench, folder: Path | None, count: int) -> None:
     settings = Settings(layout="table", device=bench.device if bench.is_card else "gpu:0")
     count_networks(bench)
     for jobs in bench.jobs or (to_jobs("auto", settings),):
-        started = time.perf_counter()
-        results = FileResults(("html", "xlsx"))
         with TemporaryDirectory() as out:
-            os.environ[COUNTS] = str(Path(out, "counts"))
+            os.environ[COUNTS] = out
             with Engine(settings, jobs=jobs, threads=1) as engine:
-                executor = LocalExecutor(engine, results.encode)
-                read_whole(bench, engine, executor, results, paths, expected, Path(out), started)
+                read_again(bench, engine, paths, expected, Path(out))
+
+
+def read_again(bench: Bench, engine: Any, paths: Sequence[Path], expected: dict[Path, bytes], out: Path) -> None:
+    """Read pictures ``bench.warm_up`` times, then for ``bench.lasting`` seconds, and print what that makes."""
+    from tablerec.bulk.executor import LocalExecutor
+    from tablerec.bulk.results import FileResults
+
+    started = told = time.perf_counter()
+    results, readings, jobs = FileResults(("html", "xlsx")), Readings(expected, told), len(engine)
+    is_warm, n_told, used, counts = False, 0, cpu_seconds_of(engine), read_counts(out)
+    for outcome in LocalExecutor(engine, results.encode).run(each_once(itertools.cycle(paths))):
+        now = time.perf_counter()
+        if outcome is not None:
+            readings.add(outcome)
+            results.add(outcome.encoded or ())
+            for name, content in results.finish():
+                Path(out, Path(name).name).write_bytes(content)
+        if now - told >= EVERY:
+            rate = (readings.n_tables - n_told) / (now - told)
+            say(f"  {now - started:4.0f} s: {rate:5.1f} tables/s{'' if is_warm else ', warm-up'}")
+            told, n_told = now, readings.n_tables
+        if not is_warm and readings.n_pictures >= bench.warm_up * len(paths):
+            n_pictures = readings.n_pictures
+            say(f"{jobs:2} jobs: started, and {n_pictures} pictures read in {now - started:.1f} s")
+            readings, is_warm, told, n_told = Readings(expected, now), True, now, 0
+            used, counts = cpu_seconds_of(engine), read_counts(out)
+        elif is_warm and now - readings.since >= bench.lasting:
+            break
+    spent = [after - before for after, before in zip(cpu_seconds_of(engine), used, strict=True)]
+    readings.report(jobs, time.perf_counter() - readings.since, spent)
+    for line in describe(counts, read_counts(out), readings.n_tables):
+        say(f"  {line}")
+    if bench.is_card:
+        say(f"  memory of the card: {used_memory() >> 20} MiB")
 
 
 class Owners:
@@ -500,77 +531,64 @@ def own() -> None:
     networks.main()
 
 
-def read_whole(
-    bench: Bench,
-    engine: Any,
-    executor: Any,
-    results: Any,
-    paths: Sequence[Path],
-    expected: dict[Path, bytes],
-    out: Path,
-    started: float,
-) -> None:
-    """Read the pictures ``bench.warm_up`` times, then for ``bench.lasting`` seconds, and print what that makes."""
-    n_warm, n_read, counts, n_tables = bench.warm_up * len(paths), 0, Counter[Path](), 0
-    others, alike, stages = Counter[Path](), Counter[Path](), Counter[str]()
-    begun, told, told_tables = started, started, 0
-    before, counted = [0.0, 0.0, 0.0], read_counts(Path(os.environ[COUNTS]))
+@dataclass
+class Readings:
+    """What was read.
 
-    def used() -> list[float]:
-        """CPU seconds of this process, of the workers, and of the one that holds the card."""
-        workers = [each._process.pid for each in engine._workers._processes.values()]
-        cards = [each._process.pid for owners in engine._cards.values() for each in owners.each if each._process]
-        return [sum(map(cpu_seconds, group)) for group in ([os.getpid()], workers, cards)]
+    Args:
+        expected: The HTML of each picture on the CPU.
+        since: When it began.
+    """
 
-    for outcome in executor.run(each_once(itertools.cycle(paths))):
-        now = time.perf_counter()
-        if outcome is not None:
-            if isinstance(outcome.page, Exception):
-                raise outcome.page
-            results.add(outcome.encoded or ())
-            for name, content in results.finish():
-                (out / Path(name).name).write_bytes(content)
-            n_read += 1
-            n_tables += len(outcome.page.tables)
-            path, html = outcome.task.path, html_of(outcome)
-            counts[path] += 1
-            others[path] += html != expected[path]
-            alike[path] += html != expected[path] and structure([as_text(html)]) == structure([as_text(expected[path])])
-            stages.update(outcome.page.seconds)
-        if now - told >= EVERY and n_read:
-            rate = (n_tables - told_tables) / (now - told)
-            say(
-                f"  {now - started:4.0f} s, {n_read:5} pictures: {rate:5.1f} tables/s{'' if before[0] else ', warm-up'}"
-            )
-            told, told_tables = now, n_tables
-        if not before[0] and n_read >= n_warm:
-            say(f"{len(engine):2} jobs: started, and the first {n_read} pictures read in {now - started:.1f} s")
-            begun, told, told_tables, n_tables, n_read, before = now, now, 0, 0, 0, used()
-            stages.clear()
-            counted = read_counts(Path(os.environ[COUNTS]))
-        elif before[0] and now - begun >= bench.lasting:
-            break
-    spent = time.perf_counter() - begun
-    say(f"{len(engine):2} jobs, {spent:.0f} s: {n_tables / spent:.1f} tables/s, {n_read / spent:.1f} pictures/s")
-    say(
-        "  share of each stage: "
-        + ", ".join(f"{name} {part / stages.total():.1%}" for name, part in stages.most_common())
-    )
-    costs = [1000 * (after - was) / n_tables for after, was in zip(used(), before, strict=True)]
-    say("  ms of the CPU a table: main {:.1f}, worker {:.1f}, card {:.1f}".format(*costs))
-    busy = sum(costs) * n_tables / spent / 1000
-    say(f"  busy CPUs: {busy:.1f} of {usable_cpus()}")
-    for line in describe(counted, read_counts(Path(os.environ[COUNTS])), n_tables):
-        say(f"  {line}")
-    if bench.is_card:
-        say(f"  memory of the card: {used_memory() >> 20} MiB")
-    differs = sorted(path for path in others if others[path])
-    n_read, n_other = counts.total(), others.total()
-    always = f"{len(counts) - len(differs)} of {len(counts)} pictures always"
-    same, as_built = 1 - n_other / n_read, 1 - (n_other - alike.total()) / n_read
-    say(f"  HTML as the CPU's: {always}, {same:.2%} of {n_read} readings; the same structure {as_built:.2%}")
-    for path in differs:
-        say(f"  differs: {path.name}, {others[path]} of {counts[path]} readings, {alike[path]} in texts alone")
+    expected: dict[Path, bytes]
+    since: float
+    n_tables: int = 0
+    stages: Counter[str] = field(default_factory=Counter)
+    counts: Counter[Path] = field(default_factory=Counter)
+    others: Counter[Path] = field(default_factory=Counter)
+    """Those with other HTML."""
+    alike: Counter[Path] = field(default_factory=Counter)
+    """Of those, the ones with the same structure."""
+
+    @property
+    def n_pictures(self) -> int:
+        """How many there are."""
+        return self.counts.total()
+
+    def add(self, outcome: Any) -> None:
+        """Take in what became of a page."""
+        path, html = outcome.task.path, html_of(outcome)
+        self.counts[path] += 1
+        self.n_tables += len(outcome.page.tables)
+        self.stages.update(outcome.page.seconds)
+        if html != self.expected[path]:
+            self.others[path] += 1
+            found, expected = (structure([each.decode()]) for each in (html, self.expected[path]))
+            self.alike[path] += found == expected
+
+    def report(self, jobs: int, seconds: float, used: Sequence[float]) -> None:
+        """Print rates, shares, and what differs; ``used`` is as of ``cpu_seconds_of``."""
+        n_read, n_other = self.n_pictures, self.others.total()
+        say(
+            f"{jobs:2} jobs, {seconds:.0f} s: {self.n_tables / seconds:.1f} tables/s, {n_read / seconds:.1f} pictures/s"
+        )
+        shares = [f"{name} {part / self.stages.total():.1%}" for name, part in self.stages.most_common()]
+        say("  share of each stage: " + ", ".join(shares))
+        costs = [1000 * each / max(1, self.n_tables) for each in used]
+        say("  ms of the CPU a table: main {:.1f}, worker {:.1f}, card {:.1f}".format(*costs))
+        say(f"  busy CPUs: {sum(used) / seconds:.1f} of {usable_cpus()}")
+        always = f"{len(self.counts) - len(self.others)} of {len(self.counts)} pictures always"
+        same, as_built = 1 - n_other / n_read, 1 - (n_other - self.alike.total()) / n_read
+        say(f"  HTML as the CPU's: {always}, {same:.2%} of {n_read} readings; the same structure {as_built:.2%}")
+        for path, count in sorted(self.others.items()):
+            say(f"  differs: {path.name}, {count} of {self.counts[path]} readings, {self.alike[path]} in texts alone")
+
+
+def cpu_seconds_of(engine: Any) -> list[float]:
+    """What this process, the workers, and the process that holds the card have used so far."""
+    workers = [each._process.pid for each in engine._workers._processes.values()]
+    cards = [each._process.pid for owners in engine._cards.values() for each in owners.each if each._process]
+    return [sum(map(cpu_seconds, group)) for group in ([os.getpid()], workers, cards)]
 
 
 def each_once(paths: Iterable[Path]) -> Iterator[Any]:
@@ -587,11 +605,6 @@ def html_of(outcome: Any) -> bytes:
     if isinstance(outcome.page, Exception):
         raise outcome.page
     return b"".join(content for name, content in outcome.encoded or () if name.endswith(".html"))
-
-
-def as_text(content: bytes) -> str:
-    """HTML as ``structure`` takes it."""
-    return content.decode("utf-8", "replace")
 
 
 def pictures(folder: Path | None, count: int) -> list[Path]:

@@ -28,7 +28,7 @@ class Counting:
 
     def __init__(self, folder: Path) -> None:
         folder.mkdir(parents=True, exist_ok=True)
-        self._path = folder / f"{os.getpid()}.json"
+        self._path = folder / f"{os.getpid()}.counts"
         self._counts: dict[str, Counter[str]] = {}
         self._lock = threading.Lock()
         threading.Thread(target=self._write, daemon=True).start()
@@ -99,7 +99,7 @@ class _Counted:
 def read_counts(folder: Path) -> dict[str, Counter[str]]:
     """Return the counts of all processes together, as they wrote them last; none where they did not."""
     counts: dict[str, Counter[str]] = {}
-    for path in folder.glob("*.json"):
+    for path in folder.glob("*.counts"):
         for name, each in json.loads(path.read_text()).items():
             counts.setdefault(name, Counter()).update(each)
     return counts

@@ -8,6 +8,7 @@ import logging
 import os
 import time
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import PIL.Image
@@ -25,6 +26,7 @@ from tablerec.errors import (
     TablerecError,
     WorkerLostError,
 )
+from tablerec.outputs.files import RenderedPage, render_files, render_page
 from tablerec.processes import usable_cpus
 from tablerec.result import Page, Result
 from tests.helpers.pdf import make_document
@@ -231,6 +233,24 @@ def test_results_are_those_of_one_process(samples: Path, monkeypatch: pytest.Mon
     assert described(recognizer.stream(names, jobs=2)) == described(recognizer.stream(names))
     with pytest.raises(SettingsError, match="reads with jobs=1"):
         list(Recognizer(Settings(detector="rulings"), ocr=recognizer.ocr).stream(names, jobs=2))
+
+
+def test_a_page_that_is_all_of_its_input_is_finished_by_its_worker(
+    samples: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tablerec.engine.engine.READER", "tablerec.pipeline:make_page_reader")
+    [single], [document] = touch("single.tif"), touch("document.tif", n_pages=2)
+    settings = Settings(detector="rulings", ocr="none")
+    with Engine(settings, 1, finish=partial(render_page, ["html"], None)) as engine:
+        ruled, blank, both = engine.stream([samples / "ruled.png", single, document])
+    assert [isinstance(page, RenderedPage) for page in (*ruled.pages, *blank.pages, *both.pages)] == [
+        *(True, True),
+        *(False, False),
+    ]
+    with Engine(settings, 1, keep_pixels=True, finish=partial(render_page, ["html"], None)) as engine:
+        [with_pixels] = engine.pages(samples / "ruled.png")
+    assert isinstance(with_pixels, RenderedPage) and with_pixels.picture.image.std() > 0
+    assert ruled.pages[0].contents == with_pixels.contents == {"html": render_files(ruled, "html")}
 
 
 def has_ended(process: int) -> bool:

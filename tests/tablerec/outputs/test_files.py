@@ -26,6 +26,8 @@ from tablerec.outputs.files import (
     check_folder,
     output_paths,
     path_to_format,
+    render_files,
+    render_page,
     result_to_dict,
     result_to_json,
     save,
@@ -47,6 +49,7 @@ def make_result(*tables_by_page, source="in.png"):
     return Result(source, tuple(make_page(n, tables) for n, tables in enumerate(tables_by_page, 1)))
 
 
+DOUBTFUL = replace(TABLE, cells=[replace(cell, confidence=0.6) for cell in TABLE.cells])
 ONE = make_result([TABLE])
 TWO = make_result([TABLE, Table.from_texts([["x"]])])
 NOTHING = make_result([])
@@ -417,3 +420,32 @@ def test_a_file_that_may_not_grow_is_one_line_and_leaves_nothing(tmp_path):
     )  # fmt: skip
     assert "OutputError" in done.stderr.splitlines()[-1] and "cannot be written" in done.stderr
     assert names(tmp_path) == []
+
+
+@pytest.mark.parametrize("tables", [[], [TABLE], [DOUBTFUL, Table.from_texts([["x"]])]])
+@pytest.mark.parametrize("mark_below", [None, 0.9])
+def test_what_was_rendered_of_a_page_is_what_is_written_of_it(monkeypatch, tables, mark_below):
+    page = make_page(tables=tables)
+    rendered = Result("in.png", (render_page(FORMATS, mark_below, "in.png", page),))
+    expected = [render_files(Result("in.png", (page,)), format, mark_below) for format in TEXT_FORMATS]
+    marked_otherwise = render_files(Result("in.png", (page,)), "html", 0.5)
+    assert render_files(rendered, "html", 0.5) == marked_otherwise
+    assert render_files(rendered, "overlay") == render_files(Result("in.png", (page,)), "overlay")
+    assert len(render_files(rendered, "xlsx", mark_below)) == bool(tables)
+    monkeypatch.setattr(files, "_document_writer", None)  # nothing is rendered once more
+    monkeypatch.setattr(files, "_csv_writer", None)
+    assert [render_files(rendered, format, mark_below) for format in TEXT_FORMATS] == expected
+
+
+def test_a_page_that_cannot_be_rendered_says_so_when_it_is_saved(tmp_path):
+    page = render_page(["json"], None, "in.png", make_page(seconds={"cells": float("nan")}))
+    with pytest.raises(OutputError, match="JSON cannot hold a number"):
+        save(Result("in.png", (page,)), tmp_path / "a.json")
+
+
+def test_a_page_of_a_document_with_others_is_rendered_with_them():
+    first = render_page(["html"], None, "in.png", make_page())
+    second = make_page(2)
+    assert render_files(Result("in.png", (first, second)), "html") == render_files(
+        Result("in.png", (make_page(), second)), "html"
+    )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from PIL import Image, ImageDraw, ImageFont
 
 from tablerec.inputs.seals import without_seals
 from tablerec.inputs.seals.find import find_shapes
@@ -149,3 +150,25 @@ def test_a_field_of_ink_that_is_turned_a_little_and_lies_over_print_is_found(deg
     [found] = find_shapes(press(image, filled(160, degrees=degrees), (130, 80), RED))
     assert found.is_filled
     assert find_shapes(press(image, filled(160, degrees=0.5), (130, 80), RED)) == []
+
+
+def line(degrees: float) -> np.ndarray:
+    """A word stamped without a frame."""
+    canvas = Image.new("L", (180, 180))
+    ImageDraw.Draw(canvas).text((90, 90), "PAGADO", 255, ImageFont.load_default(34), anchor="mm")
+    return np.asarray(canvas.rotate(degrees, Image.Resampling.BICUBIC), np.float32) / 255
+
+
+@pytest.mark.parametrize("degrees", [-14, 11])
+def test_one_line_without_a_frame_is_a_stamp_where_it_stands_aslant(degrees: float) -> None:
+    [found] = find_shapes(press(draw_numbers().image, line(degrees), (130, 80), PURPLE))
+    assert not found.is_round
+    np.testing.assert_allclose(found.corners.mean(axis=0), (220, 170), atol=8)
+
+
+def test_one_line_that_is_level_or_beside_print_is_coloured_text() -> None:
+    image = draw_numbers().image
+    assert find_shapes(press(image, line(0), (130, 80), PURPLE)) == []
+    beside = np.full((400, image.shape[1], 3), 255, np.uint8)
+    beside[:20] = image[:20]
+    assert find_shapes(press(beside, line(11), (130, 150), PURPLE)) == []

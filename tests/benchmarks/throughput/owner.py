@@ -34,7 +34,7 @@ TIMES = {"CellNet": (3.7, 2.6), "LineNet": (1.35, 3.2), "PP-OCR rec": (3.0, 16.0
 """Milliseconds that a batch takes on an H200, and more for each million pixels of its input."""
 ALONE = 0.5
 """Share of that in which nothing else goes on: four threads at once get twice as much done as one."""
-STREAM = 15.0
+STREAM = 10.0
 """Milliseconds in which a session makes the stream and handles of a thread that runs it for the first time, and nothing
 else goes on. Not measured: with it, workers of whom each may run each session make what they made on an H200."""
 _nothing_else = threading.Lock()

@@ -46,7 +46,6 @@ class CardMemory:
     def __init__(self, most: float = math.inf) -> None:
         self.most = most
         self.taken = 0
-        self.n_given_up = 0
         self._idle: OrderedDict[_Key, tuple[_Pinned, int]] = OrderedDict()
         """Sessions that nobody uses, the one used last is last."""
         self._lock = threading.RLock()  # memory may be collected, and a network with it, while it is held
@@ -76,17 +75,16 @@ class CardMemory:
         with self._lock:
             self.taken -= n_bytes
 
-    def give_up(self, owner: int | None = None) -> bool:
-        """Give up the sessions of an owner, or all, that nobody uses; say whether there were any."""
+    def give_up(self, owner: int | None = None) -> None:
+        """Give up the sessions of an owner, or all, that nobody uses."""
         with self._lock:
-            gone = [self._drop(key) for key in list(self._idle) if owner in (None, key[0])]
+            keys = [key for key in self._idle if owner in (None, key[0])]
+            gone = [self._drop(key) for key in keys if key in self._idle]
         _close(gone)
-        return bool(gone)
 
     def _drop(self, key: _Key) -> _Pinned:
         session, n_bytes = self._idle.pop(key)
         self.taken -= n_bytes
-        self.n_given_up += 1
         return session
 
 
@@ -125,9 +123,9 @@ class Sessions:
         try:
             return self._run(images)
         except Exception as error:  # ONNX Runtime's errors share no base
-            is_full = any(part in str(error).lower() for part in _NO_MEMORY)
-            if not (is_full and self._memory.give_up()):
+            if not any(part in str(error).lower() for part in _NO_MEMORY):
                 raise
+        self._memory.give_up()
         return self._run(images)
 
     def _run(self, images: NDArray[Any]) -> Arrays:

@@ -12,7 +12,8 @@ A developer script, not a test. Each line is printed as soon as it is known, and
 - ``whole``: pictures of the folder to HTML and workbooks as by ``tablerec batch``, again and again: tables a second
   after the warm-up, in which each shape is planned; the share of each stage, and readings whose HTML is the CPU's;
   by network calls, batches and their time, padding, shapes and sessions. With ``--captured`` the networks run as
-  captured graphs, with ``--owners`` several processes share the card.
+  captured graphs, with ``--owners`` several processes share the card, with ``--at-once`` other numbers of batches of
+  a network run at the same time.
 - ``captured``: networks as captured graphs against the same as they are, whether their outputs are equal, and the
   memory that each takes.
 - ``pinned``: memory of the card and time of calls where many threads take turns at some sessions, each run by a thread
@@ -27,6 +28,7 @@ from __future__ import annotations
 
 import argparse
 import itertools
+import json
 import os
 import re
 import statistics
@@ -70,7 +72,7 @@ EVERY = 5.0
 """Seconds from one line of ``whole`` to the next."""
 SAMPLES = Path(__file__).resolve().parents[3] / "data/samples"
 PARTS = ("networks", "options", "bound", "captured", "pinned", "threads", "same", "whole")
-CAPTURED, ON_CARD, OWNERS = (f"TABLEREC_BENCH_{name}" for name in ("CAPTURED", "ON_CARD", "OWNERS"))
+CHANGES, ON_CARD, OWNERS = (f"TABLEREC_BENCH_{name}" for name in ("CHANGES", "ON_CARD", "OWNERS"))
 PRECISIONS: dict[str, tuple[bool, dict[str, str]]] = {
     "float32": (False, {"use_tf32": "0"}),
     "tf32": (False, {"use_tf32": "1"}),
@@ -98,7 +100,7 @@ class Bench:
         jobs: Processes that read pictures, for ``whole``.
         warm_up: How often ``whole`` reads each picture before it measures.
         lasting: Seconds for which it measures.
-        captured: Whether its networks run as captured graphs.
+        changes: To how its networks run, for ``whole``: fields of ``OnCard``.
         owners: Processes that share the card.
     """
 
@@ -110,7 +112,7 @@ class Bench:
         jobs: Sequence[int] = (),
         warm_up: int = 3,
         lasting: float = 30.0,
-        captured: bool = False,
+        changes: dict[str, Any] | None = None,
         owners: int = 1,
     ) -> None:
         from tablerec.ocr.rapidocr import model_paths
@@ -123,7 +125,7 @@ class Bench:
         self.precisions = tuple(precisions or (PRECISIONS if self.is_card else ("float32", "half")))
         self.jobs = tuple(jobs)
         self.warm_up, self.lasting = warm_up, lasting
-        self.captured, self.owners = captured, owners
+        self.changes, self.owners = changes or {}, owners
         paths = model_paths()
         self.files = {
             NAME: NetworkFile(WEIGHTS / ONNX, "gpu:0", NAME, (*OUTPUTS, LINES)),
@@ -501,8 +503,7 @@ def count_networks(bench: Bench) -> None:
     """Have the processes with the card that this one starts count what goes through their networks; see ``own``."""
     from tablerec.engine import engine, networks
 
-    os.environ |= {CAPTURED: "1" if bench.captured else "", ON_CARD: "1" if bench.is_card else ""}
-    os.environ[OWNERS] = str(bench.owners)
+    os.environ |= {CHANGES: json.dumps(bench.changes), ON_CARD: "1" if bench.is_card else "", OWNERS: f"{bench.owners}"}
     engine.NetworkProcess = lambda: Owners(bench.owners)
     sys.path.append(str(SAMPLES.parents[1]))
     start = networks.start_process
@@ -516,8 +517,8 @@ def own() -> None:
 
     counting, opened, lock = Counting(Path(os.environ[COUNTS])), dict[str, Any](), threading.Lock()
     card.SHARE /= int(os.environ[OWNERS])
-    if os.environ[CAPTURED]:
-        card.NETWORKS = {name: replace(how, captured=True) for name, how in NETWORKS.items()}
+    changes = json.loads(os.environ[CHANGES])
+    card.NETWORKS = {name: replace(how, **changes) for name, how in NETWORKS.items()}
 
     def open_counted(file: NetworkFile) -> Any:
         if os.environ[ON_CARD]:
@@ -671,11 +672,12 @@ def main() -> None:
     parser.add_argument("--warm-up", type=int, default=3, help="so often whole reads each picture before it measures")
     parser.add_argument("--lasting", type=float, default=30.0, help="seconds for which whole measures")
     parser.add_argument("--captured", action="store_true", help="whole runs the networks as captured graphs")
+    parser.add_argument("--at-once", type=int, help="batches of a network that run at the same time in whole")
     parser.add_argument("--owners", type=int, default=1, help="processes that share the card, for whole")
     args = parser.parse_args()
     bench = Bench(
         *(args.device, args.seconds, args.precision or (), args.jobs or (), args.warm_up, args.lasting),
-        *(args.captured, args.owners),
+        *({"captured": args.captured} | ({"at_once": args.at_once} if args.at_once else {}), args.owners),
     )
     started = time.perf_counter()
     for part in args.part or PARTS:

@@ -60,7 +60,7 @@ class OnCard:
             ``graphs.fill_groups``.
         half: It computes in half precision where that does not change what is found.
         at_once: Batches of different shapes that run at the same time, at most: small ones leave most of the card idle,
-            and take as long as it takes to start their layers.
+            and take as long as it takes to start their layers; the more run, the less company each has.
         pixel_bytes: Memory of the card that a session takes for each pixel of its input, besides ``SESSION_BYTES``.
         captured: It runs as a captured graph, see ``sessions.CapturedRunner``.
     """
@@ -110,7 +110,7 @@ NETWORKS: Mapping[str, OnCard] = {
         tuple((count, 3, 32, width) for width in (64, 128, 192, 256) for count in (8, 64)),
         takes_bytes=True,
         fills_from=192,
-        at_once=4,
+        at_once=2,
     ),
     PP_OCR_READER: OnCard(
         Rows(),
@@ -119,7 +119,7 @@ NETWORKS: Mapping[str, OnCard] = {
         tuple((8, 3, 48, width) for width in (160, 192, 224, 256, 320, 384, 480)),
         keeps_best=True,
         fills_from=1,
-        at_once=4,
+        at_once=2,
         pixel_bytes=700,  # three arrays of the probabilities of 18,710 classes for each 8 columns
     ),
     PP_OCR_FINDER: OnCard(Rows(), 2**22, (1, 4), fills_from=1, at_once=2),

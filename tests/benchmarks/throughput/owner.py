@@ -36,7 +36,7 @@ ALONE = 0.5
 """Share of that in which nothing else goes on: four threads at once get twice as much done as one."""
 STREAM = 10.0
 """Milliseconds in which a session makes the stream and handles of a thread that runs it for the first time, and nothing
-else goes on. Not measured: with it, workers of whom each may run each session make what they made on an H200."""
+else goes on. Not measured, but chosen so that the code which paid them makes about what it made on an H200."""
 _nothing_else = threading.Lock()
 Call = tuple[str, tuple[int, ...], str]
 """Network, shape and type of a batch."""

@@ -155,7 +155,7 @@ class Client:
                     if data["type"] == "end":
                         return
                     yield data
-        raise ServerError({"status": 502, "code": "cut", "detail": f"{path}: the answer ends too soon: try again"})
+        raise _cut(f"{path}: the answer ends too soon")
 
     def submit(self, *paths: str | os.PathLike[str], **options: Any) -> str:
         """Hand in long documents, and return the id of the job.
@@ -272,10 +272,11 @@ class Client:
     ) -> Iterator[http.client.HTTPResponse]:
         """Make a request, and again where the server says so, and yield the answer."""
         for left in range(self.tries - 1, -1, -1):
-            connection = self._connect()
+            connection, has_begun = self._connect(), False
             try:
                 answer = _exchange(connection, method, address, headers, body)
                 if answer.status < 400:
+                    has_begun = True
                     yield answer
                     return
                 problem = _to_problem(answer)
@@ -283,6 +284,8 @@ class Client:
                     raise ServerError(problem)
                 seconds = _to_seconds(answer.getheader("Retry-After"))
             except (OSError, http.client.HTTPException) as error:
+                if has_begun:
+                    raise _cut(f"{self.url}: the answer ends too soon ({error})") from error
                 detail = f"{self.url}: no answer ({error}): is the server there?"
                 raise ServerError({"status": 0, "code": "unreachable", "detail": detail}) from error
             finally:
@@ -331,6 +334,10 @@ def _to_problem(answer: http.client.HTTPResponse) -> Mapping[str, Any]:
     if isinstance(problem, dict):
         return {"status": answer.status, **problem}
     return {"status": answer.status, "code": "", "detail": f"the server answered {answer.status} {answer.reason}"}
+
+
+def _cut(detail: str) -> ServerError:
+    return ServerError({"status": 502, "code": "cut", "detail": f"{detail}: try again"})
 
 
 def _to_seconds(text: str | None) -> float:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import socket
+import struct
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -136,21 +137,30 @@ def test_a_server_that_is_not_there(document: Path) -> None:
             Client(url).recognize(document)
 
 
-def test_an_answer_that_ends_too_soon(document: Path) -> None:
+@pytest.mark.parametrize("is_reset", [False, True], ids=["closed", "reset"])
+def test_an_answer_that_ends_too_soon(document: Path, is_reset: bool) -> None:
     with socket.socket() as listening:
         listening.bind(("127.0.0.1", 0))
         listening.listen()
+        is_read = threading.Event()
 
         def answer() -> None:
             connection, _ = listening.accept()
-            with connection:
-                connection.recv(65536)
+            with connection, connection.makefile("rb") as asked:
+                length = 0
+                while (line := asked.readline().strip()) != b"":
+                    length = int(line.split()[1]) if line.startswith(b"Content-Length") else length
+                asked.read(length)  # a connection that is closed with something unread is reset
                 connection.sendall(b"HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n" + b'{"type": "page", "page": {}}\n')
+                is_read.wait(60)
+                if is_reset:
+                    connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
 
         thread = threading.Thread(target=answer)
         thread.start()
         pages = Client(f"http://127.0.0.1:{listening.getsockname()[1]}").stream(document)
         assert next(pages)["type"] == "page"
-        with pytest.raises(ServerError, match="ends too soon"):
+        is_read.set()
+        with pytest.raises(ServerError, match=r"ends too soon.*try again"):
             next(pages)
         thread.join(60)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from pathlib import Path
 
 import numpy as np
@@ -173,6 +174,7 @@ def test_steps_are_measured_and_their_costs_fitted(tmp_path: Path) -> None:
     points = []
     for count, size in plan_sizes(chosen)[1]:
         changes = {"batch_size": count, "image_size": size, "buffer_size": 20, "min_buffer": 16}
+        gc.collect()  # tensors of other tests count too
         found = measure_here(line_settings(tmp_path, **changes), steps=1)
         assert not found.problem and found.n_cells == 0
         points.append(Point(count, size, found.n_cells, found.peak_bytes, found.seconds))

@@ -23,7 +23,7 @@ needs_device = pytest.mark.skipif(
 )
 
 PREAMBLE = """
-import json, sys, warnings
+import json, os, sys, warnings
 warnings.simplefilter("ignore")
 from tablerec.devices.plugin import load_plugin
 plugin = load_plugin(sys.argv[1], **json.loads(sys.argv[2]))
@@ -40,6 +40,7 @@ def start(code: str, env: dict[str, str] | None = None, **options: object) -> su
     return subprocess.Popen(
         [sys.executable, "-c", PREAMBLE + code, str(build_plugin("simulated")), json.dumps(options)],
         env={**os.environ, "PYTHONPATH": str(ROOT), **(env or {})},
+        stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
@@ -80,11 +81,16 @@ with contextlib.redirect_stderr(io.StringIO()):
 rank = dist.get_rank()
 """
 """Connects the processes of ``ask_ranks`` through the plugin."""
+STAY = """
+if os.environ["PADDLE_TRAINER_ID"] != "0":
+    sys.stdin.read()
+"""
+"""Lets the first rank end before the others: Paddle's store, which it serves, aborts now and then if one leaves."""
 
 
 def ask_ranks(code: str, count: int = 2, env: dict[str, str] | None = None, **options: object) -> list[Any]:
     """Run code in several processes, each a rank with a simulated device; return what each answered."""
-    processes = [start(code, {**rank, **(env or {})}, **options) for rank in rank_environments(count)]
+    processes = [start(code + STAY, {**rank, **(env or {})}, **options) for rank in rank_environments(count)]
     try:
         return [answer_of(process) for process in processes]
     finally:

@@ -226,9 +226,10 @@ def test_the_doubtful_words_of_a_long_text_are_marked(page: Any, tmp_path: Path)
             for (let at = 0; at < data.length; at += 4) {
                 if (data[at] - data[at + 2] > 60 && data[at] > 200) marked.push((at / 4 % width) / width);
             }
-            return [Math.min(...marked), Math.max(...marked)];
+            return marked.length ? [Math.min(...marked), Math.max(...marked)] : null;
         }"""
-        first, last = dialog.locator(".crop canvas").evaluate(colours)
+        canvas = dialog.locator(".crop canvas").element_handle()
+        first, last = page.wait_for_function(colours, arg=canvas).json_value()  # it is drawn when its picture is there
         assert 0.3 < first < last  # the word is the second of its line
         # Typing replaces that word alone; as it was, it is marked again.
         page.keyboard.type("Alamos")

@@ -216,7 +216,7 @@ class CapturedRunner:
         self._tail = open_part("tail") if tail else None
         self._body: Any = None
         self._made: dict[str, Any] = {}
-        """What the body has made, and at its own name what it was given; in the card's memory."""
+        """What the body makes, in the card's memory."""
 
     def run(self, images: NDArray[Any]) -> Arrays:
         """See ``Runner``; all calls have one shape."""
